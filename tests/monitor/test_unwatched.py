@@ -20,8 +20,10 @@ from entropy_sentinel.monitor.alerting.unwatched import (
     missing_windows,
     next_progress,
     windows_after_newest,
+    windows_with_traffic,
 )
 from entropy_sentinel.monitor.result import Monitored, alert_line
+from entropy_sentinel.monitor.running import remember
 from entropy_sentinel.monitor.showing.files import metrics
 from entropy_sentinel.monitor.showing.page import page
 from entropy_sentinel.monitor.showing.webhook import message
@@ -172,6 +174,34 @@ def test_windows_that_lack_responses(
     windows: list[datetime], window: str, now: datetime, expected: list[datetime]
 ) -> None:
     assert missing_windows(windows, windows_after_newest(windows, window, now), window) == expected
+
+
+def test_a_day_with_hardly_any_responses_has_no_traffic() -> None:
+    counts = dict(zip((MONDAY + number * DAY for number in range(7)), (60, 50, 60, 5, 6, 3, 60), strict=True))
+    # A tenth of 55, of the median of 50, 60 and 60 with 5, and so on: 5 of 60, 6 of 55 and 3 of 50.
+    few = {MONDAY + number * DAY for number in (3, 5)}
+    assert windows_with_traffic(counts) == [window for window in counts if window not in few]
+
+
+def test_a_missing_file_is_told_also_where_days_begin_in_another_zone(tmp_path: Path) -> None:
+    """Days in Berlin begin an hour before those of the files, so the missing day has responses of one hour."""
+    path, features = saved(tmp_path, ATC), traffic(600, days=10)
+    options: dict[str, Any] = {"by": ["route"], "window": "day", "alert_on": ["stale"], "timezone": "Europe/Berlin"}
+    seen = {}
+    for day in range(6):
+        of_day = pl.col("time").is_between(BEGIN + day * DAY, BEGIN + (day + 1) * DAY, closed="left")
+        if day != 4:
+            written(features.filter(of_day), tmp_path / f"{day}.parquet")
+        now = (BEGIN + (day + 1) * DAY + timedelta(hours=2)).isoformat()
+        result = es.monitor(path, str(tmp_path / "*.parquet"), **options, state=tmp_path / "state", now=now)
+        remember(result)
+        seen[day] = [(alert["status"], alert["message"]) for alert in result.alerts]
+    n = features.filter(
+        pl.col("time").is_between(BEGIN + 3 * DAY + 23 / 24 * DAY, BEGIN + 4 * DAY, closed="left")
+    ).height
+    assert {day for day, alerts in seen.items() if alerts} == {4, 5}
+    assert seen[4] == [("new", f"hardly any responses ({n}) in the day from 2026-11-06. Check that all logs arrive")]
+    assert seen[5] == [("over", "no longer")]
 
 
 def test_an_old_log_lacks_nothing_until_a_later_run_finds_nothing_newer() -> None:

@@ -300,10 +300,11 @@ def window_events(result: Monitored, window: datetime) -> str:
 
 
 def since_newest(result: Monitored) -> str:
-    """Return a note if responses are missing after the newest window, so that its numbers are old; else nothing."""
-    if not result.missing:
-        return ""
-    return f"; NO RESPONSES in {counted(len(result.missing), result.provenance['window'])} since"
+    """Return a note if the newest window, or later ones, lack responses, so that its numbers are old; else nothing."""
+    later = [window for window in result.missing if window > result.newest[-1]]
+    if later:
+        return f"; NO RESPONSES in {counted(len(later), result.provenance['window'])} since"
+    return "; HARDLY ANY RESPONSES" if result.missing else ""
 
 
 def whose(result: Monitored) -> tuple[str, str]:

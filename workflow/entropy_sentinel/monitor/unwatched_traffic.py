@@ -24,6 +24,7 @@ from entropy_sentinel.monitor.alerting.unwatched import (
     missing_windows,
     next_progress,
     windows_after_newest,
+    windows_with_traffic,
 )
 from entropy_sentinel.monitor.reading.exclusions import SCHEMA, merge_exclusions
 from entropy_sentinel.monitor.reading.inputs import BY
@@ -117,13 +118,16 @@ def add_unwatched(
         for spell in find_unwatched(traffic, _ended_models(states, models, times), remedy_of)
         if (confirmed := confirm_spell(spell, times, settings.confirm)) is not None
     ]
-    late = _late_windows(result, states, times, settings)
+    counts_of = {each: traffic.totals[each] for each in times}
+    late = _late_windows(result, states, counts_of, settings)
     if late and len(late) >= settings.confirm:
-        spells.append(absence(late, max(times), traffic.window))
+        spells.append(absence(late, sum(counts_of.get(each, 0) for each in late), max(times), traffic.window))
     result.missing.extend(_real(late, settings.zone))
     result.provenance["missing_windows"] = [each.isoformat() for each in result.missing]
     if settings.alerts_on_unwatched:
-        _add_alerts(result, states, [_in_zone(spell, settings.zone) for spell in spells], [*times, *late], settings)
+        _add_alerts(
+            result, states, [_in_zone(spell, settings.zone) for spell in spells], sorted({*times, *late}), settings
+        )
 
 
 def _ended_models(states: Sequence[WatchedState], models: Sequence[str], times: Sequence[datetime]) -> Sequence[str]:
@@ -137,9 +141,12 @@ def _ended_models(states: Sequence[WatchedState], models: Sequence[str], times: 
 
 
 def _late_windows(
-    result: Monitored, states: Sequence[WatchedState], times: Sequence[datetime], settings: MonitorOptions
+    result: Monitored, states: Sequence[WatchedState], counts: Mapping[datetime, int], settings: MonitorOptions
 ) -> list[datetime]:
-    """Return the windows that lack responses and should have them by now; record the progress of this run."""
+    """Return the windows that lack responses and should have them by now; record the progress of this run.
+
+    `counts` are the numbers of responses of the windows.
+    """
     if settings.window is None:
         return []
     given = None if settings.now is None else datetime.fromisoformat(settings.now)
@@ -147,7 +154,7 @@ def _late_windows(
         given = given.replace(tzinfo=ZoneInfo(settings.zone or "UTC"))
     now = (given or datetime.now(UTC)).astimezone(UTC)
     wall: datetime = on_clock(pl.Series([now], dtype=DTYPE), settings.zone).item()
-    present = [each for each in times if each <= wall]
+    present = windows_with_traffic({each: n for each, n in counts.items() if each <= wall})
     if not present:
         return []
     later, newest = windows_after_newest(present, settings.window, wall), max(present)

@@ -46,6 +46,9 @@ _LENGTHS = {
     "week": timedelta(days=7),
     "month": timedelta(days=28),
 }
+# A window with a smaller share of the usual number of responses, the median of so many windows before, counts as one
+# without any: a day of another time zone has the first hour of a missing file's day.
+_LEAST_USUAL, _USUAL_WINDOWS = 0.1, 14
 # How many waits for newer responses a state remembers.
 _REMEMBERED_WAITS = 7
 # How often traffic repeats: a window is expected if one of so many such windows before it had responses.
@@ -319,6 +322,16 @@ def confirm_spell(spell: Spell, windows: Sequence[datetime], n: int) -> Spell | 
     return replace(spell, told=times[n - 1]) if len(times) >= n else None
 
 
+def windows_with_traffic(counts: Mapping[datetime, int]) -> list[datetime]:
+    """Return the windows that have a usual number of responses; `counts` are in the order of time."""
+    windows, before = [], list[int]()
+    for window, n in counts.items():
+        if not before or n >= _LEAST_USUAL * median(before[-_USUAL_WINDOWS:]):
+            windows.append(window)
+        before.append(n)
+    return windows
+
+
 def windows_after_newest(windows: Sequence[datetime], window: str, now: datetime) -> list[datetime]:
     """Return the complete windows after the newest of `windows`, at least one; the last _MOST_WINDOWS if it is old."""
     begin = start_after(max(windows), 1, window)
@@ -364,12 +377,14 @@ def next_progress(lag: int, newest: datetime, window: str, now: datetime, before
     return Progress(newest, now, min(lag, before.lag), (*before.waits, wait)[-_REMEMBERED_WAITS:])
 
 
-def absence(missing: Sequence[datetime], newest: datetime, window: str) -> Spell:
-    """Return the episode of the windows without responses at the end of the logs."""
+def absence(missing: Sequence[datetime], n_responses: int, newest: datetime, window: str) -> Spell:
+    """Return the episode of the windows without usual responses at the end of the logs, which have a few in all."""
     what = _window_text(missing[0], window)
     if len(missing) > 1:
         what = f"{len(missing):,} {window}s from {missing[0]:%Y-%m-%d %H:%M}".removesuffix(" 00:00")
-    message = f"no responses in {what}; the newest are of {_window_text(newest, window)}. Check that the logs arrive"
+    few = f"hardly any responses ({n_responses:,})" if n_responses else "no responses"
+    then = "" if n_responses else f"; the newest are of {_window_text(newest, window)}"
+    message = f"{few} in {what}{then}. Check that all logs arrive"
     # Worse after two, four, eight ... windows.
     worse = tuple(each for number, each in enumerate(missing, start=1) if number > 1 and number & (number - 1) == 0)
     subject = (UnwatchedCode.NO_RESPONSES, UnwatchedCode.NO_RESPONSES)
