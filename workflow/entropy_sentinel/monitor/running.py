@@ -39,8 +39,8 @@ from entropy_sentinel.monitor.summing.state_file import PROGRESS, opened
 from entropy_sentinel.monitor.summing.sums import n_values
 from entropy_sentinel.monitor.unwatched_traffic import WatchedState, add_unwatched
 from entropy_sentinel.sources.logs.models import bare
-from entropy_sentinel.verbs.inputs import is_table, labels_table
-from entropy_sentinel.verbs.labels import read_labels
+from entropy_sentinel.verbs.inputs import is_table, labels_table, table
+from entropy_sentinel.verbs.labels import drawn_by, drawn_columns, read_labels
 
 log = logging.getLogger(__name__)
 
@@ -197,9 +197,10 @@ def monitored(
 ) -> Monitored:
     """Return the result of `monitor`."""
     single, events = settings.labels is not None or settings.responses > 0, read_events(settings)
+    strata = label_strata(settings)
     if isinstance(estimator, list | tuple):
-        return _monitored_each(parts_of(estimator, logs, state, settings), logs, settings, single)
-    with _collected(estimator, logs, state, settings, single) as run:
+        return _monitored_each(parts_of(estimator, logs, state, settings), logs, settings, single, strata)
+    with _collected(estimator, logs, state, settings, single, strata=strata) as run:
         run.collector.check()
         problems, merged = run.problems(settings), run.merged(settings)
         if merged is None:
@@ -213,7 +214,9 @@ def monitored(
         return result
 
 
-def _monitored_each(parts: Sequence[Part], logs: Given, settings: MonitorOptions, single: bool) -> Monitored:
+def _monitored_each(
+    parts: Sequence[Part], logs: Given, settings: MonitorOptions, single: bool, strata: Sequence[str]
+) -> Monitored:
     """Return the joined results of several estimators, each for the responses of its model."""
     models = [part.model for part in parts]
     with ExitStack() as stack:
@@ -223,7 +226,7 @@ def _monitored_each(parts: Sequence[Part], logs: Given, settings: MonitorOptions
         silent: list[str] = []
         for part in parts:
             options = part.options(settings)
-            run = stack.enter_context(_collected(part.estimator, logs, part.state, options, single, models))
+            run = stack.enter_context(_collected(part.estimator, logs, part.state, options, single, models, strata))
             run.collector.check()
             collectors.append(run.collector)
             merged = run.merged(options)
@@ -275,15 +278,18 @@ def _collected(
     reading: Reading,
     single: bool,
     watched_models: Sequence[str] | None = None,
+    strata: Sequence[str] = (),
 ) -> Iterator["_EstimatorRun"]:
     """Sum all logs in the state at `path`; with `single`, also keep each response.
 
-    `watched_models` are the models of all estimators of a run, if there are several.
+    `watched_models` are the models of all estimators of a run, if there are several. `strata` are the columns by which
+    labels were drawn.
     """
     saved, checksum = loaded(estimator, path)
     given = sources(logs, reading, path, saved.signals)
     whose = {"estimator": saved.estimator.name, "checksum": checksum, "reading": reading.as_dict()}
     with State.opened(None if path is None else Path(path), whose, n_values(saved.estimator)) as state:
+        state.strata = list(strata)
         collector = Collector(saved, reading, state, path is not None, single, watched_models)
         collector.read_files(given)
         file = "" if isinstance(estimator, SavedEstimator) else file_name(estimator).partition(".")[0]
@@ -338,7 +344,8 @@ class _EstimatorRun:
             return None
         labels = _labels(settings.labels, settings, "labels")
         judged = None if settings.judged is None else _labels(settings.judged, settings, "judged")
-        return LabelledResponses(self.state, labels, merged, settings.window, settings.labels_at_random, judged)
+        at_random, has_strata = settings.labels_at_random, bool(self.state.strata)
+        return LabelledResponses(self.state, labels, merged, settings.window, at_random, judged, has_strata)
 
     def monitored(
         self,
@@ -368,6 +375,7 @@ class _EstimatorRun:
         if settings.responses:
             responses = behind(alerts.alerts, settings.window, self.state, settings, settings.responses)
         provenance = self._provenance(settings, estimates, merged, taken, problems)
+        provenance["labels_drawn_by"] = self.state.strata
         provenance["judge"] = labelled.judge(settings.level) if labelled else None
         return Monitored(
             **rows,
@@ -482,6 +490,15 @@ class _EstimatorRun:
 def _labels(given: Any, settings: MonitorOptions, name: str) -> pl.DataFrame:
     """Return a table of labels from a table or files."""
     return labels_table(given if is_table(given) else read_labels(given, settings.scorer), name)
+
+
+def label_strata(settings: MonitorOptions) -> list[str]:
+    """Return the columns by which the labels were drawn, if they are not those of the slices."""
+    given = settings.labels
+    if given is None or settings.labels_at_random:
+        return []
+    names = drawn_columns(table(given, "labels").columns) if is_table(given) else drawn_by(given)
+    return [] if set(names) == set(settings.by) else names
 
 
 def _by_slice(rows: pl.DataFrame, by: Sequence[str]) -> dict[tuple[Any, ...], dict[str, Any]]:

@@ -40,6 +40,14 @@ def labels_of(path: Path, columns: Mapping[str, Any], scorer: str | None = None)
     return pl.DataFrame([_converted(columns_there[name], name, dtype, path, decimal) for name, dtype in wanted.items()])
 
 
+def label_columns(path: Path) -> list[str]:
+    """Return the names of the columns of a file of labels, in order; empty for a file that cannot be read."""
+    try:
+        return [str(name) for name in _READERS.get(path.suffix, _parquet)(path, None)[0]]
+    except (pl.exceptions.PolarsError, OSError, UnicodeDecodeError, csv.Error, InputError):
+        return []
+
+
 def _converted(column: pl.Series | list[Any], name: str, dtype: Any, path: Path, decimal: str) -> pl.Series:
     """Return a column in its dtype; empty values become null."""
     if isinstance(column, pl.Series):

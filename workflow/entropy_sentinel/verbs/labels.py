@@ -1,6 +1,7 @@
 """Read files of labels, and the labels that logs of evaluations bring."""
 
 from collections.abc import Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -8,13 +9,15 @@ import polars as pl
 
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.response import RESPONSE
-from entropy_sentinel.sources.label_table import ASKED, OF_LABELS, labels_of
+from entropy_sentinel.sources.label_table import ASKED, OF_LABELS, label_columns, labels_of
 from entropy_sentinel.sources.logs.reading import Logs
 from entropy_sentinel.sources.logs.records import brings_labels
 from entropy_sentinel.sources.logs.settings import ReadOptions
 from entropy_sentinel.verbs.inputs import WEIGHT, Paths, files, is_table, log_files, table
 from entropy_sentinel.verbs.label_merging import LABELLED_AT, LabelFile, merge_label_files
 
+# The beginning of the name of a slice column in a table of `sample` that has another column with its name.
+_SLICE_PREFIX = "slice_"
 _OF_EVALUATIONS = [*RESPONSE, "label"]
 # Further columns of labels; ids such as 007 must stay text.
 _LABEL_COLUMNS = {
@@ -68,6 +71,23 @@ def read_labels(paths: Paths, scorer: str | None = None) -> pl.DataFrame:
 def label_files(paths: Paths) -> list[Path]:
     """Return the files of labels that paths name; in a folder, Parquet files and inspect_ai's evaluations."""
     return files(paths, (".parquet", ".eval"))
+
+
+def drawn_by(paths: Paths) -> list[str]:
+    """Return the columns by which the labels in files of `sample` were drawn; empty if they differ or are unknown."""
+    found: set[tuple[str, ...]] = set()
+    for path in label_files(paths):
+        if not brings_labels(path):
+            found.add(tuple(drawn_columns(label_columns(path))))
+    return list(found.pop()) if len(found) == 1 else []
+
+
+def drawn_columns(names: Sequence[str]) -> list[str]:
+    """Return the slice columns of a table of `sample`: those before the ids, if it has weights."""
+    if WEIGHT not in names:
+        return []
+    drawn = takewhile(lambda name: name not in RESPONSE, names)
+    return [name.removeprefix(_SLICE_PREFIX) for name in drawn]
 
 
 def labels_within(given: Any, scorer: str | None = None) -> pl.DataFrame | None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -11,7 +11,8 @@ import polars as pl
 from entropy_sentinel.features.catalogue import FEATURE_FRAME
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.response import RESPONSE
-from entropy_sentinel.monitor.reading.clusters import CLUSTER
+from entropy_sentinel.monitor.labelling.strata import weigh_by_strata
+from entropy_sentinel.monitor.reading.clusters import CLUSTER, STRATUM
 from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.reading.times import starts
 from entropy_sentinel.monitor.reading.zones import DTYPE
@@ -106,19 +107,26 @@ class LabelledResponses:
         window: str | None,
         at_random: bool = False,
         judged: pl.DataFrame | None = None,
+        has_strata: bool = False,
     ) -> None:
         """Match labels with responses, and with the verdicts of a judge in a table like that of labels, `judged`.
 
         Labels need weights unless all responses were equally likely to be labelled (`at_random`), or slices with
-        labels are fully labelled. The same holds for verdicts. Raises InputError for missing weights.
+        labels are fully labelled. The same holds for verdicts. Raises InputError for missing weights. With
+        `has_strata`, labels were drawn by other columns than the slices, which are the responses' strata.
         """
+        self._has_strata = has_strata
         self._merged = merged
+        self._latest: tuple[tuple[datetime | None, ...], _Strata] | None = None
+        asked = labels
         labels, key = _checked(labels, "labels")
         labels = labels.with_columns(number=pl.int_range(pl.len()))
         joined = [self._numbered(part.join(labels, on=key), window) for part in state.all_responses()]
+        if has_strata:
+            self._drawn = self._with_responses(state, asked, key, window)
         self._labelled = pl.concat(joined) if joined else pl.DataFrame()
         slices = self._labelled["slice"].unique().to_list() if len(self._labelled) else []
-        columns = ["slice", "window", "p", CLUSTER]
+        columns = ["slice", "window", "p", CLUSTER, STRATUM]
         if judged is not None:
             columns += [VERDICT, VERDICT_WEIGHT]
             verdicts, own = _checked(judged, "judged")
@@ -127,7 +135,9 @@ class LabelledResponses:
                 self._labelled = self._labelled.join(verdicts.drop(VERDICT_WEIGHT), on=own, how="left")
         every: list[pl.DataFrame] = []
         for part in state.all_responses():
-            part = self._numbered(part, window).filter(pl.col("slice").is_in(slices))
+            part = self._numbered(part, window)
+            if not has_strata:  # whether labels represent a stratum shows in all slices
+                part = part.filter(pl.col("slice").is_in(slices))
             if judged is not None:
                 part = part.join(verdicts, on=own, how="left")
             every.append(part.select(columns))
@@ -148,6 +158,14 @@ class LabelledResponses:
         self.without = frozenset(labels["number"].to_list())
         if len(self._labelled):
             self.without -= frozenset(self._labelled["number"].to_list())
+
+    def _with_responses(self, state: State, asked: pl.DataFrame, key: list[str], window: str | None) -> pl.DataFrame:
+        """Return the responses that somebody was asked to label, also those without a label, with their weights."""
+        asked = asked.cast({column: FEATURE_FRAME.schema[column] for column in key}).unique(key)
+        parts = [
+            self._numbered(part.join(asked.select(*key, WEIGHT), on=key), window) for part in state.all_responses()
+        ]
+        return pl.concat(parts) if parts else asked.clear()
 
     def _add_powers(self) -> None:
         """Add the powers of the judge's verdicts and of predictions to labels with a verdict, if they can be told."""
@@ -210,8 +228,31 @@ class LabelledResponses:
                 improvements.append(_UNLABELLED)
             else:
                 part, everywhere = _within(labelled[slice_,], *when), _within(every[slice_,], *when)
-                improvements.append(_row(part, everywhere, level, self._uses_judge))
+                strata = self._strata(*when) if self._has_strata else None
+                improvements.append(_row(part, everywhere, level, self._uses_judge, strata))
         return pl.DataFrame(improvements, schema=COLUMNS, orient="row")
+
+    def _strata(self, *when: datetime | None) -> "_Strata":
+        """Return all labels and all responses of the windows, the same as long as these are."""
+        if self._latest is None or self._latest[0] != when:
+            self._latest = when, _Strata(_within(self._drawn, *when), _within(self._every, *when))
+        return self._latest[1]
+
+
+class _Strata(NamedTuple):
+    """The responses to label and all responses of all slices in some windows."""
+
+    drawn: pl.DataFrame
+    every: pl.DataFrame
+
+    def weigh(self, labelled: pl.DataFrame, everywhere: pl.DataFrame) -> pl.DataFrame | None:
+        """Return the labels of a slice with weights by stratum; null if they do not represent it."""
+        return weigh_by_strata(labelled, everywhere, self.drawn, self.every, WEIGHT)
+
+    def weigh_verdicts(self, everywhere: pl.DataFrame) -> pl.DataFrame | None:
+        """Return the verdicts of a slice with weights by stratum; null if they do not represent it."""
+        verdicts = everywhere.drop_nulls(VERDICT)
+        return weigh_by_strata(verdicts, everywhere, self.every.drop_nulls(VERDICT), self.every, VERDICT_WEIGHT)
 
 
 def _checked(labels: pl.DataFrame, name: str) -> tuple[pl.DataFrame, list[str]]:
@@ -249,10 +290,19 @@ def _within(responses: pl.DataFrame, *when: datetime | None) -> pl.DataFrame:
 
 
 def _row(
-    labelled: pl.DataFrame, everywhere: pl.DataFrame, level: float, uses_judge: bool
+    labelled: pl.DataFrame, everywhere: pl.DataFrame, level: float, uses_judge: bool, strata: _Strata | None
 ) -> list[int | float | datetime | None]:
     """Return the values of COLUMNS; the improved accuracy and its limits are null for unrepresentative labels."""
+    n_labelled, is_representative = len(labelled), True
+    if strata is not None and labelled[WEIGHT].count():
+        weighted = strata.weigh(labelled, everywhere)
+        is_representative = weighted is not None
+        labelled = labelled if weighted is None else weighted
+    else:
+        strata = None
     weights = labelled[WEIGHT]
+    if strata is None and weights.count() and weights.sum() < LEAST_SHARE * len(everywhere):
+        is_representative = False
     n_judged = everywhere[VERDICT].count() if VERDICT in everywhere.columns else 0
     newest = labelled.select(pl.col("window").max()).item()
     accuracies = improved(
@@ -266,19 +316,26 @@ def _row(
     if accuracies is None:
         return _UNLABELLED
     better = accuracies.improved
-    if weights.count() and weights.sum() < LEAST_SHARE * len(everywhere):
-        return [accuracies.n_labelled, accuracies.alone.estimate, None, None, None, None, n_judged, newest]
+    if not is_representative:
+        return [n_labelled, accuracies.alone.estimate, None, None, None, None, n_judged, newest]
     if uses_judge:
-        better = _with_judge(labelled, everywhere, level) or better
+        better = _with_judge(labelled, everywhere, level, strata) or better
     numbers = (better.estimate, better.lower, better.upper, better.n_effective)
-    return [accuracies.n_labelled, accuracies.alone.estimate, *numbers, n_judged, newest]
+    return [n_labelled, accuracies.alone.estimate, *numbers, n_judged, newest]
 
 
-def _with_judge(labelled: pl.DataFrame, everywhere: pl.DataFrame, level: float) -> LabelledMean | None:
+def _with_judge(
+    labelled: pl.DataFrame, everywhere: pl.DataFrame, level: float, strata: _Strata | None
+) -> LabelledMean | None:
     """Return the accuracy from labels, verdicts and predictions; null unless most labels have a verdict."""
     both, judged = labelled.drop_nulls(VERDICT), everywhere.drop_nulls(VERDICT)
     if len(both) < LEAST_SHARE * len(labelled) or both.is_empty():
         return None
+    if strata is not None and judged[VERDICT_WEIGHT].count():
+        weighted = strata.weigh_verdicts(everywhere)
+        if weighted is None:
+            return None
+        judged = weighted
     weights, verdict_weights = both[WEIGHT], judged[VERDICT_WEIGHT]
     return judged_mean(
         both["label"].cast(pl.Float64),

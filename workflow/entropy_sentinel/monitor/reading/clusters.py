@@ -5,13 +5,15 @@ because states keep them.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 
 import polars as pl
 
 # The column of frames with the cluster of each response; null if the response depends on no other.
 CLUSTER = "cluster"
+# The column of frames with the stratum of each response: its values of the columns by which labels were drawn.
+STRATUM = "stratum"
 # Names of columns that identify a conversation, in the last part of a dotted name.
 _CONVERSATION = re.compile(r"(conversation|thread|session|dialog|dialogue|chat)([_-]?(id|uuid|key))?", re.IGNORECASE)
 
@@ -22,6 +24,14 @@ def hash_texts(texts: pl.Series) -> pl.Series:
     hashes = [int.from_bytes(blake2b(text.encode("utf-8", "replace"), digest_size=8).digest()) for text in different]
     numbers = pl.Series(hashes, dtype=pl.UInt64)
     return texts.replace_strict(different, numbers, default=None, return_dtype=pl.UInt64).alias(CLUSTER)
+
+
+def hash_values(columns: Sequence[pl.Series]) -> pl.Series:
+    """Return a 64-bit hash of the values of one text column or several, (n,); null where all are null."""
+    frame = pl.DataFrame([column.alias(str(place)) for place, column in enumerate(columns)])
+    texts = pl.concat_str(pl.all().fill_null("\1"), separator="\0")
+    some = pl.any_horizontal(pl.all().is_not_null())
+    return hash_texts(frame.select(pl.when(some).then(texts)).to_series()).alias(STRATUM)
 
 
 def item_texts(batch: pl.DataFrame) -> pl.Series:

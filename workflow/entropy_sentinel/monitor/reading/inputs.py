@@ -22,7 +22,7 @@ from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.frames.signals import with_reasons
 from entropy_sentinel.frames.urls import url_of
 from entropy_sentinel.monitor.catalogue import MADE, made_of
-from entropy_sentinel.monitor.reading.clusters import CLUSTER, hash_texts, item_texts
+from entropy_sentinel.monitor.reading.clusters import CLUSTER, STRATUM, hash_texts, hash_values, item_texts
 from entropy_sentinel.monitor.reading.exclusions import CODE, ExclusionCounter, count_exclusions, count_left_out
 from entropy_sentinel.monitor.reading.identity import NUMBERS, OtherFiles, SeenFiles, hash_ids
 from entropy_sentinel.monitor.reading.problems import Problems, TrainingDataFilter
@@ -203,12 +203,15 @@ class Inputs:
         others: OtherFiles | None = None,
         texts: bool = False,
         watched_models: Collection[str] | None = None,
+        strata: Sequence[str] = (),
     ) -> None:
         """With `others`, drop responses that are in other files, and add the columns NUMBERS to frames.
 
         With `texts`, add the columns QUESTION and `response`, which are null if a file has no texts. With
         `watched_models`, those of all estimators, responses of other models that `where` leaves out are exclusions.
+        `strata` are the columns by which labels were drawn, for the column STRATUM.
         """
+        self._strata = strata
         self._watched_models, self.exclusions = watched_models, ExclusionCounter()
         self._same_models = same_models(about, reading.same_model, watched_models or ())
         self._texts = (QUESTION, "response") if texts else ()
@@ -282,7 +285,8 @@ class Inputs:
         # The comparison of responses in two files also uses their times.
         more = [self._time] if self._others is not None else []
         question = (REQUEST, *self._texts[:1]) if self._reading.cluster_column is None else self._texts[:1]
-        logs = opened_log(path, self._reading, self._problems.strict, [*more, *self._signals, *_OF_LOGS, *question])
+        more += [*self._signals, *_OF_LOGS, *question, *self._strata]
+        logs = opened_log(path, self._reading, self._problems.strict, more)
         self._observed(logs.selection)
         try:
             for frame in feature_frames(logs, None, bool(self._texts), self._signals, _OF_TRACES):
@@ -346,12 +350,15 @@ class Inputs:
         measures = [f"{NUMBER}{name}" for name in self._reading.numbers]
         for name, measure in zip(self._reading.numbers, measures, strict=True):
             frame = frame.with_columns(self._column(batch, name).cast(pl.Float64, strict=False).alias(measure))
-        frame = frame.with_columns(self._clusters(batch))
+        strata = pl.Series(STRATUM, [None] * len(batch), dtype=pl.UInt64)
+        if self._strata:
+            strata = hash_values([as_text(first_of(batch, [name])) for name in self._strata])
+        frame = frame.with_columns(self._clusters(batch), strata)
         self.excluding.count(frame)
         self.exclusions.add(count_exclusions(frame, keys))
         hashes = [] if self._others is None else NUMBERS
         columns = dict.fromkeys((*FEATURES, *self._signals, *RESPONSE, *made_of(), *buckets.SCHEMA))
-        return frame.select(*columns, *MADE, CODE, "grain", CLUSTER, *hashes, *keys, *measures, *self._texts)
+        return frame.select(*columns, *MADE, CODE, "grain", CLUSTER, STRATUM, *hashes, *keys, *measures, *self._texts)
 
     def _column(self, batch: pl.DataFrame, name: str) -> pl.Series:
         """Return a column of the log; null if the frame lacks it."""

@@ -65,6 +65,12 @@ def labels_of_a_part(result: Monitored) -> list[str]:
     if unused.is_empty():
         return []
     names = listed(names_of(result, unused), SHOWN, "; ")
+    if drawn := result.provenance.get("labels_drawn_by"):
+        by = " ".join(f"--by {name}" for name in result.provenance["reading"]["by"])
+        return [
+            f"labels ignored for {names}: they were drawn by {', '.join(drawn)} and do not cover the whole slice, or "
+            f"not its whole time. Draw them with `sample{f' {by}' if by else ''}`"
+        ]
     return [f"labels from only a part of the slice do not improve its estimate: {names}"]
 
 

@@ -206,7 +206,8 @@ class Collector:
         problems, sums, clusters = Problems(self._reading.strict), Accumulator(), ClusterAccumulator()
         others = self._state.others(about) if self._compare else None
         watched = self._watched_models
-        inputs = Inputs(self._saved.about, self._reading, problems, others, watched_models=watched)
+        about.strata = list(self._state.strata)
+        inputs = Inputs(self._saved.about, self._reading, problems, others, watched_models=watched, strata=about.strata)
         with self._state.writing(about) as writer:
             for frame in inputs.frames(source):
                 about.n_responses += len(frame)

@@ -30,7 +30,8 @@ class FileSums:
     another state. `checksums` are the checksums of its frames, by part; `statistics` are the versions of its
     statistics. `span` are the first and the last smallest window of its responses, and whether some have none; null if
     an earlier version wrote the file. `n_clustered` is the number of its responses with a known cluster, such as their
-    request; null likewise.
+    request; null likewise. `strata` are the columns whose values are kept for its responses, by which labels
+    were drawn.
     """
 
     __pydantic_config__ = ConfigDict(strict=True, extra="forbid")
@@ -52,6 +53,7 @@ class FileSums:
     statistics: dict[str, int] = field(default_factory=lambda: dict(VERSIONS))
     span: list[Any] | None = None
     n_clustered: int | None = None
+    strata: list[str] = field(default_factory=list)
 
     @property
     def times(self) -> Span:

@@ -69,6 +69,8 @@ class State:
         for key, content in about.items():
             with self._checking(key):
                 self.files[key] = file_sums_of(key, content)
+        # The columns of this run by which labels were drawn, to keep for each response.
+        self.strata: list[str] = []
         self.overlap = Overlap(self.files, self.numbers, self.span)
 
     @classmethod
@@ -110,7 +112,10 @@ class State:
 
     def lacking(self, key: str) -> list[str]:
         """Return what is unknown of the file with this key, such as statistics."""
-        return self.files[key].unrecorded if key in self.files else []
+        if key not in self.files:
+            return []
+        about = self.files[key]
+        return about.unrecorded + ([", ".join(self.strata)] if self.strata and about.strata != self.strata else [])
 
     def remember(self, path: str, look: list[int], key: str) -> None:
         """Record the key, size and time (`look`) of the file at a path."""

@@ -11,7 +11,7 @@ import polars as pl
 
 from entropy_sentinel.frames.response import RESPONSE_COLUMNS
 from entropy_sentinel.monitor.catalogue import LISTS, STATISTICS
-from entropy_sentinel.monitor.reading.clusters import CLUSTER
+from entropy_sentinel.monitor.reading.clusters import CLUSTER, STRATUM
 from entropy_sentinel.monitor.reading.exclusions import SCHEMA
 from entropy_sentinel.monitor.reading.identity import NUMBERS
 from entropy_sentinel.monitor.reading.inputs import BY
@@ -46,10 +46,11 @@ def checked_sums(
 
 def checked_responses(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     """Return a frame of responses: their ids, slice columns, window, cluster and prediction."""
-    if CLUSTER not in frame.columns:  # written by an earlier version
-        frame = frame.with_columns(pl.lit(None, pl.UInt64).alias(CLUSTER))
-    columns = {**_RESPONSES, **_keys(by), CLUSTER: pl.UInt64, "p": pl.Float64}
-    checked = _checked_columns(frame, columns, nullable=("model", "benchmark", "item_id", CLUSTER))
+    hashes = dict.fromkeys((CLUSTER, STRATUM), pl.UInt64())
+    for name in set(hashes) - set(frame.columns):  # written by an earlier version
+        frame = frame.with_columns(pl.lit(None, pl.UInt64).alias(name))
+    columns = {**_RESPONSES, **_keys(by), **hashes, "p": pl.Float64}
+    checked = _checked_columns(frame, columns, nullable=("model", "benchmark", "item_id", *hashes))
     _check_between(frame["p"], 0, 1)
     return checked
 

@@ -18,7 +18,7 @@ from entropy_sentinel.frames.guard import guard
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.monitor.catalogue import LISTS, STATISTICS
 from entropy_sentinel.monitor.column import Statistic
-from entropy_sentinel.monitor.reading.clusters import CLUSTER
+from entropy_sentinel.monitor.reading.clusters import CLUSTER, STRATUM
 from entropy_sentinel.monitor.reading.inputs import BY, NUMBER
 from entropy_sentinel.monitor.summing.cluster_sums import cluster_sums
 from entropy_sentinel.signals.catalogue import SIGNALS
@@ -211,10 +211,10 @@ def places(keys: pl.DataFrame, among: pl.DataFrame) -> np.ndarray:
 
 
 def responses(frame: pl.DataFrame, estimator: Estimator) -> pl.DataFrame:
-    """Return the id, the keys, the cluster and the prediction `p` of each estimated response, to match with labels."""
+    """Return the id, keys, cluster, stratum and prediction `p` of each estimated response, to match with labels."""
     usable = frame.filter(pl.col("excluded").is_null())
     p = pl.Series(predictions(estimator, usable) if len(usable) else [], dtype=pl.Float64)
-    return usable.select(*RESPONSE, pl.col(f"^{BY}.*$"), "grain", CLUSTER, p=p)
+    return usable.select(*RESPONSE, pl.col(f"^{BY}.*$"), "grain", CLUSTER, STRATUM, p=p)
 
 
 class FrameSums(NamedTuple):
