@@ -30,7 +30,7 @@ NIGHTS: list[tuple[int, int, list[str], list[str]]] = [
     ),
     (20, 0, [f"unwatched {NEW}: over since 19"], [f"{NEW} (144 responses) counts as {OLD}", "show no difference"]),
     (21, 0, [], []),
-    (22, 4, [DROP], ["to 0.250 (new, since 2026-10-20)"]),
+    (22, 4, [DROP], ["to 0.250, if its model is the same under a new name (--same-model) (new, since 2026-10-20)"]),
     (
         23,
         4,

@@ -47,6 +47,8 @@ def row(result: Monitored, frame: pl.DataFrame, route: str = "shop") -> dict[str
         (["m=*"], "b", None),  # it has an estimator of its own
         (["m=openrouter/m-03"], "hosted_vllm/m-03", "m"),
         (["m=m-03", "m=m-04"], "m-04", "m"),
+        (["m=m-[0]?"], "m-03", None),
+        (["m=m-[0]?"], "m-[0]?", "m"),
         ([], "m-03", None),
     ],
 )

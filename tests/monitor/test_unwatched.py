@@ -92,6 +92,12 @@ def test_a_slice_without_logprobs_is_told_although_others_have_them(estimator: S
     assert told(watched(estimator, few)) == []
 
 
+def test_without_slices_no_slice_is_named(estimator: SavedEstimator) -> None:
+    (alert,) = watched(estimator, traffic().with_columns(after(3.5, "reason", NO_LOGPROBS)), by=[]).alerts
+    assert alert["message"].startswith("75 of 150 responses in the day from 2026-11-05 have no estimate")
+    assert alert["message"].endswith("Formats of logs))")
+
+
 def test_what_the_server_refused_is_not_unwatched(estimator: SavedEstimator) -> None:
     for reason in ("refused: content filter", "empty response", "no token after the thinking"):
         assert told(watched(estimator, traffic().with_columns(after(3, "reason", reason)))) == []

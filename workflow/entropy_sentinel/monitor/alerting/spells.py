@@ -9,7 +9,7 @@ import polars as pl
 
 from entropy_sentinel.monitor.alerting.drops import SliceDrop
 from entropy_sentinel.monitor.catalogue import STATISTICS
-from entropy_sentinel.monitor.estimating.flags import OUTSIDE_SUPPORT
+from entropy_sentinel.monitor.estimating.flags import OUTSIDE_SUPPORT, SAME_MODEL
 from entropy_sentinel.monitor.labelling.using import CONTRADICTED
 from entropy_sentinel.monitor.settings import AMBIGUOUS, BELOW, DROP, OUTSIDE, STALE, UNFAMILIAR, MonitorOptions
 from entropy_sentinel.monitor.summing.merging import pooled_words
@@ -123,6 +123,8 @@ def spells_of_drops(
             message = f"estimated accuracy fell by {drop.before - drop.after:.3f} to {drop.after:.3f}"
             if drop.worse:
                 message += f", further on {drop.worse[-1]:%Y-%m-%d}"
+            if SAME_MODEL in rows[slices.row(drop.slice)]["flags"]:
+                message += ", if its model is the same under a new name (--same-model)"
         yield Spell(
             DROP,
             rows[slices.row(drop.slice)],

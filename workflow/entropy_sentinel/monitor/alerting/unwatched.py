@@ -205,7 +205,9 @@ def _exclusions(
 def _count(rows: pl.DataFrame, total: int) -> _Count:
     slices = rows.group_by("slice", maintain_order=True).agg(pl.col("n").sum(), pl.col("n_slice").max())
     many = slices.filter((pl.col("n") >= FEWEST) & (pl.col("n") > SMALLEST_SHARE * pl.col("n_slice")))
-    names = [f"{name} ({n:,} of {n_slice:,})" for name, n, n_slice in many.sort("slice").iter_rows()]
+    # Without slice columns, the only slice has no name, and its counts are those of the window.
+    many = many.filter(pl.col("slice") != "").sort("slice")
+    names = [f"{name} ({n:,} of {n_slice:,})" for name, n, n_slice in many.iter_rows()]
     return _Count(int(rows["n"].sum()), total, tuple(names))
 
 

@@ -6,7 +6,6 @@ A provider may also give a model a new name. `SameModels` has the names of which
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 
 import polars as pl
 
@@ -35,6 +34,11 @@ def bare(name: str) -> str:
 LOGGED_MODEL = "model_in_log"
 
 
+def _matches(name: str, pattern: str) -> bool:
+    """Return whether a name has the form of a pattern, in which only * is special."""
+    return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), name, re.DOTALL) is not None
+
+
 @dataclass(frozen=True)
 class SameModels:
     """The names that count as another model's.
@@ -58,7 +62,7 @@ class SameModels:
         """Return the model that a name counts as; null if it is a model of its own."""
         if bare(name) in self.watched:
             return None
-        return next((old for old, pattern in self.patterns if fnmatchcase(bare(name), pattern)), None)
+        return next((old for old, pattern in self.patterns if _matches(bare(name), pattern)), None)
 
     def rename(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return responses with the column LOGGED_MODEL, and with their model's old name."""
