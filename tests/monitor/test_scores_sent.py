@@ -144,6 +144,13 @@ def test_a_server_that_takes_nothing_is_not_asked_for_each_score(what: str, keys
     assert n_requests - 10 < len(server.requests) <= n_requests
 
 
+def test_a_server_that_asks_to_wait_is_waited_for(keys: None, monkeypatch) -> None:
+    monkeypatch.setattr(posting_each, "_PAUSE_S", 0.01)
+    with langfuse(lambda _, number: (429 if number == 0 else 200, {"Retry-After": "1"}, {}, 0.0)) as server:
+        delivery = posting_each.post_each([{}], f"{os.environ['LANGFUSE_BASE_URL']}api", {}, attempts=2)
+    assert (delivery.n_failed, server.times[1] - server.times[0] >= 1) == (0, True)
+
+
 def test_a_silent_server_is_waited_for_once(folder: Path, keys: None, capsys, monkeypatch) -> None:
     monkeypatch.setattr(posting, "TIMEOUT_S", 0.3)
     with langfuse(lambda *_: (200, {}, {}, 1.0)) as server:

@@ -18,11 +18,15 @@ _SERVER_ERRORS = HTTPStatus.INTERNAL_SERVER_ERROR
 
 
 class PostProblem(NamedTuple):
-    """Why a request failed: the words for users, the status of the answer if there was one, whether time ran out."""
+    """Why a request failed: the words for users, the status of the answer if there was one, whether time ran out.
+
+    `wait_s` is how long the server asks to wait before another attempt.
+    """
 
     words: str
     status: int | None = None
     timed_out: bool = False
+    wait_s: float = 0.0
 
     @property
     def may_pass(self) -> bool:
@@ -69,8 +73,11 @@ def _problem(request: Request) -> PostProblem | None:
         build_opener(_NoRedirects).open(request, timeout=2 * TIMEOUT_S).close()
     except HTTPError as error:
         error.close()
+        wait = error.headers.get("Retry-After") or ""
         phrase = f" {HTTPStatus(error.code).phrase}" if error.code in [*HTTPStatus] else ""
-        return PostProblem(f"the server answered {error.code}{phrase}", error.code)
+        return PostProblem(
+            f"the server answered {error.code}{phrase}", error.code, wait_s=float(wait) if wait.isdecimal() else 0.0
+        )
     except Exception as error:  # of any type: the other outputs must still be written
         return PostProblem(type(error.reason if isinstance(error, URLError) else error).__name__)
     return None

@@ -16,8 +16,8 @@ _AT_ONCE = 8
 _FAILURES_AT_FIRST, _FAILURES_LATER = 3, 3 * _AT_ONCE
 # The address or the keys are wrong, for every content.
 _REFUSALS = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND)
-# Pause before the second attempt, doubled for each further one.
-_PAUSE_S = 0.5
+# Pause before the second attempt, doubled for each further one; a server may ask for a longer one, up to a limit.
+_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 60.0
 
 
 @dataclass
@@ -73,17 +73,17 @@ def post_each(contents: Sequence[Any], address: str, headers: Mapping[str, str],
     server = _Server()
 
     def send(content: Any) -> str:
-        words = server.given_up
+        words, wait_s = server.given_up, 0.0
         for attempt in range(attempts):
             if server.given_up:
                 break
             if attempt:
-                time.sleep(_PAUSE_S * 2 ** (attempt - 1))
+                time.sleep(max(_PAUSE_S * 2 ** (attempt - 1), min(wait_s, _LONGEST_PAUSE_S)))
             problem = post(content, address, headers)
             server.record(problem)
             if problem is None:
                 return ""
-            words = problem.words
+            words, wait_s = problem.words, problem.wait_s
             if not problem.may_pass:
                 break
         return words
