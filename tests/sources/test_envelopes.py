@@ -354,3 +354,8 @@ def test_a_stated_format_is_obeyed(stated: str, record: dict[str, Any], problem:
         assert len(frame) == 1
     else:
         assert problem in summary.bad[0].problem
+
+
+def test_a_stated_format_and_a_named_reply_exclude_each_other() -> None:
+    with pytest.raises(InputError, match="'gemini' has no effect with `reply`"):
+        es.read_logs({"answer": BODY}, reply="answer", format="gemini")

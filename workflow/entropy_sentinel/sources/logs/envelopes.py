@@ -147,7 +147,7 @@ _SPAN = Envelope(
     time=("startTimeUnixNano", "start_time_unix_nano", "start_time_ns", "startTime", "start_time"),
     kind=(
         *("attributes.openinference.span.kind", "attributes.mlflow.spanType", "attributes.gen_ai.operation.name"),
-        *("span_type", "type"),
+        *("span_type", "span_kind", "meta.span.kind", "type"),
     ),
 )
 OTLP = replace(

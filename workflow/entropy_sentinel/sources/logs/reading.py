@@ -67,6 +67,10 @@ class Logs:
             self._columns += self._hidden_columns
         self._numbers, self._zero_logprobs = Numbers(), ZeroLogprobsFilter()
         self._given_form: Envelope | None = None
+        if options.reply is not None and options.format is not None:
+            raise InputError(
+                f"format: '{options.format}' has no effect with `reply`, whose format is recognised; leave one out"
+            )
         if options.reply is not None:
             self._given_form = replace(
                 PAIRS, reply=(options.reply,), request=() if options.request is None else (options.request,)
