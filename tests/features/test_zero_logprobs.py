@@ -5,6 +5,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import entropy_sentinel as es
@@ -40,8 +41,11 @@ def test_a_response_of_zeros_has_no_features_unless_its_alternatives_were_comput
     others: list[float | None], is_computed: bool
 ) -> None:
     log = [response(LONG, others, id="a"), response(LONG, COMPUTED, -0.5, id="b")]
-    reasons = es.features(es.read_logs(log))["reason"].to_list()
-    assert reasons == [None if is_computed else ZERO_LOGPROBS, None]
+    frame = es.read_logs(log)
+    # Also traces that no log brought.
+    for traces in (frame, frame.with_columns(unusable=pl.lit(None, pl.String))):
+        reasons = es.features(traces)["reason"].to_list()
+        assert reasons == [None if is_computed else ZERO_LOGPROBS, None]
 
 
 def test_a_certain_word_is_not_refused() -> None:
