@@ -107,6 +107,7 @@ def test_every_output_says_it(estimator: SavedEstimator) -> None:
     result = watched(estimator, traffic().with_columns(after(3, "model", "gpt-x-03")))
     assert "150 responses of gpt-x-03" in message(result)
     assert "Not watched: gpt-x-03" in page(result)
+    assert "so that their numbers are older: shop, school, support" in page(result)
     assert "--same-model m=gpt-x-03" in repr(result)
     samples = {}
     for family in text_string_to_metric_families(metrics(result)):

@@ -157,7 +157,10 @@ def _summary(result: Monitored, rows: pl.DataFrame, window: str = "") -> str:
     unknown = names_of(result, rows.filter(unlike))
     summary = f"{counted(n_responses, 'response')} in {counted(len(rows), 'slice')}."
     if window:
-        summary = f"{window[0].upper()}{window[1:]}: {summary}"
+        summary = f"{window[0].upper()}{window[1:]}{since_newest(result)}: {summary}"
+        old = names_of(result, rows.filter(pl.col("window_to") < pl.col("window")))
+        if old:
+            summary += f" Without estimated responses in it, so that their numbers are older: {listed(old, NAMED)}."
     if len(worst):
         row = worst.row(0, named=True)
         name = slice_name(row[column] for column in result.by)
