@@ -1,6 +1,9 @@
 """Mistakes that people make in an extension: what is said, and that nothing else is lost."""
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar, NamedTuple
@@ -83,8 +86,47 @@ WORKING |= {"output": "track", "each": "pl.col('n_tokens')", "flag": "''", "form
 ENDS = "exit(0), which would end the whole process"
 
 
+# Parts of an extension, the first of which is the mistake, and what is said about it.
+ALERTS: dict[str, tuple[dict[str, str], str]] = {
+    "write ends": ({"write": "exit(0)"}, f"--track: {{at}}: SystemExit: {ENDS}"),
+    "write fails": ({"write": "return found.nothing"}, "--track: {at}: AttributeError"),
+    "no network": ({"write": "raise OSError('no network')"}, "--track: OSError: no network"),
+    "recognises ends": ({"recognises": "exit(0)"}, f"recognises failed: {{at}}: SystemExit: {ENDS}"),
+    "recognises fails": ({"recognises": "return record['note']"}, "recognises failed: {at}: KeyError: 'note'"),
+    "archive ends": ({"is_archive": "exit(0)"}, f"recognises failed: {{at}}: SystemExit: {ENDS}"),
+    "prints": (
+        {"write": "print('hello')", "top": "print('hello')", "outputs": "print('hello')"},
+        "hello\nhello\nhello",
+    ),
+}
+TAKEN = {"recognises": "return True"}
+EACH = "'odd': `each` failed: "
+STOPS: dict[str, tuple[dict[str, str], str]] = {
+    "check": ({"check": "exit(0)"}, f"ExtensionError: --track: check failed: {{at}}: SystemExit: {ENDS}"),
+    "load": ({"load": "1 / 0", **TAKEN}, "format 'notes': load failed: {at}: ZeroDivisionError"),
+    "load none": ({"load": "return", **TAKEN}, "load failed: mine ({place}): formats(): 'notes': TypeError: must"),
+    "replies": ({"replies": "exit(0)", **TAKEN}, f"{{at}}: SystemExit: {ENDS}"),
+    "records": (
+        {"records": "yield exit(0)", "is_archive": "return True"},
+        f"records failed: {{at}}: SystemExit: {ENDS}",
+    ),
+    "each type": ({"each": "3"}, "mine ({place}): the statistic 'odd': `each` must be a Polars expression, was 3"),
+    "each text": ({"each": "pl.col('text')"}, f"{EACH}mine ({{place}}): statistics(): 'odd': Invalid"),
+    "each sum": ({"each": "pl.col('n_tokens').sum()"}, "'odd': ValueError: must have a value for each of 30 responses"),
+    "each ends": (
+        {"call": "exit(0)", "each": "pl.col('n_tokens').map_elements(call, pl.Int64)"},
+        "{at}: SystemExit: exit(0",
+    ),
+    "form": ({"form": "'%d items'"}, "mine ({place}): the statistic 'odd': `form` must be a format of numbers"),
+    "flag": ({"flag": "3"}, "mine ({place}): statistics(): 'odd': `flag` must be of type str, was 3"),
+    "keyword": ({"output": "class"}, "mine ({place}): the output 'class' needs another name, because it is a keyword"),
+}
+# Without its output, there is no option `--track`, which is a usage error.
+DECLARES = ({"outputs": "exit(0)"}, f"extension 'mine': outputs() failed: {{at}}: SystemExit: {ENDS}")
+
+
 class Run(NamedTuple):
-    """A run of the monitor with an extension: its file, and the line of its first part that is replaced."""
+    """A run of the monitor with an extension: its file, and the line of its mistake."""
 
     status: int
     out: str
@@ -97,91 +139,89 @@ class Run(NamedTuple):
         return text.format(place=self.place, at=f"{self.place}:{self.line}") in self.said
 
 
-def monitored(folder: Path, **parts: str) -> Run:
-    """Run a monitor that alerts, with an output of an extension with these parts; its output is JSON."""
-    mine = extension(folder / "mine", PARTS.format(**WORKING | parts))
-    log = log_file(folder / "log.jsonl", [line(number, route="shop") for number in range(30)])
-    code = f"""
-import contextlib, io, json, sys
-from entropy_sentinel.frames.errors import ConfigError
-out, said = io.StringIO(), io.StringIO()
-try:
-    with contextlib.redirect_stderr(said), contextlib.redirect_stdout(out):
+# Runs a monitor with each extension in a fork, because a process reads its declarations once, and the libraries take
+# longer to import than all else. argv: estimator, log, extensions.
+RUNS = """
+import contextlib, io, json, os, sys, warnings
+import polars, pydantic, rich, scipy.stats, sklearn.linear_model, typer
+
+def run(call):
+    from entropy_sentinel.frames.errors import ConfigError
+    try:
         from entropy_sentinel.commands.main import main
-        call = ["monitor", {str(saved(folder, "group-accuracy"))!r}, {str(log)!r}, "--fail-below", "1", "--json"]
-        main([*call, "--track", "track.csv"])
-    status = 0
-except SystemExit as ended:
-    status = ended.code
-except ConfigError as error:
-    status = 1
-    said.write(str(error))
-print(json.dumps([status, out.getvalue(), said.getvalue()]))
+        main(call)
+        return 0
+    except SystemExit as ended:
+        return ended.code
+    except ConfigError as error:
+        print(error, file=sys.stderr)
+        return 1
+
+results = []
+for mine in sys.argv[3:]:
+    read, write = os.pipe()
+    with warnings.catch_warnings(action="ignore"):
+        process = os.fork()
+    if process == 0:
+        os.environ["ENTROPY_SENTINEL_EXTENSIONS"] = mine
+        out, said = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(said):
+            status = run(["monitor", *sys.argv[1:3], "--fail-below", "1", "--json", "--track", "track.csv"])
+        with open(write, "w") as answer:
+            json.dump([status, out.getvalue(), said.getvalue()], answer)
+        os._exit(0)
+    os.close(write)
+    with open(read) as answer:
+        results.append(json.load(answer))
+    os.waitpid(process, 0)
+print(json.dumps(results))
 """
-    file = mine / "__init__.py"
-    [at] = [n for n, text in enumerate(file.read_text().split("\n"), 1) if next(iter(parts.values())) in text][:1]
-    return Run(*printed(folder, code, mine), str(file), at)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
+    """The runs of a monitor that alerts, with each of the mistakes."""
+    folder, places = tmp_path_factory.mktemp("runs"), dict[str, tuple[str, int]]()
+    for number, (name, (parts, _)) in enumerate({**ALERTS, **STOPS, "declares": DECLARES}.items()):
+        above = folder / str(number)
+        above.mkdir()
+        file = extension(above / "mine", PARTS.format(**WORKING | parts)) / "__init__.py"
+        mistake = next(iter(parts.values()))
+        places[name] = str(file), 1 + next(n for n, text in enumerate(file.read_text().split("\n")) if mistake in text)
+    log = log_file(folder / "log.jsonl", [line(number, route="shop") for number in range(30)])
+    call = [str(saved(folder, "group-accuracy")), str(log), *(os.path.dirname(file) for file, _ in places.values())]
+    done = subprocess.run(
+        [sys.executable, "-c", RUNS, *call],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return {name: Run(*run, *places[name]) for name, run in zip(places, json.loads(done.stdout), strict=True)}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("parts", "said"),
-    [
-        ({"write": "return found.nothing"}, "--track: {at}: AttributeError"),
-        ({"write": "exit(0)"}, f"--track: {{at}}: SystemExit: {ENDS}"),
-        ({"write": "raise OSError('no network')"}, "--track: OSError: no network"),
-        ({"recognises": "exit(0)"}, f"recognises failed: {{at}}: SystemExit: {ENDS}"),
-        ({"recognises": "return record['note']"}, "recognises failed: {at}: KeyError: 'note'"),
-        ({"is_archive": "exit(0)"}, f"recognises failed: {{at}}: SystemExit: {ENDS}"),
-        ({"top": "print('hello')", "outputs": "print('hello')", "write": "print('hello')"}, "hello\nhello\nhello"),
-    ],
-)
-def test_a_mistake_in_an_extension_hides_no_alert(tmp_path: Path, parts: dict[str, str], said: str) -> None:
-    run = monitored(tmp_path, **parts)
+@pytest.mark.parametrize("name", ALERTS)
+def test_a_mistake_in_an_extension_hides_no_alert(runs: dict[str, Run], name: str) -> None:
+    run = runs[name]
     assert run.status == 4
     assert json.loads(run.out)["alerts"][0]["kind"] == "below"
-    assert run.says(said)
+    assert run.says(ALERTS[name][1])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("parts", "said"),
-    [
-        ({"check": "exit(0)"}, f"ExtensionError: --track: check failed: {{at}}: SystemExit: {ENDS}"),
-        ({"load": "1 / 0", "recognises": "return True"}, "format 'notes': load failed: {at}: ZeroDivisionError"),
-        (
-            {"load": "return", "recognises": "return True"},
-            "load failed: mine ({place}): formats(): 'notes': TypeError: must",
-        ),
-        ({"replies": "exit(0)", "recognises": "return True"}, f"{{at}}: SystemExit: {ENDS}"),
-        ({"records": "yield exit(0)", "is_archive": "return True"}, f"records failed: {{at}}: SystemExit: {ENDS}"),
-        ({"each": "3"}, "mine ({place}): the statistic 'odd': `each` must be a Polars expression, was 3"),
-        (
-            {"each": "pl.col('text')"},
-            "'odd': `each` failed: mine ({place}): statistics(): 'odd': Invalid",
-        ),
-        ({"each": "pl.col('n_tokens').sum()"}, "'odd': ValueError: must have a value for each of 30 responses, had 1"),
-        ({"call": "exit(0)", "each": "pl.col('n_tokens').map_elements(call, pl.Int64)"}, "{at}: SystemExit: exit(0"),
-        ({"form": "'%d items'"}, "mine ({place}): the statistic 'odd': `form` must be a format of numbers"),
-        ({"flag": "3"}, "mine ({place}): statistics(): 'odd': `flag` must be of type str, was 3"),
-        (
-            {"output": "class"},
-            "mine ({place}): the output 'class' needs another name, because it is a keyword",
-        ),
-    ],
-)
-def test_a_mistake_that_stops_a_monitor_names_the_extension(tmp_path: Path, parts: dict[str, str], said: str) -> None:
-    run = monitored(tmp_path, **parts)
+@pytest.mark.parametrize("name", STOPS)
+def test_a_mistake_that_stops_a_monitor_names_the_extension(runs: dict[str, Run], name: str) -> None:
+    run = runs[name]
     assert (run.status, run.out) == (1, "")
-    assert run.says(said)
+    assert run.says(STOPS[name][1])
 
 
 @pytest.mark.slow
-def test_a_function_that_declares_cannot_end_a_monitor(tmp_path: Path) -> None:
-    """Without its output, there is no option `--track`, which is a usage error."""
-    run = monitored(tmp_path, outputs="exit(0)")
-    assert run.status == 2
-    assert run.says(f"extension 'mine': outputs() failed: {{at}}: SystemExit: {ENDS}")
+def test_a_function_that_declares_cannot_end_a_monitor(runs: dict[str, Run]) -> None:
+    assert runs["declares"].status == 2
+    assert runs["declares"].says(DECLARES[1])
 
 
 def test_a_mistake_in_a_family_of_signals_is_told_with_its_place(tmp_path: Path) -> None:
