@@ -142,6 +142,14 @@ def test_a_column_of_conversations_is_proposed(name: str, is_one: bool) -> None:
     assert any(f"--cluster {name}" in kind for kind in notes) == is_one
 
 
+def test_a_column_of_a_log_s_metadata_is_proposed(tmp_path: Path) -> None:
+    records = [line(number, metadata={"conversation_id": f"c{number // 3}"}) for number in range(30)]
+    notes = es.monitor(saved(tmp_path), log_file(tmp_path / "log.jsonl", list(records))).problems.notes
+    assert any("--cluster metadata.conversation_id" in kind for kind in notes)
+    (tmp_path / "broken.jsonl").write_text("no record\n" + (tmp_path / "log.jsonl").read_text())
+    assert es.monitor(saved(tmp_path), tmp_path / "broken.jsonl").slices["n_responses"].sum() == 30
+
+
 def test_a_state_of_an_earlier_version_is_read(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """It lacks the clusters: a file that is given again is read again, the others are named."""
     rows, estimator, state = repeated(120, 4), saved(tmp_path), tmp_path / "state"

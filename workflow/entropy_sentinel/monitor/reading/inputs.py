@@ -29,12 +29,15 @@ from entropy_sentinel.monitor.reading.problems import Problems, TrainingDataFilt
 from entropy_sentinel.monitor.reading.times import Clock
 from entropy_sentinel.monitor.reading.zones import DTYPE
 from entropy_sentinel.monitor.settings import MODEL, TIME, Slicing
+from entropy_sentinel.sources.logs.memory import MemoryRecords
 from entropy_sentinel.sources.logs.models import SameModels, bare, without_provider
 from entropy_sentinel.sources.logs.numbers import TIME_ALIASES, UNNAMED
 from entropy_sentinel.sources.logs.reader import QUESTION, REQUEST
 from entropy_sentinel.sources.logs.reading import Logs
+from entropy_sentinel.sources.logs.record import PlacedRecord
+from entropy_sentinel.sources.logs.records import records
 from entropy_sentinel.sources.logs.selection import PLACE, ResponseSelection, as_text, first_of
-from entropy_sentinel.sources.logs.settings import FormatOptions
+from entropy_sentinel.sources.logs.settings import FormatOptions, ReadOptions
 from entropy_sentinel.sources.logs.summary import LogSummary
 from entropy_sentinel.verbs.estimation import saved_estimator
 from entropy_sentinel.verbs.inputs import is_table, log_files, named
@@ -159,6 +162,19 @@ def _columns_of(source: str | Path | pl.DataFrame) -> Sequence[str]:
     logs = open_logs(source)
     first = next(iter(logs), None)
     return ["model", "benchmark", *logs.summary.columns] if first is not None else []
+
+
+def first_columns(source: str | Path | pl.DataFrame) -> Sequence[str]:
+    """Return the columns of a source's first record that can define slices, without reading a whole batch."""
+    if isinstance(source, pl.DataFrame) or not Path(source).is_file() or holds_features(str(source)):
+        return _columns_of(source)
+    first = next(records(str(source)), None)
+    if not isinstance(first, PlacedRecord) or not isinstance(first.content, Mapping):
+        return []
+    logs = Logs([MemoryRecords([first.content])], ReadOptions())
+    for _ in logs:
+        pass
+    return list(logs.summary.columns)
 
 
 def _slice_columns(features: pl.DataFrame) -> list[str]:

@@ -18,7 +18,7 @@ from entropy_sentinel.monitor.catalogue import STATISTICS
 from entropy_sentinel.monitor.reading.clusters import CLUSTER
 from entropy_sentinel.monitor.reading.exclusions import Mismatch
 from entropy_sentinel.monitor.reading.identity import NUMBERS, content
-from entropy_sentinel.monitor.reading.inputs import Inputs, Source, check_columns, columns_of
+from entropy_sentinel.monitor.reading.inputs import Inputs, Source, check_columns, first_columns
 from entropy_sentinel.monitor.reading.problems import Problems, nothing_fits
 from entropy_sentinel.monitor.settings import Reading
 from entropy_sentinel.monitor.summing.cluster_sums import ClusterAccumulator
@@ -135,12 +135,12 @@ class Collector:
                 problems.note(_NOT_KNOWN.format(name), paths)
         return problems
 
-    def columns(self) -> list[str]:
-        """Return the columns of the first source that can define slices; none if nothing was read now."""
+    def columns(self) -> Sequence[str]:
+        """Return the columns of the first record that can define slices; none if nothing was read now."""
         if not self.read:
             return []
         first = self._sources[0]
-        return [] if not isinstance(first, pl.DataFrame) and is_state(first) else columns_of([first])
+        return [] if not isinstance(first, pl.DataFrame) and is_state(first) else first_columns(first)
 
     def check(self) -> None:
         """Call `check_use`; if it raises an error, remove the files that this run has added."""
