@@ -8,7 +8,8 @@ from urllib.request import urlopen
 
 import polars as pl
 import pytest
-from production import BEGIN, fitted, saved, traffic
+from calling import run
+from production import BEGIN, fitted, saved, traffic, written
 from programs import find_program
 from prometheus_client.parser import text_string_to_metric_families
 from serving import free_port, serving
@@ -16,6 +17,7 @@ from serving import free_port, serving
 import entropy_sentinel as es
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.monitor.estimating import estimates
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.showing.files import label_names, metrics, write_alerts, write_metrics, write_rows
 
@@ -142,3 +144,23 @@ def test_an_alert_below_says_whether_the_interval_is_too() -> None:
         assert alert["message"].endswith(expected)
     assert es.monitor(estimator, features, fail_below=accuracy).alerts == []
     assert es.monitor(estimator, features, fail_below=0.99, min_responses=901).alerts == []
+
+
+@pytest.mark.parametrize(("target", "more"), [("page.html", 0), ("rows.csv", 1)])
+def test_the_changes_of_old_windows_are_tested_only_for_files_that_have_them(
+    target: str, more: int, tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a page of a year would take minutes for numbers that it does not show."""
+    n_days, n_slices, calls = 12, 3, []
+    monkeypatch.setattr(estimates, "p_of_change", lambda *_: calls.append(0) or 0.5)
+    days = [BEGIN + timedelta(days=day) for day in range(n_days)]
+    rows = pl.concat([traffic(90, seed=day).with_columns(time=when) for day, when in enumerate(days)])
+    rows = rows.with_columns(
+        route=pl.format("r{}", pl.int_range(pl.len()) % n_slices), item_id=pl.int_range(pl.len()).cast(pl.String)
+    )
+    given = [saved(tmp_path, "atc-se_sum"), written(rows, tmp_path / "log.parquet")]
+    options = ["--by", "route", "--window", "day", "--reference", "2026-11-02..2026-11-04", "--min-responses", "20"]
+    option = {"page.html": "--page", "rows.csv": "--output"}[target]
+    assert run(capsys, "monitor", *given, *options, option, tmp_path / target)[0] == 0
+    # The whole time and the newest two days; with rows, each of the days after the reference.
+    assert len(calls) == n_slices * (3 + more * (n_days - 3))

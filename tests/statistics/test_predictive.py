@@ -139,3 +139,15 @@ def test_the_prior_is_on_the_side_of_caution_of_the_published_tables() -> None:
     assert freedom / 3 == pytest.approx(predictive.CAUTIOUS.freedom, abs=0.1)
     scale = math.sqrt(np.exp(logs.mean() + special.digamma(freedom / 2)) * 2 / freedom)
     assert scale == pytest.approx(0.11, abs=0.005)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.99])
+def test_many_half_widths_are_those_of_each_alone(level: float) -> None:
+    """Many begin near their solution; 0, infinity, equal and very different variances are among them."""
+    rng = np.random.default_rng(0)
+    spread = Spread.of(rng.normal(0, 0.1, 4), [0.002] * 4)
+    some = [0.0, math.inf, 1e-12, 4.0, *rng.uniform(0, 0.02, 20)]
+    many = spread.half_widths([*some, *rng.exponential(0.02, 3000), *some], level)
+    alone = np.concatenate([spread.half_widths([variance], level) for variance in some])
+    assert many[: len(some)] == pytest.approx(alone, abs=1e-12)
+    assert many[-len(some) :] == pytest.approx(alone, abs=1e-12)

@@ -96,8 +96,10 @@ def command(estimator: Estimator, logs: Logs, state: State = None, json: Json = 
     sources = _checked(targets, [*estimators, *inputs], logs[len(others) :], state)
     if targets["page"] is None:
         options["responses"] = 0
+    all_windows = json or any(OUTPUTS[name].has_all_windows for name, target in targets.items() if target is not None)
+    watched = tuple(estimators) if others else estimator
     with working("reading the logs"):
-        result = monitored(tuple(estimators) if others else estimator, sources, MonitorOptions.of(options), state)
+        result = monitored(watched, sources, MonitorOptions.of(options), state, test_all_windows=all_windows)
     if json:
         print_json(as_json(result))
     else:

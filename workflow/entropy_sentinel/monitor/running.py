@@ -194,12 +194,18 @@ def monitored(
     logs: Given,
     settings: MonitorOptions,
     state: str | Path | None = None,
+    test_all_windows: bool = True,
 ) -> Monitored:
-    """Return the result of `monitor`."""
+    """Return the result of `monitor`.
+
+    Without `test_all_windows`, changes are tested only in the newest windows; only files have those of all windows, and
+    for a year of many slices the tests take most of the time.
+    """
     single, events = settings.labels is not None or settings.responses > 0, read_events(settings)
     strata = label_strata(settings)
     if isinstance(estimator, list | tuple):
-        return _monitored_each(parts_of(estimator, logs, state, settings), logs, settings, single, strata)
+        parts = parts_of(estimator, logs, state, settings)
+        return _monitored_each(parts, logs, settings, single, strata, test_all_windows)
     with _collected(estimator, logs, state, settings, single, strata=strata) as run:
         run.collector.check()
         problems, merged = run.problems(settings), run.merged(settings)
@@ -208,14 +214,20 @@ def monitored(
         labelled = run.labelled(settings, merged)
         if labelled is not None:
             labelled.note(problems)
-        result = run.monitored(settings, merged, labelled, problems, n_slices_tested(merged, settings.min_responses))
+        n_tested = n_slices_tested(merged, settings.min_responses)
+        result = run.monitored(settings, merged, labelled, problems, n_tested, test_all_windows=test_all_windows)
         add_unwatched(result, [WatchedState(run.state, run.path, merged)], run.models, settings)
         mark_alerts(result.alerts, events, settings)
         return result
 
 
 def _monitored_each(
-    parts: Sequence[Part], logs: Given, settings: MonitorOptions, single: bool, strata: Sequence[str]
+    parts: Sequence[Part],
+    logs: Given,
+    settings: MonitorOptions,
+    single: bool,
+    strata: Sequence[str],
+    test_all_windows: bool,
 ) -> Monitored:
     """Return the joined results of several estimators, each for the responses of its model."""
     models = [part.model for part in parts]
@@ -250,7 +262,8 @@ def _monitored_each(
             if labelled is not None:
                 without.append(labelled.without)
             problems = run.problems(options)
-            results.append(run.monitored(options, merged, labelled, problems, n_tested, newest))
+            result = run.monitored(options, merged, labelled, problems, n_tested, newest, test_all_windows)
+            results.append(result)
         whole = joined(results, settings, silent, without)
         add_unwatched(whole, states, models, runs[0][0], any(map(is_of_model, settings.where)))
         mark_alerts(whole.alerts, read_events(settings), settings)
@@ -355,6 +368,7 @@ class _EstimatorRun:
         problems: Problems,
         n_tested: int,
         newest: Sequence[datetime] | None = None,
+        test_all_windows: bool = True,
     ) -> Monitored:
         """Return the result; `newest` are the windows of the alerts if they are not those of this run's responses.
 
@@ -366,7 +380,7 @@ class _EstimatorRun:
         most_taken = dict(taken.most_common(5))
         by_column, numbers = settings.cluster is not None, settings.numbers
         estimates = Estimates(self.saved, settings.level, settings.min_responses, most_taken, numbers, by_column)
-        rows = _rows(estimates, merged, settings, labelled, newest)
+        rows = _rows(estimates, merged, settings, labelled, newest, test_all_windows)
         drops = slice_drops(self.saved.estimator, merged, settings, n_tested)
         alerts = self._alerts(rows, drops, merged, settings)
         if rows["windows"] is not None:
@@ -528,6 +542,7 @@ def _rows(
     settings: MonitorOptions,
     labelled: LabelledResponses | None,
     ends: Sequence[datetime] | None = None,
+    test_all_windows: bool = True,
 ) -> dict[str, Any]:
     """Return the fields of `Monitored` that contain rows or windows."""
     columns, reference, windows, zone = tuple(merged.slices.columns), settings.period, merged.windows, settings.zone
@@ -540,7 +555,9 @@ def _rows(
     slices = _in_real_time(estimates.of_slices(merged, labelled, last), zone)
     recent_rows = estimates.of_windows(merged, last.rows, last.sums, reference, labelled)
     single_windows = windows.rows.with_columns(window_from="window")
-    every_window = estimates.of_windows(merged, single_windows, windows.sums, reference, labelled)
+    every_window = estimates.of_windows(
+        merged, single_windows, windows.sums, reference, labelled, test_changes=test_all_windows
+    )
     usable = merged.slices.with_columns(last_usable=pl.Series(last.last_usable, dtype=DTYPE))
     usable = usable.with_columns(in_zone(usable["last_usable"], zone))
     return {

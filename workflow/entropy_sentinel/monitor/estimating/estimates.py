@@ -75,11 +75,12 @@ class Estimates:
         sums: Sums,
         reference: Reference | None,
         labelled: LabelledResponses | None,
+        test_changes: bool = True,
     ) -> pl.DataFrame:
         """Return one row per slice and window, by window and rank; only windows after the reference have a `change`.
 
-        `rows` (n,) has `slice` (a row number of `MergedSums.slices`) and the first and last window (`window_from` and
-        `window`); `sums` (n,) are the sums of these rows.
+        Without `test_changes` its p and q are null. `rows` (n,) has `slice` (a row number of `MergedSums.slices`) and
+        the first and last window (`window_from` and `window`); `sums` (n,) are the sums of these rows.
         """
         slice_ = rows["slice"].to_numpy()
         moments = merged.clusters.of_rows(rows)
@@ -89,7 +90,7 @@ class Estimates:
         if reference is not None:
             later = (frame["window_from"] >= reference.end).fill_null(False).to_numpy()
         effects = moments.robust_effect, merged.before_clusters.rows(slice_).robust_effect
-        frame = self._with_change(frame, sums, merged.before.rows(slice_), effects, later)
+        frame = self._with_change(frame, sums, merged.before.rows(slice_), effects, later, test_changes)
         more = None if labelled is None else labelled.of_windows(rows, self._level)
         frame = self._labelled(frame, more, sums)
         if ONLY_TESTED in frame.columns:
@@ -109,9 +110,9 @@ class Estimates:
         basis = np.full(len(n), "", dtype=object)
         for number, residuals in enumerate((self._residuals, self._unvalidated, self._unfamiliar)):
             here = which == number
-            intervals = residuals.intervals(accuracy, n_effective, self._level)
-            lower[here], upper[here] = intervals.lower[here], intervals.upper[here]
-            worth[here] = residuals.worth(accuracy)[here]
+            intervals = residuals.intervals(accuracy[here], n_effective[here], self._level)
+            lower[here], upper[here] = intervals.lower, intervals.upper
+            worth[here] = residuals.worth(accuracy[here])
             basis[here] = intervals.basis
         same = (which == 0) & (sums.sum_of("n_same_model") > 0)
         lower[same] = np.maximum(accuracy - SAME_MODEL_WIDENING * (accuracy - lower), 0)[same]
@@ -147,8 +148,8 @@ class Estimates:
                 frame = frame.with_columns(quantile.fill_nan(None))
         reasons = self._flags.of(frame, sums, unfamiliar, notes)
         return frame.with_columns(
-            flags=pl.Series([list(flags) for flags in reasons], dtype=pl.List(pl.String)),
-            reasons=pl.Series([list(flags.values()) for flags in reasons], dtype=pl.List(pl.String)),
+            flags=_repeated([tuple(flags) for flags in reasons]),
+            reasons=_repeated([tuple(flags.values()) for flags in reasons]),
         )
 
     def _labelled(self, frame: pl.DataFrame, more: pl.DataFrame | None, sums: Sums) -> pl.DataFrame:
@@ -180,6 +181,7 @@ class Estimates:
         then: Sums,
         effects: tuple[np.ndarray, np.ndarray],
         which: np.ndarray | None = None,
+        test: bool = True,
     ) -> pl.DataFrame:
         """Add `change`; its p, null if a side has too few responses; and its q over all slices (of the window).
 
@@ -190,7 +192,7 @@ class Estimates:
         compared = (smaller > 0) & (True if which is None else which)
         change = np.where(compared, self._accuracy(now) - self._accuracy(then), np.nan)
         p = np.full(len(frame), np.nan)
-        for row in np.flatnonzero(compared & (smaller >= max(self._few, 2))):
+        for row in np.flatnonzero(compared & (smaller >= max(self._few, 2)) & test):
             after = n_now[row], now.values[row], now.products[row]
             before = n_then[row], then.values[row], then.products[row]
             of_row = float(effects[0][row]), float(effects[1][row])
@@ -202,6 +204,13 @@ class Estimates:
         return frame.with_columns(
             pl.Series("change", change), pl.Series("change_p", p), pl.Series("change_q", q)
         ).with_columns(pl.col("change", "change_p", "change_q").fill_nan(None))
+
+
+def _repeated(rows: Sequence[tuple[str, ...]]) -> pl.Series:
+    """Return lists of texts, (n,); equal lists share their texts, because a verdict's reasons are long."""
+    places = {texts: place for place, texts in enumerate(dict.fromkeys(rows))}
+    distinct = pl.Series([list(texts) for texts in places], dtype=pl.List(pl.String))
+    return distinct.gather([places[texts] for texts in rows])
 
 
 def ranked(frame: pl.DataFrame, window: str | None = None) -> pl.DataFrame:

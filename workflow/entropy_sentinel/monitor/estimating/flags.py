@@ -97,9 +97,10 @@ class Flags:
         """Return why each slice is outside the estimator's training data, or null."""
         if self._support is None:
             return [None] * len(sums)
-        reasons = self._support.flags(sums.histogram, accuracy)
-        for place in np.flatnonzero(sums.n_estimated < self._few):
-            reasons[place] = None
+        reasons: list[str | None] = [None] * len(sums)
+        enough = np.flatnonzero(sums.n_estimated >= self._few)
+        for place, why in zip(enough, self._support.flags(sums.histogram[enough], accuracy[enough]), strict=True):
+            reasons[place] = why
         return reasons
 
 

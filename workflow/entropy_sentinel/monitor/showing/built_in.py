@@ -73,13 +73,15 @@ OUTPUTS: dict[str, Output] = {
             "Prometheus text of the newest window, for the node exporter's textfile collector.",
             _write_metrics,
             ("metrics.prom",),
+            has_all_windows=False,
         ),
-        Output("alerts", "The alerts as JSON.", _write_alerts, ("alerts.json",)),
+        Output("alerts", "The alerts as JSON.", _write_alerts, ("alerts.json",), has_all_windows=False),
         Output(
             "page",
             "A self-contained HTML page: alerts, the responses behind them, pictures and slices.",
             _write_page,
             ("page.html",),
+            has_all_windows=False,
         ),
         Output(
             "webhook",
@@ -89,6 +91,7 @@ OUTPUTS: dict[str, Output] = {
             is_file=False,
             check=_check_address,
             variable="ENTROPY_SENTINEL_WEBHOOK",
+            has_all_windows=False,
         ),
         Output(
             "slack",
@@ -99,6 +102,7 @@ OUTPUTS: dict[str, Output] = {
             is_file=False,
             check=_check_address,
             variable="ENTROPY_SENTINEL_SLACK",
+            has_all_windows=False,
         ),
     )
 }

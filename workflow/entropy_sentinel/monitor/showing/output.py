@@ -19,7 +19,8 @@ class Output:
     `write` takes the result and a target: a path if `is_file`, else a text such as an address. `check` raises an
     EntropySentinelError for an invalid target before any log is read. The command's help imports both functions, so
     they import heavy modules themselves. `files` are the names of the targets in a workflow. `variable` is the
-    environment variable that sets the target if the option is not given.
+    environment variable that sets the target if the option is not given. `has_all_windows` says that `write` uses
+    `Monitored.windows`, whose changes are otherwise not tested.
     """
 
     name: str
@@ -31,3 +32,4 @@ class Output:
     is_file: bool = True
     check: Callable[[Any], None] = _accept
     variable: str | None = None
+    has_all_windows: bool = True

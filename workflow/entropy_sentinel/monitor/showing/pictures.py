@@ -235,7 +235,9 @@ def over_time(result: Monitored) -> AccuracyOverTime | None:
     if result.drops:
         sentences.append("Orange: a drop.")
     if len(times) > MOST_WINDOWS:
-        sentences.append(f"Only the newest {MOST_WINDOWS} of {len(times):,} windows are shown.")
+        sentences.append(
+            f"Only the newest {MOST_WINDOWS} of {len(times):,} windows are drawn: use --output to get all."
+        )
     events, sentence = _events(result, axis)
     if sentence:
         sentences.append(sentence)
