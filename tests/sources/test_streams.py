@@ -29,7 +29,7 @@ from streamed import (
 
 import entropy_sentinel as es
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.sources.logs.joining import PartialReply
+from entropy_sentinel.sources.logs.partial_reply import PartialReply
 from entropy_sentinel.sources.logs.paths import snake
 from entropy_sentinel.sources.logs.stream_bodies import joined
 from entropy_sentinel.sources.logs.summary import LogSummary
@@ -124,7 +124,7 @@ def test_streams_without_an_id_one_after_the_other(tmp_path: Path, server: str) 
 
 def test_pieces_with_neither_an_id_nor_an_end_are_refused(tmp_path: Path) -> None:
     path = log_file(tmp_path / "log", without_id(gemini(A))[:2])
-    assert "2 pieces have neither an id nor an end" in read(path)[1].bad[0].problem
+    assert "2 pieces without an id and an end" in read(path)[1].bad[0].problem
 
 
 @pytest.mark.parametrize("server", WRITERS)

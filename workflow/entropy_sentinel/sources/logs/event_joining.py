@@ -10,7 +10,8 @@ from itertools import islice
 from typing import Any
 
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.sources.logs.joining import Joiner, PartialReply
+from entropy_sentinel.sources.logs.joining import Joiner
+from entropy_sentinel.sources.logs.partial_reply import PartialReply
 from entropy_sentinel.sources.logs.reply import id_text
 from entropy_sentinel.sources.logs.stream_pieces import PartialChoice
 from entropy_sentinel.sources.logs.streams import Events, Stream

@@ -20,158 +20,18 @@ numbers of pieces do not follow each other after a reply was left, or if there a
 Pieces that have neither a key nor an end nor another mark cannot be told apart, and are refused.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.sources.logs.partial_reply import BODY, PartialReply, Parts, number_of
 from entropy_sentinel.sources.logs.paths import first, look_up
 from entropy_sentinel.sources.logs.reply import first_id, id_text
-from entropy_sentinel.sources.logs.stream_pieces import PartialChoice, merge
+from entropy_sentinel.sources.logs.stream_pieces import merge
 from entropy_sentinel.sources.logs.streams import Stream
 
-# A part of a record: the position of a choice, and its piece.
-Parts = Sequence[tuple[Any, Mapping[str, Any]]]
 # Number of closed replies whose ids are kept, to recognise pieces that come too late.
 _CLOSED = 1000
-# The key of the only reply in a body.
-_BODY = "the reply"
-REMEDY = "log the id of each reply, or one stream after the other"
-
-
-@dataclass
-class PartialReply:
-    """A streamed reply so far.
-
-    Attributes:
-        stream: Its declaration.
-        key: What its pieces share; null if they have no key.
-        place: The place of its first piece.
-        print: What tells its first piece apart from others.
-        fields: The fields of the reply outside its choices.
-        choices: Its choices by position.
-        earlier: Replies without a key that were left open before this one. They were interrupted, unless the streams
-            turn out to be mixed.
-        n_gaps: The number of pieces whose number is not the next one.
-        surplus: How many more tokens the reply has than the server counted; negative for fewer.
-        is_rest: Whether tokens that it lacks are in the reply before it.
-        only_record: Its record, if it is only one.
-    """
-
-    stream: Stream
-    key: Any = None
-    place: str = ""
-    print: int = 0
-    fields: dict[str, Any] = field(default_factory=dict)
-    choices: dict[Any, PartialChoice] = field(default_factory=dict)
-    earlier: list["PartialReply"] = field(default_factory=list)
-    last_number: int | None = None
-    n_gaps: int = 0
-    surplus: int = 0
-    is_rest: bool = False
-    only_record: Mapping[str, Any] | None = None
-
-    @property
-    def is_named(self) -> bool:
-        """Whether an id tells the reply apart from all others, or it is alone."""
-        return self.key == _BODY or (self.key is not None and self.stream.key_is_id)
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether each choice has ended."""
-        return bool(self.choices) and all(choice.n_ends for choice in self.choices.values())
-
-    @property
-    def n_pieces(self) -> int:
-        """The number of pieces."""
-        return sum(choice.n_pieces for choice in self.choices.values())
-
-    def add(self, record: Mapping[str, Any], parts: Parts) -> None:
-        """Add the parts of a record to their choices."""
-        stream = self.stream
-        self.only_record = None if self.choices else record
-        if stream.choices:
-            merge(self.fields, record, leave_out=(stream.choices,), keep=stream.first)
-        number = number_of(stream, record)
-        if number is not None:
-            before = 0 if self.last_number is None else self.last_number
-            is_next = number in (before, before + 1) if self.last_number is None else number == before + 1
-            self.n_gaps += not is_next if stream.consecutive else number < before
-            self.last_number = number
-        for index, part in parts:
-            choice = self.choices.get(index)
-            if choice is None:
-                choice = self.choices[index] = PartialChoice(stream)
-            choice.add(part)
-
-    def n_streams(self) -> int:
-        """Return how many streams are mixed in this reply, at least; 1 if it is only its own."""
-        n = 1
-        if self.is_named:
-            return n
-        for choice in self.choices.values():
-            n = max(n, choice.n_ends, 0 if choice.always_begins else choice.n_begins)
-        if self.n_gaps:
-            n = max(n, 1 + len(self.earlier))
-        return max(n, 2) if self.surplus > 0 or self.is_rest else n
-
-    def whole(self) -> dict[str, Any]:
-        """Return the reply in the form of one that was not streamed.
-
-        Raises InputError if a piece was unreadable or is missing, or if streams are mixed.
-        """
-        self._check()
-        return self.joined()
-
-    def _check(self) -> None:
-        if any(choice.n_unreadable for choice in self.choices.values()):
-            raise InputError(f"the stream {str(self.key)[:100]!r} has an unreadable chunk")
-        n, n_pieces, stream = self.n_streams(), self.n_pieces, self.stream
-        if n > 1:
-            n_pieces += sum(reply.n_pieces for reply in self.earlier)
-            raise InputError(
-                f"{n} streams without an id are mixed in {n_pieces} pieces, which cannot be told apart; {REMEDY}"
-            )
-        if self.n_gaps:
-            raise InputError(f"the stream lacks pieces: the number of {self.n_gaps} of its pieces is not the next one")
-        if (
-            self.key is None
-            and not self.has_ended
-            and n_pieces > 1
-            and not (stream.begin or stream.flag or stream.order)
-        ):
-            raise InputError(f"{n_pieces} pieces have neither an id nor an end, so they cannot be told apart; {REMEDY}")
-
-    def joined(self) -> dict[str, Any]:
-        """Return the pieces so far as a reply that was not streamed."""
-        stream = self.stream
-        if not stream.choices:
-            (choice,) = self.choices.values()
-            return choice.whole()
-        choices = []
-        for index in sorted(self.choices):
-            choices.append({stream.index: index, **self.choices[index].whole()})
-        whole = {**self.fields, stream.choices: choices}
-        if isinstance(whole.get("object"), str):
-            whole["object"] = whole["object"].removesuffix(".chunk")
-        return whole
-
-    def count_surplus(self, other_surplus: int) -> None:
-        """Compare the tokens with the number that the server counted; the reply before had `other_surplus` tokens."""
-        stream = self.stream
-        if not stream.count or self.is_named or not self.has_ended:
-            return
-        whole = self.joined()
-        counted, steps = look_up(whole, stream.count), look_up(whole, stream.steps)
-        if type(counted) is int and (isinstance(steps, list) or other_surplus):
-            self.surplus = len(steps or ()) - counted
-            self.is_rest = self.surplus < 0 < other_surplus
-
-
-def number_of(stream: Stream, record: Mapping[str, Any]) -> int | None:
-    """Return the number of tokens so far that a piece states."""
-    number = look_up(record, stream.order) if stream.order else None
-    return number if type(number) is int else None
 
 
 class Joiner:
@@ -228,7 +88,7 @@ class Joiner:
 
     def _key(self, record: Mapping[str, Any]) -> Any:
         if self._is_one_reply:
-            return _BODY
+            return BODY
         if self._stream.key_is_id:
             return first_id(record, self._stream.key)
         shared = tuple(id_text(first(record, [path])) for path in self._stream.key)
@@ -260,8 +120,8 @@ class Joiner:
             return self._close(reply.key)
         # Replies that were left open before are complete once this one has gone on after its first piece.
         if self._is_left(reply, record) and reply.n_pieces > 1 and not reply.n_gaps:
-            left, reply.earlier = reply.earlier, []
-            return left
+            interrupted, reply.earlier = reply.earlier, []
+            return interrupted
         return []
 
     def _begins(self, reply: PartialReply, index: Any, part: Mapping[str, Any]) -> bool:

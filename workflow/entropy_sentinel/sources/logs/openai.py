@@ -17,10 +17,11 @@ from typing import Any
 
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.sources.logs.event_joining import EventJoiner
-from entropy_sentinel.sources.logs.joining import Joiner, PartialReply
+from entropy_sentinel.sources.logs.joining import Joiner
 from entropy_sentinel.sources.logs.layout_reader import responses as layout_responses
 from entropy_sentinel.sources.logs.layouts import layout_of
 from entropy_sentinel.sources.logs.nested import find_replies, has_messages
+from entropy_sentinel.sources.logs.partial_reply import PartialReply
 from entropy_sentinel.sources.logs.reader import Reader, request_columns, time_column, usual_columns
 from entropy_sentinel.sources.logs.reply import (
     NotAResponse,

@@ -5,7 +5,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.sources.logs.joining import Joiner, PartialReply
+from entropy_sentinel.sources.logs.joining import Joiner
+from entropy_sentinel.sources.logs.partial_reply import PartialReply
 from entropy_sentinel.sources.logs.reply import Reply
 
 # Returns the responses of a whole reply.
