@@ -240,6 +240,64 @@ except Exception as error:
     assert message.startswith(f"signals/made: compute failed: {mine / '__init__.py'}:")
 
 
+FITTING = """
+def estimators():
+    from entropy_sentinel.estimators.family import EstimatorFamily
+
+    class Module:
+        @staticmethod
+        def fit(name, rows):
+            {fit}
+
+    def load():
+        {load}
+
+    return {{"mine": EstimatorFamily("mine", "m", load, {{"mine": "Mine"}}, {{"mine": ("max",)}})}}
+
+
+def features():
+    import polars as pl
+    from entropy_sentinel.features.feature import H, X, Feature
+
+    def call(value):
+        {call}
+
+    return {{"odd": Feature("odd", "Odd", "odd", "1", expression=H(X.mean()).map_elements(call, pl.Float64))}}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [
+        ({"load": "exit(0)"}, f"estimator 'mine': `load` of its family failed: {{file}}:11: SystemExit: {ENDS}"),
+        ({"fit": "exit(0)"}, f"estimator 'mine': fit failed: {{file}}:8: SystemExit: {ENDS}"),
+        ({"fit": "return 1"}, "estimator 'mine': fit failed: mine ({file}): estimators(): 'mine': TypeError: must"),
+        ({"call": "exit(0)"}, "feature 'odd': its expression failed: {file}:21: SystemExit: exit(0"),
+    ],
+)
+def test_a_mistake_in_an_estimator_or_a_feature_names_the_extension(
+    tmp_path: Path, parts: dict[str, str], said: str
+) -> None:
+    working = {"fit": "return None", "load": "return Module", "call": "return value"}
+    mine = extension(tmp_path / "mine", FITTING.format(**working | parts))
+    log = log_file(tmp_path / "log.jsonl", [line(number) for number in range(4)])
+    code = f"""
+import json
+import entropy_sentinel as es
+from entropy_sentinel.frames.errors import InputError
+try:
+    features = es.read_features({str(log)!r})
+    labels = features.select("item_id", label=features["item_id"].is_in(["req-0001", "req-0002"]))
+    es.fit(features, labels, "mine")
+except InputError as error:
+    print(json.dumps([type(error).__name__, str(error)]))
+"""
+    kind, message = printed(tmp_path, code, mine)
+    assert kind == "ExtensionError"
+    assert message.startswith(said.format(file=mine / "__init__.py"))
+
+
 def test_a_misspelt_key_that_is_not_tracked_is_refused() -> None:
     with pytest.raises(TypeError, match="Web.UNTRACKED: 'adress' is not a key of the class; keys: address"):
 

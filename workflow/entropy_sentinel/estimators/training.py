@@ -208,7 +208,10 @@ class TrainingRows:
             try:
                 module = module_of(name)
                 with guard("estimators", family_of(name).name, f"estimator '{name}': fit failed", (CannotFit,)):
-                    self._fitted[name] = module.fit(name, self)
+                    fitted = module.fit(name, self)
+                    if not isinstance(fitted, Estimator):
+                        raise TypeError(f"must return an Estimator, returned {fitted!r:.100}")
+                self._fitted[name] = fitted
             except CannotFit as error:
                 self._fitted[name] = FitFailure(name, str(error))
         return self._fitted[name]

@@ -136,7 +136,9 @@ def _evaluate(lists: pl.DataFrame) -> pl.DataFrame:
     """Return the features and `_facts` of responses from the lists of `token_lists`."""
     try:
         return lists.select(**_values())
-    except (Exception, pl.exceptions.PanicException):
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # also a panic of Polars, and exit() in an extension
         for name in CATALOGUE:  # say which extension's feature fails
             with guard("features", name, f"feature '{name}': its expression failed"):
                 lists.select(_values()[name])
