@@ -91,10 +91,16 @@ def test_two_domains_are_too_few() -> None:
 
 
 def test_a_domain_of_few_labels_does_not_count() -> None:
-    validation = validate(training_on(frame_of(60, 60, 60, 20, 19)), "atc-se_sum")
+    frame = frame_of(60, 60, 60, 20, 19)
+    validation = validate(training_on(frame), "atc-se_sum")
     assert (validation.n_domains, validation.n_counted, len(validation.residuals)) == (5, 4, 4)
     [few] = [domain for domain in validation.domains if domain.estimated is None]
     assert (few.domain, few.n, few.reason) == ("epsilon", 19, "19 labels, fewer than 20: not counted")
+    # Nor does it in a group with a domain that counts.
+    groups = frame["benchmark"].replace({"epsilon": "delta"})
+    by_group = validate(training_on(frame, groups=groups), "atc-se_sum").new_groups
+    assert by_group is not None
+    assert [domain.domain for domain in by_group.domains if domain.estimated is None] == ["epsilon"]
     assert "20 labels: 1 of 5 domains (epsilon)" in validation.reasons[-1]
     assert "over 4 held-out domains" in validation.reasons[0]
 

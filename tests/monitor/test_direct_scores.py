@@ -144,8 +144,8 @@ def test_both_ways_give_the_same_numbers(estimator: SavedEstimator, monkeypatch:
         reply = random_reply(draw)
         expected = by_general_way(estimator, reply, monkeypatch)
         n_direct += replies._read_directly(estimator, [reply], Slicing.of(MATCHING)) is not None
-        assert_frame_equal(es.score(estimator, reply), expected, rel_tol=0, abs_tol=1e-12)
-        assert_frame_equal(es.score(estimator, as_objects(reply)), expected, rel_tol=0, abs_tol=1e-12)
+        assert_frame_equal(es.score(estimator, reply), expected, check_exact=True)
+        assert_frame_equal(es.score(estimator, as_objects(reply)), expected, check_exact=True)
     assert n_direct > 20
 
 
