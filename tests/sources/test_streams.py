@@ -24,6 +24,7 @@ from streamed import (
     responses,
     sglang,
     steps,
+    text,
     tgi,
 )
 
@@ -112,6 +113,19 @@ def test_first_fields_tell_mixed_streams_that_are_cut_off(tmp_path: Path) -> Non
     frame, summary = read(log_file(tmp_path / "log", mixed))
     assert (len(frame), summary.n_bad) == (0, 1)
     assert "2 streams without an id are mixed in 6 pieces" in summary.bad[0].problem
+
+
+def test_the_servers_count_tells_a_stream_that_was_left_from_the_next_one(tmp_path: Path) -> None:
+    """Chunks of text completions have neither an id here nor a field that only the first one has."""
+    usage = {
+        "choices": [],
+        "object": "text_completion",
+        "usage": {"prompt_tokens": 9, "completion_tokens": len(B.words)},
+    }
+    records = without_id([*text(A)[:2], *text(B), usage, *text(A)])
+    frame, summary = read(log_file(tmp_path / "log", records))
+    check(frame, A)
+    assert "2 streams without an id are mixed in 4 pieces" in summary.bad[0].problem
 
 
 @pytest.mark.parametrize("server", ["chat", "text", "gemini"])

@@ -25,7 +25,7 @@ from typing import Any
 
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.sources.logs.partial_reply import BODY, PartialReply, Parts, number_of
-from entropy_sentinel.sources.logs.paths import first, look_up
+from entropy_sentinel.sources.logs.paths import first
 from entropy_sentinel.sources.logs.reply import first_id, id_text
 from entropy_sentinel.sources.logs.stream_pieces import merge
 from entropy_sentinel.sources.logs.streams import Stream
@@ -140,7 +140,7 @@ class Joiner:
         number = number_of(self._stream, record)
         if number is None or reply.last_number is None or number > reply.last_number or reply.n_gaps:
             return False
-        steps = look_up(record, self._stream.steps) if self._stream.steps else None
+        steps = first(record, self._stream.steps)
         return number <= max(1, len(steps) if isinstance(steps, list) else 1)
 
     def _replace(self, reply: PartialReply, place: str) -> PartialReply:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.sources.logs.paths import look_up
+from entropy_sentinel.sources.logs.paths import first, look_up
 from entropy_sentinel.sources.logs.stream_pieces import PartialChoice, merge
 from entropy_sentinel.sources.logs.streams import Stream
 
@@ -135,7 +135,7 @@ class PartialReply:
         if not stream.count or self.is_named or not self.has_ended:
             return
         whole = self.joined()
-        counted, steps = look_up(whole, stream.count), look_up(whole, stream.steps)
+        counted, steps = look_up(whole, stream.count), first(whole, stream.steps)
         if type(counted) is int and (isinstance(steps, list) or other_surplus):
             self.surplus = len(steps or ()) - counted
             self.is_rest = self.surplus < 0 < other_surplus

@@ -88,7 +88,7 @@ class Stream:
         consecutive: Whether it rises by one.
         count: Path in the last piece of the number of the reply's tokens. It shows mixed streams without an id, and
             whether lists are repeated or added.
-        steps: Path in the whole reply of the list that has an entry for each of these tokens.
+        steps: Paths in the whole reply of the list that has an entry for each of these tokens.
         goes_on: Whether further pieces may follow the end, such as the usage.
         first: Fields of which the first value counts; of others, the last one.
         moves: New names of fields of a choice in the whole reply.
@@ -109,7 +109,7 @@ class Stream:
     order: str = ""
     consecutive: bool = False
     count: str = ""
-    steps: str = ""
+    steps: Paths = ()
     goes_on: bool = False
     first: tuple[str, ...] = ()
     moves: tuple[tuple[str, str], ...] = ()
@@ -207,6 +207,8 @@ CHUNKS = Stream(
     choices="choices",
     begin="delta.role",
     end=("finish_reason",),
+    count="usage.completion_tokens",
+    steps=("choices.0.logprobs.content", "choices.0.logprobs.tokens"),
     goes_on=True,
     first=("id", "object", "created", "model", "system_fingerprint", "service_tier", "metadata"),
     moves=(("delta", "message"),),
@@ -234,7 +236,7 @@ GEMINI_STREAM = Stream(
     ),
     key=("responseId",),
     count="usageMetadata.candidatesTokenCount",
-    steps="candidates.0.logprobsResult.chosenCandidates",
+    steps=("candidates.0.logprobsResult.chosenCandidates",),
     choices="candidates",
     end=("finishReason",),
     goes_on=True,
@@ -247,7 +249,7 @@ OLLAMA_STREAM = Stream(
     flag="done",
     any_of=("message.content", "response"),
     count="eval_count",
-    steps="logprobs",
+    steps=("logprobs",),
 )
 LLAMA_CPP_STREAM = Stream(
     parts=tuple(map(Part, ("content", "tokens", "completion_probabilities"))),
@@ -256,7 +258,7 @@ LLAMA_CPP_STREAM = Stream(
     any_of=("content",),
     order="tokens_predicted",
     count="tokens_predicted",
-    steps="completion_probabilities",
+    steps=("completion_probabilities",),
 )
 SGLANG_STREAM = Stream(
     parts=(
@@ -267,7 +269,7 @@ SGLANG_STREAM = Stream(
     ),
     key=("meta_info.id", "rid"),
     count="meta_info.completion_tokens",
-    steps="meta_info.output_token_logprobs",
+    steps=("meta_info.output_token_logprobs",),
     end=("meta_info.finish_reason",),
     recognises=_has_end_field,
 )
