@@ -13,6 +13,13 @@ from production import line, log_file, saved
 
 import entropy_sentinel as es
 from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.sources import pipes
+
+
+@pytest.fixture(autouse=True)
+def copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Copies lie in the test's folder: a worker of the tests ends without deleting its own."""
+    monkeypatch.setattr(pipes, "_folder", lambda: str(tmp_path))
 
 
 @contextmanager
