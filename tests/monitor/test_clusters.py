@@ -191,6 +191,27 @@ def test_a_drop_of_few_questions_is_no_evidence() -> None:
     assert not es.monitor(estimator, rows, **options).drops
 
 
+def test_nights_that_are_alike_because_their_questions_recur_are_no_drop() -> None:
+    """Fifteen questions that are asked for four nights are one piece of evidence, not four."""
+    pool = traffic(4000, seed=3)
+    order = pool[pl.Series(fitted("log-3d").estimator.values(pool.select(FEATURES))).arg_sort()]
+    rng = np.random.default_rng(4)
+    nights, asked = [], [rng.integers(0, 4000, 15) for _ in range(3)]
+    for night in range(45):
+        asked = [*asked, rng.integers(0, 4000, 15)][-4:]
+        rows = order[np.concatenate(asked).tolist()]
+        when = pl.lit(BEGIN + timedelta(days=night, hours=1))
+        questions = pl.Series([f"{night - 3 + age}-{number}" for age in range(4) for number in range(15)])
+        nights.append(
+            rows.with_columns(question=questions, time=when, item_id=pl.format("{}-{}", pl.lit(night), "item_id"))
+        )
+    rows = pl.concat(nights).unique("item_id", maintain_order=True)
+    options = {"window": "day", "reference": "2026-11-02..2026-11-08", "alert_on": ["drop"], "false_alarms": "5/week"}
+    estimator = fitted("log-3d")
+    assert es.monitor(estimator, rows.drop("question"), **options).drops
+    assert not es.monitor(estimator, rows, **options).drops
+
+
 def test_labels_of_repeated_questions_count_once() -> None:
     """Ten questions of which all four answers are labelled; the labels of a question are the same."""
     often = repeated(120, 4).with_columns(route=pl.lit("a"))
@@ -204,3 +225,38 @@ def test_labels_of_repeated_questions_count_once() -> None:
     assert found["labels_worth"][0] == pytest.approx(expected["labels_worth"][0], rel=0.35)
     independent = es.monitor(fitted(), often.drop("question"), labels=many).slices
     assert independent["labels_worth"][0] > 3 * found["labels_worth"][0]
+
+
+def test_recurrences_of_a_log_are_those_of_its_questions() -> None:
+    """Ten questions a night, each asked on three nights in a row; their sums by hand."""
+    pool = traffic(600, seed=5)
+    nights = []
+    for night in range(12):
+        numbers = [number for number in range(10 * (night - 2), 10 * (night + 1)) if number >= 0]
+        ids = pl.Series([f"{night}-{number}" for number in numbers])
+        asked = pl.Series([f"question {number}" for number in numbers])
+        when = pl.lit(BEGIN + timedelta(days=night, hours=1))
+        nights.append(pool[numbers].with_columns(item_id=ids, question=asked, time=when))
+    found: list[pl.DataFrame] = []
+    method = cluster_sums.SliceClusters.recurrences
+
+    def kept(self: Any, grains: pl.DataFrame) -> pl.DataFrame:
+        found.append(method(self, grains))
+        return found[-1]
+
+    options = {"window": "day", "reference": "2026-11-02..2026-11-05", "alert_on": ["drop"]}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cluster_sums.SliceClusters, "recurrences", kept)
+        es.monitor(fitted("log-3d"), pl.concat(nights), **options)
+    estimator = fitted("log-3d").estimator
+    deviations = np.zeros((12, 120))
+    for night, rows in enumerate(nights):
+        values = estimator.values(rows)
+        places = rows["question"].str.extract(r"(\d+)").cast(pl.Int64).to_numpy()
+        deviations[night, places] = values - values.mean()
+    products = deviations @ deviations.T
+    every = [products[night, :night].sum() for night in range(12)]
+    near = [products[night, max(night - 7, 0) : night].sum() for night in range(12)]
+    assert found[0]["squares"].to_list() == pytest.approx(np.diag(products).tolist())
+    assert found[0]["near"].to_list() == pytest.approx(near)
+    assert found[0]["every"].to_list() == pytest.approx(every)

@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 
-from entropy_sentinel.statistics.clustering import ClusterMoments, effective_size, intraclass_correlation
+from entropy_sentinel.statistics.clustering import (
+    ClusterMoments,
+    effective_size,
+    intraclass_correlation,
+    recurrence_effects,
+)
 
 
 def moments(values: np.ndarray, clusters: np.ndarray) -> ClusterMoments:
@@ -89,3 +94,30 @@ def test_the_correlation_within_clusters_is_found_within_domains() -> None:
     alike = np.where(rng.random(6000) < 0.6, shared, own)
     assert intraclass_correlation(alike, domains, clusters) == pytest.approx(0.36, abs=0.04)
     assert intraclass_correlation(own[:4], domains[:4], np.arange(4)) == 1.0
+
+
+def recurrences(deviations: np.ndarray) -> np.ndarray:
+    """The effects of clusters with these sums of deviations in each window, (clusters, windows)."""
+    products = deviations.T @ deviations
+    windows = range(len(products))
+    near = [sum(products[t, max(t - 7, 0) : t]) for t in windows]
+    return recurrence_effects(np.diag(products), np.array(near), np.array([sum(products[t, :t]) for t in windows]))
+
+
+def test_questions_that_recur_for_four_days_make_these_alike() -> None:
+    """Each has the same deviation on four days in a row: a mean over many days varies four times as much."""
+    rng = np.random.default_rng(8)
+    deviations = np.zeros((1200, 300))
+    for cluster in range(1200):
+        first = cluster // 4
+        deviations[cluster, first : first + 4] = rng.standard_normal()
+    found = recurrences(deviations)
+    assert found[-1] == pytest.approx(4, rel=0.1)
+    assert recurrences(deviations[:, :100])[-1] == found[99]
+
+
+def test_questions_that_are_always_asked_and_those_that_never_recur_change_nothing() -> None:
+    rng = np.random.default_rng(9)
+    assert recurrences(np.eye(200) * rng.standard_normal(200)).max() == 1
+    always = np.outer(rng.standard_normal(20), np.ones(200)) + 0.5 * rng.standard_normal((20, 200))
+    assert recurrences(always)[-1] == pytest.approx(1, abs=0.1)

@@ -19,6 +19,8 @@ import numpy as np
 
 # With fewer clusters, their variance is too uncertain, and values count as equal within clusters.
 FEWEST_CLUSTERS = 8
+# Windows in which a question that recurs for some time makes windows alike.
+LAGS = 7
 # A sum of squares this small, relative to the number of responses, is a rounding error.
 _SAME = 1e-12
 
@@ -58,6 +60,28 @@ def intraclass_correlation(labels: np.ndarray, domains: np.ndarray, clusters: np
     square_between, square_within, typical = between / n_between, within / n_within, size / n_between
     total = square_between + (typical - 1) * square_within
     return float(np.clip((square_between - square_within) / total, 0, 1)) if total > 0 else 1.0
+
+
+def recurrence_effects(squares: np.ndarray, near: np.ndarray, every: np.ndarray) -> np.ndarray:
+    """Return how much more means over many windows vary because clusters recur in near windows, (w,), at least 1.
+
+    Let e be a cluster's sum of deviations in a window. For each window, `squares` is the sum of e^2 over clusters,
+    `near` that of the products with the e of the same clusters in the LAGS windows before, and `every` with those of
+    all windows before, (w,) each. A question that recurs for some days makes these days alike: the variance of a mean
+    over many windows is that of one, plus twice its autocovariances (Newey and West 1987). What remains at long lags
+    is subtracted: questions that are always asked are on both sides of a comparison, and cancel. Each value uses the
+    windows up to it.
+    """
+    count = np.arange(1, len(squares) + 1)
+    pairs_near = np.cumsum(np.minimum(np.arange(len(squares)), LAGS))
+    pairs_far = count * (count - 1) / 2 - pairs_near
+    own, close = np.cumsum(squares) / count, np.cumsum(near) / count
+    far = (np.cumsum(every) - np.cumsum(near)) / np.maximum(pairs_far, 1)
+    lasting = np.where(pairs_far > 0, np.maximum(far, 0), 0)
+    total = own - lasting + 2 * (close - lasting * pairs_near / count)
+    factor: np.ndarray = np.where(own > 0, total / np.where(own > 0, own, 1), 1.0)
+    at_least_1: np.ndarray = np.maximum(factor, 1.0)
+    return at_least_1
 
 
 class ClusterMoments(NamedTuple):

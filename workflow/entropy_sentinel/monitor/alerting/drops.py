@@ -13,6 +13,7 @@ from entropy_sentinel.monitor.reading.times import in_zone
 from entropy_sentinel.monitor.settings import MonitorOptions
 from entropy_sentinel.monitor.summing.merging import MergedSums
 from entropy_sentinel.monitor.summing.sums import Sums, pairs
+from entropy_sentinel.statistics.clustering import recurrence_effects
 from entropy_sentinel.statistics.drops import Drop, Rule, Series, drops_of, unit_variances
 
 # With a rate of false alarms that allows one in fewer looks than these, a single look would be weak evidence.
@@ -72,11 +73,13 @@ def slice_drops(estimator: Estimator, merged: MergedSums, settings: MonitorOptio
     looks = merged.looks.rows.with_columns(place=pl.int_range(pl.len()), n=pl.Series(sums.n_estimated))
     looks = looks.filter(pl.col("n") > 0, pl.col("window") >= settings.period.start).sort("slice", "window")
     moments = merged.clusters.of_grains(merged.looks.rows.select("slice", grain="window"))
+    looks = pl.concat([looks, merged.clusters.recurrences(looks.select("slice", grain="window"))], how="horizontal")
     drops: list[SliceDrop] = []
     for (number,), rows in looks.group_by("slice", maintain_order=True):
         windows = in_zone(rows["window"], settings.zone).to_list()
         n_reference = int((rows["window"] < settings.period.end).sum())
         effects = moments.rows(rows["place"].to_numpy()).cumulative().robust_effect
+        effects *= recurrence_effects(*(rows[name].to_numpy() for name in ("squares", "near", "every")))
         series = _series(estimator, sums.rows(rows["place"].to_numpy()), n_reference, effects)
         for drop in drops_of(series, rule):
             # The window that confirms the drop.

@@ -16,7 +16,7 @@ from entropy_sentinel.monitor.reading.clusters import CLUSTER, hash_texts
 from entropy_sentinel.monitor.reading.inputs import BY
 from entropy_sentinel.monitor.reading.times import starts
 from entropy_sentinel.monitor.reading.zones import DTYPE
-from entropy_sentinel.statistics.clustering import ClusterMoments
+from entropy_sentinel.statistics.clustering import LAGS, ClusterMoments
 
 # Largest number of clusters of a slice and window; a design effect then has an error of about a tenth per window.
 KEPT = 64
@@ -140,6 +140,38 @@ class SliceClusters:
     def of_grains(self, grains: pl.DataFrame) -> ClusterMoments:
         """Return the moments in each of n smallest windows of slices, (n,); `grains` has `slice` and `grain`."""
         return self._of(grains, ["slice", "grain"])
+
+    def recurrences(self, grains: pl.DataFrame) -> pl.DataFrame:
+        """Return how clusters recur in the smallest windows of slices: `squares`, `near` and `every`, (n,) each.
+
+        `grains` (n,) has `slice` and `grain`, in order. `statistics.clustering.recurrence_effects` uses the numbers.
+        """
+        numbered = grains.with_row_index("place").with_columns(at=pl.int_range(pl.len()).over("slice"))
+        rows = self._rows.join(numbered, on=["slice", "grain"], nulls_equal=True)
+        full = pl.len().over("place") >= KEPT
+        rows = rows.with_columns(pl.when(full).then(pl.col(CLUSTER).max().over("place")).alias(_LIMIT))
+        rows = rows.filter((pl.col(CLUSTER) <= pl.col(_LIMIT).min().over("slice")).fill_null(True))
+        mean = pl.col("x").sum().over("place") / pl.col("n").sum().over("place")
+        rows = rows.with_columns(e=pl.col("x") - pl.col("n") * mean)
+        recurring = rows.filter(pl.len().over("slice", CLUSTER) > 1).sort("at")
+        before = pl.col("e").cum_sum().over("slice", CLUSTER) - pl.col("e")
+        every = recurring.with_columns(product=pl.col("e") * before)
+        earlier = recurring.select("slice", CLUSTER, "at", earlier="e")
+        near = [
+            recurring.join(earlier.with_columns(pl.col("at") + lag), on=["slice", CLUSTER, "at"]).select(
+                "place", product=pl.col("e") * pl.col("earlier")
+            )
+            for lag in range(1, LAGS + 1)
+        ]
+        sums = (
+            rows.group_by("place").agg(squares=(pl.col("e") ** 2).sum()),
+            pl.concat(near).group_by("place").agg(near=pl.col("product").sum()),
+            every.group_by("place").agg(every=pl.col("product").sum()),
+        )
+        result = numbered.select("place")
+        for part in sums:
+            result = result.join(part, on="place", how="left", maintain_order="left")
+        return result.select("squares", "near", "every").fill_null(0.0)
 
     def of_rows(self, rows: pl.DataFrame) -> ClusterMoments:
         """Return the moments of n rows, (n,), with a `slice` and, if they are by window, `window_from` and `window`.
