@@ -38,6 +38,9 @@ class _Field(NamedTuple):
 
 def search_logprobs(reply: Reply, record: Mapping[str, Any]) -> None:
     """Complete a reply without log-probabilities from another one in its record, or name the unusable field."""
+    fields = list(_fields_of(record, "", 0))
+    if not fields:
+        return
     found = {}
     for other in _replies_with_traces(record):
         if other.trace is not None and other.text.strip() in (reply.text.strip(), ""):
@@ -47,8 +50,7 @@ def search_logprobs(reply: Reply, record: Mapping[str, Any]) -> None:
         reply.trace, reply.tokens, reply.token_ids = other.trace, other.tokens, other.token_ids
         reply.displaces, reply.k, reply.unusable = other.displaces, other.k, other.unusable
         return
-    if (field := describe_unused_field(record)) is not None:
-        reply.unusable = f"{NO_LOGPROBS}: {field}"
+    reply.unusable = f"{NO_LOGPROBS}: {_why_unusable(fields)}"
 
 
 def describe_unused_field(record: Mapping[str, Any]) -> str | None:

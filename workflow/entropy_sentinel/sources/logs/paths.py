@@ -23,11 +23,17 @@ def look_up(record: Any, path: str) -> Any:
     A name may itself have dots, and an object may be JSON text or a list of {key, value}, as in the attributes of
     spans.
     """
-    if isinstance(record, Mapping) and path in record:
-        return record[path]
     names = _names_of(path)
+    if isinstance(record, dict):  # usually, and most formats look for names that a record lacks
+        if path in record:
+            return record[path]
+        if names[0] not in record and "[" not in path:
+            return None
+    elif isinstance(record, Mapping) and path in record:
+        return record[path]
     for place, name in enumerate(names):
-        record = as_object(record)
+        if not isinstance(record, dict):
+            record = as_object(record)
         if isinstance(record, Mapping):
             if (rest := ".".join(names[place:])) in record:
                 return record[rest]
@@ -49,7 +55,8 @@ def _values_at(record: Any, names: list[str]) -> Iterator[Any]:
     if place is None:
         yield look_up(record, ".".join(names)) if names else record
         return
-    parts = as_object(look_up(record, ".".join(names[:place])) if place else record)
+    begin = look_up(record, ".".join(names[:place])) if place else record
+    parts = None if begin is None else as_object(begin)
     entries: Iterable[Any] = parts if isinstance(parts, list) else ()
     if isinstance(parts, Mapping) and names[place] == _VALUES:
         entries = parts.values()
@@ -69,11 +76,16 @@ def first(record: Any, paths: Iterable[str]) -> Any:
     The value at a path with `*` is the list of all its values.
     """
     for path in paths:
-        for name in dict.fromkeys((path, snake(path))):
+        for name in _spellings(path):
             value = (look_up_all(record, name) or None) if EVERY in path else look_up(record, name)
             if value is not None:
                 return value
     return None
+
+
+@cache
+def _spellings(path: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((path, snake(path))))
 
 
 def snake(name: str) -> str:
