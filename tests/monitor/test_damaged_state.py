@@ -161,6 +161,7 @@ FRAMES: dict[str, tuple[str, Callable[[pl.DataFrame], pl.DataFrame]]] = {
     "no counts": ("sums", lambda frame: frame.drop("n_responses")),
     "counts of null": ("sums", lambda frame: frame.with_columns(n_estimated=pl.lit(None, pl.Float64))),
     "counts without end": ("sums", lambda frame: frame.with_columns(n_questions=pl.lit(float("inf")))),
+    "a share without end": ("sums", lambda frame: frame.with_columns(n_ambiguous=pl.lit(float("inf")))),
     "values that are none": ("sums", values("values", float("nan"))),
     "values of another estimator": ("sums", lambda frame: values("products", 1, 1, 1)(values("values", 1, 1)(frame))),
     "products of other values": ("sums", values("products", 1, 1)),
@@ -243,6 +244,17 @@ def test_an_alert_of_another_form_is_named(made: tuple[Path, Path], tmp_path: Pa
             continue
         with pytest.raises(DamagedFileError, match="state: is damaged .*not an alert that was reported.*delete it"):
             run(made[0], folder)
+
+
+@pytest.mark.parametrize("content", [7, {}, "text", [[1, 2, 3]]])
+@pytest.mark.parametrize("record", ["alerts", "progress"])
+def test_a_record_of_another_form_is_named(record: str, content: Any, made: tuple[Path, Path], tmp_path: Path) -> None:
+    shutil.copytree(made[1], folder := tmp_path / "copy")
+    text = json.dumps(content).encode()
+    with closing(sqlite3.connect(folder / "state")) as file, file:
+        file.execute("INSERT OR REPLACE INTO records VALUES (?, ?, ?)", (record, text, digest(record, text)))
+    with pytest.raises(DamagedFileError, match="state: is damaged .*delete it"):
+        run(made[0], folder)
 
 
 def as_before(state: Path, rows: list[Any]) -> None:

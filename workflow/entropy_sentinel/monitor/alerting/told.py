@@ -1,7 +1,7 @@
 """Remember the alerts that somebody was told about, and read those that somebody acknowledged."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
@@ -47,9 +47,11 @@ def as_rows(told: Mapping[Key, ReportedAlert]) -> list[tuple[str, str, str]]:
     return rows
 
 
-def of_rows(rows: Iterable[Sequence[Any]]) -> dict[Key, ReportedAlert]:
+def of_rows(rows: Any) -> dict[Key, ReportedAlert]:
     """Return what `as_rows` wrote; raise ValueError for any other rows."""
-    alerts = {}
+    alerts: dict[Key, ReportedAlert] = {}
+    if not isinstance(rows, list):
+        raise ValueError(f"not a list of alerts: {rows!r}"[:200])
     for row in rows:
         try:
             kind, values, rest = row
