@@ -55,7 +55,7 @@ class Designation:
 
 _ANY = re.compile(
     r"\d\D*[-:./x]|\d\s*\^?\s*(?:st|nd|rd|th|to\b|[apAP]\.?[mM]\b)|\d\D*\\times|\(\d|\+\d|\d \d|v\d|"
-    r"^between\b|"
+    r"^between\b|\d0s$|\b(?:AD|BC|BCE|CE)\b|"
     r"(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
 )
 _BASED = re.compile(r"_\s*[{(]?\s*\S|\bbase\b|0[xob]", re.IGNORECASE)
@@ -73,6 +73,8 @@ _RATIO = re.compile(rf"{_NUMBER}(?:\s*:\s*{_NUMBER})+")
 _DIMENSIONS = re.compile(r"\d+(?:\s*(?:\\times|x)\s*\d+)+")
 _DOTTED = re.compile(r"v?\d+(?:\.\d+){2,}|v\d+\.\d+", re.IGNORECASE)
 _DECIMAL = re.compile(r"\d+\.\d+")
+# `79 AD`, `1990s`.
+_ERA = re.compile(r"(?:AD|BCE?|CE)\s*\d+|\d+\s*(?:AD|BCE?|CE)|[12]\d\d0s")
 # `7-6(5)`, `2-2 (4-3)`.
 _SCORE_IN_PARTS = re.compile(r"\d+\s*[-:]\s*\d+\s*\(\s*\d+(?:\s*[-:]\s*\d+)?\s*\)")
 _GROUPED = re.compile(r"\+?\s*(?:\(\s*\+?\d+\s*\)|\d+)(?:\s*[-./ ]\s*(?:\(\s*\d+\s*\)|\d+))*")
@@ -209,7 +211,7 @@ def _read_dimensions(text: str, reference_kind: Kind | None) -> Designation | No
 
 def _read_code(text: str, reference_kind: Kind | None) -> Designation | None:
     version = reference_kind is Kind.CODE and _DECIMAL.fullmatch(text)
-    if version or _DOTTED.fullmatch(text) or _SCORE_IN_PARTS.fullmatch(text):
+    if version or _DOTTED.fullmatch(text) or _SCORE_IN_PARTS.fullmatch(text) or _ERA.fullmatch(text):
         return Designation(Kind.CODE, text, _integers(text))
     if not _GROUPED.fullmatch(text) and not _GROUPS_IN_BRACKETS.fullmatch(text):
         return None

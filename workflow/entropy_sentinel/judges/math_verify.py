@@ -14,7 +14,7 @@ from entropy_sentinel.judges import expressions, matrices, relations, words
 from entropy_sentinel.judges.answers import final_answer
 from entropy_sentinel.judges.constants import may_differ_in_constants
 from entropy_sentinel.judges.designation_pairs import same_designations
-from entropy_sentinel.judges.designations import read_designation
+from entropy_sentinel.judges.designations import is_uncalculated, read_designation
 from entropy_sentinel.judges.expressions import SUFFIX, Quantity, TimeoutException, UnreadableError, quantity, timeout
 from entropy_sentinel.judges.judge import Case, Unclear, Verdict
 from entropy_sentinel.judges.notation import clean, close, has_words, key, plain_number
@@ -202,6 +202,8 @@ class _Comparison:
         if other is None and len(structure.parts) == 1 and structure.notation in (r"\{\}", "list"):
             return self.same(structure.parts[0], answer)
         if other is None:
+            if is_uncalculated(answer) and sorted(re.findall(r"\d+", reference)) == sorted(re.findall(r"\d+", answer)):
+                raise Unclear("a range, or the numbers at its ends")
             if structure.ordered and _UNIT_VECTOR.search(answer):
                 raise Unclear("a vector in unit vectors, or a formula")
             return _is_set(structure) and "\\" in answer and self._same_formula(reference, answer)
