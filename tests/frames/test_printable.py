@@ -4,7 +4,7 @@ import unicodedata
 
 import pytest
 
-from entropy_sentinel.frames.printable import listed, one_line, printable
+from entropy_sentinel.frames.printable import listed, one_line, printable, rounded
 
 
 @pytest.mark.parametrize(
@@ -50,3 +50,15 @@ def test_a_list_of_names_says_how_many_it_leaves_out() -> None:
     assert listed(["a", "b", "c"], 3) == "a, b, c"
     assert listed(["a", "b", "c"], 1, "; ") == "a and 2 more"
     assert listed([*"abc", *["d"] * 1200], 2, "; ") == "a; b and 1,201 more"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        *((1061.3, "1,060"), (959.0, "959"), (999.9, "1,000"), (12345.0, "12,300"), (1.5e14, "150,000,000,000,000")),
+        *((0.01234, "0.0123"), (9.999, "10"), (0.5, "0.5"), (1e-7, "0.0000001"), (-1061.3, "-1,060"), (0.0, "0")),
+        *((None, "-"), (float("nan"), "nan"), (float("inf"), "inf"), (1.7e308, "1.7e+308")),
+    ],
+)
+def test_a_number_with_three_digits_has_no_exponent(value: float | None, text: str) -> None:
+    assert rounded(value) == text

@@ -115,11 +115,14 @@ def number(value: float | None, form: str = ".3f") -> str:
 
 
 def rounded(value: float | None) -> str:
-    """Return a number with three significant digits and no exponent: "1,060", "959", "0.0123"; "-" for null."""
-    if value is None or not math.isfinite(value):
-        return "-" if value is None else f"{value}"
-    if value == 0:
-        return "0"
+    """Return a number with three significant digits: "1,060", "959", "0.0123"; "-" for null.
+
+    Only numbers from 1e15 on, and those below 1e-9, have an exponent.
+    """
+    if value is None:
+        return "-"
+    if not 1e-9 <= abs(value) < 1e15:
+        return f"{value:.3g}"
     n_decimals = 2 - math.floor(math.log10(abs(value)))
     # Rounding up may add a digit, such as that of 999.9.
     n_decimals = 2 - math.floor(math.log10(abs(round(value, n_decimals))))
