@@ -25,7 +25,7 @@ from typing import Any
 
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.sources.logs.partial_reply import BODY, PartialReply, Parts, number_of
-from entropy_sentinel.sources.logs.paths import first
+from entropy_sentinel.sources.logs.paths import first, look_up
 from entropy_sentinel.sources.logs.reply import first_id, id_text
 from entropy_sentinel.sources.logs.stream_pieces import merge
 from entropy_sentinel.sources.logs.streams import Stream
@@ -116,7 +116,7 @@ class Joiner:
 
     def _close_before(self, reply: PartialReply, record: Mapping[str, Any], parts: Parts) -> list[PartialReply]:
         """Close an open reply if a piece with its key begins another one."""
-        if any(self._begins(reply, index, part) for index, part in parts):
+        if any(self._begins(reply, index, part) for index, part in parts) or self._is_whole_again(reply, record, parts):
             return self._close(reply.key)
         # Replies that were left open before are complete once this one has gone on after its first piece.
         if self._is_left(reply, record) and reply.n_pieces > 1 and not reply.n_gaps:
@@ -134,6 +134,22 @@ class Joiner:
             return False
         # Without an id and a first field, only the end separates two replies.
         return (stream.begins(part) and not choice.always_begins) or (not reply.is_named and not choice.n_begins)
+
+    def _is_whole_again(self, reply: PartialReply, record: Mapping[str, Any], parts: Parts) -> bool:
+        """Return whether a record is another whole reply with the id of one that was whole in one record, too.
+
+        Pieces that all have an end count the tokens of all pieces so far.
+        """
+        stream = self._stream
+        if reply.only_record is None or not reply.has_ended:
+            return False
+        if not any(stream.ends(part) and stream.has_content(part) for _, part in parts):
+            return False
+        counted = look_up(record, stream.count) if stream.count else None
+        before, steps = first(reply.only_record, stream.steps), first(record, stream.steps)
+        if type(counted) is int and isinstance(before, list) and isinstance(steps, list):
+            return len(before) + len(steps) > counted
+        return True
 
     def _is_left(self, reply: PartialReply, record: Mapping[str, Any]) -> bool:
         """Return whether a piece begins to count again, so that the open reply was left before its end."""

@@ -151,6 +151,10 @@ class Stream:
             return choice.get(self.flag) is True
         return any(_is_end(first(choice, [path])) for path in self.end)
 
+    def has_content(self, choice: Mapping[str, Any]) -> bool:
+        """Return whether a piece has a text or other content."""
+        return any(first(choice, [part.path]) for part in self.parts)
+
     def goes_on_after(self, record: Mapping[str, Any]) -> bool:
         """Return whether a piece is not the last one, so that it cannot be a whole reply."""
         parts = record.get(self.choices) if self.choices else [record]
