@@ -247,7 +247,9 @@ def test_mutations_of_every_format(path: Path, tmp_path: Path) -> None:
         assert summary.n_bad + len(frame) >= before.n_bad + len(alone), seed
         shown = [*FEATURES, "response"]
         if path.stem != "openai_stream":  # whose cut-off responses come with the end of the file
-            assert frame.head(len(alone)).select(shown).equals(alone.select(shown)), (seed, line[:500])
+            # The odd one may have the id of a good one, and then comes before the next.
+            lost = alone.select(shown).join(frame.select(shown), on=shown, how="anti", nulls_equal=True)
+            assert lost.is_empty(), (seed, line[:500])
         finite = frame.select(pl.col(FEATURES).drop_nulls().is_finite().all()).row(0)
         assert finite == (True,) * len(FEATURES), (seed, line[:500])
         if summary.n_bad > before.n_bad:
