@@ -30,11 +30,14 @@ SMALL = {
     "methods": "--worlds 2 --groups 4 --without-forest",
     "monitor": "--features 500 --raw 20 --tokens 10",
     "more_domains": "--worlds 4",
+    "score": "--replies 2 --rounds 1",
     "sweep": "--rows 100 --seeds 2 --configurations 3 --no-growth",
     "usable": "--worlds 10",
     "verdict": "--worlds 60",
     "year": "--responses 500 --days 4",
 }
+# Those that take more than ten seconds of CPU time even so.
+NIGHTLY = {"ambiguous", "digits", "dag", "familiar", "monitor", "sweep", "verdict", "year"}
 # Needs the results of studies, and says so.
 OF_RESULTS = {"learned": "needs files of observations: run `make study-real` and `make demo`"}
 
@@ -51,7 +54,9 @@ def run(name: str, folder: Path, arguments: str = "") -> subprocess.CompletedPro
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.nightly) if name in NIGHTLY else name for name in SMALL]
+)
 def test_it_runs(name: str, tmp_path: Path) -> None:
     if name == "judge" and "ENTROPY_SENTINEL_ROWS" not in os.environ:
         pytest.skip("needs ENTROPY_SENTINEL_ROWS, a folder of real rows")
