@@ -134,7 +134,7 @@ def test_logs_with_several_numbers_of_alternatives(tmp_path: Path, capsys: pytes
         (["estimate", "x", TINY.traces, "-o", "x.xls"], "InputError: output: must end with .csv, .parquet, .json"),
         (["fit", *TRAINING, "-l", TINY.labels, "-e", "atc", "-o", "x"], "ConfigError: unknown estimator 'atc'"),
         (["fit", "none*", "-l", TINY.labels, "-o", "x"], "InputError: none*: no file matches this pattern"),
-        (["features", TINY.labels, "-o", "x"], "stage 'generations', is from stage 'labels'"),
+        (["features", TINY.labels, "-o", "x"], "must hold features or generations, holds labels"),
         (["estimate", "x", TINY.labels], "x: must be a file written by `fit`"),
         (["fit", TINY.labels, "-l", TINY.labels, "-o", "x"], "must hold features or generations, holds labels"),
     ],

@@ -58,7 +58,7 @@ def test_options_named_in_messages_exist() -> None:
         option
         for _, text in strings(code=True)
         if len(text.split()) > 3 and not re.search("snakemake|vLLM|llama|inspect (?:log|eval)", text)
-        for option in re.findall(r"(?<![\w-])--[a-z][a-z-]+\b", text)
+        for option in re.findall(r"(?<![\w-])--[a-z]+(?:-[a-z]+)*", text)
     }
     assert len(named) > 30
     assert named <= options(APP) | {"--help"}
