@@ -207,11 +207,11 @@ def write_log(n_responses: int, n_tokens: int, path: str) -> None:
 def measure_log(side: str, path: str) -> dict[str, float]:
     """Return CPU-seconds and peak memory of one side, after a small log that loads the libraries."""
     from entropy_sentinel.frames.arrow import read_batches
-    from entropy_sentinel.verbs.reading import features_of, open_logs
+    from entropy_sentinel.verbs.reading import features_in
 
-    features_of(open_logs(str(ROOT / "workflow" / "entropy_sentinel" / "example" / "log.jsonl")))
+    features_in([ROOT / "workflow" / "entropy_sentinel" / "example" / "log.jsonl"])
     wall, cpu = time.perf_counter(), time.process_time()
-    rows = sum(map(len, read_batches(path))) if side == "read" else len(features_of(open_logs(path)))
+    rows = sum(map(len, read_batches(path))) if side == "read" else len(features_in([Path(path)])[0])
     return {
         "wall_s": round(time.perf_counter() - wall, 2),
         "cpu_s": round(time.process_time() - cpu, 2),
