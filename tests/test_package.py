@@ -187,6 +187,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
+@pytest.mark.long
 def test_the_walk_through_runs_without_the_extras(environment: Path, folder: Path) -> None:
     done = run_line(environment, folder, "\n".join(blocks(GUIDE, "sh")))
     assert done.returncode == 0, done.stdout + done.stderr
@@ -197,6 +198,7 @@ def test_the_walk_through_runs_without_the_extras(environment: Path, folder: Pat
 ENDINGS = (0, 3, 4)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_every_documented_command_runs_without_the_extras(environment: Path, folder: Path, document: Path) -> None:
     """Those of blocks, and those that are named in sentences, as they stand there.

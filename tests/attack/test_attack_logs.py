@@ -228,6 +228,7 @@ def readable(line: Any) -> str | None:
         return None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", FORMATS, ids=lambda path: path.stem)
 def test_mutations_of_every_format(path: Path, tmp_path: Path) -> None:
     """One odd record among good ones: no error but for itself, and the good ones give what they gave."""

@@ -71,6 +71,7 @@ def test_few_letters(command: str, terminal: str, folder: Path) -> None:
         assert ROUTE.encode(letters, "backslashreplace") in done.stdout
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("command", ["monitor", "--help"])
 def test_closed(command: str, folder: Path) -> None:
     """`| head -1`, `>&-` and `2>&-`: no traceback, and no error of a library about it."""

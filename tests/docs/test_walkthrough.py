@@ -112,7 +112,7 @@ def test_the_walk_through_can_be_pasted(folder: Path) -> None:
     assert (folder / "slices.html").stat().st_size > 50_000
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("started_in", ["docs", "."])
 def test_the_notebook_runs(folder: Path, started_in: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Jupyter starts it in its own folder, an editor in the repository's."""

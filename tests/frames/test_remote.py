@@ -100,7 +100,7 @@ def test_a_lost_connection_is_reported_and_resumed(store: MemoryFileSystem, monk
     assert places[:6] == [0, 1000, 2000, 3000, 3000, 4000]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @needs_program("moto_server")
 def test_commands_read_and_write_a_store_with_the_interface_of_s3(tmp_path: Path) -> None:
     """By the light installation with the extra `cloud`."""

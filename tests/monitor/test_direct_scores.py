@@ -137,7 +137,7 @@ def by_general_way(estimator: SavedEstimator, reply: Any, monkeypatch: pytest.Mo
         return es.score(estimator, reply)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_both_ways_give_the_same_numbers(estimator: SavedEstimator, monkeypatch: pytest.MonkeyPatch) -> None:
     draw, n_direct = random.Random(estimator.estimator.name), 0
     for _ in range(60):

@@ -159,7 +159,7 @@ def test_invalid_samples_are_refused(arguments: tuple, message: str) -> None:
         prediction_powered_mean(*arguments)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(("kind", "level"), list(product(KINDS, (0.9, 0.95))))
 def test_coverage_and_width_over_1000_draws(kind: str, level: float) -> None:
     """30 and 100 labels of 600 responses: never 2 points short of the level, and no wider than without predictions."""

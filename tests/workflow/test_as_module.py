@@ -65,7 +65,7 @@ def outer(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_another_workflow_runs_it_and_has_nothing_to_do_the_second_time(outer: Path) -> None:
     snakemake(outer, "--cores", "2")
     results = outer / "results" / "small" / "math-verify"

@@ -8,7 +8,7 @@ from dry_runs import dry_run
 from workflow_runs import Project, job_counts
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_full_study_has_its_jobs(tmp_path: Path) -> None:
     plan = dry_run(Project(tmp_path, []).folder)
     counts = job_counts(plan.output)

@@ -80,6 +80,7 @@ def test_what_has_no_concordance_says_why() -> None:
     assert concordance([3, 2, 1], [1, 2, 3])[:3] == (0, None, None)
 
 
+@pytest.mark.long
 def test_many_items_take_no_time_for_each_pair() -> None:
     """200,000 questions have 2e10 pairs: Kendall's tau-b without ties is 2 AUC_c - 1."""
     rng = np.random.default_rng(1)
