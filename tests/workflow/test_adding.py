@@ -225,7 +225,12 @@ def test_the_new_option_and_the_new_place_for_alerts(
 
 @pytest.mark.parametrize(
     ("ending", "command"),
-    [(".py", "mypy"), (".py", "ruff check"), (".py", "ruff format --check"), (".smk", "snakefmt --check")],
+    [
+        pytest.param(".py", "mypy", marks=pytest.mark.long),
+        (".py", "ruff check"),
+        (".py", "ruff format --check"),
+        (".smk", "snakefmt --check"),
+    ],
 )
 def test_recipes_are_as_the_linters_want_them(
     followed: tuple[Project, dict[str, object]], ending: str, command: str
