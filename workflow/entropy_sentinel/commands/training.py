@@ -187,7 +187,7 @@ def fit(
     """
     from entropy_sentinel.estimators.catalogue import further_signals
     from entropy_sentinel.estimators.familiarity import NO_WORDS, familiarity_of
-    from entropy_sentinel.estimators.looks import N_VALIDATIONS, count_validations
+    from entropy_sentinel.estimators.validation_count import N_VALIDATIONS, count_validations
     from entropy_sentinel.frames.files import check_outputs
     from entropy_sentinel.frames.printable import number
     from entropy_sentinel.monitor.showing.plot import write_validation
@@ -205,7 +205,7 @@ def fit(
     features = read_features(files, signals=further_signals(estimator), further=asked, **options)
     with working("fitting, and validating on each labelled domain"):
         fitted = fit(features, known, estimator, domain=domain, group=group, cluster=cluster, **limits)
-    n_validations = count_validations(fitted.about, _previous(output))
+    n_validations = count_validations(fitted.about, _read_replaced(output))
     if n_validations > 1:
         fitted.about[N_VALIDATIONS] = n_validations
     save(fitted, output)
@@ -235,7 +235,7 @@ def fit(
         say(line)
 
 
-def _previous(output: Path) -> Mapping[str, Any] | None:
+def _read_replaced(output: Path) -> Mapping[str, Any] | None:
     """Return what the estimator's file that `fit` is about to replace records; None without a readable one."""
     from entropy_sentinel.estimators.saved import load_estimator
     from entropy_sentinel.frames.errors import EntropySentinelError

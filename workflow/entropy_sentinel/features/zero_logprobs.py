@@ -1,7 +1,7 @@
 """Recognise log-probabilities that a server did not compute: all are 0, a probability of 1 for every token.
 
 Some servers write 0 for every sampled token, and -9999, -inf, null or nothing for the alternatives; others do so at
-temperature 0, because they return the values after sampling. A token of which the model is truly certain may have the
+temperature 0, because they return the values after sampling. A token that the model is truly certain of may have the
 log-probability 0 as well, but a softmax gives every alternative a finite value, such as -17.5. So a response is `empty`
 if all its sampled tokens have the value 0, and no step has an alternative between SMALLEST and 0.
 

@@ -31,7 +31,7 @@ from entropy_sentinel.statistics.predictive import CAUTIOUS, Prior, Spread
 PREDICTIVE, PRIOR, CONFORMAL = "predictive", "prior", "conformal"
 # A predictive interval of responses that somebody takes for those of the validated model.
 ASSUMED = "assumed"
-# A change of the model is taken for an error of its own, as large as that on a new domain: the variances add up.
+# A change of the model counts as a separate error, as large as that on a new domain: the variances add up.
 SAME_MODEL_WIDENING = math.sqrt(2)
 
 # Explanations on pages of the basis of an interval.

@@ -132,13 +132,13 @@ def layout_with_steps(record: Mapping[str, Any]) -> Layout | None:
 
 
 def stream_of(record: Mapping[str, Any]) -> Stream | None:
-    """Return the declaration of the stream of which a record is a piece; None if it is none."""
+    """Return the declared stream that a record is a piece of; None if there is none."""
     streams = (CHUNKS, RESPONSES, *(layout.stream for layout in declared_layouts()))
     return next((stream for stream in streams if stream is not None and stream.is_piece(record)), None)
 
 
 def are_pieces(records: Sequence[Any]) -> bool:
-    """Return whether records are the pieces of a stream, of which the first is not the last."""
+    """Return whether records are the pieces of a stream, and the first of them is not its last."""
     first_one = records[0] if len(records) > 1 else None
     if not isinstance(first_one, Mapping) or (stream := stream_of(first_one)) is None:
         return False

@@ -1,6 +1,6 @@
 """Names of models: the same model has one name, whether it was called directly or through LiteLLM.
 
-A provider may also give a model a new name. `SameModels` has the names of which a user says that they are the same.
+A provider may also give a model a new name. `SameModels` has the names that a user declares to be the same model.
 """
 
 import re

@@ -90,7 +90,7 @@ class Stream:
             whether lists are repeated or added.
         steps: Paths in the whole reply of the list that has an entry for each of these tokens.
         goes_on: Whether further pieces may follow the end, such as the usage.
-        first: Fields of which the first value counts; of others, the last one.
+        first: Fields whose first value counts; for all others, the last one counts.
         moves: New names of fields of a choice in the whole reply.
         needs: Paths that a record must have to be a piece.
         any_of: Paths of which it must have one.

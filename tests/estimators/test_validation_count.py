@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from entropy_sentinel.estimators.looks import count_validations
+from entropy_sentinel.estimators.validation_count import count_validations
 
 
 def about(*domains: tuple[str, int, float | None, float], model: str = "m", **further: Any) -> dict[str, Any]:
