@@ -146,8 +146,8 @@ test-fast: $(INSTALLED)
 
 # Runs the tests of hostile input, of servers that refuse, and of faults in whole runs. As root it includes faults that need their own file system.
 attack: $(INSTALLED)
-	$(PYTEST) 2 tests/attack tests/engines/test_pool_safety.py tests/frames/test_mistakes_of_extensions.py \
-	    tests/frames/test_remote_safety.py tests/judges/test_answer_forms.py tests/judges/test_served.py \
+	$(PYTEST) 2 tests/attack tests/engines/test_pool_safety.py tests/core/test_mistakes_of_extensions.py \
+	    tests/core/test_remote_safety.py tests/judges/test_answer_forms.py tests/judges/test_served.py \
 	    $(addprefix tests/capturing/test_,columns.py records.py servers_that_refuse.py writer.py) \
 	    $(addprefix tests/monitor/test_,damaged_state.py fourteen_nights.py scores_sent.py unwatched.py webhook.py zones.py) \
 	    $(addprefix tests/sources/test_,envelopes.py pipes.py response_identity.py streams.py)

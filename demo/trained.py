@@ -14,8 +14,8 @@ import polars as pl
 from papers.selection.catalogue import STRATEGIES
 from scipy import stats
 
-from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.frames.printable import write_csv
+from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.formatting.spreadsheet import write_csv
 from entropy_sentinel.report.figures import BLUE, ORANGE, Drawing, new_figure, plain, style, write_figure
 from entropy_sentinel.report.pages import Exhibit
 from entropy_sentinel.report.tables import Table, write_table

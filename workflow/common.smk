@@ -9,7 +9,7 @@ import sys
 from importlib.machinery import PathFinder
 from pathlib import Path
 
-from entropy_sentinel.frames import extensions
+from entropy_sentinel.core import extensions
 from snakemake.exceptions import WorkflowError
 
 try:
@@ -25,7 +25,7 @@ from entropy_sentinel.config.layout import StudyLayout, parts_folder
 from entropy_sentinel.engines.devices import visible
 from entropy_sentinel.engines.run import announce_run
 from entropy_sentinel.estimators.settings import group_file
-from entropy_sentinel.frames.errors import ConfigError, InputError
+from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.jobs.calls import check as check_function, check_rule
 from entropy_sentinel.jobs.content import as_made, as_recorded, with_content
 from entropy_sentinel.jobs.fingerprint import fingerprint

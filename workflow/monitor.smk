@@ -15,7 +15,7 @@
 # It writes page.html, rows.csv, rows.parquet, rows.json, metrics.prom and alerts.json. Only new log files, and those
 # that have grown, are read. The parts are files like those of `monitor --state`.
 
-from entropy_sentinel.frames import extensions
+from entropy_sentinel.core import extensions
 
 # Before other imports, which read what extensions declare.
 extensions.use(config.pop("extensions", []))

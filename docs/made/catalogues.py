@@ -6,11 +6,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from entropy_sentinel.core.analysis import Analysis, sections
+from entropy_sentinel.core.extensions import module_of
 from entropy_sentinel.engines.catalogue import PROMPTS as GENERATION_PROMPTS
 from entropy_sentinel.estimators.catalogue import COMBINATIONS, FAMILIES
 from entropy_sentinel.features.catalogue import CATALOGUE, EXTRAS, FEATURE_SETS
-from entropy_sentinel.frames.analysis import Analysis, sections
-from entropy_sentinel.frames.extensions import module_of
 from entropy_sentinel.frames.signals import Signal
 from entropy_sentinel.judges.catalogue import KINDS
 from entropy_sentinel.judges.catalogue import PROMPTS as JUDGE_PROMPTS

@@ -7,8 +7,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import entropy_sentinel
+from entropy_sentinel.core.extensions import declared, module_of
 from entropy_sentinel.frames.contract import Contract
-from entropy_sentinel.frames.extensions import declared, module_of
 from made.markdown import code, paragraphs, plain, table
 
 HEAD = """# Columns of every file

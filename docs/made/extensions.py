@@ -2,7 +2,7 @@
 
 import re
 
-from entropy_sentinel.frames.extensions import KINDS, PACKAGE
+from entropy_sentinel.core.extensions import KINDS, PACKAGE
 from made.markdown import code, plain, table
 
 MARK = "<!-- extensions -->"

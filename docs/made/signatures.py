@@ -19,7 +19,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 import entropy_sentinel as es
-from entropy_sentinel.frames.options import in_order, meaning
+from entropy_sentinel.core.options import in_order, meaning
 
 WIDTH = 120
 # Extensions add values to these options, so that their types are not closed.

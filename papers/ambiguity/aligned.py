@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance, readable
-from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.frames.signals import contract_of
 from entropy_sentinel.grouping.backend import Backend, Pair, Question, make_backend

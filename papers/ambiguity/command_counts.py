@@ -60,8 +60,8 @@ def command(
     """
     import json
 
-    from entropy_sentinel.frames.errors import InputError
-    from entropy_sentinel.frames.files import check_outputs, write_whole
+    from entropy_sentinel.core.errors import InputError
+    from entropy_sentinel.core.files import check_outputs, write_whole
     from entropy_sentinel.sources.rows import local_rows
     from papers.ambiguity.corpus import opened
     from papers.ambiguity.counting import Columns, counted

@@ -10,8 +10,8 @@ from contextlib import closing, contextmanager
 from itertools import chain, groupby
 from pathlib import Path
 
-from entropy_sentinel.frames.database import DatabaseKind, begin
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.core.database import DatabaseKind, begin
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.sources.rows import local_rows, text_lines
 
 # Suffixes of corpus files.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.sources.fields import Row, is_empty, look_up, one_text, read_answers
 from papers.ambiguity.corpus import Index
 

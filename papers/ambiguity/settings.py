@@ -4,8 +4,8 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from entropy_sentinel.frames.analysis import Analysis, StudyNames
-from entropy_sentinel.frames.sections import DISTINCT, Name, Names, Number, Text
+from entropy_sentinel.core.analysis import Analysis, StudyNames
+from entropy_sentinel.core.sections import DISTINCT, Name, Names, Number, Text
 from papers.ambiguity import catalogue
 
 NEEDS = catalogue.ESTIMATORS["se"].family

@@ -4,8 +4,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
-from entropy_sentinel.frames.analysis import Analysis, StudyNames
-from entropy_sentinel.frames.sections import DISTINCT, Name, Names, Number, Whole
+from entropy_sentinel.core.analysis import Analysis, StudyNames
+from entropy_sentinel.core.sections import DISTINCT, Name, Names, Number, Whole
 from papers.entropy_area import catalogue
 
 NEEDS = "forced_answer"

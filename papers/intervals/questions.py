@@ -8,7 +8,7 @@ from itertools import compress
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.core.errors import InputError
 from papers.intervals.catalogue import BASES
 from papers.intervals.smallest_mass import Distribution
 

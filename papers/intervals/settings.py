@@ -5,9 +5,9 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
+from entropy_sentinel.core.analysis import Analysis, StudyNames
+from entropy_sentinel.core.sections import DISTINCT, Name, Number, Positive, Settings, Whole, check_names
 from entropy_sentinel.features.catalogue import EXTRAS, FEATURES
-from entropy_sentinel.frames.analysis import Analysis, StudyNames
-from entropy_sentinel.frames.sections import DISTINCT, Name, Number, Positive, Settings, Whole, check_names
 from papers.intervals import catalogue
 
 # Percent; keys of YAML must be text: "99.8".

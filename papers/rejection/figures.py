@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from entropy_sentinel.analyses.exhibits import DrawnFigure, Functions, read_several, save_figures
 from entropy_sentinel.analyses.headings import ROLES, TrainingGroup, training_group
-from entropy_sentinel.frames.printable import number
+from entropy_sentinel.formatting.text import number
 from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, legend_of, new_figure, nothing, plain
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 from papers.rejection.catalogue import QUESTION_ONLY

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import polars as pl
 
+from entropy_sentinel.core.errors import ContractError
 from entropy_sentinel.estimators.catalogue import ESTIMATORS, further_signals
 from entropy_sentinel.frames.contract import read_provenance
-from entropy_sentinel.frames.errors import ContractError
 from entropy_sentinel.frames.estimate import SCORES
 from entropy_sentinel.frames.response import RESPONSE
 from papers.rejection.frames import ASSESSMENTS

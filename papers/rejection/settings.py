@@ -4,10 +4,10 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
+from entropy_sentinel.core.analysis import Analysis, StudyNames
+from entropy_sentinel.core.sections import DISTINCT, Names, Number, Whole, check_names
 from entropy_sentinel.estimators.catalogue import ESTIMATORS
 from entropy_sentinel.estimators.settings import OWN
-from entropy_sentinel.frames.analysis import Analysis, StudyNames
-from entropy_sentinel.frames.sections import DISTINCT, Names, Number, Whole, check_names
 from papers.rejection import catalogue
 
 _Accuracy = Annotated[Number, Field(gt=0, le=1)]

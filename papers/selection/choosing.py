@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.frames.benchmark import BENCHMARKS
-from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.frames.generation import GENERATIONS
 from entropy_sentinel.frames.label import LABELS
 from entropy_sentinel.frames.response import ITEM, SAMPLE

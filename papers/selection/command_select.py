@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from entropy_sentinel.commands.options import BASE, ConfigFiles, load_made_study, say, taking
-from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.core.errors import ConfigError
 from papers.selection.settings import SelectOptions
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def command(model: Model, output: Output, configfile: ConfigFiles = [], judge: J
     from entropy_sentinel.commands.options import check_table_path
     from entropy_sentinel.config.generations import prompt_settings
     from entropy_sentinel.config.layout import StudyLayout
-    from entropy_sentinel.frames.files import check_outputs
+    from entropy_sentinel.core.files import check_outputs
     from entropy_sentinel.report.terminal import show
     from papers.selection.choosing import read_candidates, select
     from papers.selection.making import read_solutions, write_training_file
@@ -88,7 +88,7 @@ def _files(config: "Config", model: str, judge: str, options: SelectOptions) -> 
 
 def _table(candidates: "pl.DataFrame", selected: "pl.DataFrame") -> "Table":
     """Return a table that compares the selection with all candidates."""
-    from entropy_sentinel.frames.printable import number
+    from entropy_sentinel.formatting.text import number
     from entropy_sentinel.report.terminal import table
     from papers.selection.tables import profiles, strategy_title
 

@@ -10,9 +10,9 @@ from typing import Any, TypedDict
 
 import polars as pl
 
+from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.core.files import whole_file
 from entropy_sentinel.engines.generation import PromptSettings
-from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.frames.files import whole_file
 from entropy_sentinel.frames.response import ITEM
 from entropy_sentinel.sources.rows import local_rows
 from entropy_sentinel.stages.generation import filled_prompt

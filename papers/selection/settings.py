@@ -5,9 +5,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from entropy_sentinel.frames.analysis import Analysis, StudyNames
-from entropy_sentinel.frames.options import Options, Panel, Shown
-from entropy_sentinel.frames.sections import DISTINCT, Names, Seed, Text, Whole, check_names
+from entropy_sentinel.core.analysis import Analysis, StudyNames
+from entropy_sentinel.core.options import Options, Panel, Shown
+from entropy_sentinel.core.sections import DISTINCT, Names, Seed, Text, Whole, check_names
 from papers.selection import catalogue
 from papers.selection.catalogue import STRATEGIES
 

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 import yaml
 
-from entropy_sentinel.frames.errors import EntropySentinelError
+from entropy_sentinel.core.errors import EntropySentinelError
 
 ROOT = Path(__file__).parents[2]
 # What the cases plant as a key, of the shape that providers give out.

@@ -6,9 +6,9 @@ import pytest
 from attack_cases import PLANTED, Case, attack, cases
 from file_server import Site, serving
 
-from entropy_sentinel.frames import remote
-from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.frames.remote import local
+from entropy_sentinel.core import remote
+from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.core.remote import local
 
 pytestmark = pytest.mark.slow
 

@@ -20,7 +20,7 @@ from mutations import mutated, mutated_bytes
 from tiny import TINY
 
 import entropy_sentinel as es
-from entropy_sentinel.frames.errors import EntropySentinelError, InputError
+from entropy_sentinel.core.errors import EntropySentinelError, InputError
 
 pytestmark = pytest.mark.slow
 

@@ -18,9 +18,9 @@ from forged import Json, field, forge, parts, signed
 from rows import SETTINGS, rows
 from tiny import TINY
 
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.estimators.saved import load_estimator, save_estimator
 from entropy_sentinel.estimators.training import TrainingRows
-from entropy_sentinel.frames.errors import InputError
 
 pytestmark = pytest.mark.slow
 

@@ -19,8 +19,8 @@ from mutations import ODD, mutated
 from streamed import WITH_ID, WRITERS, A, B
 
 import entropy_sentinel as es
+from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.sources.logs.json_values import END
 from entropy_sentinel.sources.logs.record import PlacedRecord
 from entropy_sentinel.sources.logs.records import records

@@ -13,7 +13,7 @@ from calling import run
 from tiny import TINY
 
 import entropy_sentinel as es
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.verbs.reading import write_features
 
 pytestmark = pytest.mark.slow
@@ -79,7 +79,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("what", CALLS)
 def test_no_input_is_overwritten(what: str, here: Path, capsys: pytest.CaptureFixture) -> None:
-    """By a link to it; names and hard links are in tests/frames/test_checked_outputs.py."""
+    """By a link to it; names and hard links are in tests/core/test_checked_outputs.py."""
     for number, read in enumerate(inputs(what)):
         out = Path(f"out-{number}{SUFFIX.get(what, '')}")
         out.symlink_to(here / read)

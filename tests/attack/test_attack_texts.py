@@ -12,7 +12,7 @@ from production import fitted, line, log_file, saved, traffic
 from prometheus_client.parser import text_string_to_metric_families
 
 import entropy_sentinel as es
-from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.monitor.showing.files import metrics
 
 pytestmark = pytest.mark.slow

@@ -14,8 +14,8 @@ from attack_cases import LONGEST_MESSAGE, time_limit
 from tiny import TINY
 
 import entropy_sentinel as es
+from entropy_sentinel.core.errors import EntropySentinelError
 from entropy_sentinel.estimators.saved import SavedEstimator
-from entropy_sentinel.frames.errors import EntropySentinelError
 
 pytestmark = pytest.mark.slow
 

@@ -30,8 +30,8 @@ from entropy_sentinel.auditing.sample import AuditSample, draw, material, read_s
 from entropy_sentinel.commands.main import main
 from entropy_sentinel.config.config import load_config, read_config
 from entropy_sentinel.config.layout import StudyLayout
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.frames.benchmark import BENCHMARKS
-from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.generation import GENERATIONS
 from entropy_sentinel.frames.label import LABELS
 from entropy_sentinel.statistics.agreement import wilson

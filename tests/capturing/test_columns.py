@@ -11,7 +11,7 @@ from fake_api import FakeApi, completion, fake_api, ok, refusal, user
 from openai import AsyncOpenAI, OpenAI
 
 import entropy_sentinel as es
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.core.errors import InputError
 
 
 @pytest.fixture

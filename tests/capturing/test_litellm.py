@@ -12,7 +12,7 @@ import yaml
 from fake_api import Answer, FakeApi, completion, fake_api, ok, quiet_litellm, refusal, step, user
 
 import entropy_sentinel as es
-from entropy_sentinel.frames.errors import EntropySentinelError
+from entropy_sentinel.core.errors import EntropySentinelError
 
 pytestmark = [pytest.mark.slow, quiet_litellm]
 STEPS = [step("4", -0.1), step("2", -0.7)]

@@ -16,8 +16,8 @@ from openai import AsyncOpenAI, OpenAI
 from polars.testing import assert_frame_equal
 
 import entropy_sentinel as es
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.frames.errors import InputError
 
 STEPS = [step("4", -0.1), step("2", -0.7), step("!", -1.3)]
 

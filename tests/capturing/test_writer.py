@@ -17,7 +17,7 @@ import pytest
 
 from entropy_sentinel.capturing.elsewhere import OtherProcess
 from entropy_sentinel.capturing.writer import LogWriter
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.core.errors import InputError
 
 # A program that captures until it is killed; argv: folder, most bytes of a file.
 PROGRAM = """

@@ -17,7 +17,7 @@ from fake_api import FakeApi, completion, fake_api, ok, quiet_litellm, refusal
 from entropy_sentinel.chat.client import ChatClient
 from entropy_sentinel.chat.reply import Refusal, ServerReply, UnusableReply
 from entropy_sentinel.chat.sending import Sender
-from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError
+from entropy_sentinel.core.errors import ConfigError, EntropySentinelError
 
 pytestmark = quiet_litellm
 

@@ -12,7 +12,7 @@ from fake_api import FakeApi, completion, fake_api, ok, quiet_litellm
 
 from entropy_sentinel.chat.client import ChatClient
 from entropy_sentinel.chat.ledger import Ledger, OverBudget, Spending, Terms
-from entropy_sentinel.frames.errors import EntropySentinelError
+from entropy_sentinel.core.errors import EntropySentinelError
 
 pytestmark = quiet_litellm
 

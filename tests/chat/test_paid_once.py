@@ -18,7 +18,7 @@ from fake_api import FakeApi, completion, fake_api, ok, quiet_litellm, refusal
 from entropy_sentinel.chat.cache import ReplyCache
 from entropy_sentinel.chat.client import ChatClient
 from entropy_sentinel.chat.settings import address_of
-from entropy_sentinel.frames.errors import EntropySentinelError
+from entropy_sentinel.core.errors import EntropySentinelError
 
 pytestmark = quiet_litellm
 
@@ -26,7 +26,7 @@ pytestmark = quiet_litellm
 ASKER = """
 import sys
 from entropy_sentinel.chat.client import ChatClient
-from entropy_sentinel.frames.errors import EntropySentinelError
+from entropy_sentinel.core.errors import EntropySentinelError
 _, base_url, n, concurrency = sys.argv
 client = ChatClient("judges.x", "hosted_vllm/tiny", base_url, concurrency=int(concurrency), timeout_s=60, retries=0,
                     identity={})

@@ -15,7 +15,7 @@ import yaml
 from extended import extension, printed, ran
 from tiny import TINY
 
-from entropy_sentinel.frames.extensions import VARIABLE
+from entropy_sentinel.core.extensions import VARIABLE
 
 pytestmark = pytest.mark.slow
 
@@ -147,7 +147,7 @@ def test_a_process_that_read_its_catalogues_says_how_to_start_again(folder: Path
     code = f"""
 import json
 from entropy_sentinel.config.config import load_config, read_config
-from entropy_sentinel.frames.extensions import TooLateError
+from entropy_sentinel.core.extensions import TooLateError
 
 errors = []
 for _ in range(2):
@@ -227,7 +227,7 @@ with warnings.catch_warnings(record=True) as caught:
     es.features(es.read_logs({str(TINY.log)!r}))
     try:
         es.fit("traces", "labels", estimator="mine")
-    except es.frames.errors.ConfigError as error:
+    except es.core.errors.ConfigError as error:
         text = str(error)
 warned = [str(one.message) for one in caught]
 print(json.dumps([rows, warned, [one.filename for one in caught], text]))
@@ -247,7 +247,7 @@ def test_a_catalogue_that_an_extension_imports_too_early_is_named(folder: Path) 
 import json
 import entropy_sentinel.{catalogue}.catalogue
 import entropy_sentinel.config.sections
-from entropy_sentinel.frames.extensions import declared, failures
+from entropy_sentinel.core.extensions import declared, failures
 
 print(json.dumps([failures(), list(declared("judges"))]))
 """
@@ -258,7 +258,7 @@ print(json.dumps([failures(), list(declared("judges"))]))
 
 
 ANALYSIS = '''
-from entropy_sentinel.frames.analysis import Analysis
+from entropy_sentinel.core.analysis import Analysis
 
 
 def analyses():
@@ -426,7 +426,7 @@ def test_a_benchmark_of_an_extension_is_known_and_the_config_is_above_it(folder:
         code = """
 import json
 from entropy_sentinel.config.config import load_config, read_config
-from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.core.errors import ConfigError
 
 try:
     config = load_config(read_config(["config.yaml", "study.yaml"]))
@@ -463,7 +463,7 @@ def test_a_wrong_benchmark_of_an_extension_is_named_with_its_file(folder: Path, 
 def test_a_judge_of_a_folder_runs_in_a_separate_process(folder: Path) -> None:
     code = """
 import json
-from entropy_sentinel.frames.extensions import roots
+from entropy_sentinel.core.extensions import roots
 from entropy_sentinel.judges.judge import Case
 from entropy_sentinel.judges.separate_process import SeparateProcess
 

@@ -14,7 +14,7 @@ from calling import run
 from entropy_sentinel.commands import options
 from entropy_sentinel.commands.main import COMMANDS
 from entropy_sentinel.config.config import study_schema
-from entropy_sentinel.frames.options import Panel
+from entropy_sentinel.core.options import Panel
 
 ROOT = Path(__file__).parents[2]
 HEAVY = ("vllm", "torch", "litellm", "datasets", "snakemake", "matplotlib", "sklearn", "polars", "yaml")

@@ -13,8 +13,8 @@ from studies import PAPER
 
 from entropy_sentinel.config import estimates, generations
 from entropy_sentinel.config.config import load_config
-from entropy_sentinel.frames.errors import ConfigError
-from entropy_sentinel.frames.secrets import secret_keys
+from entropy_sentinel.core.errors import ConfigError
+from entropy_sentinel.core.secrets import secret_keys
 
 ROOT = Path(__file__).parents[2]
 BAD: dict[str, Any] = {

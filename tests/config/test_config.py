@@ -15,9 +15,9 @@ from entropy_sentinel.config.generations import (
     feature_settings,
     generation_settings,
 )
+from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.engines import weights
 from entropy_sentinel.engines.weights import folder_fingerprint
-from entropy_sentinel.frames.errors import ConfigError
 
 
 def test_the_papers_study_has_its_groups_and_configurations() -> None:

@@ -11,11 +11,11 @@ import entropy_sentinel
 from entropy_sentinel.chat.settings import Server
 from entropy_sentinel.config.config import load_config, read_config
 from entropy_sentinel.config.generations import generation_settings
+from entropy_sentinel.core.entries import lacks_version
+from entropy_sentinel.core.sections import Text
 from entropy_sentinel.engines import catalogue as engines
 from entropy_sentinel.engines.model import Model
 from entropy_sentinel.engines.settings import ApiModel, HubModel, LocalModel, SourceModel
-from entropy_sentinel.frames.entries import lacks_version
-from entropy_sentinel.frames.sections import Text
 from entropy_sentinel.judges import catalogue as judges
 from entropy_sentinel.judges.kind import Kind, account
 from entropy_sentinel.judges.settings import Llm

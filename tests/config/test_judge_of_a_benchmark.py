@@ -12,7 +12,7 @@ from entropy_sentinel.config.config import load_config, read_config
 from entropy_sentinel.config.files import missing_file
 from entropy_sentinel.config.generations import benchmark_settings
 from entropy_sentinel.config.judging import judge_settings, labels_files, own_judges, paid_judges, served_judges
-from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.core.errors import ConfigError
 
 ROOT = Path(__file__).parents[2]
 

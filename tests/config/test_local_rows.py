@@ -12,8 +12,8 @@ from studies import PAPER
 from entropy_sentinel.config.config import load_config
 from entropy_sentinel.config.generations import benchmark_settings
 from entropy_sentinel.config.sections import Config
-from entropy_sentinel.frames.errors import ConfigError
-from entropy_sentinel.frames.sections import merged
+from entropy_sentinel.core.errors import ConfigError
+from entropy_sentinel.core.sections import merged
 
 RUN = {"run": {"models": ["qwen3-4b"], "benchmarks": ["gsm8k", "svamp"], "groups": [], "sizes": [{"size": 1}]}}
 ROWS = [{"question": f"{n} + 1?", "answer": f"#### {n + 1}"} for n in range(3)]

@@ -10,8 +10,8 @@ from study_trees import small_study
 from entropy_sentinel.config.config import load_config
 from entropy_sentinel.config.generations import generation_settings, given_pass, pass_gpus, pass_settings
 from entropy_sentinel.config.sections import Config
-from entropy_sentinel.frames.errors import ConfigError
-from entropy_sentinel.frames.sections import merged
+from entropy_sentinel.core.errors import ConfigError
+from entropy_sentinel.core.sections import merged
 from entropy_sentinel.signals.catalogue import FAMILIES
 
 

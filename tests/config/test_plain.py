@@ -7,7 +7,7 @@ import pytest
 
 from entropy_sentinel.config.config import load_config, read_config
 from entropy_sentinel.config.plain import problems
-from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.core.errors import ConfigError
 
 LEVELS = 12
 

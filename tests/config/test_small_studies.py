@@ -13,7 +13,7 @@ from workflow_runs import Project, job_counts
 from entropy_sentinel.config.config import load_config, read_config
 from entropy_sentinel.config.estimates import group_files, shown_groups, training_groups
 from entropy_sentinel.config.sections import Config
-from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.core.errors import ConfigError
 
 ROOT = Path(__file__).parents[2]
 FOUR = {"study": "four", "run": {"models": ["qwen3-4b"], "benchmarks": ["gsm8k", "svamp", "math", "gpqa"]}}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from entropy_sentinel.frames.extensions import KINDS
+from entropy_sentinel.core.extensions import KINDS
 from made import extensions
 
 PAGE = extensions.filled((Path(__file__).parents[2] / "docs" / "extensions.md").read_text())

@@ -8,9 +8,9 @@ import pytest
 from api_engines import engine
 from fake_api import completion, fake_api, ok, quiet_litellm, refusal, step, user
 
+from entropy_sentinel.core.errors import ConfigError, EntropySentinelError
 from entropy_sentinel.engines.api import LitellmEngine
 from entropy_sentinel.engines.engine import Response
-from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError
 from entropy_sentinel.frames.generation import GENERATIONS
 from entropy_sentinel.stages.generation import to_frame
 

@@ -14,7 +14,7 @@ from api_engines import engine
 from fake_api import quiet_litellm, user
 from serving import free_port, serving
 
-from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.core.errors import ConfigError
 
 PROGRAM = shutil.which(os.environ.get("LLAMA_SERVER", "llama-server"))
 WEIGHTS = os.environ.get("LLAMA_GGUF", "")

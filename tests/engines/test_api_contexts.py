@@ -8,8 +8,8 @@ import pytest
 from api_engines import engine
 from fake_api import fake_api, ok, quiet_litellm, refusal, user
 
+from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.engines.api import LitellmEngine
-from entropy_sentinel.frames.errors import ConfigError
 
 pytestmark = quiet_litellm
 

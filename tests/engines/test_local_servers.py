@@ -14,9 +14,9 @@ from api_engines import SAMPLING, engine
 from fake_api import fake_api, ok, quiet_litellm, user
 from local_servers import LOWEST, OTHERS, llama_chat, llama_props, llama_step, llama_text, ollama_chat
 
+from entropy_sentinel.core.errors import ConfigError, EntropySentinelError
 from entropy_sentinel.engines.engine import Asked, Response
 from entropy_sentinel.features.compute import compute_features
-from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError
 from entropy_sentinel.stages.generation import to_frame
 
 pytestmark = quiet_litellm

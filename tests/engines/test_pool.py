@@ -15,11 +15,11 @@ import psutil
 import pytest
 from pooled import SETTINGS, wait_for
 
+from entropy_sentinel.core.errors import ConfigError, EntropySentinelError
 from entropy_sentinel.engines import pool
 from entropy_sentinel.engines.client import SharedEngine
 from entropy_sentinel.engines.devices import LISTED
 from entropy_sentinel.engines.run import RUN, EngineRun, announce_run
-from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError
 
 pytestmark = pytest.mark.slow
 

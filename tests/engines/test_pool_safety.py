@@ -19,13 +19,13 @@ from typing import Any
 import pytest
 from pooled import SETTINGS, wait_for
 
+from entropy_sentinel.core.errors import EntropySentinelError, InputError
 from entropy_sentinel.engines import connections, pool
 from entropy_sentinel.engines import run as runs
 from entropy_sentinel.engines.client import SharedEngine
 from entropy_sentinel.engines.connections import OthersProcessError, accepted, connected
 from entropy_sentinel.engines.processes import PROCESS, clear
 from entropy_sentinel.engines.run import EngineRun
-from entropy_sentinel.frames.errors import EntropySentinelError, InputError
 
 NAME = f"es-{os.getuid()}-"
 

@@ -18,13 +18,13 @@ from entropy_sentinel.chat.settings import SERVERS
 from entropy_sentinel.config.config import load_config
 from entropy_sentinel.config.generations import generation_settings, server_settings
 from entropy_sentinel.config.judging import judge_settings
+from entropy_sentinel.core.errors import ConfigError, InputError
+from entropy_sentinel.core.sections import merged
 from entropy_sentinel.features.catalogue import FEATURE_FRAME, FEATURES
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
-from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.frames.generation import GENERATIONS
 from entropy_sentinel.frames.label import LABELS
-from entropy_sentinel.frames.sections import merged
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 from entropy_sentinel.stages.feature import write_features
 from entropy_sentinel.stages.generation import write_generations

@@ -106,7 +106,7 @@ import json
 import polars as pl
 import entropy_sentinel as es
 from entropy_sentinel.estimators import catalogue
-from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.core.errors import ConfigError
 
 features, labels = es.read_features({str(TINY.traces)!r}), pl.read_parquet({str(TINY.labels)!r})
 estimates = {{}}
@@ -130,7 +130,7 @@ print(json.dumps({{
 LOAD = f"""
 import json
 import entropy_sentinel as es
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.core.errors import InputError
 
 features, found = es.read_features({str(TINY.traces)!r}), {{}}
 for name in {NAMES}:
@@ -188,7 +188,7 @@ BEGIN = "def estimators():\n    from entropy_sentinel.estimators.family import E
 def test_a_wrong_family_is_refused_with_its_module(families: str, facts: tuple[str, ...], tmp_path: Path) -> None:
     mine = extension(tmp_path / "mine_wrong", f"{BEGIN}    return {families}\n")
     error = ran(tmp_path, "import entropy_sentinel.estimators.catalogue", mine).stderr.splitlines()[-1]
-    assert error.startswith("entropy_sentinel.frames.errors.ConfigError: ")
+    assert error.startswith("entropy_sentinel.core.errors.ConfigError: ")
     for fact in ("mine_wrong", *facts):
         assert fact in error
 
@@ -209,7 +209,7 @@ def _missing():
     code = """
 import json
 from entropy_sentinel.estimators import catalogue
-from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.core.errors import ConfigError
 
 messages = []
 for function, name in (("module_of", "nothing"), ("module_of", "missing"), ("signals_of", "unknown")):

@@ -14,12 +14,12 @@ from forged import Json, field, forge
 from rows import SETTINGS, rows
 from sklearn.linear_model import LogisticRegression
 
+from entropy_sentinel.core.errors import ContractError, InputError
 from entropy_sentinel.estimators import catalogue
 from entropy_sentinel.estimators.estimator import Estimator
 from entropy_sentinel.estimators.parameters import NotPlain, _array, saved_classes
 from entropy_sentinel.estimators.saved import load_estimator, save_estimator
 from entropy_sentinel.estimators.training import TrainingRows
-from entropy_sentinel.frames.errors import ContractError, InputError
 
 TRAINING = TrainingRows(*rows(), SETTINGS)
 ABOUT = {"logprobs": {"logprobs_mode": "raw_logprobs", "top_k_returned": 20}, "model": "tiny"}

@@ -11,10 +11,10 @@ import pytest
 from production import fitted
 from rows import SETTINGS, rows
 
+from entropy_sentinel.core.errors import ContractError, InputError
 from entropy_sentinel.estimators.about import feature_statistics
 from entropy_sentinel.estimators.saved import load_estimator, read_header, save_estimator
 from entropy_sentinel.estimators.training import TrainingRows
-from entropy_sentinel.frames.errors import ContractError, InputError
 
 FEATURES, LABELS = rows()
 TRAINING = TrainingRows(FEATURES, LABELS, SETTINGS)

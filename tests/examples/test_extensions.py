@@ -25,10 +25,10 @@ from scipy.stats import t as student
 from workflow_runs import ROOT, Project
 
 from compared.pairing import paired_difference
+from entropy_sentinel.core.errors import ConfigError, EntropySentinelError
+from entropy_sentinel.core.sections import merged
 from entropy_sentinel.engines.engine import Response
 from entropy_sentinel.frames.contract import read_provenance
-from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError
-from entropy_sentinel.frames.sections import merged
 from entropy_sentinel.judges.judge import Case
 from native_engine.engine import LlamaEngine
 from web_judge import judge as web
@@ -477,8 +477,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 LOAD = """
 import json, sys
 from entropy_sentinel.config.config import load_config, read_config
-from entropy_sentinel.frames.errors import ConfigError
-from entropy_sentinel.frames.sections import merged
+from entropy_sentinel.core.errors import ConfigError
+from entropy_sentinel.core.sections import merged
 
 for changes in json.load(sys.stdin):
     try:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.features.files import CAPTURED, feature_batches
-from entropy_sentinel.frames.errors import InputError
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,11 @@ import polars as pl
 import pytest
 import scipy.stats
 
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.features import compute
 from entropy_sentinel.features.catalogue import EXTRAS, FEATURE_FRAME, FEATURES
 from entropy_sentinel.features.compute import compute_features, missing_mass
 from entropy_sentinel.features.precision import rounding_error
-from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.generation import GENERATIONS
 
 INF, NAN = float("inf"), float("nan")

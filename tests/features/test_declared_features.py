@@ -88,6 +88,6 @@ def test_a_wrong_declaration_is_refused_with_its_module(features: str, facts: tu
     )
     mine = extension(tmp_path / "mine_wrong", init)
     error = ran(tmp_path, "import entropy_sentinel.features.catalogue", mine).stderr.splitlines()[-1]
-    assert error.startswith("entropy_sentinel.frames.errors.ConfigError: ")
+    assert error.startswith("entropy_sentinel.core.errors.ConfigError: ")
     for fact in ("mine_wrong", *facts):
         assert fact in error

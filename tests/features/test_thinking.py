@@ -5,10 +5,10 @@ import polars as pl
 import pytest
 from test_compute import frame, random_trace, row
 
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.features.catalogue import FEATURE_FRAME, FEATURES
 from entropy_sentinel.features.compute import start_after
 from entropy_sentinel.frames.arrow import read_traces
-from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.generation import GENERATIONS
 from entropy_sentinel.stages.feature import write_features
 

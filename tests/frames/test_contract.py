@@ -6,8 +6,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from entropy_sentinel.core.errors import ContractError, DamagedFileError
 from entropy_sentinel.frames.contract import Column, Contract, read_provenance, readable, whose
-from entropy_sentinel.frames.errors import ContractError, DamagedFileError
 from entropy_sentinel.frames.label import LABELS
 
 ROWS = {

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from entropy_sentinel.frames.errors import EntropySentinelError
+from entropy_sentinel.core.errors import EntropySentinelError
 from entropy_sentinel.grouping.scores import KeptScores, TextPair
 
 PAIRS = [("a" * (number % 7 + 1), "b" * (number % 5 + 1)) for number in range(35)]

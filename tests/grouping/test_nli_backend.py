@@ -10,7 +10,7 @@ import torch
 from text_models import MNLI, entailing, entails, random_classifier, random_encoder
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.grouping.backend import Pair, Question, make_backend
 from entropy_sentinel.grouping.clustering import classes
 from entropy_sentinel.grouping.nli import NliBackend

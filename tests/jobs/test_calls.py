@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from entropy_sentinel.frames import extensions
-from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.core import extensions
+from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.jobs.calls import check_rule
 
 

@@ -36,7 +36,7 @@ FILES = {
     "judging/web": "x = 1\n",
     "tables/__init__": "def analyses():\n    from .settings import Tables\n\n    return {}\n",
     "tables/settings": "class Tables:\n    pass\n",
-    "tables/writing": "from entropy_sentinel.frames import files\n\nfrom mine import shared\n",
+    "tables/writing": "from entropy_sentinel.core import files\n\nfrom mine import shared\n",
 }
 JOBS = ["stages.estimate", "stages.cost", "stages.feature", "mine.tables.writing"]
 

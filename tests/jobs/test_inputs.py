@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from entropy_sentinel.config.layout import STAGE_FOLDERS, StudyLayout
+from entropy_sentinel.core.errors import ContractError
 from entropy_sentinel.estimators.settings import group_file
 from entropy_sentinel.frames.contract import Contract
-from entropy_sentinel.frames.errors import ContractError
 from entropy_sentinel.frames.label import LABELS
 from entropy_sentinel.jobs.inputs import check_inputs, place
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from entropy_sentinel.frames.errors import VersionError
+from entropy_sentinel.core.errors import VersionError
 from entropy_sentinel.jobs.logs import read_cause
 from entropy_sentinel.jobs.versions import announce_versions, check_versions, installed_versions
 

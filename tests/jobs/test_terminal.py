@@ -46,7 +46,7 @@ ruleorder: silent > job
 # The body of the job by the name of its output.
 JOB = """
 import ctypes, os, signal, sys
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.jobs.logs import job_log
 
 with job_log(snakemake.log[0]):

@@ -10,9 +10,9 @@ import yaml
 
 from entropy_sentinel.config.config import load_config
 from entropy_sentinel.config.judging import judge_settings, labels_files
+from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
-from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.generation import GENERATIONS
 from entropy_sentinel.frames.label import LABELS
 from entropy_sentinel.judges.composite import first_of, majority

@@ -10,9 +10,9 @@ from entropy_sentinel.config.files import missing_file
 from entropy_sentinel.config.generations import server_settings
 from entropy_sentinel.config.judging import hub_models, judge_settings, served_judges
 from entropy_sentinel.config.sections import Config
+from entropy_sentinel.core.errors import ConfigError
+from entropy_sentinel.core.sections import merged
 from entropy_sentinel.engines.server import server_command
-from entropy_sentinel.frames.errors import ConfigError
-from entropy_sentinel.frames.sections import merged
 
 ROOT = Path(__file__).parents[2]
 

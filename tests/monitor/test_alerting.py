@@ -13,8 +13,8 @@ from production import BEGIN, fitted, saved, traffic, written
 
 import entropy_sentinel as es
 import entropy_sentinel.monitor.alerting.drops as module
+from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.monitor.result import alert_line
 from entropy_sentinel.monitor.running import remember
 from entropy_sentinel.monitor.showing.files import metrics

@@ -10,8 +10,8 @@ import pytest
 from production import fitted, line, log_file, saved, traffic, written
 
 import entropy_sentinel as es
+from entropy_sentinel.core.errors import InputError, ProvenanceError
 from entropy_sentinel.estimators.saved import SavedEstimator
-from entropy_sentinel.frames.errors import InputError, ProvenanceError
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,8 @@ import pytest
 from production import BEGIN, fitted, line, log_file, saved, traffic, written
 
 import entropy_sentinel as es
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.monitor.reading.clusters import find_conversation_column
 from entropy_sentinel.monitor.running import collect
 from entropy_sentinel.monitor.summing import cluster_sums

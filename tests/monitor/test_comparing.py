@@ -9,8 +9,8 @@ from calling import run
 from production import fitted, traffic, written
 
 import entropy_sentinel as es
+from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.estimators.saved import SavedEstimator
-from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.statistics.differences import half_widths_paired
 from entropy_sentinel.statistics.intervals import Residuals
 

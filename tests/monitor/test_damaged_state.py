@@ -16,7 +16,7 @@ import pytest
 from production import line, log_file, saved
 
 import entropy_sentinel as es
-from entropy_sentinel.frames.errors import ConfigError, DamagedFileError, EntropySentinelError, InputError
+from entropy_sentinel.core.errors import ConfigError, DamagedFileError, EntropySentinelError, InputError
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.running import remember
 

@@ -46,7 +46,7 @@ def outputs():
     return {"lines": Output("lines", "A line for each alert.", write, files=("lines.txt",), check=check)}
 """
 LINES = r"""
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.core.errors import InputError
 
 
 def check(path):
@@ -157,6 +157,6 @@ def {kind}():
 """
     wrong = extension(tmp_path / "mine_wrong", init)
     error = ran(tmp_path, "import entropy_sentinel.monitor.showing.catalogue", wrong).stderr.splitlines()[-1]
-    assert error.startswith("entropy_sentinel.frames.errors.ConfigError: ")
+    assert error.startswith("entropy_sentinel.core.errors.ConfigError: ")
     for fact in ("mine_wrong", *facts):
         assert fact in error

@@ -10,7 +10,7 @@ import pytest
 from calling import run
 from production import BEGIN, fitted, saved, traffic, written
 
-from entropy_sentinel.frames.errors import ConfigError, InputError
+from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.monitor.events import describe_events, mark_alerts, read_events
 from entropy_sentinel.monitor.partitions import Partitions
 from entropy_sentinel.monitor.settings import MonitorOptions

@@ -8,8 +8,8 @@ import pytest
 from production import saved, traffic
 
 import entropy_sentinel as es
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.estimators.verdict import decide
-from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.monitor.labelling import first
 from entropy_sentinel.monitor.labelling.first import _counts
 from entropy_sentinel.monitor.labelling.prospects import probability_of_usable

@@ -6,7 +6,7 @@ import pytest
 from production import fitted, traffic
 
 import entropy_sentinel as es
-from entropy_sentinel.frames.errors import ConfigError, InputError
+from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.monitor.showing.terminal import parts
 from entropy_sentinel.monitor.summing.sums import predictions
 from entropy_sentinel.statistics.judged import Verdicts, judged_mean, powers_of

@@ -12,7 +12,7 @@ from production import line, log_file, saved
 
 import entropy_sentinel as es
 from entropy_sentinel.chat.sending import Sender
-from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError, InputError
+from entropy_sentinel.core.errors import ConfigError, EntropySentinelError, InputError
 
 pytestmark = quiet_litellm
 N = 120

@@ -10,9 +10,9 @@ import pytest
 from production import BEGIN, fitted, saved, traffic, written
 
 import entropy_sentinel as es
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.estimators.validation import Domain, Validation
-from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.monitor.labelling.labelled import improved
 from entropy_sentinel.monitor.result import table_of
 from entropy_sentinel.monitor.showing.terminal import parts

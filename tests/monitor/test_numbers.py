@@ -10,7 +10,7 @@ from calling import run
 from production import line, log_file, saved, traffic
 
 import entropy_sentinel as es
-from entropy_sentinel.frames.errors import InputError, ProvenanceError
+from entropy_sentinel.core.errors import InputError, ProvenanceError
 from entropy_sentinel.monitor.result import table_of
 from entropy_sentinel.monitor.showing.files import metrics
 

@@ -13,7 +13,7 @@ from calling import run
 from production import line, log_file, saved
 
 import entropy_sentinel as es
-from entropy_sentinel.frames.errors import ConfigError, InputError
+from entropy_sentinel.core.errors import ConfigError, InputError
 
 VERBS = ("monitor", "estimate", "score", "sample")
 OWN = ("token_logprobs", "top_logprobs")

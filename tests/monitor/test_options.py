@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import entropy_sentinel as es
 from entropy_sentinel.commands.main import app
-from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.monitor.partitions import Partitions
 from entropy_sentinel.monitor.running import monitor
 from entropy_sentinel.monitor.settings import MonitorOptions, SampleOptions

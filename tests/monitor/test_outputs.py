@@ -15,8 +15,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from serving import free_port, serving
 
 import entropy_sentinel as es
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.frames.contract import read_provenance
-from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.monitor.estimating import estimates
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.showing.files import label_names, metrics, write_alerts, write_metrics, write_rows

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.monitor.partitions import Partitions
 
 

@@ -11,8 +11,8 @@ from sklearn.metrics import brier_score_loss
 from tiny import TINY
 
 import entropy_sentinel as es
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.estimators.saved import SavedEstimator
-from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.monitor.showing.page import page
 
 HOSTILE = "<script>alert(1)</script>"

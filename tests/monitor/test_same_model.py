@@ -10,8 +10,8 @@ import pytest
 from production import BEGIN, DAY, fitted, saved, traffic, written
 
 import entropy_sentinel as es
+from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.estimators.saved import SavedEstimator
-from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.monitor.estimating.same_model import same_model_text
 from entropy_sentinel.monitor.reading.inputs import read_whole
 from entropy_sentinel.monitor.result import Monitored

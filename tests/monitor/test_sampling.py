@@ -8,7 +8,7 @@ import pytest
 from tiny import TINY
 
 import entropy_sentinel as es
-from entropy_sentinel.frames.errors import InputError, ProvenanceError
+from entropy_sentinel.core.errors import InputError, ProvenanceError
 from entropy_sentinel.monitor.labelling.labelled import improved
 from entropy_sentinel.monitor.labelling.sampling import counts_of, draw
 from entropy_sentinel.monitor.summing.sums import predictions

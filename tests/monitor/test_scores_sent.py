@@ -15,8 +15,8 @@ from fake_api import Answer, FakeApi, fake_api
 from production import fitted, saved, traffic, written
 
 import entropy_sentinel as es
-from entropy_sentinel.frames import posting, posting_each
-from entropy_sentinel.frames.errors import ConfigError, InputError
+from entropy_sentinel.core import posting, posting_each
+from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.monitor.showing.langfuse import send_to_queue
 from entropy_sentinel.monitor.showing.open_telemetry import events
 

@@ -11,8 +11,8 @@ from production import fitted, line, log_file, traffic, written
 from prometheus_client.parser import text_string_to_metric_families
 
 import entropy_sentinel as es
+from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.estimators.saved import SavedEstimator
-from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.showing.files import metrics
 from entropy_sentinel.monitor.showing.page import page

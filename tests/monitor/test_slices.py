@@ -11,10 +11,10 @@ from production import BEGIN, fitted, traffic, written
 from scipy.stats import false_discovery_control as fdr
 
 import entropy_sentinel as es
+from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.estimators.validation import Validation
 from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.monitor.estimating.change import p_of_change
 from entropy_sentinel.monitor.showing.terminal import reasons
 from entropy_sentinel.monitor.summing.sums import pairs

@@ -20,7 +20,7 @@ from calling import run as called
 from production import line, log_file, saved, traffic, written
 
 import entropy_sentinel as es
-from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError, InputError, ProvenanceError
+from entropy_sentinel.core.errors import ConfigError, EntropySentinelError, InputError, ProvenanceError
 from entropy_sentinel.monitor.reading.inputs import Inputs
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.summing import collecting, state_file

@@ -7,7 +7,7 @@ import pytest
 from production import fitted, traffic
 
 import entropy_sentinel as es
-from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.monitor.reading.times import moments, plausible, starts
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.settings import EARLIEST, WINDOWS, period_text, reference

@@ -13,8 +13,8 @@ from fake_api import Answer, fake_api
 from production import BEGIN, fitted, saved, traffic, written
 
 import entropy_sentinel as es
-from entropy_sentinel.frames import posting
-from entropy_sentinel.frames.errors import ConfigError, InputError
+from entropy_sentinel.core import posting
+from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.monitor.showing import webhook
 
 SECRET = "T024-B7Yhn3-sekret"

@@ -11,7 +11,7 @@ import pytest
 from study_trees import PAPER, make, make_all, small_study
 
 from entropy_sentinel.config.config import Config, load_config
-from entropy_sentinel.frames.analysis import sections
+from entropy_sentinel.core.analysis import sections
 from entropy_sentinel.planning.files import is_as_recorded, study_files
 
 RESULTS = Path("results/paper")

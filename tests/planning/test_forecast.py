@@ -9,8 +9,8 @@ import pytest
 from study_trees import PAPER, make, make_all
 
 from entropy_sentinel.config.config import Config, load_config
+from entropy_sentinel.formatting.text import millions
 from entropy_sentinel.frames.benchmark import BENCHMARKS
-from entropy_sentinel.frames.printable import millions
 from entropy_sentinel.planning.files import study_files
 from entropy_sentinel.planning.forecast import Cost, forecast, plan
 from entropy_sentinel.planning.judging import judging

@@ -7,7 +7,7 @@ import pytest
 from tiny import TINY
 
 import entropy_sentinel as es
-from entropy_sentinel.frames.printable import html
+from entropy_sentinel.formatting.text import html
 
 HOSTILE = "<script>alert('x')</script>"
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from entropy_sentinel.frames.printable import number
+from entropy_sentinel.formatting.text import number
 from entropy_sentinel.report.pages import Exhibit
 from entropy_sentinel.report.tables import Table, missing_notes, number_frame, write_table
 

@@ -11,7 +11,7 @@ import yaml
 from tiny import TINY
 
 import entropy_sentinel as es
-from entropy_sentinel.frames.analysis import sections
+from entropy_sentinel.core.analysis import sections
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.generation import GENERATIONS

@@ -47,7 +47,7 @@ HABITS = {
     r"\bwants? (a|an|to be)\b": "'needs'",
     r"\b(is|are) passed over\b|\bpasses over\b": "'skipped'",
     r"\bmend (it|the|a)\b": "'correct', 'repair'",
-    r"\b\w+\(s\)": "a plural that agrees (frames.printable.counted)",
+    r"\b\w+\(s\)": "a plural that agrees (core.printable.counted)",
     r"\b(one|the) after the other\b": "'in sequence'",
     # One word for each thing (docs/terms.md).
     r"\b(is|are|was|were|be) cut off\b": "the term: truncated",

@@ -10,7 +10,7 @@ import yaml
 
 from entropy_sentinel.config.config import load_config
 from entropy_sentinel.config.sections import Config
-from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.core.errors import ConfigError
 
 PAPER = yaml.safe_load((Path(__file__).parents[2] / "config.yaml").read_text())
 

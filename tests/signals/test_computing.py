@@ -5,7 +5,7 @@ import math
 import polars as pl
 import pytest
 
-from entropy_sentinel.frames.errors import ConfigError, InputError
+from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.frames.signals import Family, Signal, with_reasons
 from entropy_sentinel.signals import computing
 

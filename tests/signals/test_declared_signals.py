@@ -30,6 +30,6 @@ def test_a_family_that_cannot_be_is_refused_with_its_module(
     """Its signal is another family's or a feature, or has no name of a column."""
     mine = extension(tmp_path / "mine_wrong", INIT.replace("{families}", families))
     error = ran(tmp_path, "import entropy_sentinel.signals.catalogue", mine).stderr.splitlines()[-1]
-    assert error.startswith("entropy_sentinel.frames.errors.ConfigError: ")
+    assert error.startswith("entropy_sentinel.core.errors.ConfigError: ")
     for fact in ("mine_wrong", *facts):
         assert fact in error

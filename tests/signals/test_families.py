@@ -162,8 +162,8 @@ def test_planning_refuses_what_no_family_of_the_study_makes(
     study = {"run": {"features": features}, "estimation": keys}
     code = f"""
 from entropy_sentinel.config.config import load_config, read_config
-from entropy_sentinel.frames.errors import ConfigError
-from entropy_sentinel.frames.sections import merged
+from entropy_sentinel.core.errors import ConfigError
+from entropy_sentinel.core.sections import merged
 
 try:
     load_config(merged(read_config(["config.yaml"]), {study!r}))
@@ -270,7 +270,7 @@ import polars as pl
 from observations import SETTINGS, observations
 from papers.rejection.rows import slices
 from entropy_sentinel.estimators.training import fit_estimators
-from entropy_sentinel.frames.errors import ContractError
+from entropy_sentinel.core.errors import ContractError
 from entropy_sentinel.stages.estimate import by_signals, training_rows
 from entropy_sentinel.stages.estimate import p_correct
 
@@ -301,7 +301,7 @@ import logging
 import entropy_sentinel as es
 from tiny import TINY
 import polars as pl
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.core.errors import InputError
 
 def said(call):
     try:
@@ -366,7 +366,7 @@ def test_an_estimator_says_which_family_is_missing(project: Project) -> None:
     code = """
 import entropy_sentinel as es
 from tiny import TINY
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.core.errors import InputError
 
 try:
     es.load("short.estimator")

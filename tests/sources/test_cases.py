@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 import entropy_sentinel as es
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.sources.logs.summary import LogSummary
 
 CASES = Path(__file__).parent / "cases"

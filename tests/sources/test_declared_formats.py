@@ -151,6 +151,6 @@ def test_a_wrong_format_is_refused_with_its_module(formats: str, facts: tuple[st
     init = f"def formats():\n    from entropy_sentinel.sources.logs.format import Format\n\n    return {formats}\n"
     wrong = extension(tmp_path / "mine_wrong", init)
     error = ran(tmp_path, "import entropy_sentinel.sources.logs.catalogue", wrong).stderr.splitlines()[-1]
-    assert error.startswith("entropy_sentinel.frames.errors.ConfigError: ")
+    assert error.startswith("entropy_sentinel.core.errors.ConfigError: ")
     for fact in ("mine_wrong", *facts):
         assert fact in error

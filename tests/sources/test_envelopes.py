@@ -10,7 +10,7 @@ import pytest
 from test_cases import LOGS, SAMPLED, TOP, read
 
 import entropy_sentinel as es
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.core.errors import InputError
 
 CHAT = json.loads((LOGS / "braintrust.jsonl").read_text().splitlines()[0])["output"][0]
 STEPS = CHAT["logprobs"]["content"]

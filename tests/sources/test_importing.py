@@ -14,8 +14,8 @@ from studies import PAPER, study
 from entropy_sentinel.config.generations import generation_settings, gpus
 from entropy_sentinel.config.judging import labels_files
 from entropy_sentinel.config.sections import Config
+from entropy_sentinel.core.errors import ConfigError, ContractError, InputError
 from entropy_sentinel.frames.contract import read_provenance
-from entropy_sentinel.frames.errors import ConfigError, ContractError, InputError
 from entropy_sentinel.frames.generation import GENERATIONS, scan_traces
 from entropy_sentinel.frames.label import LABELS
 from entropy_sentinel.sources import given_table as steps

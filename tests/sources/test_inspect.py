@@ -13,8 +13,8 @@ import pytest
 from calling import run
 
 import entropy_sentinel as es
+from entropy_sentinel.core.errors import IncompleteFileError, InputError
 from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.frames.errors import IncompleteFileError, InputError
 from entropy_sentinel.frames.generation import REFUSED
 from entropy_sentinel.sources.logs.inspect_samples import archived_samples, label_of, listed_samples
 

@@ -13,8 +13,8 @@ import pytest
 from polars.testing import assert_frame_equal
 from production import log_file
 
+from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.features.compute import compute_features
-from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.frames.generation import GENERATIONS
 from entropy_sentinel.sources.logs import json_values, reading
 from entropy_sentinel.sources.logs.catalogue import FORMATS

@@ -8,7 +8,7 @@ from data_sets import data_set
 from studies import study
 
 from entropy_sentinel.config.generations import benchmark_settings
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.sources.items import read_items
 from entropy_sentinel.sources.rows import folder_rows, local_rows
 

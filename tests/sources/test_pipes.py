@@ -12,7 +12,7 @@ from calling import run
 from production import line, log_file, saved
 
 import entropy_sentinel as es
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.sources import pipes
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from item_files import item_settings
 
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.judges import exact
 from entropy_sentinel.judges.judge import Case
 from entropy_sentinel.sources.items import drawn_order, read_items, read_options, right_options

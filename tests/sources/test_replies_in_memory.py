@@ -17,7 +17,7 @@ from polars.testing import assert_frame_equal
 from production import BEGIN, line, log_file
 
 import entropy_sentinel as es
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.core.errors import InputError
 
 RECORDS = [line(number, user=None if number % 4 else "ann") for number in range(8)]
 LOGS = Path(__file__).parent / "logs"

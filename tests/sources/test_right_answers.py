@@ -12,10 +12,10 @@ from studies import PAPER
 
 from entropy_sentinel.config.config import load_config
 from entropy_sentinel.config.generations import benchmark_settings
+from entropy_sentinel.core.errors import ConfigError, InputError
+from entropy_sentinel.core.sections import merged
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
-from entropy_sentinel.frames.errors import ConfigError, InputError
-from entropy_sentinel.frames.sections import merged
 from entropy_sentinel.jobs.content import as_made
 from entropy_sentinel.sources.fields import read_answers, read_counts
 from entropy_sentinel.stages.benchmark import write_benchmark

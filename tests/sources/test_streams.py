@@ -29,7 +29,7 @@ from streamed import (
 )
 
 import entropy_sentinel as es
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.sources.logs.partial_reply import PartialReply
 from entropy_sentinel.sources.logs.paths import snake
 from entropy_sentinel.sources.logs.stream_bodies import joined

@@ -10,9 +10,9 @@ import pytest
 from item_files import item_settings, write_rows
 from production import log_file
 
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
-from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.sources.items import draw, read_items
 from entropy_sentinel.stages.benchmark import write_benchmark
 

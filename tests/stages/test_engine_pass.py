@@ -11,8 +11,8 @@ from asked_items import write_traces
 from fake_engine import VOCABULARY, FakeEngine, distribution, prompt_hash
 from item_files import write_items
 
+from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.frames.contract import read_provenance
-from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.signals import contract_of
 from entropy_sentinel.signals.catalogue import FAMILIES
 from entropy_sentinel.signals.forced_answer.frames import FORCED_ANSWERS

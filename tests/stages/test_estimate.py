@@ -11,9 +11,9 @@ import pytest
 from observations import SETTINGS, observations
 from sklearn.linear_model import LogisticRegression
 
+from entropy_sentinel.core.errors import ProvenanceError
 from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.frames.errors import ProvenanceError
 from entropy_sentinel.frames.estimate import ESTIMATES
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 from entropy_sentinel.stages.estimate import estimate, write_estimates

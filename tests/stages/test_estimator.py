@@ -7,10 +7,10 @@ import polars as pl
 import pytest
 from observations import SETTINGS, observations
 
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.estimators.saved import load_estimator
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.contract import read_provenance
-from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.estimate import SCORES
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS, observations_of
 from entropy_sentinel.stages.estimate import estimate, write_estimators

@@ -11,11 +11,11 @@ import polars as pl
 import pytest
 from item_files import write_items
 
+from entropy_sentinel.core.errors import ConfigError, EntropySentinelError
 from entropy_sentinel.engines.catalogue import PROMPTS
 from entropy_sentinel.engines.engine import Response, refused
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
-from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError
 from entropy_sentinel.frames.generation import GENERATIONS, TOP_K
 from entropy_sentinel.jobs.outputs import keep
 from entropy_sentinel.stages import generation

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 from item_files import write_items
 
+from entropy_sentinel.core.errors import ContractError
 from entropy_sentinel.frames.contract import read_provenance
-from entropy_sentinel.frames.errors import ContractError
 from entropy_sentinel.frames.generation import GENERATIONS
 from entropy_sentinel.frames.label import LABELS
 from entropy_sentinel.jobs.inputs import check_inputs

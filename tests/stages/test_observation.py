@@ -7,8 +7,8 @@ import pytest
 from observations import observations
 from production import LOGPROBS
 
+from entropy_sentinel.core.errors import ProvenanceError
 from entropy_sentinel.features.catalogue import FEATURE_FRAME
-from entropy_sentinel.frames.errors import ProvenanceError
 from entropy_sentinel.frames.label import LABELS
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 from entropy_sentinel.stages.observation import observe, write_observations

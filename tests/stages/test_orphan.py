@@ -14,8 +14,8 @@ from unittest.mock import Mock
 import pytest
 from test_generation import SETTINGS, benchmark, response
 
+from entropy_sentinel.core.files import whole_file
 from entropy_sentinel.engines.engine import Response
-from entropy_sentinel.frames.files import whole_file
 from entropy_sentinel.frames.generation import GENERATIONS
 from entropy_sentinel.jobs import ownership
 from entropy_sentinel.jobs.logs import job_log

@@ -9,7 +9,7 @@ from production import traffic
 from rows import rows
 
 import entropy_sentinel as es
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.monitor.once import BY_DEFAULT, estimated, options_of
 from entropy_sentinel.verbs.domains import are_parts, other_domains
 

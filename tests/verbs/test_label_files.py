@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import entropy_sentinel as es
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.verbs.inputs import with_labels
 
 TRUE, FALSE = ("true", "TRUE", "True", "yes", "Yes", "1", " 1 ", "1.0"), ("false", "FALSE", "no", "NO", "0", "0.0")

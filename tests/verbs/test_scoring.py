@@ -12,8 +12,8 @@ from production import LOGPROBS, fitted, traffic, written
 from tiny import TINY
 
 import entropy_sentinel as es
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.estimators.saved import SavedEstimator
-from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.monitor.scoring import score
 
 

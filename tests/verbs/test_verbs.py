@@ -11,8 +11,8 @@ from rows import rows
 from tiny import TINY
 
 import entropy_sentinel as es
+from entropy_sentinel.core.errors import ConfigError, ContractError, InputError, ProvenanceError
 from entropy_sentinel.estimators.training import TrainingRows, fit_estimators
-from entropy_sentinel.frames.errors import ConfigError, ContractError, InputError, ProvenanceError
 from entropy_sentinel.verbs.reading import write_features
 
 

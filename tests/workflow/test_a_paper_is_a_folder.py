@@ -11,7 +11,7 @@ import recipes
 import yaml
 from workflow_runs import ROOT, Project
 
-from entropy_sentinel.frames.analysis import sections
+from entropy_sentinel.core.analysis import sections
 
 # The paper's own study has no section for them.
 FURTHER = sorted(sections().keys() - yaml.safe_load((ROOT / "config.yaml").read_text())["analyses"].keys())

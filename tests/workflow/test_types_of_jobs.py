@@ -19,7 +19,7 @@ from pydantic import TypeAdapter
 typing.TypedDict = typing_extensions.TypedDict
 from snakemake.api import ConfigSettings, OutputSettings, ResourceSettings, SnakemakeApi
 
-from entropy_sentinel.frames import extensions
+from entropy_sentinel.core import extensions
 
 
 

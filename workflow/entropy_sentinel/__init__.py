@@ -77,7 +77,7 @@ class Room(ModuleType):
 
 def _verb(name: str) -> Any:
     verb = getattr(import_module(f"{__name__}.{_VERBS[name]}"), name)
-    if extensions := sys.modules.get(f"{__name__}.frames.extensions"):
+    if extensions := sys.modules.get(f"{__name__}.core.extensions"):
         for line in extensions.failures():
             _warn(line)
     return verb

@@ -3,7 +3,7 @@
 import signal
 import sys
 
-from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.core.errors import ConfigError
 
 
 def main() -> None:
@@ -13,7 +13,7 @@ def main() -> None:
         from entropy_sentinel.commands import main as commands  # the import takes a second
     except ConfigError as error:
         # Subcommands are declared wrongly by an extension.
-        from entropy_sentinel.frames.printable import printable
+        from entropy_sentinel.core.printable import printable
 
         sys.exit(printable(f"{type(error).__name__}: {error}"))
 

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from entropy_sentinel.frames.analysis import Analysis
+    from entropy_sentinel.core.analysis import Analysis
 
 
 def analyses() -> "dict[str, type[Analysis]]":

@@ -8,9 +8,9 @@ from typing import Any
 import polars as pl
 
 from compared.pairing import paired_difference
+from entropy_sentinel.core.files import write_whole
 from entropy_sentinel.estimators.catalogue import title
 from entropy_sentinel.frames.estimate import ESTIMATES
-from entropy_sentinel.frames.files import write_whole
 from entropy_sentinel.frames.label import LABELS
 from entropy_sentinel.report.pages import Exhibit, render
 from entropy_sentinel.report.tables import Table, number_frame, write_table

@@ -4,8 +4,8 @@ from typing import Annotated, Self
 
 from pydantic import Field
 
-from entropy_sentinel.frames.analysis import Analysis, Reads, StudyNames
-from entropy_sentinel.frames.sections import DISTINCT, Name
+from entropy_sentinel.core.analysis import Analysis, Reads, StudyNames
+from entropy_sentinel.core.sections import DISTINCT, Name
 
 
 class Compared(Analysis):

@@ -13,8 +13,8 @@ import tenacity
 
 from entropy_sentinel.chat.reply import masked, storable
 from entropy_sentinel.chat.settings import announced_server
+from entropy_sentinel.core.errors import ConfigError, EntropySentinelError
 from entropy_sentinel.engines.engine import Asked, Response, refused
-from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError
 from entropy_sentinel.frames.generation import TOP_K
 from native_engine.settings import LlamaSettings
 

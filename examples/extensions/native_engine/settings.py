@@ -6,10 +6,10 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from entropy_sentinel.chat.settings import check_address
+from entropy_sentinel.core.sections import Number, Settings, Text, Whole
 from entropy_sentinel.engines.engine import Engine
 from entropy_sentinel.engines.generation import AskedSettings
 from entropy_sentinel.engines.model import Model
-from entropy_sentinel.frames.sections import Number, Settings, Text, Whole
 
 
 class LlamaServer(Settings):

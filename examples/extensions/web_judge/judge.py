@@ -14,7 +14,7 @@ import tenacity
 from entropy_sentinel.chat.cache import ReplyCache
 from entropy_sentinel.chat.reply import masked, storable
 from entropy_sentinel.chat.settings import announced_server
-from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError
+from entropy_sentinel.core.errors import ConfigError, EntropySentinelError
 from entropy_sentinel.judges.judge import Case, Verdict
 from web_judge.settings import WebSettings
 

@@ -10,8 +10,8 @@ from ambiguous_rows import EXACT, semantics, write_family, write_items
 from papers.ambiguity.aligned import Classes, matched, of_file, write_aligned
 from papers.ambiguity.frames import ALIGNED
 
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.frames.contract import read_provenance
-from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.grouping.backend import Pair, Question
 from entropy_sentinel.grouping.exact import ExactBackend
 

@@ -10,7 +10,7 @@ from papers.ambiguity.catalogue import FIGURES, TABLES
 
 from entropy_sentinel.config.config import load_config
 from entropy_sentinel.config.sections import Config
-from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.core.errors import ConfigError
 
 PAPER = (Path(__file__).parents[3] / "config.yaml").read_text()
 

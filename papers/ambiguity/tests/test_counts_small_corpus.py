@@ -12,7 +12,7 @@ from papers.ambiguity.corpus import LONGEST, chunks, opened, split
 from typer.testing import CliRunner
 
 from entropy_sentinel.commands.main import app, main
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.sources import rows
 
 FIRE = (

@@ -9,7 +9,7 @@ from papers.ambiguity.signals.sar.relevance import Similarity
 from text_models import random_classifier
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.grouping.encoders import Weights
 
 pytestmark = pytest.mark.slow  # torch is loaded

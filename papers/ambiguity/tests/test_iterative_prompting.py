@@ -14,8 +14,8 @@ from papers.ambiguity.signals.iterative_prompting.family import IterativePrompti
 from papers.ambiguity.signals.iterative_prompting.frames import ITERATIVE_PROMPTS
 
 from entropy_sentinel.config.config import load_config, read_config
-from entropy_sentinel.frames.errors import ConfigError
-from entropy_sentinel.frames.sections import merged
+from entropy_sentinel.core.errors import ConfigError
+from entropy_sentinel.core.sections import merged
 from entropy_sentinel.frames.signals import contract_of
 from entropy_sentinel.signals.catalogue import FAMILIES
 from entropy_sentinel.stages import engine_pass

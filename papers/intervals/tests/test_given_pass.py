@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 from papers.intervals.signals.integers.frames import INTEGERS
 
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.frames.contract import Contract, read_provenance
-from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.generation import GENERATIONS
 from entropy_sentinel.frames.signals import EnginePass
 from entropy_sentinel.signals.catalogue import FAMILIES

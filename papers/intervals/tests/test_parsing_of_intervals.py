@@ -12,7 +12,7 @@ from papers.intervals.catalogue import REASONS
 from papers.intervals.questions import exponents
 from papers.intervals.stated import integer_alone, stated_interval
 
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.core.errors import InputError
 
 PLAIN = '{"L": 3, "U": 5}'
 

@@ -11,7 +11,7 @@ from papers.rejection.frames import ASSESSMENTS, MEASURES
 from papers.rejection.measures import measure, write_measures
 from papers.rejection.rows import read_scores, slices
 
-from entropy_sentinel.frames.errors import ContractError
+from entropy_sentinel.core.errors import ContractError
 from entropy_sentinel.frames.estimate import SCORES
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 

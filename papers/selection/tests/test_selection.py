@@ -14,7 +14,7 @@ from papers.selection.making import read_solutions, training_rows
 from papers.selection.tables import domains, overlaps, profiles
 from selectable import ANSWERS, write_study_files
 
-from entropy_sentinel.frames.errors import ConfigError, InputError
+from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.signals.forced_answer.frames import FORCED_ANSWERS
 
 

@@ -14,7 +14,7 @@ from selectable import write_study_files
 from study_trees import small_study
 
 from entropy_sentinel.config.config import load_config
-from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.core.errors import ConfigError
 
 
 def test_from_the_files_of_a_study_to_its_page(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.core.errors import InputError
 from trained import RUNS, differences, published, table_3_selection, write_trained
 
 # Accuracies by strategy, one for each of the seeds 0 to 3.

@@ -8,7 +8,7 @@ from frames import estimate_rows
 
 from entropy_sentinel.analyses.accuracy.frames import SWEEP
 from entropy_sentinel.analyses.accuracy.measures import sweep, write_sweep
-from entropy_sentinel.frames.errors import ContractError
+from entropy_sentinel.core.errors import ContractError
 from entropy_sentinel.frames.estimate import ESTIMATES
 
 ROWS = [

@@ -13,8 +13,8 @@ from entropy_sentinel.analyses.accuracy.validation import (
     validation,
     write_validation,
 )
+from entropy_sentinel.core.errors import DamagedFileError, ProvenanceError
 from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.frames.errors import DamagedFileError, ProvenanceError
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 
 pytestmark = pytest.mark.slow

@@ -14,8 +14,8 @@ from rich.console import Console
 from entropy_sentinel.analyses.responses import terminal
 from entropy_sentinel.analyses.responses.page import render_page, write_page
 from entropy_sentinel.analyses.responses.reading import ResponseFiles, choose, estimator_of, read_responses
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.frames.benchmark import BENCHMARKS
-from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.estimate import SCORES
 from entropy_sentinel.frames.generation import GENERATIONS, TOP_K
 from entropy_sentinel.frames.label import LABELS

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.engines.engine import Response
-from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.generation import TOP_K
 
 # Names a file: as long as it is there, no engine has loaded.

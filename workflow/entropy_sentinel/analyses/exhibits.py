@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 import polars as pl
 
+from entropy_sentinel.core.errors import ContractError
+from entropy_sentinel.core.files import write_whole
 from entropy_sentinel.frames.contract import Contract
-from entropy_sentinel.frames.errors import ContractError
-from entropy_sentinel.frames.files import write_whole
 from entropy_sentinel.report.pages import Exhibit, read_fragment, render
 from entropy_sentinel.report.tables import Table, write_table
 

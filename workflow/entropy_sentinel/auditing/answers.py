@@ -14,10 +14,10 @@ from rich.panel import Panel
 from rich.text import Text
 
 from entropy_sentinel.auditing.sample import AuditSample, folder_of
-from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.frames.files import write_whole
-from entropy_sentinel.frames.locks import locked
-from entropy_sentinel.frames.printable import printable
+from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.core.files import write_whole
+from entropy_sentinel.core.locks import locked
+from entropy_sentinel.core.printable import printable
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.report.labelling import ANSWERS, labelling_page
 

@@ -14,9 +14,10 @@ import polars as pl
 
 from entropy_sentinel.auditing.answers import LABELS, Answers
 from entropy_sentinel.auditing.sample import STRATUM, AuditSample, SampleOrigin
-from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.frames.files import write_whole
-from entropy_sentinel.frames.printable import number, write_table
+from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.core.files import write_whole
+from entropy_sentinel.formatting.spreadsheet import write_table
+from entropy_sentinel.formatting.text import number
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.report.terminal import Part, table
 from entropy_sentinel.statistics.agreement import Interval, corrected_share, effective_size, kappa, wilson

@@ -14,9 +14,9 @@ import polars as pl
 
 from entropy_sentinel.config.layout import StudyLayout
 from entropy_sentinel.config.sections import Config
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import Column, Contract, given, read_provenance
-from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.generation import CUT_OFF, GENERATIONS
 from entropy_sentinel.frames.label import LABELS
 from entropy_sentinel.frames.response import RESPONSE, RESPONSE_COLUMNS, SAMPLE

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.core.errors import InputError
 
 Scalar = str | int | float | bool
 _COLUMNS: ContextVar[Mapping[str, Scalar]] = ContextVar("entropy_sentinel_columns")

@@ -17,7 +17,7 @@ from entropy_sentinel.capturing.asking import Asking, RequestKind, limit_in
 from entropy_sentinel.capturing.records import Keep, ending, kept
 from entropy_sentinel.capturing.requests import MOST_LOGPROBS, TOP_LOGPROBS, checked_top, with_logprobs
 from entropy_sentinel.capturing.writer import LogWriter
-from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.sources.logs.stream_pieces import PartialChoice
 from entropy_sentinel.sources.logs.streams import CHUNKS
 

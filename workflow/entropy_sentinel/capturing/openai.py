@@ -20,7 +20,7 @@ from entropy_sentinel.capturing.quick_json import is_finite, line_of, loads
 from entropy_sentinel.capturing.records import Keep, ending, kept
 from entropy_sentinel.capturing.requests import TOP_LOGPROBS, checked_top
 from entropy_sentinel.capturing.writer import LogWriter, Record
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.sources.logs.envelopes import LOGPROBS_REFUSED
 from entropy_sentinel.sources.logs.stream_bodies import joined
 

@@ -4,10 +4,10 @@ import json
 from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
+from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.core.secrets import is_secret_name, may_count, without_keys
 from entropy_sentinel.features.compute import compute_features
 from entropy_sentinel.features.files import CAPTURED
-from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.frames.secrets import is_secret_name, may_count, without_keys
 from entropy_sentinel.sources.logs.reading import of_replies
 
 Keep = Literal["texts", "features"]

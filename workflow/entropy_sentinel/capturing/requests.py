@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.core.errors import InputError
 
 # Alternatives per token: OpenAI, Azure and vLLM allow at most 20.
 TOP_LOGPROBS = 20

@@ -19,9 +19,9 @@ from typing import Any
 
 from entropy_sentinel.capturing.elsewhere import OtherProcess
 from entropy_sentinel.capturing.quick_json import any_line_of
+from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.core.urls import url_of
 from entropy_sentinel.features.files import CAPTURED
-from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.frames.urls import url_of
 
 log = logging.getLogger(__name__)
 

@@ -14,10 +14,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from entropy_sentinel.frames.errors import EntropySentinelError
-from entropy_sentinel.frames.files import whole_file
-from entropy_sentinel.frames.folders import cache_folder, private_folder
-from entropy_sentinel.frames.locks import is_at, take
+from entropy_sentinel.core.errors import EntropySentinelError
+from entropy_sentinel.core.files import whole_file
+from entropy_sentinel.core.folders import cache_folder, private_folder
+from entropy_sentinel.core.locks import is_at, take
 
 # Errors of `posix_fallocate` on file systems that cannot reserve space.
 _NO_PROMISES = (errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS)

@@ -23,7 +23,7 @@ from entropy_sentinel.chat.ledger import Ledger, Terms
 from entropy_sentinel.chat.reply import Refusal, ServerReply, UnusableReply, message_of, storable
 from entropy_sentinel.chat.sending import TOTAL_TIMEOUT_S, AnsweredRequest, RoundEnded, Sender, sleep
 from entropy_sentinel.chat.settings import address_of
-from entropy_sentinel.frames.errors import EntropySentinelError
+from entropy_sentinel.core.errors import EntropySentinelError
 
 _PORTALS = BlockingPortalProvider()
 _TURN = threading.Lock()

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from entropy_sentinel.frames.database import DatabaseKind, begin, check_size
-from entropy_sentinel.frames.errors import EntropySentinelError
-from entropy_sentinel.frames.locks import take
+from entropy_sentinel.core.database import DatabaseKind, begin, check_size
+from entropy_sentinel.core.errors import EntropySentinelError
+from entropy_sentinel.core.locks import take
 
 
 class Owner:

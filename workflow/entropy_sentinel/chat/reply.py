@@ -13,8 +13,8 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from entropy_sentinel.chat.bounds import ReplyTooLargeError
+from entropy_sentinel.core.secrets import is_secret_name, without_keys
 from entropy_sentinel.frames.generation import OTHER_STOPS
-from entropy_sentinel.frames.secrets import is_secret_name, without_keys
 
 # Shorter values are numbers and switches (USE_TOKEN=1); masking them would damage ordinary text.
 SECRET_LENGTH = 6

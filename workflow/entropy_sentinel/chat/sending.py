@@ -34,7 +34,7 @@ from entropy_sentinel.chat.reply import (
     retry_after_s,
     unreadable_bytes,
 )
-from entropy_sentinel.frames.errors import EntropySentinelError
+from entropy_sentinel.core.errors import EntropySentinelError
 
 log = logging.getLogger(__name__)
 

@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, model_validator
 
-from entropy_sentinel.frames.errors import ConfigError
-from entropy_sentinel.frames.sections import Number, Settings, Text, Whole
+from entropy_sentinel.core.errors import ConfigError
+from entropy_sentinel.core.sections import Number, Settings, Text, Whole
 
 # The argument of a LaTeX command is not a placeholder: `\boxed{answer}`.
 _PLACEHOLDER = re.compile(r"\\[A-Za-z]+\{[^{}]*\}|\{([a-z_]+)\}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from entropy_sentinel.commands.options import BASE, ConfigFiles, load_made_study, say
-from entropy_sentinel.frames.errors import ConfigError, InputError
+from entropy_sentinel.core.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
     from entropy_sentinel.auditing.sample import AuditSample
@@ -48,7 +48,7 @@ def command(
     from entropy_sentinel.auditing.answers import add_answers, answers_file, read_answers, replaced_file
     from entropy_sentinel.auditing.sample import material, sample_file
     from entropy_sentinel.config.layout import StudyLayout
-    from entropy_sentinel.frames.files import check_outputs
+    from entropy_sentinel.core.files import check_outputs
 
     config, judge = _judged(configfile, judge)
     call = _call(configfile, config, judge)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from entropy_sentinel.commands.options import BASE, check_folder
-from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from entropy_sentinel.starting.study import Start
@@ -75,7 +75,7 @@ def command(
     beside the config. The config is checked as Snakemake would check it; read it before you run it.
     """
     from entropy_sentinel.config.config import load_config, read_config
-    from entropy_sentinel.frames.files import whole_file
+    from entropy_sentinel.core.files import whole_file
     from entropy_sentinel.starting.study import text_of
 
     check_folder()

@@ -32,8 +32,8 @@ def command(files: Samples, output: VerdictsFile, json: Json = False, **options:
     Two samples, many responses for the judge and a few for people:
       entropy-sentinel judge to_judge.csv to_label.csv --model openai/gpt-4o-mini --output verdicts.csv
     """
-    from entropy_sentinel.frames.files import check_outputs
-    from entropy_sentinel.frames.printable import write_table
+    from entropy_sentinel.core.files import check_outputs
+    from entropy_sentinel.formatting.spreadsheet import write_table
     from entropy_sentinel.monitor.labelling.judging import check_target, counts, judged
     from entropy_sentinel.monitor.labelling.to_label import SUFFIXES
 

@@ -14,12 +14,12 @@ import typer
 
 from entropy_sentinel import __version__, commands
 from entropy_sentinel.commands.help import Command, CommandGroup
-from entropy_sentinel.frames import extensions
-from entropy_sentinel.frames.entries import is_own, place_of
-from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError
-from entropy_sentinel.frames.guard import guard_command
-from entropy_sentinel.frames.printable import printable
-from entropy_sentinel.frames.secrets import without_keys
+from entropy_sentinel.core import extensions
+from entropy_sentinel.core.entries import is_own, place_of
+from entropy_sentinel.core.errors import ConfigError, EntropySentinelError
+from entropy_sentinel.core.guard import guard_command
+from entropy_sentinel.core.printable import printable
+from entropy_sentinel.core.secrets import without_keys
 
 # Sections of the help, and the subcommands of the first; all others are of the second.
 _LOGS, _STUDIES = "Logs of a deployed model", "Studies"

@@ -11,7 +11,7 @@ import typer
 
 from entropy_sentinel.commands.options import INCOMPLETE, RESPONSES, Json, print_json, taking, working
 from entropy_sentinel.commands.responses import Estimator
-from entropy_sentinel.frames.options import Panel
+from entropy_sentinel.core.options import Panel
 from entropy_sentinel.monitor.settings import MonitorOptions, is_event_file
 from entropy_sentinel.monitor.showing.catalogue import OUTPUTS
 from entropy_sentinel.monitor.showing.output import Output
@@ -78,8 +78,8 @@ def command(estimator: Estimator, logs: Logs, state: State = None, json: Json = 
       entropy-sentinel monitor mine.estimator logs --by metadata.route --window day \\
           --reference 2026-11-02..2026-11-08 --alert-on drop --state state --page slices.html
     """
+    from entropy_sentinel.core.printable import one_line
     from entropy_sentinel.estimators.saved import is_estimator
-    from entropy_sentinel.frames.printable import one_line
     from entropy_sentinel.monitor.running import monitored, remember
     from entropy_sentinel.monitor.showing.files import as_json
     from entropy_sentinel.monitor.showing.terminal import parts
@@ -127,10 +127,10 @@ def _status(result: "Monitored", has_failures: bool) -> int:
 
 def _failures(result: "Monitored", targets: dict[str, Any]) -> Iterator[str]:
     """Write or send the result to all targets; yield an error for each that failed, and continue with the next."""
-    from entropy_sentinel.frames.entries import is_own
-    from entropy_sentinel.frames.errors import EntropySentinelError
-    from entropy_sentinel.frames.guard import ExtensionError, print_to_stderr
-    from entropy_sentinel.frames.printable import one_line
+    from entropy_sentinel.core.entries import is_own
+    from entropy_sentinel.core.errors import EntropySentinelError
+    from entropy_sentinel.core.guard import ExtensionError, print_to_stderr
+    from entropy_sentinel.core.printable import one_line
 
     for name, target in targets.items():
         if target is not None:
@@ -150,8 +150,8 @@ def _checked(targets: dict[str, Any], inputs: list[Path], logs: list[str], state
 
     `inputs` are the other files that are read.
     """
-    from entropy_sentinel.frames.errors import InputError
-    from entropy_sentinel.frames.files import check_outputs
+    from entropy_sentinel.core.errors import InputError
+    from entropy_sentinel.core.files import check_outputs
     from entropy_sentinel.monitor.reading.inputs import paths_of
 
     if not logs:

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 from pydantic.fields import FieldInfo
 
-from entropy_sentinel.frames import extensions
-from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError, InputError
-from entropy_sentinel.frames.guard import print_to_stderr
-from entropy_sentinel.frames.options import Options, Panel, choices, in_order, is_list, meaning, shown
-from entropy_sentinel.frames.printable import one_line
+from entropy_sentinel.core import extensions
+from entropy_sentinel.core.errors import ConfigError, EntropySentinelError, InputError
+from entropy_sentinel.core.guard import print_to_stderr
+from entropy_sentinel.core.options import Options, Panel, choices, in_order, is_list, meaning, shown
+from entropy_sentinel.core.printable import one_line
 from entropy_sentinel.sources.logs.catalogue import SUFFIXES
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from entropy_sentinel.commands.options import (
     taking,
     working,
 )
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.monitor.settings import EstimateOptions, SampleOptions, Slicing
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def estimate(
     responses were truncated, and flags. The verdict of the estimator's validation and the reason of each flag follow.
     The exit status is 3 if some responses could not be used.
     """
-    from entropy_sentinel.frames.files import check_outputs
+    from entropy_sentinel.core.files import check_outputs
     from entropy_sentinel.monitor.once import estimated, options_of
     from entropy_sentinel.monitor.showing.files import as_json, check_rows_path, write_rows
     from entropy_sentinel.monitor.showing.terminal import parts
@@ -143,8 +143,9 @@ def compare(
     """
     import polars as pl
 
-    from entropy_sentinel.frames.files import check_outputs
-    from entropy_sentinel.frames.printable import one_line, write_table
+    from entropy_sentinel.core.files import check_outputs
+    from entropy_sentinel.core.printable import one_line
+    from entropy_sentinel.formatting.spreadsheet import write_table
     from entropy_sentinel.monitor.comparing import compared
     from entropy_sentinel.report.terminal import show, table
     from entropy_sentinel.verbs.inputs import log_files
@@ -183,8 +184,8 @@ def score(
     The verdict `usable` covers only slices that are like a labelled domain, so name the column of the slices with --by;
     otherwise it is `not judged`. With --json it prints one JSON object per line.
     """
-    from entropy_sentinel.frames.files import check_outputs, write_whole
-    from entropy_sentinel.frames.printable import json_lines, write_table
+    from entropy_sentinel.core.files import check_outputs, write_whole
+    from entropy_sentinel.formatting.spreadsheet import json_lines, write_table
     from entropy_sentinel.monitor.estimating.coverage import familiarity_lines
     from entropy_sentinel.monitor.estimating.flags import general_flags
     from entropy_sentinel.monitor.reading.inputs import read_whole
@@ -263,8 +264,8 @@ def sample(
     Write true or false into the column `label`, or label on the page and save; then pass the file with --labels. Keep
     the column `weight`: it says how many responses each one represents. Existing labels in the file are kept.
     """
+    from entropy_sentinel.core.files import check_outputs
     from entropy_sentinel.estimators.saved import is_estimator
-    from entropy_sentinel.frames.files import check_outputs
     from entropy_sentinel.monitor.estimating.flags import general_flags
     from entropy_sentinel.monitor.labelling.sampling import sampled
     from entropy_sentinel.monitor.labelling.to_label import SUFFIXES, write_page, write_to_label
@@ -349,7 +350,7 @@ def _prospects(prospects: "pl.DataFrame") -> "Table":
 
 
 def _table(slices: "pl.DataFrame", by: list[str], level: float) -> "Table":
-    from entropy_sentinel.frames.printable import number
+    from entropy_sentinel.formatting.text import number
     from entropy_sentinel.monitor.summing.merging import ALL, EVERYTHING
     from entropy_sentinel.report.terminal import table
 

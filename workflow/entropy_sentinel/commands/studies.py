@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from entropy_sentinel.commands.options import BASE, ConfigFiles, load_made_study, load_study
-from entropy_sentinel.frames import extensions
-from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.core import extensions
+from entropy_sentinel.core.errors import ConfigError
 
 if TYPE_CHECKING:
     pass
@@ -150,7 +150,7 @@ def schema(which: Which = Kind.study, configfile: SchemaFiles = [], output: Outp
     Editors use it to check and complete a config. With -c it has the keys of the extensions that the file names.
     """
     from entropy_sentinel.config.config import read_config, study_schema
-    from entropy_sentinel.frames.files import check_outputs, write_whole
+    from entropy_sentinel.core.files import check_outputs, write_whole
     from entropy_sentinel.monitor.partitions import monitor_schema
 
     # The files may have errors, which the schema helps to mend.

@@ -118,8 +118,8 @@ def features(
     of the logs goes to standard error. If responses have several numbers or kinds of log-probabilities, those with the
     most common kind are written, and the others are counted. The exit status is 3 if some could not be used.
     """
+    from entropy_sentinel.core.files import check_outputs
     from entropy_sentinel.features.remedies import remedy_of
-    from entropy_sentinel.frames.files import check_outputs
     from entropy_sentinel.verbs.inputs import log_files
     from entropy_sentinel.verbs.reading import features_in, most_common_kind, write_features
 
@@ -150,7 +150,7 @@ def _names(text: str | None) -> list[str] | None:
 def _show(summary: "LogSummary") -> None:
     from rich.table import Table
 
-    from entropy_sentinel.frames.printable import one_line
+    from entropy_sentinel.core.printable import one_line
     from entropy_sentinel.report.terminal import show
 
     shown = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
@@ -185,11 +185,11 @@ def fit(
     whole group, which shows two things: what to expect of a new slice of the labelled groups, and of anything
     else. With --verbose it prints every reason for the verdicts.
     """
+    from entropy_sentinel.core.files import check_outputs
     from entropy_sentinel.estimators.catalogue import further_signals
     from entropy_sentinel.estimators.familiarity import NO_WORDS, familiarity_of
     from entropy_sentinel.estimators.validation_count import N_VALIDATIONS, count_validations
-    from entropy_sentinel.frames.files import check_outputs
-    from entropy_sentinel.frames.printable import number
+    from entropy_sentinel.formatting.text import number
     from entropy_sentinel.monitor.showing.plot import write_validation
     from entropy_sentinel.sources.label_table import ASKED
     from entropy_sentinel.sources.logs.reader import QUESTION, REQUEST
@@ -237,8 +237,8 @@ def fit(
 
 def _read_replaced(output: Path) -> Mapping[str, Any] | None:
     """Return what the estimator's file that `fit` is about to replace records; None without a readable one."""
+    from entropy_sentinel.core.errors import EntropySentinelError
     from entropy_sentinel.estimators.saved import load_estimator
-    from entropy_sentinel.frames.errors import EntropySentinelError
 
     try:
         return load_estimator(output).about if output.is_file() else None
@@ -248,7 +248,7 @@ def _read_replaced(output: Path) -> Mapping[str, Any] | None:
 
 def _fitted_on(estimator: str, about: Mapping[str, Any]) -> str:
     """Return a sentence about the responses that an estimator was fitted on."""
-    from entropy_sentinel.frames.printable import number
+    from entropy_sentinel.formatting.text import number
 
     n_domains = about["group"].count("+") + 1
     # The validation lists all domains.

@@ -14,11 +14,11 @@ from entropy_sentinel.config.files import missing_file, unfit_rows
 from entropy_sentinel.config.fitting import fitted
 from entropy_sentinel.config.plain import problems, read_yaml
 from entropy_sentinel.config.sections import Config
-from entropy_sentinel.frames import extensions
-from entropy_sentinel.frames.entries import declared_values, lacks_version
-from entropy_sentinel.frames.errors import ConfigError
-from entropy_sentinel.frames.secrets import LOOKS, is_secret_name, secret_keys, without_keys
-from entropy_sentinel.frames.sections import merged
+from entropy_sentinel.core import extensions
+from entropy_sentinel.core.entries import declared_values, lacks_version
+from entropy_sentinel.core.errors import ConfigError
+from entropy_sentinel.core.secrets import LOOKS, is_secret_name, secret_keys, without_keys
+from entropy_sentinel.core.sections import merged
 from entropy_sentinel.sources.settings import with_own_sources
 
 

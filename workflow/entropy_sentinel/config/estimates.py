@@ -6,10 +6,10 @@ from itertools import combinations
 from pathlib import Path
 
 from entropy_sentinel.config.sections import Config
+from entropy_sentinel.core.analysis import Reads
 from entropy_sentinel.estimators.catalogue import CONFIGURATION_NAMES, in_order
 from entropy_sentinel.estimators.settings import OWN, EstimationSettings, Group, group_file, group_id
 from entropy_sentinel.features.settings import SplitSettings
-from entropy_sentinel.frames.analysis import Reads
 
 
 def estimation_seed(config: Config) -> int:

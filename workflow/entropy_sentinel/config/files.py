@@ -6,8 +6,8 @@ from pathlib import Path
 
 from entropy_sentinel.config.generations import benchmark_settings, comparing_families, given_pass
 from entropy_sentinel.config.sections import Config
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.engines.settings import folder_of_weights
-from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.sources.items import check_first_rows
 
 

@@ -9,9 +9,9 @@ import math
 from entropy_sentinel.config.estimates import shown_groups
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.config.settings import SweepSize
+from entropy_sentinel.core.analysis import Analysis, StudyNames
 from entropy_sentinel.estimators.catalogue import ESTIMATORS
 from entropy_sentinel.estimators.settings import OWN
-from entropy_sentinel.frames.analysis import Analysis, StudyNames
 
 # Snakemake can plan this many within minutes; each makes a job per model.
 MOST_GROUPS = 20_000

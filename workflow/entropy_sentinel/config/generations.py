@@ -7,6 +7,7 @@ from typing import Any, cast
 from entropy_sentinel.chat.settings import SERVERS
 from entropy_sentinel.config.layout import StudyLayout
 from entropy_sentinel.config.sections import Config
+from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.engines import generation
 from entropy_sentinel.engines.catalogue import PROMPTS
 from entropy_sentinel.engines.generation import (
@@ -23,7 +24,6 @@ from entropy_sentinel.engines.model import Model
 from entropy_sentinel.engines.weights import folder_fingerprint
 from entropy_sentinel.features.settings import FeatureSettings
 from entropy_sentinel.frames.benchmark import BENCHMARK_VERSION
-from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.generation import GENERATION_VERSION, TOP_K
 from entropy_sentinel.grouping.settings import TextModel
 from entropy_sentinel.signals.catalogue import FAMILIES

@@ -17,7 +17,7 @@ from typing import Any
 
 import yaml
 
-from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.core.errors import ConfigError
 
 # The paper's study has 500 values and is 8 deep.
 MOST_VALUES, DEEPEST = 100_000, 50

@@ -9,13 +9,13 @@ from pydantic import Field, PrivateAttr, create_model, model_validator
 from entropy_sentinel.chat.settings import PLACEHOLDERS, Prompt, check_placeholders
 from entropy_sentinel.config.layout import STAGE_FOLDERS
 from entropy_sentinel.config.settings import Run, check_asking, extended, unaskable
+from entropy_sentinel.core.analysis import Analysis, sections
+from entropy_sentinel.core.sections import DISTINCT, Name, Positive, Seed, Settings, Text, check_names
 from entropy_sentinel.engines.catalogue import PROMPTS as GENERATION_PROMPTS
 from entropy_sentinel.engines.catalogue import AnyModel
 from entropy_sentinel.engines.generation import Generation, Rates
 from entropy_sentinel.estimators.catalogue import further_signals
 from entropy_sentinel.estimators.settings import OWN, Estimation, Group
-from entropy_sentinel.frames.analysis import Analysis, sections
-from entropy_sentinel.frames.sections import DISTINCT, Name, Positive, Seed, Settings, Text, check_names
 from entropy_sentinel.judges.catalogue import PROMPTS as JUDGE_PROMPTS
 from entropy_sentinel.judges.catalogue import AnyJudge, basic_judges
 from entropy_sentinel.signals.catalogue import FAMILIES, FAMILY_OF

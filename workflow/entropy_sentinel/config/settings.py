@@ -6,9 +6,9 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
+from entropy_sentinel.core.sections import Names, Positive, Settings, check_names, merged
 from entropy_sentinel.engines.catalogue import KINDS
 from entropy_sentinel.engines.model import Model
-from entropy_sentinel.frames.sections import Names, Positive, Settings, check_names, merged
 from entropy_sentinel.signals.catalogue import FAMILIES, TOKENS
 
 ALL_BUT_ONE: Literal["all-but-one"] = "all-but-one"

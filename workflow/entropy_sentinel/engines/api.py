@@ -14,6 +14,7 @@ import numpy as np
 from entropy_sentinel.chat.client import ChatClient
 from entropy_sentinel.chat.reply import Refusal, ServerReply, masked
 from entropy_sentinel.chat.settings import address_of, announced_server
+from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.engines.api_contexts import ApiContexts
 from entropy_sentinel.engines.api_servers import (
     ServerKind,
@@ -31,7 +32,6 @@ from entropy_sentinel.engines.api_servers import (
 from entropy_sentinel.engines.beams import BeamSearcher
 from entropy_sentinel.engines.engine import Asked, Beams, RenderedPrompt, Response, refused, spoken
 from entropy_sentinel.engines.generation import ApiSettings
-from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.generation import NO_LOGPROBS, TOP_K
 
 log = logging.getLogger(__name__)

@@ -14,9 +14,9 @@ import numpy as np
 
 from entropy_sentinel.chat.client import ChatClient
 from entropy_sentinel.chat.reply import Refusal, ServerReply
+from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.engines.api_servers import ids_of
 from entropy_sentinel.engines.engine import Continuation, NextToken, refused_context, refused_continuation
-from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.generation import TOP_K
 
 _Question = TypeVar("_Question")

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Union
 from pydantic import BeforeValidator, Discriminator, Tag
 
 from entropy_sentinel.chat.settings import Prompt
+from entropy_sentinel.core.entries import declared_classes, declared_values, place_of
+from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.engines.generation import AskedSettings
 from entropy_sentinel.engines.model import Model
-from entropy_sentinel.frames.entries import declared_classes, declared_values, place_of
-from entropy_sentinel.frames.errors import ConfigError
 
 if TYPE_CHECKING:
     from entropy_sentinel.engines.engine import Engine

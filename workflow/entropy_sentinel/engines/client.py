@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from entropy_sentinel.core.errors import EntropySentinelError
 from entropy_sentinel.engines.engine import Asked, Beams, Continuation, NextToken, RenderedPrompt, Response
 from entropy_sentinel.engines.generation import VllmSettings
 from entropy_sentinel.engines.pool import EngineEnded, Lease, lease_engine
 from entropy_sentinel.engines.run import EngineRun
-from entropy_sentinel.frames.errors import EntropySentinelError
 
 log = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from multiprocessing import AuthenticationError
 from multiprocessing.connection import Connection, answer_challenge, deliver_challenge
 from pathlib import Path
 
-from entropy_sentinel.frames.errors import EntropySentinelError
+from entropy_sentinel.core.errors import EntropySentinelError
 
 # Longest silence of the other side while both prove that they know the secret, in seconds.
 HANDSHAKE_S = 30.0

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import chain
 
+from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.engines.cpu import is_cpu_build
 from entropy_sentinel.engines.generation import PARALLEL_SIZES, ServedSettings, gpus
-from entropy_sentinel.frames.errors import ConfigError
 
 # The GPUs to choose from, as set by the user or Slurm; CUDA reads this variable too. `LISTED` names a machine's GPUs in
 # place of `nvidia-smi`.

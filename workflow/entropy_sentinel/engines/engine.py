@@ -6,7 +6,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from entropy_sentinel.frames.errors import EntropySentinelError
+from entropy_sentinel.core.errors import EntropySentinelError
 from entropy_sentinel.frames.generation import REFUSED, TOP_K
 
 _Answer = TypeVar("_Answer")

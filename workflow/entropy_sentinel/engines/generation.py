@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NotRequired, TypedDict
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from entropy_sentinel.chat.settings import PLACEHOLDERS, PromptTemplate
-from entropy_sentinel.frames.secrets import refuse_secrets
-from entropy_sentinel.frames.sections import Free, Number, Settings, Whole
+from entropy_sentinel.core.secrets import refuse_secrets
+from entropy_sentinel.core.sections import Free, Number, Settings, Whole
 from entropy_sentinel.sources.settings import JobSettings, SourceSettings
 
 if TYPE_CHECKING:

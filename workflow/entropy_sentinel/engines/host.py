@@ -23,13 +23,13 @@ from pathlib import Path
 from types import GeneratorType
 from typing import Any
 
+from entropy_sentinel.core.errors import EntropySentinelError
+from entropy_sentinel.core.locks import take
 from entropy_sentinel.engines.connections import OthersProcessError, accepted
 from entropy_sentinel.engines.pool import LOCK, SETTINGS, SOCKET
 from entropy_sentinel.engines.processes import clear, record_process
 from entropy_sentinel.engines.run import EngineRun
 from entropy_sentinel.engines.vllm import VllmEngine
-from entropy_sentinel.frames.errors import EntropySentinelError
-from entropy_sentinel.frames.locks import take
 
 # Seconds between checks that the run continues, and between reports of progress to the job.
 WATCH_S, REPORT_S = 1.0, 5.0

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field, field_validator, model_validator
 
+from entropy_sentinel.core.secrets import refuse_secrets
+from entropy_sentinel.core.sections import Free, Name, Settings, Text, Whole
 from entropy_sentinel.engines.generation import EngineArguments, LoadingSettings, Rates, Samples, Sampling, Variables
-from entropy_sentinel.frames.secrets import refuse_secrets
-from entropy_sentinel.frames.sections import Free, Name, Settings, Text, Whole
 
 if TYPE_CHECKING:
     from entropy_sentinel.engines.engine import Engine

@@ -25,14 +25,14 @@ from multiprocessing.reduction import send_handle
 from pathlib import Path
 from typing import IO, Any
 
+from entropy_sentinel.core.errors import EntropySentinelError, InputError
+from entropy_sentinel.core.folders import own_folder
+from entropy_sentinel.core.locks import WAITING, is_at, take
 from entropy_sentinel.engines import cpu, devices
 from entropy_sentinel.engines.connections import connected
 from entropy_sentinel.engines.generation import ServedSettings, VllmSettings, loaded
 from entropy_sentinel.engines.processes import clear, is_stopped, lives
 from entropy_sentinel.engines.run import STANDARD_ERROR, EngineRun, folder_prefix, start
-from entropy_sentinel.frames.errors import EntropySentinelError, InputError
-from entropy_sentinel.frames.folders import own_folder
-from entropy_sentinel.frames.locks import WAITING, is_at, take
 
 log = logging.getLogger(__name__)
 

@@ -23,10 +23,10 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from threading import Lock, Thread
 
+from entropy_sentinel.core.errors import EntropySentinelError
+from entropy_sentinel.core.folders import own_folder
+from entropy_sentinel.core.locks import NO_LOCKS, is_at
 from entropy_sentinel.engines.connections import accepted, connected, silence_limited
-from entropy_sentinel.frames.errors import EntropySentinelError
-from entropy_sentinel.frames.folders import own_folder
-from entropy_sentinel.frames.locks import NO_LOCKS, is_at
 
 log = logging.getLogger(__name__)
 

@@ -16,11 +16,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from entropy_sentinel.core.errors import EntropySentinelError
 from entropy_sentinel.engines import cpu
 from entropy_sentinel.engines.generation import ServedSettings
 from entropy_sentinel.engines.pool import claim_devices
 from entropy_sentinel.engines.run import EngineRun
-from entropy_sentinel.frames.errors import EntropySentinelError
 from entropy_sentinel.frames.generation import TOP_K
 
 log = logging.getLogger(__name__)

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, field_validator
 
 from entropy_sentinel.chat.settings import Server
+from entropy_sentinel.core.sections import DISTINCT, Revision, Text, Whole
 from entropy_sentinel.engines.generation import LoadingSettings
 from entropy_sentinel.engines.model import Model
 from entropy_sentinel.engines.weights import END, folder_fingerprint, gguf_instead_of_weights
 from entropy_sentinel.frames.generation import NO_LOGPROBS
-from entropy_sentinel.frames.sections import DISTINCT, Revision, Text, Whole
 from entropy_sentinel.sources.settings import SOURCE_ENDS
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.engines import cpu
 from entropy_sentinel.engines.beams import BeamSearcher
 from entropy_sentinel.engines.engine import (
@@ -28,7 +29,6 @@ from entropy_sentinel.engines.engine import (
 )
 from entropy_sentinel.engines.generation import VllmSettings
 from entropy_sentinel.engines.vllm_contexts import VllmContexts, own_id
-from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.generation import TOP_K
 
 log = logging.getLogger(__name__)

@@ -7,6 +7,9 @@ import re
 from collections.abc import Iterable
 from types import ModuleType
 
+from entropy_sentinel.core import entries, extensions
+from entropy_sentinel.core.errors import ConfigError
+from entropy_sentinel.core.guard import guard
 from entropy_sentinel.estimators.composition import (
     BASELINES,
     CANDIDATES,
@@ -25,9 +28,6 @@ from entropy_sentinel.estimators.composition import (
 )
 from entropy_sentinel.estimators.family import EstimatorFamily
 from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.frames import entries, extensions
-from entropy_sentinel.frames.errors import ConfigError
-from entropy_sentinel.frames.guard import guard
 from entropy_sentinel.signals.catalogue import SIGNALS
 
 __all__ = [

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
 
+from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.features.catalogue import FEATURE_SETS
-from entropy_sentinel.frames.errors import ConfigError
 
 CLASSIFIERS: dict[str, str] = {"logistic": "Logistic regression", "forest": "Random forest", "mlp": "MLP"}
 _BALANCING = {True: "balanced", False: "unbalanced"}

@@ -4,8 +4,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from entropy_sentinel.frames.options import Options, Panel, Shown
-from entropy_sentinel.frames.sections import Number
+from entropy_sentinel.core.options import Options, Panel, Shown
+from entropy_sentinel.core.sections import Number
 
 CONFIDENCE = 0.9
 # The paper's median mean error is .10 (AEE of Tables 2 and 7). Normal errors with this mean exceed .25 in 4.6 % of

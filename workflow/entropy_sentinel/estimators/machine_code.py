@@ -16,9 +16,9 @@ from typing import Any
 import llvmlite.binding
 import numba
 
-from entropy_sentinel.frames.files import write_whole
-from entropy_sentinel.frames.folders import user_folder
-from entropy_sentinel.frames.locks import locked
+from entropy_sentinel.core.files import write_whole
+from entropy_sentinel.core.folders import user_folder
+from entropy_sentinel.core.locks import locked
 
 
 def compiled(signature: Any, **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -16,10 +16,10 @@ from zipfile import ZIP_STORED, ZipFile
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.core.errors import ConfigError
+from entropy_sentinel.core.printable import one_line
 from entropy_sentinel.estimators.catalogue import is_known, made_of, module_of
 from entropy_sentinel.estimators.estimator import Estimator
-from entropy_sentinel.frames.errors import ConfigError
-from entropy_sentinel.frames.printable import one_line
 from entropy_sentinel.signals.catalogue import SIGNALS
 
 # Extreme responses for which an estimator must still return numbers; no real feature is negative or infinite.

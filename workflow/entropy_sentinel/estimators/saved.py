@@ -20,6 +20,10 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from entropy_sentinel.core.errors import ContractError, InputError
+from entropy_sentinel.core.extensions import VARIABLE
+from entropy_sentinel.core.files import whole_file
+from entropy_sentinel.core.printable import one_line
 from entropy_sentinel.estimators.catalogue import is_known
 from entropy_sentinel.estimators.estimator import Estimator, FitFailure
 from entropy_sentinel.estimators.parameters import NotPlain, dump, restore
@@ -27,10 +31,7 @@ from entropy_sentinel.estimators.support import N_BINS
 from entropy_sentinel.estimators.validation import Validation
 from entropy_sentinel.features.buckets import BUCKETS
 from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.frames.errors import ContractError, InputError
-from entropy_sentinel.frames.extensions import VARIABLE
-from entropy_sentinel.frames.files import whole_file
-from entropy_sentinel.frames.printable import html, one_line
+from entropy_sentinel.formatting.text import html
 from entropy_sentinel.signals.catalogue import SIGNALS
 from entropy_sentinel.statistics.calibration import BINS
 

@@ -7,8 +7,8 @@ from typing import Annotated, Any, ClassVar, Literal, TypedDict
 
 from pydantic import Field, model_validator
 
+from entropy_sentinel.core.sections import DISTINCT, Names, Number, Positive, Seed, Settings, Whole, check_names
 from entropy_sentinel.estimators.catalogue import BASELINES, COMBINATIONS, CONFIGURATION_NAMES, ESTIMATORS, RECOMMENDED
-from entropy_sentinel.frames.sections import DISTINCT, Names, Number, Positive, Seed, Settings, Whole, check_names
 
 # Means a named group's own estimator.
 OWN = "own"

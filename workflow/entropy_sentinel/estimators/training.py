@@ -10,11 +10,11 @@ import numpy as np
 import polars as pl
 from threadpoolctl import ThreadpoolController
 
+from entropy_sentinel.core.guard import guard
 from entropy_sentinel.estimators.catalogue import family_of, module_of
 from entropy_sentinel.estimators.estimator import CannotFit, Estimator, FitFailure
 from entropy_sentinel.estimators.settings import Fitting
 from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.frames.guard import guard
 from entropy_sentinel.signals.catalogue import SIGNALS
 from entropy_sentinel.statistics.numbers import Names, Numbers
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from entropy_sentinel.core.printable import one_line
 from entropy_sentinel.estimators.estimator import FitFailure
 from entropy_sentinel.estimators.limits import DEFAULT, Limits
 from entropy_sentinel.estimators.training import TrainingRows, one_thread
@@ -24,7 +25,7 @@ from entropy_sentinel.estimators.verdict import (
     UsabilityVerdict,
     verdict_of,
 )
-from entropy_sentinel.frames.printable import counted, html, number, one_line
+from entropy_sentinel.formatting.text import counted, html, number
 from entropy_sentinel.statistics.calibration import Calibration, calibration, sums_of
 from entropy_sentinel.statistics.clustering import effective_size
 from entropy_sentinel.statistics.conformal import coverage

@@ -15,7 +15,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtr
 
 from entropy_sentinel.estimators.limits import DEFAULT, USABLE_SHARE, Limits
-from entropy_sentinel.frames.printable import counted
+from entropy_sentinel.formatting.text import counted
 from entropy_sentinel.statistics.errors import FEWEST_FOR_RHO
 from entropy_sentinel.statistics.far_off import FarOff
 from entropy_sentinel.statistics.intervals import Residuals

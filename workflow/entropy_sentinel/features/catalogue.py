@@ -7,11 +7,11 @@ import re
 
 import polars as pl
 
+from entropy_sentinel.core import entries, extensions
+from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.features.buckets import SCHEMA as BUCKET_SCHEMA
 from entropy_sentinel.features.feature import BOUND, CAPTURED, Feature, H, X
-from entropy_sentinel.frames import entries, extensions
 from entropy_sentinel.frames.contract import Column, Contract
-from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.generation import GENERATIONS, LOGPROBS, UNUSABLE
 from entropy_sentinel.frames.response import RESPONSE, RESPONSE_COLUMNS
 

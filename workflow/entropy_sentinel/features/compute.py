@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.core.guard import guard
 from entropy_sentinel.features import buckets
 from entropy_sentinel.features.catalogue import CATALOGUE, EXTRAS, FEATURE_FRAME
 from entropy_sentinel.features.feature import NLL, H, X
 from entropy_sentinel.features.tokens import ROUNDING, lists_of_response, token_lists
 from entropy_sentinel.features.zero_logprobs import exclude_zero_logprobs
-from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.generation import CUT_OFF, GENERATIONS, REFUSED, UNUSABLE, top_k_of
-from entropy_sentinel.frames.guard import guard
 from entropy_sentinel.frames.response import RESPONSE
 
 # No sampler draws a response whose tokens have a mean probability below exp(-50). Its perplexity, about 1e22, is also

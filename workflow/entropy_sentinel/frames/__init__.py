@@ -1,1 +1,1 @@
-"""Shared by all stages: contracts, a module for each stage's frame, errors. Imports only Polars and Pydantic."""
+"""The contracts between stages: a module for each stage's frame, and Parquet files that follow a contract."""

@@ -10,8 +10,8 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.frames.errors import ContractError, DamagedFileError, IncompleteFileError
-from entropy_sentinel.frames.files import whole_file
+from entropy_sentinel.core.errors import ContractError, DamagedFileError, IncompleteFileError
+from entropy_sentinel.core.files import whole_file
 
 PROVENANCE_KEY = "entropy_sentinel"
 

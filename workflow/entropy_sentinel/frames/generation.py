@@ -4,8 +4,8 @@ from pathlib import Path
 
 import polars as pl
 
+from entropy_sentinel.core.errors import ContractError
 from entropy_sentinel.frames.contract import Column, Contract, read_provenance
-from entropy_sentinel.frames.errors import ContractError
 from entropy_sentinel.frames.response import ITEM_COLUMN, SAMPLE
 
 # Raise it by hand when the stage would write other traces. It is among the tracked settings of every generate job, and

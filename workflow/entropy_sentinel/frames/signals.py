@@ -11,9 +11,9 @@ from typing import Any
 
 import polars as pl
 
+from entropy_sentinel.core.sections import Settings
 from entropy_sentinel.frames.contract import Column, Contract
 from entropy_sentinel.frames.response import RESPONSE, RESPONSE_COLUMNS
-from entropy_sentinel.frames.sections import Settings
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import torch
 from transformers import AutoModel, AutoModelForSequenceClassification, AutoTokenizer
 from transformers.utils.logging import disable_progress_bar
 
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.grouping.settings import WeightsSettings
 
 # Copies of the same weights for packages other than PyTorch.

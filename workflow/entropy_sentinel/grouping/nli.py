@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.grouping.backend import Pair
 from entropy_sentinel.grouping.encoders import PairClassifier, Weights, located
 from entropy_sentinel.grouping.scores import KeptScores, TextPair

@@ -1,6 +1,6 @@
 """Scores of pairs of texts by a model, computed once and kept on disk for killed jobs and later ones.
 
-They are in `pairs/` beside the servers' replies (frames/files.py), in an SQLite file per model that any number of jobs
+They are in `pairs/` beside the servers' replies (core/files.py), in an SQLite file per model that any number of jobs
 may share. It has only hashes of texts.
 """
 
@@ -14,8 +14,8 @@ from contextlib import closing, contextmanager
 
 import numpy as np
 
-from entropy_sentinel.frames.errors import EntropySentinelError
-from entropy_sentinel.frames.folders import cache_folder, private_folder
+from entropy_sentinel.core.errors import EntropySentinelError
+from entropy_sentinel.core.folders import cache_folder, private_folder
 
 log = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ from typing import Literal, TypedDict
 
 from pydantic import Field, model_validator
 
-from entropy_sentinel.frames.sections import Number, Positive, Revision, Settings, Text
+from entropy_sentinel.core.sections import Number, Positive, Revision, Settings, Text
 
 _ROOM = "entropy_sentinel.grouping"
 

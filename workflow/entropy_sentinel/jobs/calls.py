@@ -9,8 +9,8 @@ from inspect import signature
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from entropy_sentinel.frames import extensions
-from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.core import extensions
+from entropy_sentinel.core.errors import ConfigError
 
 # What each job offers its function, besides what the rule names.
 _OF_EVERY_JOB = {"files", "output", "outputs", "folder", "threads"}

@@ -15,8 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from entropy_sentinel.core.errors import EntropySentinelError
 from entropy_sentinel.frames.benchmark import BENCHMARKS
-from entropy_sentinel.frames.errors import EntropySentinelError
 from entropy_sentinel.sources.items import items_frame, read_items
 from entropy_sentinel.sources.rows import local_rows
 

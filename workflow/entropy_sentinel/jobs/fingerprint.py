@@ -2,7 +2,7 @@
 
 Snakemake's own trigger checks only the script file and its modification time. Here any edit in these folders reruns
 the job, except edits to comments, docstrings, layout and assertions. Jobs that cost GPU time or money depend on a
-version instead (GENERATION_VERSION and so on in frames/).
+version instead (GENERATION_VERSION and so on in frames/). The core does not count, because it decides no value.
 """
 
 import dis
@@ -14,11 +14,13 @@ from pathlib import Path
 from types import CodeType
 from typing import NamedTuple
 
-from entropy_sentinel.frames.extensions import declaring, full_name, roots
+from entropy_sentinel.core.extensions import declaring, full_name, roots
 
 _ROOT = Path(__file__).parents[1]
 # Each module in this folder is a separate unit, because together the stages import every other folder.
 _STAGES = "stages"
+# How files are written, locked and sent, how extensions are found, how errors read: never a value in a result.
+_CORE = "core"
 # Kinds of declarations whose code runs in the jobs that import their catalogue. Signals have jobs of their own, and a
 # version stands for the code of models, judges and formats.
 _RUN_WITH_CATALOGUE = {"features", "estimators", "statistics", "outputs"}
@@ -47,7 +49,7 @@ def fingerprint(*modules: str) -> list[str]:
     waiting = [_place(full_name(name)) for name in modules]
     while waiting:
         place = waiting.pop()
-        if place not in units:
+        if place not in units and place != _ROOT / _CORE:
             units[place], imports = _read(place)
             waiting.extend(imports)
     return sorted(f"{_shown(place)} {digest}" for place, digest in units.items())

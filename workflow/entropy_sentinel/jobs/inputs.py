@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from entropy_sentinel.config.layout import STAGE_FOLDERS, StudyLayout
+from entropy_sentinel.core.errors import ContractError
 from entropy_sentinel.estimators.settings import group_file
 from entropy_sentinel.frames.contract import whose
-from entropy_sentinel.frames.errors import ContractError
 
 
 def check_inputs(paths: Iterable[str]) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from entropy_sentinel.frames.errors import EntropySentinelError
+from entropy_sentinel.core.errors import EntropySentinelError
 from entropy_sentinel.jobs.versions import check_versions
 
 # Begins the line of the cause, which the workflow shows on the terminal (jobs/terminal.py).
@@ -21,7 +21,7 @@ _TAIL_BYTES = 100_000
 
 
 class _TerminalHandler(logging.Handler):
-    """Shows records with `frames.locks.WAITING` on the terminal, beside the log."""
+    """Shows records with `core.locks.WAITING` on the terminal, beside the log."""
 
     def __init__(self, terminal: int) -> None:
         super().__init__()

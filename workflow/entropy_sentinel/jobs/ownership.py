@@ -14,8 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from entropy_sentinel.frames.files import whole_file
-from entropy_sentinel.frames.locks import LOCKED, NO_LOCKS, WAITING, is_at
+from entropy_sentinel.core.files import whole_file
+from entropy_sentinel.core.locks import LOCKED, NO_LOCKS, WAITING, is_at
 
 log = logging.getLogger(__name__)
 

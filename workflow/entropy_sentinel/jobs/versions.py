@@ -4,7 +4,7 @@ import json
 import os
 from importlib.metadata import PackageNotFoundError, version
 
-from entropy_sentinel.frames.errors import VersionError
+from entropy_sentinel.core.errors import VersionError
 
 # Packages that results depend on and that all environments pin alike. Each trace file records vLLM's version.
 PACKAGES = ("snakemake", "polars", "pydantic", "scikit-learn", "scipy", "math-verify")

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Union, get_args
 from pydantic import BeforeValidator, Discriminator, Tag
 
 from entropy_sentinel.chat.settings import Prompt
-from entropy_sentinel.frames.entries import declared_classes, declared_values, place_of
-from entropy_sentinel.frames.errors import ConfigError
-from entropy_sentinel.frames.sections import Settings, check_names
+from entropy_sentinel.core.entries import declared_classes, declared_values, place_of
+from entropy_sentinel.core.errors import ConfigError
+from entropy_sentinel.core.sections import Settings, check_names
 from entropy_sentinel.judges.kind import Kind
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, NotRequired, TypedDict
 
 from entropy_sentinel.chat.settings import Prompt
+from entropy_sentinel.core.sections import Settings
 from entropy_sentinel.engines.generation import ServedSettings
-from entropy_sentinel.frames.sections import Settings
 from entropy_sentinel.judges.judge import Judge
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from select import select
 from typing import IO, Any
 
-from entropy_sentinel.frames.errors import EntropySentinelError
-from entropy_sentinel.frames.extensions import roots
+from entropy_sentinel.core.errors import EntropySentinelError
+from entropy_sentinel.core.extensions import roots
 from entropy_sentinel.judges.judge import Case, Judge, Verdict
 from entropy_sentinel.judges.kind import JudgeSettings
 

@@ -9,8 +9,8 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from entropy_sentinel.chat.settings import Prompt, Server
+from entropy_sentinel.core.sections import DISTINCT, Name, Number, Text, Whole
 from entropy_sentinel.engines.generation import ServedSettings
-from entropy_sentinel.frames.sections import DISTINCT, Name, Number, Text, Whole
 from entropy_sentinel.judges.judge import Judge
 from entropy_sentinel.judges.kind import Kind
 

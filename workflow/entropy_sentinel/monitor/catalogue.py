@@ -9,9 +9,9 @@ from collections import Counter
 
 import polars as pl
 
-from entropy_sentinel.frames import extensions
-from entropy_sentinel.frames.entries import declared
-from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.core import extensions
+from entropy_sentinel.core.entries import declared
+from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.monitor.column import SliceColumn, Statistic
 
 # Columns that reading adds for the statistics.

@@ -8,11 +8,11 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.estimators.validation import Domain
 from entropy_sentinel.estimators.verdict import USABLE
-from entropy_sentinel.frames.errors import ConfigError, InputError
-from entropy_sentinel.frames.printable import counted, number
+from entropy_sentinel.formatting.text import counted, number
 from entropy_sentinel.monitor.estimating.flags import OVERRIDDEN, SAME_MODEL
 from entropy_sentinel.monitor.once import every_slice
 from entropy_sentinel.monitor.reading.inputs import Given

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from entropy_sentinel.frames.errors import ConfigError, InputError
-from entropy_sentinel.frames.printable import one_line
+from entropy_sentinel.core.errors import ConfigError, InputError
+from entropy_sentinel.core.printable import one_line
 from entropy_sentinel.monitor.reading.times import in_zone, start_after
 from entropy_sentinel.monitor.reading.zones import DTYPE
 from entropy_sentinel.monitor.settings import DROP, OVER, STALE, MonitorOptions, is_event_file

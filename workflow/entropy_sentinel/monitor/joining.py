@@ -9,8 +9,8 @@ from typing import Any
 
 import polars as pl
 
+from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.estimators.saved import SavedEstimator
-from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.monitor.estimating.estimates import ranked
 from entropy_sentinel.monitor.labelling.labelled import WITHOUT
 from entropy_sentinel.monitor.reading.problems import Problems

@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 import polars as pl
 
+from entropy_sentinel.core.options import columns_by
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.estimators.training import one_thread
 from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.frames.options import columns_by
 from entropy_sentinel.monitor.catalogue import COMPARED
 from entropy_sentinel.monitor.reading.inputs import BY, Given, columns_of, read_whole, sources
 from entropy_sentinel.monitor.result import Monitored

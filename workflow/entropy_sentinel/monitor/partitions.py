@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from entropy_sentinel.frames.errors import ConfigError
-from entropy_sentinel.frames.options import checked
+from entropy_sentinel.core.errors import ConfigError
+from entropy_sentinel.core.options import checked
 from entropy_sentinel.monitor.settings import MonitorFile, Reading, is_event_file
 
 # For nullable numbers, Pydantic writes bounds under its own names instead of JSON schema's.

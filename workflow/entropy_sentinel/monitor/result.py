@@ -10,7 +10,8 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.frames.printable import counted, html, listed, number, one_line, rounded
+from entropy_sentinel.core.printable import one_line
+from entropy_sentinel.formatting.text import counted, html, listed, number, rounded
 from entropy_sentinel.monitor.catalogue import STATISTICS
 from entropy_sentinel.monitor.events import describe_events, name_events
 from entropy_sentinel.monitor.reading.problems import Problems

@@ -12,9 +12,9 @@ from typing import Any, Literal
 import polars as pl
 
 from entropy_sentinel import __version__
+from entropy_sentinel.core.errors import EntropySentinelError, InputError
+from entropy_sentinel.core.urls import file_name
 from entropy_sentinel.estimators.saved import SavedEstimator
-from entropy_sentinel.frames.errors import EntropySentinelError, InputError
-from entropy_sentinel.frames.urls import file_name
 from entropy_sentinel.monitor.alerting.alerts import Alerts, Memory, alerts_of
 from entropy_sentinel.monitor.alerting.drops import SliceDrop, n_slices_tested, slice_drops
 from entropy_sentinel.monitor.alerting.spells import Spell, spells_of_drops, spells_of_rows, stale_spells

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.core.options import columns_by
 from entropy_sentinel.estimators.estimator import Estimator
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.estimators.training import one_thread
-from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.frames.options import columns_by
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.monitor.estimating.coverage import covering_verdicts, judge_familiarity
 from entropy_sentinel.monitor.reading.exclusions import CODE

@@ -10,12 +10,12 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
-from entropy_sentinel.frames import extensions
-from entropy_sentinel.frames.entries import is_own
-from entropy_sentinel.frames.errors import ConfigError
-from entropy_sentinel.frames.options import Columns, Options, Panel, Shown
-from entropy_sentinel.frames.posting import is_address
-from entropy_sentinel.frames.sections import Number, Seed, Settings, Text, Whole
+from entropy_sentinel.core import extensions
+from entropy_sentinel.core.entries import is_own
+from entropy_sentinel.core.errors import ConfigError
+from entropy_sentinel.core.options import Columns, Options, Panel, Shown
+from entropy_sentinel.core.posting import is_address
+from entropy_sentinel.core.sections import Number, Seed, Settings, Text, Whole
 from entropy_sentinel.sources.logs.settings import FormatOptions, ResponseOptions
 
 # Windows by name, in Polars' notation, with weeks from Monday.

@@ -26,7 +26,7 @@ import polars as pl
 from entropy_sentinel.config.estimates import group_files, groups_of_judge, kept_estimators
 from entropy_sentinel.config.layout import StudyLayout
 from entropy_sentinel.config.sections import Config
-from entropy_sentinel.frames.analysis import StageFiles
+from entropy_sentinel.core.analysis import StageFiles
 from entropy_sentinel.jobs.content import LARGEST_BYTES, checksum
 from entropy_sentinel.signals.catalogue import FAMILIES
 

@@ -10,7 +10,7 @@ from entropy_sentinel.config.generations import gpus
 from entropy_sentinel.config.layout import StudyLayout
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.estimators.catalogue import CONFIGURATION_NAMES
-from entropy_sentinel.frames.printable import counted, millions
+from entropy_sentinel.formatting.text import counted, millions
 from entropy_sentinel.planning.files import study_files
 from entropy_sentinel.planning.judging import Judging, judging, judging_parts
 from entropy_sentinel.planning.passes import Passes, passes, starts

@@ -9,7 +9,7 @@ from entropy_sentinel.config.generations import ledger
 from entropy_sentinel.config.judging import judge_settings, paid_judges
 from entropy_sentinel.config.layout import StudyLayout
 from entropy_sentinel.config.sections import Config
-from entropy_sentinel.frames.printable import millions
+from entropy_sentinel.formatting.text import millions
 from entropy_sentinel.judges.kind import account
 from entropy_sentinel.planning.responses import Outlook
 from entropy_sentinel.report.terminal import Part, table

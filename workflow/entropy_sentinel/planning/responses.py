@@ -14,9 +14,9 @@ import polars as pl
 from entropy_sentinel.config.generations import item_limit, sampling_of
 from entropy_sentinel.config.layout import StudyLayout, parts_folder
 from entropy_sentinel.config.sections import Config
+from entropy_sentinel.core.errors import ContractError
 from entropy_sentinel.engines.generation import Rates
 from entropy_sentinel.frames.contract import read_provenance
-from entropy_sentinel.frames.errors import ContractError
 from entropy_sentinel.planning.files import StudyFiles, generations_file, modified, read, row_count
 from entropy_sentinel.sources.rows import local_rows
 

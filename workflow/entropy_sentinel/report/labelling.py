@@ -36,7 +36,7 @@ def labelling_page(
         saved: The label in the file for each answer; rows with any other answer are omitted.
         file: The name of the saved file.
         command: The command that reads the file.
-        shielded: Whether the file escapes texts like `frames.printable.write_csv`.
+        shielded: Whether the file escapes texts like `core.printable.write_csv`.
     """
     names = dict.fromkeys([*_FACTS, *keys, *columns])
     content, shown = [], []

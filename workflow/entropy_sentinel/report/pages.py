@@ -6,7 +6,8 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from entropy_sentinel.frames.printable import number, printable
+from entropy_sentinel.core.printable import printable
+from entropy_sentinel.formatting.text import number
 from entropy_sentinel.report import formulas
 
 

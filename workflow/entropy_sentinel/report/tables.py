@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from entropy_sentinel.frames.printable import number
+from entropy_sentinel.formatting.text import number
 from entropy_sentinel.report.pages import Exhibit, fragment
 
 if TYPE_CHECKING:

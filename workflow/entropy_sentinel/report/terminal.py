@@ -10,7 +10,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from entropy_sentinel.frames.printable import one_line, printable
+from entropy_sentinel.core.printable import one_line, printable
 
 # A log has no width, so nothing is wrapped there.
 _LOG_WIDTH = 10_000

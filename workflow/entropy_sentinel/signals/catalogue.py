@@ -8,10 +8,10 @@ import re
 from pathlib import Path
 from types import ModuleType
 
+from entropy_sentinel.core import extensions
+from entropy_sentinel.core.entries import declared_values
+from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.features.catalogue import CATALOGUE, TAKEN
-from entropy_sentinel.frames import extensions
-from entropy_sentinel.frames.entries import declared_values
-from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.signals import Family, Signal
 
 TOKENS = "tokens"

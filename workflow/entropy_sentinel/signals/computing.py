@@ -5,8 +5,8 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.frames.errors import ConfigError, InputError
-from entropy_sentinel.frames.guard import guard
+from entropy_sentinel.core.errors import ConfigError, InputError
+from entropy_sentinel.core.guard import guard
 from entropy_sentinel.signals.catalogue import FAMILIES, FAMILY_OF, SIGNALS, TOKENS, rules_of
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.sources.settings import FIELD
 
 Row = Mapping[str, Any]

@@ -12,9 +12,9 @@ from typing import Any
 import polars as pl
 from polars.datatypes import DataTypeClass
 
+from entropy_sentinel.core.errors import ContractError, InputError
 from entropy_sentinel.features.tokens import ROUNDING
 from entropy_sentinel.frames.contract import Contract, Dtype, read_provenance
-from entropy_sentinel.frames.errors import ContractError, InputError
 from entropy_sentinel.frames.generation import GENERATIONS, NO_LOGPROBS, OTHER_STOPS, UNUSABLE, WAS_REFUSED, top_k_of
 from entropy_sentinel.frames.label import LABELS
 from entropy_sentinel.frames.response import RESPONSE, SAMPLE

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.features.precision import rounding_error
 from entropy_sentinel.features.tokens import ROUNDING, ZERO_PROBABILITY
 from entropy_sentinel.frames.contract import Column, Contract, Dtype
-from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.generation import TOP_K
 from entropy_sentinel.frames.response import RESPONSE, SAMPLE
 

@@ -15,8 +15,8 @@ import httpx
 import huggingface_hub
 from huggingface_hub import constants, errors
 
-from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.frames.files import write_whole
+from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.core.files import write_whole
 
 log = logging.getLogger(__name__)
 

@@ -14,8 +14,8 @@ from typing import Any, TypedDict
 
 import polars as pl
 
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.frames.benchmark import BENCHMARKS
-from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.sources.fields import (
     Row,
     column,

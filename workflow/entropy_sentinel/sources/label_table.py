@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.frames.printable import as_written
+from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.formatting.spreadsheet import as_written
 from entropy_sentinel.sources.logs.paths import from_json
 from entropy_sentinel.sources.logs.reader import question_of
 

@@ -13,7 +13,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from entropy_sentinel.frames.errors import URLS
+from entropy_sentinel.core.errors import URLS
 
 # The copies that this process made, by device and inode of the pipe.
 _COPIES: dict[tuple[int, int], Path] = {}

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.sources.opening import opened
 from entropy_sentinel.sources.settings import FORMATS
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal, NotRequired, TypedDict, ge
 
 from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
-from entropy_sentinel.frames.sections import DISTINCT, Name, Number, Positive, Revision, Settings, Text
+from entropy_sentinel.core.sections import DISTINCT, Name, Number, Positive, Revision, Settings, Text
 
 # Suffixes of files with imported traces; the first existing file counts.
 SOURCE_ENDS = (".parquet", ".jsonl", ".jsonl.gz", ".json", ".json.gz", ".eval")

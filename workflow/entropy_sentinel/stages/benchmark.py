@@ -8,8 +8,8 @@ from typing import Any, TypedDict
 
 import polars as pl
 
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.frames.benchmark import BENCHMARKS
-from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.sources.fields import Row
 from entropy_sentinel.sources.items import items_frame, read_items
 from entropy_sentinel.sources.rows import folder_rows, local_rows

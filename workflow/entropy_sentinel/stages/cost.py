@@ -6,8 +6,8 @@ from pathlib import Path
 import polars as pl
 
 from entropy_sentinel.chat.ledger import Ledger, Terms
+from entropy_sentinel.core.files import whole_file
 from entropy_sentinel.frames.contract import read_provenance
-from entropy_sentinel.frames.files import whole_file
 from entropy_sentinel.frames.label import LABELS
 
 _COUNTS = ("calls", "unanswered_calls", "cached_calls", "prompt_tokens", "completion_tokens", "usd", "unanswered_usd")

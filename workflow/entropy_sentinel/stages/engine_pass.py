@@ -21,13 +21,13 @@ from typing import Any, NotRequired, TypedDict, cast, final
 import polars as pl
 
 from entropy_sentinel.config.layout import parts_folder
+from entropy_sentinel.core.errors import ConfigError, ContractError
 from entropy_sentinel.engines.catalogue import make_engine
 from entropy_sentinel.engines.engine import TokenIdEngine
 from entropy_sentinel.engines.generation import AskedSettings
 from entropy_sentinel.frames.arrow import flat
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance, whose
-from entropy_sentinel.frames.errors import ConfigError, ContractError
 from entropy_sentinel.frames.generation import WAS_REFUSED, scan_traces
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.signals.catalogue import FAMILIES, asking_of

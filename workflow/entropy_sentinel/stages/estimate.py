@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.core.errors import ProvenanceError
 from entropy_sentinel.estimators.about import about
 from entropy_sentinel.estimators.catalogue import further_signals
 from entropy_sentinel.estimators.estimator import Estimator, FitFailure
@@ -16,7 +17,6 @@ from entropy_sentinel.estimators.settings import EstimationSettings, Fitting
 from entropy_sentinel.estimators.training import TrainingRows, fit_estimators, score
 from entropy_sentinel.features.buckets import SCHEMA
 from entropy_sentinel.frames.contract import read_provenance
-from entropy_sentinel.frames.errors import ProvenanceError
 from entropy_sentinel.frames.estimate import ESTIMATES, SCORES
 from entropy_sentinel.frames.response import RESPONSE, item_numbers
 from entropy_sentinel.frames.signals import with_reasons

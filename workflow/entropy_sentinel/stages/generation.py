@@ -19,6 +19,7 @@ import polars as pl
 
 from entropy_sentinel.chat.settings import filled, filled_text
 from entropy_sentinel.config.layout import parts_folder
+from entropy_sentinel.core.errors import ConfigError, EntropySentinelError
 from entropy_sentinel.engines.catalogue import PROMPTS, make_engine
 from entropy_sentinel.engines.engine import Asked, Engine, Response
 from entropy_sentinel.engines.generation import (
@@ -31,7 +32,6 @@ from entropy_sentinel.engines.generation import (
 )
 from entropy_sentinel.frames.arrow import list_column
 from entropy_sentinel.frames.benchmark import BENCHMARKS
-from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError
 from entropy_sentinel.frames.generation import GENERATIONS, NO_LOGPROBS, REFUSED, TOP_K, WAS_REFUSED
 from entropy_sentinel.sources.given import import_generations
 from entropy_sentinel.stages.parts import Parts

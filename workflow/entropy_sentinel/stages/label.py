@@ -10,13 +10,13 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.chat.settings import announce_address
+from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.core.files import whole_file
+from entropy_sentinel.core.guard import guard
 from entropy_sentinel.engines.server import running_server
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
-from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.frames.files import whole_file
 from entropy_sentinel.frames.generation import CUT_OFF, GENERATIONS
-from entropy_sentinel.frames.guard import guard
 from entropy_sentinel.frames.label import LABELS, NO_REFERENCE
 from entropy_sentinel.frames.response import SAMPLE
 from entropy_sentinel.judges.catalogue import KINDS

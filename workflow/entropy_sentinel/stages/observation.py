@@ -5,11 +5,11 @@ from typing import Any
 
 import polars as pl
 
+from entropy_sentinel.core.errors import ProvenanceError
 from entropy_sentinel.features.catalogue import FEATURE_FRAME
 from entropy_sentinel.features.settings import SplitSettings
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
-from entropy_sentinel.frames.errors import ProvenanceError
 from entropy_sentinel.frames.generation import LOGPROBS
 from entropy_sentinel.frames.label import LABELS
 from entropy_sentinel.frames.response import RESPONSE, SAMPLE

@@ -15,9 +15,9 @@ from typing import Any
 
 import polars as pl
 
+from entropy_sentinel.core.errors import ContractError
+from entropy_sentinel.core.files import whole_file
 from entropy_sentinel.frames.contract import Contract, read_provenance
-from entropy_sentinel.frames.errors import ContractError
-from entropy_sentinel.frames.files import whole_file
 from entropy_sentinel.jobs.outputs import FINISHED, keep
 from entropy_sentinel.jobs.ownership import Ownership
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from entropy_sentinel.frames.printable import counted
+from entropy_sentinel.formatting.text import counted
 
 log = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.frames.generation import UNUSABLE
 from entropy_sentinel.sources.fields import fill_first, is_empty
 from entropy_sentinel.sources.items import read_options, right_options

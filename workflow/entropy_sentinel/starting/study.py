@@ -8,9 +8,9 @@ from typing import Any
 
 import yaml
 
+from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.engines.cpu import cores, is_cpu_build, multiplies_bfloat16
 from entropy_sentinel.engines.weights import gguf_instead_of_weights
-from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.sources.settings import SOURCE_ENDS
 from entropy_sentinel.starting.rows import MARK, Rows, free_name, name_of
 

@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterable, Mapping
 
 import polars as pl
 
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.estimators.verdict import FEWEST_LABELS
 from entropy_sentinel.features.buckets import SCHEMA
 from entropy_sentinel.features.catalogue import FEATURE_FRAME
-from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.generation import LOGPROBS
 from entropy_sentinel.frames.response import ITEM
 

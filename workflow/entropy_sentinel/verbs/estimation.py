@@ -9,6 +9,8 @@ import polars as pl
 from pydantic import ValidationError
 
 from entropy_sentinel.config.config import described
+from entropy_sentinel.core.errors import ConfigError, InputError
+from entropy_sentinel.core.remote import local
 from entropy_sentinel.estimators.about import about
 from entropy_sentinel.estimators.catalogue import FEWEST_TO_CHOOSE, RECOMMENDED, further_signals
 from entropy_sentinel.estimators.estimator import FitFailure
@@ -19,10 +21,8 @@ from entropy_sentinel.estimators.training import TrainingRows, fit_estimators
 from entropy_sentinel.estimators.verdict import FEWEST_LABELS
 from entropy_sentinel.features.buckets import COLUMN, SCHEMA
 from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.frames.errors import ConfigError, InputError
+from entropy_sentinel.formatting.text import counted
 from entropy_sentinel.frames.generation import LOGPROBS
-from entropy_sentinel.frames.printable import counted
-from entropy_sentinel.frames.remote import local
 from entropy_sentinel.sources.label_table import ASKED
 from entropy_sentinel.sources.logs.reader import QUESTION, REQUEST
 from entropy_sentinel.statistics.ambiguity import ambiguous_shares

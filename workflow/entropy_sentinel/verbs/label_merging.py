@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import polars as pl
 
-from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.frames.printable import counted
+from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.formatting.text import counted
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.sources.label_table import ASKED
 

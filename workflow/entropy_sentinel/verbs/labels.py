@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.sources.label_table import ASKED, OF_LABELS, label_columns, labels_of
 from entropy_sentinel.sources.logs.reading import Logs

@@ -8,13 +8,13 @@ from typing import Any, Literal
 
 import polars as pl
 
+from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.core.files import check_outputs
+from entropy_sentinel.core.printable import one_line
 from entropy_sentinel.features.catalogue import FEATURE_FRAME, FEATURES
 from entropy_sentinel.features.compute import compute_features, is_traces, missing_mass
 from entropy_sentinel.features.files import CAPTURED, feature_batches, holds_features
-from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.frames.files import check_outputs
 from entropy_sentinel.frames.generation import LOGPROBS
-from entropy_sentinel.frames.printable import one_line
 from entropy_sentinel.signals.computing import with_signals
 from entropy_sentinel.sources.logs.memory import Replies, records_in_memory
 from entropy_sentinel.sources.logs.reading import Logs, of_replies

@@ -9,9 +9,9 @@ from typing import Annotated
 import polars as pl
 from pydantic import Field
 
+from entropy_sentinel.core.sections import Settings, Whole
 from entropy_sentinel.frames.generation import TOP_K
 from entropy_sentinel.frames.response import RESPONSE, of_responses
-from entropy_sentinel.frames.sections import Settings, Whole
 from entropy_sentinel.frames.signals import EnginePass, Family, Signal
 from papers.ambiguity.signals.beam_search.frames import BEAMS
 

@@ -10,7 +10,7 @@ from typing import Any, cast
 import polars as pl
 from pydantic import Field
 
-from entropy_sentinel.frames.sections import Positive, Text
+from entropy_sentinel.core.sections import Positive, Text
 from entropy_sentinel.frames.signals import Family, Signal
 from entropy_sentinel.grouping.settings import TextModel
 

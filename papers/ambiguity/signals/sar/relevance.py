@@ -14,8 +14,8 @@ import numpy as np
 import polars as pl
 from scipy.special import expit, logsumexp
 
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.features.tokens import ZERO_PROBABILITY
-from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.generation import WAS_REFUSED
 from entropy_sentinel.grouping.backend import questions_of, tell_fewer
 from entropy_sentinel.grouping.encoders import PairClassifier, Weights, located

@@ -10,8 +10,8 @@ from types import ModuleType
 import polars as pl
 from pydantic import Field
 
+from entropy_sentinel.core.sections import Number, Settings
 from entropy_sentinel.frames.response import RESPONSE, of_responses
-from entropy_sentinel.frames.sections import Number, Settings
 from entropy_sentinel.frames.signals import EnginePass, Family, Signal
 from papers.intervals.signals.integers.frames import INTEGERS
 

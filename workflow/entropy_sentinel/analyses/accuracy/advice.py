@@ -10,8 +10,8 @@ import polars as pl
 from entropy_sentinel.analyses.accuracy.validation import ModelValidation
 from entropy_sentinel.analyses.headings import TrainingGroup
 from entropy_sentinel.estimators.catalogue import in_order, title
+from entropy_sentinel.formatting.text import number
 from entropy_sentinel.frames.label import NO_REFERENCE
-from entropy_sentinel.frames.printable import number
 
 # Report a domain if at least this share of its responses is unlabelled, lacks features or is truncated.
 SHARE = 0.05

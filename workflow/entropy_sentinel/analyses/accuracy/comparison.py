@@ -18,7 +18,7 @@ from entropy_sentinel.analyses.accuracy.origins import Provenance, code_version
 from entropy_sentinel.analyses.headings import group_benchmarks
 from entropy_sentinel.estimators.catalogue import title
 from entropy_sentinel.features.catalogue import CATALOGUE
-from entropy_sentinel.frames.printable import counted
+from entropy_sentinel.formatting.text import counted
 from entropy_sentinel.report.tables import Table
 
 LABELS = (

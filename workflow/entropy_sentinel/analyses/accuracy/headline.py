@@ -9,7 +9,7 @@ import polars as pl
 
 from entropy_sentinel.analyses.headings import TrainingGroup
 from entropy_sentinel.estimators.catalogue import CONFIGURATION_NAMES, RECOMMENDED, title
-from entropy_sentinel.frames.printable import number
+from entropy_sentinel.formatting.text import number
 from entropy_sentinel.statistics.ambiguity import why_ambiguous
 from entropy_sentinel.statistics.errors import FEWEST_FOR_RHO
 

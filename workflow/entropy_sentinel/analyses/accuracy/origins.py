@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from entropy_sentinel import __version__
-from entropy_sentinel.frames.secrets import is_secret_name, without_keys
+from entropy_sentinel.core.secrets import is_secret_name, without_keys
 
 Provenance = Sequence[Mapping[str, Any]]
 

@@ -21,12 +21,12 @@ from entropy_sentinel.analyses.accuracy.summary import labels as label_count
 from entropy_sentinel.analyses.accuracy.validation import LEVEL, ModelValidation, interval_notes, read_validations
 from entropy_sentinel.analyses.exhibits import read_all
 from entropy_sentinel.analyses.headings import SCOPES, ExhibitSettings, Groups, TrainingGroup, training_group
+from entropy_sentinel.core.files import write_whole
 from entropy_sentinel.estimators.catalogue import title
 from entropy_sentinel.estimators.limits import CONFIDENCE, FAR_OFF, USABLE_ERROR, USABLE_SHARE
 from entropy_sentinel.features.catalogue import OPEN_MASS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.estimate import ESTIMATES
-from entropy_sentinel.frames.files import write_whole
 from entropy_sentinel.frames.label import NO_REFERENCE
 from entropy_sentinel.report.pages import Exhibit, read_fragment, render
 from entropy_sentinel.statistics.errors import FEWEST_FOR_RHO

@@ -6,8 +6,8 @@ from typing import ClassVar, Self
 from pydantic import Field
 
 from entropy_sentinel.analyses.accuracy import catalogue
-from entropy_sentinel.frames.analysis import Analysis, Reads, StageFiles, StudyNames
-from entropy_sentinel.frames.sections import Names, Whole
+from entropy_sentinel.core.analysis import Analysis, Reads, StageFiles, StudyNames
+from entropy_sentinel.core.sections import Names, Whole
 
 # Models and benchmarks in the paper's Table 1; further models go to Table 6, further benchmarks are not shown.
 _SIDE_BY_SIDE = 3

@@ -9,10 +9,10 @@ import polars as pl
 from entropy_sentinel.analyses.accuracy.headline import Headline, Score, headlines
 from entropy_sentinel.analyses.accuracy.validation import LEVEL, DomainResult, ModelValidation
 from entropy_sentinel.analyses.headings import ROLES, SCOPES, Groups, training_group
+from entropy_sentinel.formatting.text import number
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.label import LABELS, NO_REFERENCE
-from entropy_sentinel.frames.printable import number
 from entropy_sentinel.report.plain_text import below, text_table
 
 

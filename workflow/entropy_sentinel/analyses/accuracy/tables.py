@@ -31,9 +31,9 @@ from entropy_sentinel.analyses.accuracy.validation import (
 from entropy_sentinel.analyses.exhibits import Functions, read_all
 from entropy_sentinel.analyses.headings import ROLES, SCOPE_NOTE, ExhibitSettings, Groups, training_groups
 from entropy_sentinel.estimators.catalogue import CANDIDATES, FEWEST_FOR_FIRST, FEWEST_TO_CHOOSE, RECOMMENDED, title
+from entropy_sentinel.formatting.text import listed
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.estimate import ESTIMATES
-from entropy_sentinel.frames.printable import listed
 from entropy_sentinel.report.pages import Exhibit
 from entropy_sentinel.report.tables import Table, headed, missing_notes, number_frame, write_table
 from entropy_sentinel.statistics.conformal import fewest

@@ -21,7 +21,7 @@ from entropy_sentinel.analyses.accuracy.aggregation import (
 from entropy_sentinel.analyses.accuracy.frames import SWEEP
 from entropy_sentinel.analyses.headings import SCOPE_NOTE, SCOPES, Groups, group_benchmarks, training_group
 from entropy_sentinel.estimators.catalogue import CLASSIFIERS, CONFIGURATION_NAMES, parse
-from entropy_sentinel.frames.printable import counted
+from entropy_sentinel.formatting.text import counted
 from entropy_sentinel.report.tables import Table, number_frame
 
 

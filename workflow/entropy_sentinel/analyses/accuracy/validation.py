@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.core.errors import DamagedFileError
+from entropy_sentinel.core.files import write_whole
 from entropy_sentinel.estimators.catalogue import RECOMMENDED, title
 from entropy_sentinel.estimators.estimator import Estimator, FitFailure
 from entropy_sentinel.estimators.familiarity import Familiarity, residuals_if_unfamiliar
@@ -21,8 +23,6 @@ from entropy_sentinel.estimators.settings import EstimationSettings
 from entropy_sentinel.estimators.training import TrainingRows, fit_estimators, score
 from entropy_sentinel.estimators.validation import Validation, validate
 from entropy_sentinel.features.buckets import SCHEMA
-from entropy_sentinel.frames.errors import DamagedFileError
-from entropy_sentinel.frames.files import write_whole
 from entropy_sentinel.signals.observation_frame import DOMAIN
 from entropy_sentinel.stages.estimate import by_signals, labelled_rows, read_raw
 from entropy_sentinel.statistics.errors import FEWEST_FOR_RHO, mean_interval

@@ -4,7 +4,7 @@ from typing import Self
 
 from pydantic import Field
 
-from entropy_sentinel.frames.analysis import Analysis, Reads, StudyNames
+from entropy_sentinel.core.analysis import Analysis, Reads, StudyNames
 
 
 class Agreement(Analysis):

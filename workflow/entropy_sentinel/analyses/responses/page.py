@@ -14,10 +14,10 @@ from entropy_sentinel.analyses.responses.reading import (
     estimator_of,
     read_responses,
 )
+from entropy_sentinel.core.files import write_whole
 from entropy_sentinel.estimators.catalogue import title
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.estimate import SCORES
-from entropy_sentinel.frames.files import write_whole
 from entropy_sentinel.report.pages import render
 from entropy_sentinel.report.tokens import FULL, cut, parts
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS

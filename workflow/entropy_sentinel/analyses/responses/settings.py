@@ -4,8 +4,8 @@ from typing import Self
 
 from pydantic import Field
 
-from entropy_sentinel.frames.analysis import Analysis, StudyNames
-from entropy_sentinel.frames.sections import Names, Whole
+from entropy_sentinel.core.analysis import Analysis, StudyNames
+from entropy_sentinel.core.sections import Names, Whole
 
 
 class Responses(Analysis):

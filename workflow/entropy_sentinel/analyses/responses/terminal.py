@@ -21,11 +21,11 @@ from entropy_sentinel.analyses.responses.reading import (
 from entropy_sentinel.config.estimates import kept_estimators, shown_groups
 from entropy_sentinel.config.layout import StudyLayout
 from entropy_sentinel.config.sections import Config
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.estimators.catalogue import title
+from entropy_sentinel.formatting.text import number
 from entropy_sentinel.frames.contract import read_provenance
-from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.estimate import SCORES
-from entropy_sentinel.frames.printable import number
 from entropy_sentinel.report.terminal import Part, table
 from entropy_sentinel.report.tokens import FULL, Token
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from entropy_sentinel.frames.printable import counted, listed
+from entropy_sentinel.formatting.text import counted, listed
 from entropy_sentinel.monitor.alerting.spells import Spell
 from entropy_sentinel.monitor.reading.exclusions import HARMLESS_CODES, ExclusionKind
 from entropy_sentinel.monitor.reading.times import start_after, windows_between

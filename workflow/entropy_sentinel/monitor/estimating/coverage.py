@@ -14,7 +14,7 @@ from entropy_sentinel.estimators.familiarity import FEWEST, familiarity_of
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.estimators.verdict import USABLE
 from entropy_sentinel.features.buckets import COLUMN, KIND, counts_of
-from entropy_sentinel.frames.printable import listed
+from entropy_sentinel.formatting.text import listed
 from entropy_sentinel.monitor.reading.inputs import BY
 from entropy_sentinel.monitor.settings import NOT_VALIDATED, UNFAMILIAR
 

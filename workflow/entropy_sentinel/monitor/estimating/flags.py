@@ -9,7 +9,7 @@ import polars as pl
 from entropy_sentinel.estimators.familiarity import familiarity_of
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.estimators.verdict import USABLE
-from entropy_sentinel.frames.printable import counted
+from entropy_sentinel.formatting.text import counted
 from entropy_sentinel.monitor.catalogue import STATISTICS
 from entropy_sentinel.monitor.reading.problems import overridden
 from entropy_sentinel.monitor.settings import AMBIGUOUS, STALE, UNFAMILIAR

@@ -10,7 +10,7 @@ import numpy as np
 
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.estimators.support import NOISE
-from entropy_sentinel.frames.printable import counted
+from entropy_sentinel.formatting.text import counted
 from entropy_sentinel.monitor.reading.times import in_zone
 from entropy_sentinel.monitor.settings import MonitorOptions
 from entropy_sentinel.monitor.summing.merging import MergedSums

@@ -13,8 +13,8 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.estimators.verdict import FEWEST_DOMAINS, FEWEST_LABELS
-from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.generation import LOGPROBS
 from entropy_sentinel.frames.response import item_numbers
 from entropy_sentinel.monitor.labelling.chosen import Sample, drawn_number, identity, order_of, slice_columns, to_label

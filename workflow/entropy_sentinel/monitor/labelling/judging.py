@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from entropy_sentinel.chat.settings import Prompt, check_placeholders
+from entropy_sentinel.core.errors import ConfigError, EntropySentinelError, InputError
+from entropy_sentinel.core.options import checked
 from entropy_sentinel.features.catalogue import FEATURE_FRAME
-from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError, InputError
-from entropy_sentinel.frames.options import checked
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.judges.judge import Case, Verdict
 from entropy_sentinel.judges.prompts import WITHOUT_REFERENCE

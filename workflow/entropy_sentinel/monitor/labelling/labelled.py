@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.features.catalogue import FEATURE_FRAME
-from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.monitor.labelling.strata import weigh_by_strata
 from entropy_sentinel.monitor.reading.clusters import CLUSTER, STRATUM

@@ -12,9 +12,9 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.estimators.familiarity import familiarity_of, residuals_if_unfamiliar
 from entropy_sentinel.estimators.saved import SavedEstimator
-from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.monitor.labelling.chosen import Sample, identity, order_of, slice_columns, to_label
 from entropy_sentinel.monitor.labelling.first import first_sample
 from entropy_sentinel.monitor.labelling.using import relies_on

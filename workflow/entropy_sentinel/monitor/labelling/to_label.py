@@ -8,9 +8,9 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.frames.files import is_stream, write_whole
-from entropy_sentinel.frames.printable import read_csv, write_table
+from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.core.files import is_stream, write_whole
+from entropy_sentinel.formatting.spreadsheet import read_csv, write_table
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.monitor.labelling.chosen import Sample
 from entropy_sentinel.report.labelling import labelling_page

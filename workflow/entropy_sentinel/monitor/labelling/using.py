@@ -8,7 +8,7 @@ import polars as pl
 
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.estimators.verdict import USABLE
-from entropy_sentinel.frames.printable import counted
+from entropy_sentinel.formatting.text import counted
 from entropy_sentinel.monitor.settings import FROM_BOTH, FROM_ESTIMATE, FROM_LABELS
 from entropy_sentinel.statistics.combined import combined
 from entropy_sentinel.statistics.intervals import Residuals, sampling_variance

@@ -10,17 +10,17 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from entropy_sentinel.core.errors import ConfigError, IncompleteFileError, InputError
+from entropy_sentinel.core.files import check_name
+from entropy_sentinel.core.remote import local
+from entropy_sentinel.core.urls import url_of
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.features import buckets
 from entropy_sentinel.features.catalogue import FEATURE_FRAME, FEATURES
 from entropy_sentinel.features.files import feature_batches, holds_features
-from entropy_sentinel.frames.errors import ConfigError, IncompleteFileError, InputError
-from entropy_sentinel.frames.files import check_name
 from entropy_sentinel.frames.generation import GENERATIONS, LOGPROBS
-from entropy_sentinel.frames.remote import local
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.frames.signals import with_reasons
-from entropy_sentinel.frames.urls import url_of
 from entropy_sentinel.monitor.catalogue import MADE, made_of
 from entropy_sentinel.monitor.reading.clusters import CLUSTER, STRATUM, hash_texts, hash_values, item_texts
 from entropy_sentinel.monitor.reading.exclusions import CODE, ExclusionCounter, count_exclusions, count_left_out

@@ -9,10 +9,10 @@ from typing import Any
 
 import polars as pl
 
+from entropy_sentinel.core.errors import InputError, ProvenanceError, with_urls
 from entropy_sentinel.features.remedies import remedy_of
-from entropy_sentinel.frames.errors import InputError, ProvenanceError, with_urls
+from entropy_sentinel.formatting.text import counted
 from entropy_sentinel.frames.generation import LOGPROBS
-from entropy_sentinel.frames.printable import counted
 from entropy_sentinel.monitor.reading.exclusions import (
     CODE,
     HARMLESS_CODES,

@@ -11,9 +11,9 @@ from typing import Any
 
 import polars as pl
 
+from entropy_sentinel.core.errors import EntropySentinelError
 from entropy_sentinel.features.files import holds_features
 from entropy_sentinel.frames.contract import PROVENANCE_KEY, read_provenance
-from entropy_sentinel.frames.errors import EntropySentinelError
 from entropy_sentinel.monitor.reading.inputs import BY, opened_log
 from entropy_sentinel.monitor.reading.times import starts, windows_on_clock
 from entropy_sentinel.monitor.result import AlertResponses, LoggedResponse

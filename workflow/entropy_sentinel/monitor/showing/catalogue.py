@@ -9,10 +9,10 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from entropy_sentinel.frames import extensions
-from entropy_sentinel.frames.entries import declared, is_own
-from entropy_sentinel.frames.errors import ConfigError
-from entropy_sentinel.frames.guard import guard, guard_function
+from entropy_sentinel.core import extensions
+from entropy_sentinel.core.entries import declared, is_own
+from entropy_sentinel.core.errors import ConfigError
+from entropy_sentinel.core.guard import guard, guard_function
 from entropy_sentinel.monitor.settings import MonitorOptions
 from entropy_sentinel.monitor.showing.output import Output
 

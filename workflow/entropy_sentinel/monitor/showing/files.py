@@ -12,10 +12,10 @@ from prometheus_client import generate_latest
 from prometheus_client.core import CollectorRegistry, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.core.files import whole_file, write_whole
+from entropy_sentinel.formatting.spreadsheet import write_csv
 from entropy_sentinel.frames.contract import PROVENANCE_KEY
-from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.frames.files import whole_file, write_whole
-from entropy_sentinel.frames.printable import write_csv
 from entropy_sentinel.monitor.catalogue import CATALOGUE
 from entropy_sentinel.monitor.result import Monitored, verdicts_of
 from entropy_sentinel.monitor.settings import OVER, STALE, UNWATCHED

@@ -6,9 +6,9 @@ from typing import Any
 
 import polars as pl
 
+from entropy_sentinel.core.files import write_whole
 from entropy_sentinel.estimators.familiarity import NO_WORDS
-from entropy_sentinel.frames.files import write_whole
-from entropy_sentinel.frames.printable import counted, listed
+from entropy_sentinel.formatting.text import counted, listed
 from entropy_sentinel.monitor.catalogue import STATISTICS
 from entropy_sentinel.monitor.labelling.proposal import proposals
 from entropy_sentinel.monitor.reading.problems import Problems

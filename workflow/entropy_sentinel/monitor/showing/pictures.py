@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.frames.printable import counted
+from entropy_sentinel.formatting.text import counted
 from entropy_sentinel.monitor.reading.times import start_after, windows_between
 from entropy_sentinel.monitor.result import Monitored, slice_name
 from entropy_sentinel.monitor.settings import OVER, UNFAMILIAR

@@ -4,11 +4,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.core.files import write_whole
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.estimators.validation import Validation
-from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.frames.files import write_whole
-from entropy_sentinel.frames.printable import counted
+from entropy_sentinel.formatting.text import counted
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.showing.pictures import Line, Mark, Ranges, labelled, over_time, ranked
 from entropy_sentinel.report.pages import render

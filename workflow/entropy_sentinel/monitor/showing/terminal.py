@@ -6,8 +6,9 @@ from typing import Any
 import polars as pl
 from rich.text import Text
 
+from entropy_sentinel.core.printable import one_line
 from entropy_sentinel.estimators.familiarity import NO_WORDS
-from entropy_sentinel.frames.printable import counted, listed, one_line
+from entropy_sentinel.formatting.text import counted, listed
 from entropy_sentinel.monitor.estimating.same_model import same_model_text
 from entropy_sentinel.monitor.reading.times import windows_between
 from entropy_sentinel.monitor.result import (

@@ -8,9 +8,10 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from entropy_sentinel.frames.errors import ConfigError, InputError
-from entropy_sentinel.frames.posting import is_address, post
-from entropy_sentinel.frames.printable import listed, one_line
+from entropy_sentinel.core.errors import ConfigError, InputError
+from entropy_sentinel.core.posting import is_address, post
+from entropy_sentinel.core.printable import one_line
+from entropy_sentinel.formatting.text import listed
 from entropy_sentinel.monitor.result import Monitored, alert_text, slice_name, verdicts_of
 from entropy_sentinel.monitor.settings import OVER
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import polars as pl
 
+from entropy_sentinel.core.errors import EntropySentinelError
 from entropy_sentinel.estimators.familiarity import familiarity_of
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.estimators.training import one_thread
-from entropy_sentinel.frames.errors import EntropySentinelError
 from entropy_sentinel.monitor.catalogue import STATISTICS
 from entropy_sentinel.monitor.reading.clusters import CLUSTER
 from entropy_sentinel.monitor.reading.exclusions import Mismatch

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.monitor.catalogue import CATALOGUE, COMPARED
 from entropy_sentinel.monitor.reading.inputs import BY
 from entropy_sentinel.monitor.reading.times import start_after, starts

@@ -22,7 +22,7 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.frames.errors import DamagedFileError, ProvenanceError
+from entropy_sentinel.core.errors import DamagedFileError, ProvenanceError
 from entropy_sentinel.monitor.catalogue import STATISTICS
 from entropy_sentinel.monitor.reading.identity import NUMBERS, Content, OtherFiles, Overlap, Span
 from entropy_sentinel.monitor.reading.zones import DTYPE

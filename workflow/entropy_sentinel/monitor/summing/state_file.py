@@ -22,9 +22,9 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.frames.database import DatabaseKind, begin, check_size
-from entropy_sentinel.frames.errors import ConfigError, DamagedFileError, EntropySentinelError
-from entropy_sentinel.frames.locks import WAITING
+from entropy_sentinel.core.database import DatabaseKind, begin, check_size
+from entropy_sentinel.core.errors import ConfigError, DamagedFileError, EntropySentinelError
+from entropy_sentinel.core.locks import WAITING
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.frames.entries import is_own
+from entropy_sentinel.core.entries import is_own
 from entropy_sentinel.frames.response import RESPONSE_COLUMNS
 from entropy_sentinel.monitor.catalogue import LISTS, STATISTICS
 from entropy_sentinel.monitor.reading.clusters import CLUSTER, STRATUM

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.core.entries import is_own
+from entropy_sentinel.core.guard import guard
 from entropy_sentinel.estimators.estimator import Estimator
 from entropy_sentinel.estimators.familiarity import Familiarity
 from entropy_sentinel.estimators.support import Support
 from entropy_sentinel.estimators.training import one_thread
 from entropy_sentinel.features.buckets import COLUMN, KIND, counts_of
-from entropy_sentinel.frames.entries import is_own
-from entropy_sentinel.frames.guard import guard
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.monitor.catalogue import LISTS, STATISTICS
 from entropy_sentinel.monitor.column import Statistic

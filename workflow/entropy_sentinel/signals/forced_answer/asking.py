@@ -6,9 +6,9 @@ from typing import Any
 
 import polars as pl
 
+from entropy_sentinel.core.errors import EntropySentinelError
 from entropy_sentinel.engines.engine import TokenIdEngine
 from entropy_sentinel.engines.generation import AskedSettings
-from entropy_sentinel.frames.errors import EntropySentinelError
 from entropy_sentinel.frames.generation import CUT_OFF
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.judges.answers import final_answer

@@ -6,8 +6,8 @@ Token ids, not text: tokenising the text again could join the response's last to
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.engines.engine import TokenIdEngine
-from entropy_sentinel.frames.errors import ConfigError
 
 OPENING = "\\boxed{"
 

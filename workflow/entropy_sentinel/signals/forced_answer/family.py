@@ -12,8 +12,8 @@ from typing import Annotated, Any, Literal
 import polars as pl
 from pydantic import Field
 
+from entropy_sentinel.core.sections import DISTINCT, Positive, Settings
 from entropy_sentinel.frames.response import RESPONSE, of_responses
-from entropy_sentinel.frames.sections import DISTINCT, Positive, Settings
 from entropy_sentinel.frames.signals import EnginePass, Family, Signal
 from entropy_sentinel.signals.forced_answer.frames import FORCED_ANSWERS
 

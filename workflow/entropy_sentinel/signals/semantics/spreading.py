@@ -11,10 +11,10 @@ from entropy_sentinel.features.tokens import ZERO_PROBABILITY
 from entropy_sentinel.frames.generation import CUT_OFF, WAS_REFUSED
 from entropy_sentinel.grouping.backend import Backend, questions_of, tell_fewer
 from entropy_sentinel.grouping.clustering import classes
+from entropy_sentinel.grouping.semantic_entropy import class_probabilities, semantic_entropy
 from entropy_sentinel.judges.answers import final_answer
 from entropy_sentinel.judges.judge import Unclear
 from entropy_sentinel.statistics.ambiguity import LEAST_SAMPLES, stable_classes
-from entropy_sentinel.statistics.semantic import class_probabilities, semantic_entropy
 
 
 def answer_of(response: str, truncated: bool) -> str:

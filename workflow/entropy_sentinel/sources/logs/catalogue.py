@@ -11,8 +11,8 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, TypeVar
 
-from entropy_sentinel.frames.entries import declared, is_own
-from entropy_sentinel.frames.guard import ExtensionError, guard, guard_function
+from entropy_sentinel.core.entries import declared, is_own
+from entropy_sentinel.core.guard import ExtensionError, guard, guard_function
 from entropy_sentinel.sources.logs.format import Container, Format
 from entropy_sentinel.sources.logs.paths import look_up
 from entropy_sentinel.sources.logs.record import BadRecord, PlacedRecord, Record

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.features.remedies import UNREADABLE
-from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.sources.logs.envelopes import ANYWHERE, LOGPROBS_REFUSED, Envelope
 from entropy_sentinel.sources.logs.layouts import layout_of
 from entropy_sentinel.sources.logs.nested import find_replies

@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.sources.logs.joining import Joiner
 from entropy_sentinel.sources.logs.partial_reply import PartialReply
 from entropy_sentinel.sources.logs.reply import id_text

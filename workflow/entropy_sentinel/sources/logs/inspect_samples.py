@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from entropy_sentinel.frames.errors import IncompleteFileError, InputError
+from entropy_sentinel.core.errors import IncompleteFileError, InputError
 from entropy_sentinel.sources.logs.openai import message_choice
 from entropy_sentinel.sources.logs.reader import Reader, metadata_columns, request_columns
 from entropy_sentinel.sources.logs.record import BadRecord, PlacedRecord, too_long

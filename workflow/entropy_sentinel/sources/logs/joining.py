@@ -23,7 +23,7 @@ Pieces that have neither a key nor an end nor another mark cannot be told apart,
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.sources.logs.partial_reply import BODY, PartialReply, Parts, number_of
 from entropy_sentinel.sources.logs.paths import first, look_up
 from entropy_sentinel.sources.logs.reply import first_id, id_text

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.sources.logs.event_joining import make_joiner
 from entropy_sentinel.sources.logs.layouts import Key, Layout
 from entropy_sentinel.sources.logs.paths import first, look_up, snake

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
-from entropy_sentinel.frames.entries import is_own
-from entropy_sentinel.frames.extensions import declared
+from entropy_sentinel.core.entries import is_own
+from entropy_sentinel.core.extensions import declared
 from entropy_sentinel.sources.logs.paths import Paths, first, look_up
 from entropy_sentinel.sources.logs.step_forms import LOGPROB_NAMES, TOP_NAMES, are_steps
 from entropy_sentinel.sources.logs.streams import (

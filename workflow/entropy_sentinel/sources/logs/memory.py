@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import polars as pl
 
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.core.errors import InputError
 
 # The benchmark of replies that name none; for files, the file's name is used instead.
 NAME = "replies"

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.sources.logs.nested import find_replies
 from entropy_sentinel.sources.logs.openai import responses_in
 from entropy_sentinel.sources.logs.paths import as_object

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.sources.logs.event_joining import EventJoiner
 from entropy_sentinel.sources.logs.joining import Joiner
 from entropy_sentinel.sources.logs.layout_reader import responses as layout_responses

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.sources.logs.paths import first, look_up
 from entropy_sentinel.sources.logs.stream_pieces import PartialChoice, merge
 from entropy_sentinel.sources.logs.streams import Stream

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Any
 
-from entropy_sentinel.frames.secrets import is_secret_name
+from entropy_sentinel.core.secrets import is_secret_name
 from entropy_sentinel.sources.logs.paths import look_up
 from entropy_sentinel.sources.logs.reply import Reply, scalar, storable
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.core.errors import IncompleteFileError, InputError
 from entropy_sentinel.features.zero_logprobs import ZeroLogprobsFilter
 from entropy_sentinel.frames.arrow import read_batches, read_traces
 from entropy_sentinel.frames.contract import PROVENANCE_KEY, given, read_provenance
-from entropy_sentinel.frames.errors import IncompleteFileError, InputError
 from entropy_sentinel.frames.generation import GENERATIONS, LOGPROBS, UNUSABLE, top_k_of
 from entropy_sentinel.sources.logs import table
 from entropy_sentinel.sources.logs.catalogue import FORMATS, nearest, recognise

@@ -13,9 +13,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any, TextIO
 
+from entropy_sentinel.core.errors import EntropySentinelError, IncompleteFileError, InputError
 from entropy_sentinel.frames.arrow import read_batches
 from entropy_sentinel.frames.contract import given
-from entropy_sentinel.frames.errors import EntropySentinelError, IncompleteFileError, InputError
 from entropy_sentinel.sources.logs.catalogue import container, recognise
 from entropy_sentinel.sources.logs.json_values import json_records
 from entropy_sentinel.sources.logs.memory import MemoryRecords

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.frames.generation import OTHER_STOPS, REFUSED
 from entropy_sentinel.sources.logs.paths import first
 

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import polars as pl
 
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.features.catalogue import FEATURE_FRAME
-from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.generation import GENERATIONS, LOGPROBS, UNUSABLE
 from entropy_sentinel.sources.logs.models import LOGGED_MODEL, SameModels, bare
 from entropy_sentinel.sources.logs.settings import LogOptions

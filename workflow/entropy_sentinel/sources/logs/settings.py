@@ -5,8 +5,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from entropy_sentinel.frames.options import Options, Panel, Shown
-from entropy_sentinel.frames.sections import Number, Whole
+from entropy_sentinel.core.options import Options, Panel, Shown
+from entropy_sentinel.core.sections import Number, Whole
 from entropy_sentinel.sources.logs.catalogue import FORMATS
 
 # Default limit of a record. A token with 20 alternatives is about 6 kB of JSON from OpenAI's servers, so this limit

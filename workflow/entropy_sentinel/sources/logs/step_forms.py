@@ -6,7 +6,7 @@ Formats are recognised when the command line starts, so this module imports no l
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.sources.logs.paths import first
 
 # The names of a token's log-probability, of its text and of the list of alternatives in a step.

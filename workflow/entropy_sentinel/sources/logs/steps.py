@@ -13,7 +13,7 @@ value, or objects with the value by token.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.sources.logs.reply import Trace, trace
 from entropy_sentinel.sources.logs.step_forms import (
     CANDIDATES,

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.sources.logs.event_joining import make_joiner
 from entropy_sentinel.sources.logs.joining import Joiner
 from entropy_sentinel.sources.logs.layouts import stream_of

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.sources.logs.joining import Joiner
 from entropy_sentinel.sources.logs.partial_reply import PartialReply
 from entropy_sentinel.sources.logs.reply import Reply

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.frames.errors import InputError, with_urls
-from entropy_sentinel.frames.loading import failed
+from entropy_sentinel.core.errors import InputError, with_urls
+from entropy_sentinel.core.loading import failed
 from entropy_sentinel.sources.logs.record import BadRecord
 from entropy_sentinel.sources.logs.selection import LeftOut
 

@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.core.secrets import is_secret_name
 from entropy_sentinel.frames.arrow import flat
-from entropy_sentinel.frames.secrets import is_secret_name
 from entropy_sentinel.sources.logs.envelopes import IDS
 from entropy_sentinel.sources.logs.reader import ASKED, ASKING, QUESTION, REQUEST, Reader, is_private, usual_columns
 from entropy_sentinel.sources.logs.reply import (

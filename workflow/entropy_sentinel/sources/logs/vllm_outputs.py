@@ -8,7 +8,7 @@ name the model.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.sources.logs.paths import first
 from entropy_sentinel.sources.logs.reader import Reader, usual_columns
 from entropy_sentinel.sources.logs.reply import Reply, finish, storable, trace, why_unusable

@@ -15,10 +15,10 @@ from typing import Annotated, Any, Self, TypeVar
 from pydantic import AfterValidator, BeforeValidator, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
-from entropy_sentinel.frames.errors import ConfigError, InputError
-from entropy_sentinel.frames.printable import one_line
-from entropy_sentinel.frames.secrets import without_keys
-from entropy_sentinel.frames.sections import Settings
+from entropy_sentinel.core.errors import ConfigError, InputError
+from entropy_sentinel.core.printable import one_line
+from entropy_sentinel.core.secrets import without_keys
+from entropy_sentinel.core.sections import Settings
 
 Section = TypeVar("Section", bound=Settings)
 

@@ -15,10 +15,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from entropy_sentinel.frames.errors import URLS, InputError
-from entropy_sentinel.frames.folders import private_folder, user_folder
-from entropy_sentinel.frames.locks import locked
-from entropy_sentinel.frames.urls import file_name, shown_path, url_of, without_secrets
+from entropy_sentinel.core.errors import URLS, InputError
+from entropy_sentinel.core.folders import private_folder, user_folder
+from entropy_sentinel.core.locks import locked
+from entropy_sentinel.core.urls import file_name, shown_path, url_of, without_secrets
 
 _BLOCK = 1 << 20
 # Longest silence of a server, and longest wait for a connection, in seconds.

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.frames.files import check_outputs
+from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.core.files import check_outputs
 
 
 @pytest.fixture

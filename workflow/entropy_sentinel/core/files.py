@@ -13,10 +13,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.frames.locks import delete_abandoned, hold
-from entropy_sentinel.frames.remote import send
-from entropy_sentinel.frames.urls import file_name, url_of
+from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.core.locks import delete_abandoned, hold
+from entropy_sentinel.core.remote import send
+from entropy_sentinel.core.urls import file_name, url_of
 
 # The process's own streams: opening a redirected file by one of these names would overwrite it from its start.
 _STREAMS = {"/dev/stdout": 1, "/dev/stderr": 2}
@@ -164,7 +164,7 @@ def check_outputs(outputs: Mapping[str, str | Path | None], inputs: Iterable[str
 
     `outputs` are paths by the names of their options, null if not requested; `inputs` are files, and folders
     that are read as a whole, such as a monitor's state. Files are compared by identity, not by name, so links are
-    recognised. Call it before anything is read; `frames.files.whole_file` writes later. Raises OSError for a path
+    recognised. Call it before anything is read; `core.files.whole_file` writes later. Raises OSError for a path
     that cannot be written to, such as a folder.
     """
     read: dict[tuple[int, int] | Path, str | Path] = {}

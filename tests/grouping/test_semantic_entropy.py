@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from entropy_sentinel.statistics.semantic import class_masses, class_probabilities, semantic_entropy
+from entropy_sentinel.grouping.semantic_entropy import class_masses, class_probabilities, semantic_entropy
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "semantics.json").read_text())
 

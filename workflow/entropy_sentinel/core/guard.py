@@ -9,10 +9,10 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import ParamSpec, TypeVar
 
-from entropy_sentinel.frames.entries import is_own, place_of
-from entropy_sentinel.frames.errors import EntropySentinelError, InputError
-from entropy_sentinel.frames.extensions import home_of
-from entropy_sentinel.frames.loading import failed
+from entropy_sentinel.core.entries import is_own, place_of
+from entropy_sentinel.core.errors import EntropySentinelError, InputError
+from entropy_sentinel.core.extensions import home_of
+from entropy_sentinel.core.loading import failed
 
 P = ParamSpec("P")
 R = TypeVar("R")

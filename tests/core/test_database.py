@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from entropy_sentinel.chat.ledger import Ledger, Terms
-from entropy_sentinel.frames.database import DatabaseKind, begin
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.core.database import DatabaseKind, begin
+from entropy_sentinel.core.errors import InputError
 
 INDEX = DatabaseKind("the index of a corpus", 0x12345678, 1, "CREATE TABLE IF NOT EXISTS files (path TEXT);")
 

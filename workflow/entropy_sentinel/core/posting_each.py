@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
 
-from entropy_sentinel.frames.posting import PostProblem, post
+from entropy_sentinel.core.posting import PostProblem, post
 
 # Requests at once.
 _AT_ONCE = 8

@@ -4,7 +4,8 @@ import unicodedata
 
 import pytest
 
-from entropy_sentinel.frames.printable import listed, one_line, printable, rounded
+from entropy_sentinel.core.printable import one_line, printable
+from entropy_sentinel.formatting.text import listed, rounded
 
 
 @pytest.mark.parametrize(

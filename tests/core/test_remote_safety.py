@@ -12,11 +12,11 @@ import pytest
 from file_server import Site, serving
 
 import entropy_sentinel as es
-from entropy_sentinel.frames import remote
-from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.frames.files import write_whole
-from entropy_sentinel.frames.remote import local, remote_files
-from entropy_sentinel.frames.urls import file_name, shown_path, without_secrets
+from entropy_sentinel.core import remote
+from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.core.files import write_whole
+from entropy_sentinel.core.remote import local, remote_files
+from entropy_sentinel.core.urls import file_name, shown_path, without_secrets
 
 
 @pytest.fixture(autouse=True)
@@ -180,9 +180,7 @@ def test_a_server_that_never_answers_is_not_a_missing_file(monkeypatch: pytest.M
 def test_commands_that_read_one_url_at_once_download_it_once(cache: Path, caplog: pytest.LogCaptureFixture) -> None:
     site = Site(content=bytes(range(256)) * 8000, before_answer=lambda _: time.sleep(0.5))
     with serving(site) as url:
-        code = (
-            "import sys; from entropy_sentinel.frames.remote import local; print(len(local(sys.argv[1]).read_bytes()))"
-        )
+        code = "import sys; from entropy_sentinel.core.remote import local; print(len(local(sys.argv[1]).read_bytes()))"
         commands = [
             subprocess.Popen(
                 [sys.executable, "-c", code, url], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

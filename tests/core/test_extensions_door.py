@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from extended import extension, printed, ran
 
-from entropy_sentinel.frames.extensions import KINDS, VARIABLE
+from entropy_sentinel.core.extensions import KINDS, VARIABLE
 
 # What a process finds outside this repository. The package declares no benchmarks, so this imports nothing.
 FOUND = """
 import json
 from pathlib import Path
-from entropy_sentinel.frames import extensions
+from entropy_sentinel.core import extensions
 
 here = Path(extensions.__file__).parents[3]
 print(json.dumps({
@@ -35,7 +35,7 @@ def declaring(*names: str) -> str:
 
 def found(folder: Path, *extensions: object, path: tuple[Path, ...] = (), use: Any = None) -> dict[str, Any]:
     """What a process in `folder` finds with extensions in the variable, in PYTHONPATH and in a config's key."""
-    code = FOUND if use is None else f"from entropy_sentinel.frames.extensions import use\nuse({use!r})\n{FOUND}"
+    code = FOUND if use is None else f"from entropy_sentinel.core.extensions import use\nuse({use!r})\n{FOUND}"
     environment = os.environ | {
         "PYTHONPATH": os.pathsep.join([*sys.path, *map(str, path)]),
         VARIABLE: os.pathsep.join(map(str, extensions)),
@@ -56,9 +56,9 @@ def failure(folder: Path, *extensions: object, **options: Any) -> str:
 
 def refused(folder: Path, names: object) -> str:
     """The error of a config's key `extensions`."""
-    done = ran(folder, f"from entropy_sentinel.frames.extensions import use\nuse({names!r})")
+    done = ran(folder, f"from entropy_sentinel.core.extensions import use\nuse({names!r})")
     *_, error = done.stderr.splitlines()
-    assert error.startswith("entropy_sentinel.frames.errors.ConfigError: extensions: ")
+    assert error.startswith("entropy_sentinel.core.errors.ConfigError: extensions: ")
     return error
 
 
@@ -286,7 +286,7 @@ def test_a_wrong_key_of_a_config_is_refused(tmp_path: Path, names: object, facts
 # Errors of all kinds of declarations in one process.
 TWICE = """
 import json
-from entropy_sentinel.frames import extensions
+from entropy_sentinel.core import extensions
 
 errors = {}
 for kind in extensions.KINDS:
@@ -387,5 +387,5 @@ def test_a_declaration_of_another_type_is_named_with_its_file(tmp_path: Path, ki
     folder = extension(tmp_path / "mine", f"def {kind}():\n    return {{'wrong': {value}}}\n")
     done = ran(tmp_path, f"import entropy_sentinel.{CATALOGUES[kind]}", folder)
     *_, error = done.stderr.splitlines()
-    assert error.startswith("entropy_sentinel.frames.errors.ConfigError: ")
+    assert error.startswith("entropy_sentinel.core.errors.ConfigError: ")
     assert f"mine ({folder / '__init__.py'}): {kind}(): 'wrong' must be " in error

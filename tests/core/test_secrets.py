@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from entropy_sentinel.core.secrets import is_secret, is_secret_name, refuse_secrets, secret_keys, without_keys
 from entropy_sentinel.engines.settings import HubModel
-from entropy_sentinel.frames.secrets import is_secret, is_secret_name, refuse_secrets, secret_keys, without_keys
 
 
 @pytest.mark.parametrize(

@@ -26,8 +26,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from entropy_sentinel.frames.errors import ConfigError
-from entropy_sentinel.frames.loading import (
+from entropy_sentinel.core.errors import ConfigError
+from entropy_sentinel.core.loading import (
     CIRCLE,
     Extension,
     NameTakenError,
@@ -44,7 +44,7 @@ VARIABLE = "ENTROPY_SENTINEL_EXTENSIONS"
 
 # The functions of a declaring module, and what their declarations are.
 KINDS: Mapping[str, str] = {
-    "analyses": "analysis: a subclass of frames.analysis.Analysis, with rules.smk beside the module",
+    "analyses": "analysis: a subclass of core.analysis.Analysis, with rules.smk beside the module",
     "signals": "family of signals: a frames.signals.Family",
     "features": "feature: a features.feature.Feature",
     "estimators": "family of estimators: an estimators.family.EstimatorFamily",

@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from entropy_sentinel.frames.printable import read_csv, write_csv
+from entropy_sentinel.formatting.spreadsheet import read_csv, write_csv
 
 # OWASP's: these characters begin a formula, a command, or a cell of its own.
 FORMULAS = [

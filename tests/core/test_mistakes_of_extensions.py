@@ -13,9 +13,9 @@ import pytest
 from extended import extension, printed
 from production import line, log_file, saved
 
-from entropy_sentinel.frames.errors import ConfigError, ContractError, InputError
+from entropy_sentinel.core.errors import ConfigError, ContractError, InputError
+from entropy_sentinel.core.sections import Settings
 from entropy_sentinel.frames.label import LABELS
-from entropy_sentinel.frames.sections import Settings
 from entropy_sentinel.jobs.calls import check
 from entropy_sentinel.judges.judge import Case, Verdict
 from entropy_sentinel.stages.label import label
@@ -146,7 +146,7 @@ import contextlib, io, json, os, sys, warnings
 import polars, pydantic, rich, scipy.stats, sklearn.linear_model, typer
 
 def run(call):
-    from entropy_sentinel.frames.errors import ConfigError
+    from entropy_sentinel.core.errors import ConfigError
     try:
         from entropy_sentinel.commands.main import main
         main(call)
@@ -285,7 +285,7 @@ def test_a_mistake_in_an_estimator_or_a_feature_names_the_extension(
     code = f"""
 import json
 import entropy_sentinel as es
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.core.errors import InputError
 try:
     features = es.read_features({str(log)!r})
     labels = features.select("item_id", label=features["item_id"].is_in(["req-0001", "req-0002"]))

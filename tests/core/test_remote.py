@@ -11,9 +11,9 @@ from fsspec.implementations.memory import MemoryFile, MemoryFileSystem
 from serving import PROGRAMS, needs_program, object_store
 
 import entropy_sentinel as es
-from entropy_sentinel.frames import remote
-from entropy_sentinel.frames.errors import ConfigError, InputError
-from entropy_sentinel.frames.urls import url_of
+from entropy_sentinel.core import remote
+from entropy_sentinel.core.errors import ConfigError, InputError
+from entropy_sentinel.core.urls import url_of
 
 LOG = es.example().log.read_bytes()
 

@@ -5,8 +5,8 @@ from typing import Any, Literal
 import pytest
 from pydantic import Field
 
-from entropy_sentinel.frames.errors import ConfigError
-from entropy_sentinel.frames.options import Options
+from entropy_sentinel.core.errors import ConfigError
+from entropy_sentinel.core.options import Options
 from entropy_sentinel.sources.logs.settings import ReadOptions
 
 

@@ -3,8 +3,8 @@
 from dataclasses import fields, is_dataclass
 from typing import Any, Protocol, TypeVar
 
-from entropy_sentinel.frames import extensions
-from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.core import extensions
+from entropy_sentinel.core.errors import ConfigError
 
 
 class Named(Protocol):

@@ -1,0 +1,1 @@
+"""How numbers, sentences and tables look in text and in spreadsheets."""
