@@ -39,9 +39,6 @@ for name in CONFIG.run.analyses:
     check_targets(name, earlier, TARGETS)
 
 
-check_rules()
-
-
 onstart:
     check_places()
     keep_answers()
@@ -95,3 +92,6 @@ rule estimates:
 rule estimators:
     input:
         ESTIMATORS,
+
+
+check_rules()

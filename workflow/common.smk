@@ -31,6 +31,7 @@ from entropy_sentinel.jobs.content import as_made, as_recorded, with_content
 from entropy_sentinel.jobs.fingerprint import fingerprint
 from entropy_sentinel.jobs.outputs import check_folders, keep
 from entropy_sentinel.jobs.ownership import clear
+from entropy_sentinel.jobs.requests import check_requests
 from entropy_sentinel.jobs.terminal import show_jobs
 from entropy_sentinel.jobs.versions import announce_versions
 from entropy_sentinel.signals.catalogue import FAMILIES, module_of, rules_of
@@ -115,7 +116,10 @@ OBSERVATIONS, ESTIMATES = LAYOUT.observations, LAYOUT.estimates
 COSTS = LAYOUT.costs
 KEPT = estimates.kept_estimators(CONFIG)
 ESTIMATOR, SCORES = LAYOUT.estimator, LAYOUT.scores
-ESTIMATORS = expand(SCORES, judge=JUDGES, model=MODELS, name=KEPT)
+ESTIMATORS = [
+    *expand(SCORES, judge=JUDGES, model=MODELS, name=KEPT),
+    *expand(ESTIMATOR, judge=JUDGES, model=MODELS, name=KEPT, estimator=CONFIG.estimation.keep),
+]
 TABLE_KINDS, FIGURE_KINDS = ["csv", "md", "tex", "html"], ["pdf", "png", "html"]
 # The resources of most jobs. A profile can change them by set-resources. They cannot be in profiles/default: its values
 # would replace a cluster's own default-resources.
@@ -187,13 +191,18 @@ def check_targets(analysis, earlier, targets):
 
 
 def check_rules():
-    """Check that rules whose jobs call a function give it the parameters that it takes."""
+    """Check that rules whose jobs call a function give it the parameters that it takes, and that outputs are asked for."""
     for calling in workflow.rules if workflow.is_main_process else []:
         if function := getattr(dict(calling.params.items()).get("call"), "function", None):
             try:
                 check_rule(calling, function)
             except ConfigError as error:
                 raise WorkflowError(str(error)) from None
+    if workflow.is_main_process:
+        try:
+            check_requests(workflow.rules, in_workflow("all"), strip_wildcard_constraints)
+        except ConfigError as error:
+            raise WorkflowError(str(error)) from None
 
 
 def shown(section, *keys):

@@ -30,6 +30,8 @@ min_version("9.27")
 
 PARTITIONS = Partitions(config)
 FOLDER = PARTITIONS.folder
+# Those of extensions as well. Each is a target: a job does not run for a new output that nobody requests.
+OUTPUT_FILES = {one.name: [f"{FOLDER}/{name}" for name in one.files] for one in OUTPUTS.values() if one.files}
 announce_versions()
 
 
@@ -40,7 +42,7 @@ localrules:
 rule all:
     default_target: True
     input:
-        f"{FOLDER}/alerts.json",
+        OUTPUT_FILES.values(),
 
 
 rule monitor_part:
@@ -75,7 +77,7 @@ rule monitor:
         acknowledged=PARTITIONS.options.get("acknowledged") or [],
         events=PARTITIONS.event_files,
     output:
-        **{one.name: [f"{FOLDER}/{name}" for name in one.files] for one in OUTPUTS.values() if one.files},
+        **OUTPUT_FILES,
     log:
         f"{FOLDER}/logs/monitor.log",
     conda:

@@ -52,3 +52,5 @@ use rule cpu_job as selection_report with:
 
 
 TARGETS += exhibits_of("selection", judge=SELECTION.judges)
+# What a trainer reads, which nothing here does.
+TARGETS += expand(SELECTION_TRAINING.values(), judge=SELECTION.judges, model=MODELS)

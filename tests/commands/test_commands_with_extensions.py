@@ -298,12 +298,17 @@ TARGET = "TARGETS += expand(f'{RESULTS}/lengths/{{model}}.html', model=MODELS)\n
             ["analysis 'lengths': ", "mine/rules.smk must add its files to TARGETS"],
         ),
         (
+            RULES.replace("page=f", "f'{RESULTS}/rows/{{model}}.csv',\n        page=f") + TARGET,
+            1,
+            ["rule 'lengths_page' (", "mine/rules.smk): nothing requests its output ", "/rows/{model}.csv, so "],
+        ),
+        (
             RULES.replace("long=5", "lonh=5") + TARGET,
             1,
             ["rule 'lengths_page'", "mine/rules.smk", "mine.page.write_page(labels, long, page)", "'long'", "'lonh'"],
         ),
     ],
-    ids=["as it should be", "no target", "all targets replaced", "another parameter"],
+    ids=["as it should be", "no target", "all targets replaced", "another file", "another parameter"],
 )
 def test_mistakes_in_the_rules_of_an_analysis_are_told_while_planning(
     folder: Path, rules: str, status: int, said: list[str]

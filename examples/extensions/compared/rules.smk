@@ -4,6 +4,7 @@
 COMPARED = CONFIG.analyses.compared
 COMPARED_GROUP = NAMED_GROUPS[COMPARED.group]
 COMPARED_PAGE = f"{RESULTS}/{COMPARED.PAGE}"
+COMPARED_TABLES = [f"{RESULTS}/{{judge}}/compared/tables/table_compared.{kind}" for kind in TABLE_KINDS]
 
 
 use rule cpu_job as compared_page with:
@@ -17,7 +18,7 @@ use rule cpu_job as compared_page with:
         ),
     output:
         # Without a name: the function finds their folder beside the page.
-        expand(f"{RESULTS}/{{judge}}/compared/tables/table_compared.{{kind}}", kind=TABLE_KINDS, allow_missing=True),
+        COMPARED_TABLES,
         page=COMPARED_PAGE,
     log:
         f"{LOGS}/{{judge}}/compared_page.log",
@@ -29,4 +30,4 @@ use rule cpu_job as compared_page with:
         label=COMPARED.label(CONFIG.study),
 
 
-TARGETS += expand(COMPARED_PAGE, judge=JUDGES)
+TARGETS += expand([COMPARED_PAGE, *COMPARED_TABLES], judge=JUDGES)

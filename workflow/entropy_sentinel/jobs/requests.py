@@ -1,0 +1,170 @@
+"""Who requests the outputs of the rules: an output without a request is not made when it joins a rule's list.
+
+Snakemake compares the parameters of a job only if all its outputs have metadata. A new output that nobody requests has
+none, so the job does not run, and neither does anything else say that a file is missing. Therefore every output of a
+rule that a study uses is an input of another rule or a target.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+from entropy_sentinel.frames.errors import ConfigError
+
+# A rule of Snakemake.
+_Rule = Any
+_WILDCARD = re.compile(r"\{(\w+)\}")
+
+
+class _Request(NamedTuple):
+    """A pattern of files that a rule names as input."""
+
+    parts: tuple[str, ...]
+    rule: _Rule
+
+
+def check_requests(rules: Iterable[_Rule], target: str, strip_constraints: Callable[[str], str]) -> None:
+    """Raise ConfigError for an output that nobody requests, of a rule that makes requested files.
+
+    `target` is the name of the rule of all targets. Files of a rule that it does not use are requested by other rules
+    without outputs, such as `prefetch`. `strip_constraints` is Snakemake's `strip_wildcard_constraints`.
+    """
+    listed = list(rules)
+    outputs = {rule.name: [strip_constraints(str(file)) for file in rule.output] for rule in listed}
+
+    @cache
+    def requests_of(all_targets: bool) -> _Requests:
+        asking = [rule for rule in listed if all_targets or rule.output or rule.name == target]
+        return _Requests(asking, outputs, strip_constraints)
+
+    for rule in listed:
+        missing = requests_of(False).find_missing(rule)
+        if missing == outputs[rule.name] != []:
+            missing = requests_of(True).find_missing(rule)
+        # A rule without any requested output is not used by the study.
+        if missing and len(missing) < len(outputs[rule.name]):
+            raise ConfigError(
+                f"rule '{rule.name}' ({rule.snakefile}): nothing requests its output {missing[0]}, so it would not be "
+                "made when it is added later; add it to TARGETS, or to the input of the rule that reads it"
+            )
+
+
+class _Requests:
+    """The inputs of rules; `outputs` are those of all rules by name."""
+
+    def __init__(
+        self, rules: Iterable[_Rule], outputs: Mapping[str, list[str]], strip_constraints: Callable[[str], str]
+    ) -> None:
+        self._outputs, self._strip_constraints = outputs, strip_constraints
+        # By number of folders and file name, which is "" if it has wildcards.
+        self._requests: dict[tuple[int, str], list[_Request]] = defaultdict(list)
+        self._functions: list[tuple[_Rule, Callable[..., Any]]] = []
+        self._called: set[tuple[int, frozenset[tuple[str, str]]]] = set()
+        self._known: dict[str, bool] = {}
+        for rule in rules:
+            for file in rule.input:
+                if callable(file):
+                    self._functions.append((rule, file))
+                else:
+                    self._add(rule, strip_constraints(str(file)))
+
+    def _add(self, rule: _Rule, pattern: str) -> None:
+        parts = tuple(pattern.split("/"))
+        self._requests[_place(parts)].append(_Request(parts, rule))
+
+    def find_missing(self, rule: _Rule) -> list[str]:
+        """Return the outputs of a rule that nobody requests; functions are called only if there seem to be some."""
+        outputs = self._outputs[rule.name]
+        missing = [file for file in outputs if not self.include(file)]
+        while missing and self._call_functions():
+            missing = [file for file in missing if not self.include(file)]
+        return missing
+
+    def _call_functions(self) -> bool:
+        """Add what input functions return for the requested files of their rules; return whether anything is new."""
+        found = []
+        for rule, function in self._functions:
+            for wildcards in self._requested_wildcards(rule):
+                call = (id(function), frozenset(wildcards.items()))
+                if call in self._called:
+                    continue
+                self._called.add(call)
+                try:
+                    files = function(SimpleNamespace(**wildcards))
+                except Exception:  # it needs what is known only later, as for a source file
+                    continue
+                found += [(rule, str(file)) for file in ([files] if isinstance(files, str) else files)]
+        for rule, file in found:
+            self._add(rule, self._strip_constraints(file))
+        self._known.clear()
+        return bool(found)
+
+    def _requested_wildcards(self, rule: _Rule) -> Iterator[dict[str, str]]:
+        """Yield the wildcards of a rule by the requests for its files; an open one has its own name in braces."""
+        for output in self._outputs[rule.name]:
+            parts = tuple(output.split("/"))
+            names = {name: f"{{{name}}}" for name in _WILDCARD.findall(output)}
+            for request, _ in self._matching(output):
+                yield names | (_bind(request.parts, parts) or {})
+
+    def include(self, pattern: str) -> bool:
+        """Return whether a rule with an output, or a target, requests files of this pattern."""
+        if pattern not in self._known:
+            self._known[pattern] = False  # a rule does not request its own output through others
+            self._known[pattern] = any(self._is_needed(request, bound) for request, bound in self._matching(pattern))
+        return self._known[pattern]
+
+    def _matching(self, pattern: str) -> Iterator[tuple[_Request, dict[str, str]]]:
+        """Yield requests of files of this pattern, and the text that their wildcards then have."""
+        parts = tuple(pattern.split("/"))
+        number, name = _place(parts)
+        places = (
+            [place for place in self._requests if place[0] == number] if not name else [(number, name), (number, "")]
+        )
+        for place in places:
+            for request in self._requests.get(place, ()):
+                bound = _bind(parts, request.parts)
+                if bound is not None:
+                    yield request, bound
+
+    def _is_needed(self, request: _Request, bound: Mapping[str, str]) -> bool:
+        """Return whether a target makes the request, or a rule whose files with these wildcards are requested."""
+        outputs = self._outputs[request.rule.name]
+        return not outputs or any(
+            self.include(_WILDCARD.sub(lambda found: bound.get(found[1], found[0]), output)) for output in outputs
+        )
+
+
+def _place(parts: tuple[str, ...]) -> tuple[int, str]:
+    return len(parts), "" if "{" in parts[-1] else parts[-1]
+
+
+def _bind(output: tuple[str, ...], request: tuple[str, ...]) -> dict[str, str] | None:
+    """Return the text of the request's wildcards where the output has text; None if the patterns share no file."""
+    bound: dict[str, str] = {}
+    for made, asked in zip(output, request, strict=True):
+        if made == asked:
+            continue
+        if "{" in asked and (found := _expression(asked).fullmatch(made)):
+            bound |= {name: text for name, text in found.groupdict().items() if "{" not in text}
+        elif "{" not in made or not _expression(made).fullmatch(asked):
+            return None
+    return bound
+
+
+@cache
+def _expression(part: str) -> re.Pattern[str]:
+    """Return the expression for a folder or file name with wildcards."""
+    seen: set[str] = set()
+
+    def group(name: str) -> str:
+        if name in seen:
+            return f"(?P={name})"
+        seen.add(name)
+        return f"(?P<{name}>.+)"
+
+    pieces = _WILDCARD.split(part)
+    return re.compile("".join(group(piece) if place % 2 else re.escape(piece) for place, piece in enumerate(pieces)))
