@@ -25,6 +25,8 @@ SETTINGS = {
     **{"engine": "vllm", "local": True, "seed": 42, "model": "tiny", "samples": 2, "prompt": "solve-step-by-step"},
     "sampling": {"max_tokens": 100},
 }
+# Of every step; the probabilities sum to 0.64.
+TOP_LOGPROBS = np.array([-0.5, *-np.arange(4, TOP_K + 3)], dtype=np.float32)
 
 
 class CountingEngine:
@@ -68,7 +70,7 @@ def response(n: int, **changes: Any) -> Response:
         "finish_reason": "stop",
         "token_ids": np.arange(n, dtype=np.uint32),
         "token_logprobs": np.full(n, -0.5, dtype=np.float32),
-        "top_logprobs": np.tile(-np.arange(TOP_K, dtype=np.float32), (n, 1)),
+        "top_logprobs": np.tile(TOP_LOGPROBS, (n, 1)),
     }
     return Response(**(fields | changes))
 
@@ -132,7 +134,7 @@ def test_to_frame_keeps_empty_and_missing_lists_apart() -> None:
     keys = [("a", 0), ("b", 0), ("c", 0)]
     frame = GENERATIONS.check(generation.to_frame(keys, [1, 2, 3], responses, 0))
     assert frame["token_ids"].to_list() == [[], None, [0, 1, 2]]
-    assert frame["top_logprobs"][2][1].to_list() == [-float(rank) for rank in range(20)]
+    assert frame["top_logprobs"][2][1].to_list() == [-0.5, *(-float(rank) for rank in range(4, 23))]
     assert frame["top_logprobs"][0].to_list() == []
     assert frame["top_token_ids"].null_count() == 3
 

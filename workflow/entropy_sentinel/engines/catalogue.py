@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Discriminator, Tag
 from entropy_sentinel.chat.settings import Prompt
 from entropy_sentinel.core.entries import declared_classes, declared_values, place_of
 from entropy_sentinel.core.errors import ConfigError
+from entropy_sentinel.core.guard import guard
 from entropy_sentinel.engines.generation import AskedSettings
 from entropy_sentinel.engines.model import Model
 
@@ -43,7 +44,14 @@ _ENGINES = _engines()
 
 def make_engine(settings: AskedSettings, threads: int) -> "Engine":
     """Return the engine that the settings name, on `threads` CPU cores."""
-    return _ENGINES[settings["engine"]]()(settings, threads)
+    name = settings["engine"]
+    with guard("models", kind_of_engine(name), f"models.{settings['model']}: engine '{name}' cannot be made"):
+        return _ENGINES[name]()(settings, threads)
+
+
+def kind_of_engine(engine: str) -> str:
+    """Return the first kind of model with an engine of this name."""
+    return next(name for name, kind in KINDS.items() if engine == kind.ENGINE)
 
 
 def _which(model: Any) -> Any:

@@ -16,7 +16,7 @@ import logging
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NotRequired, TypedDict, cast, final
+from typing import Any, NotRequired, TypedDict, final
 
 import polars as pl
 
@@ -25,6 +25,7 @@ from entropy_sentinel.core.errors import ConfigError, ContractError
 from entropy_sentinel.engines.catalogue import make_engine
 from entropy_sentinel.engines.engine import TokenIdEngine
 from entropy_sentinel.engines.generation import AskedSettings
+from entropy_sentinel.engines.strict_engine import StrictEngine
 from entropy_sentinel.frames.arrow import flat
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance, whose
@@ -127,8 +128,8 @@ def _ask_all(responses: pl.DataFrame, settings: PassSettings, threads: int, part
     engine, done, start = None, 0, time.monotonic()
     # Repeats only if a part proves damaged at the end.
     while left := _parts_left(usable, rows, FAMILIES[settings["family"]].per_item):
-        # The config names no other engine for a pass (`config.settings.unaskable`).
-        engine = engine or cast(TokenIdEngine, make_engine(settings["asked_with"], threads))
+        # The config names no other engine than a TokenIdEngine for a pass (`config.settings.unaskable`).
+        engine = engine or StrictEngine(make_engine(settings["asked_with"], threads), settings["asked_with"])
         for part in left:
             parts.append(_asked(part, engine, settings, asking), engine.provenance)
             done += len(part)

@@ -30,6 +30,7 @@ from entropy_sentinel.engines.generation import (
     are_imported,
     have_weights,
 )
+from entropy_sentinel.engines.strict_engine import StrictEngine
 from entropy_sentinel.frames.arrow import list_column
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.generation import GENERATIONS, NO_LOGPROBS, REFUSED, TOP_K, WAS_REFUSED
@@ -76,7 +77,7 @@ def answer_all(items: pl.DataFrame, settings: AskedSettings, threads: int, parts
     engine, frame = None, parts.read()
     # Repeats only if a part proves damaged at the end.
     while waiting := order.join(frame, on=order.columns, how="anti", maintain_order="left").rows():
-        engine = engine or make_engine(settings, threads)
+        engine = engine or StrictEngine(make_engine(settings, threads), settings)
         log.info("%d of %d responses to generate", len(waiting), len(keys))
         generate(items, waiting, settings, engine, parts)
         frame = parts.read()
