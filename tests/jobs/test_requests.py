@@ -4,8 +4,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from entropy_sentinel.frames.errors import ConfigError
 
+from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.jobs.requests import check_requests
 
 
