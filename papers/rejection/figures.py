@@ -16,7 +16,7 @@ from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 from papers.rejection.catalogue import QUESTION_ONLY
 from papers.rejection.curves import curve
 from papers.rejection.headings import DISTRIBUTIONS, RejectionExhibitSettings, assessor_title
-from papers.rejection.rows import EVERY, Slice, read_scores, scored, slices
+from papers.rejection.rows import EVERY, Slice, read_scores, slices
 
 # Line styles of the estimators in turn: colours of Okabe and Ito, each with its own dash.
 _LINES: tuple[tuple[str, Any], ...] = (
@@ -41,6 +41,7 @@ class AssessorPanel(NamedTuple):
 
     title: str
     rows: pl.DataFrame
+    model: str
 
 
 def figure_curves_by_domain(
@@ -55,7 +56,7 @@ def figure_curves_by_domain(
     panels = []
     for part in _in_order(by_model[model]):
         title = _TOGETHER[part.role] if part.benchmark == EVERY else f"{part.benchmark} ({ROLES[part.role]})"
-        panels.append(AssessorPanel(title, part.rows))
+        panels.append(AssessorPanel(title, part.rows, model))
     return _drawing(panels, names, accuracies, f"{model}, assessors trained on {group.benchmarks}", label)
 
 
@@ -71,7 +72,7 @@ def figure_curves_by_model(
     for model, parts in by_model.items():
         for part in _in_order(parts):
             if part.benchmark == EVERY:
-                panels.append(AssessorPanel(f"{model}: {_TOGETHER[part.role]}", part.rows))
+                panels.append(AssessorPanel(f"{model}: {_TOGETHER[part.role]}", part.rows, model))
     return _drawing(panels, names, accuracies, f"Assessors trained on {group.benchmarks}", label)
 
 
@@ -107,7 +108,19 @@ def _drawing(
     legend = legend_of(grid[: len(panels)])
     look: dict[str, Any] = {"loc": "outside lower center", "ncols": min(4, columns), "frameon": False, "fontsize": 9}
     figure.legend(list(legend.values()), list(legend), title=title, **look)
-    return Drawing(figure, f"{_CAPTION}{', '.join(f'{accuracy:g}' for accuracy in accuracies)}.")
+    thin = ", ".join(f"{accuracy:g}" for accuracy in accuracies)
+    return Drawing(figure, " ".join([f"{_CAPTION}{thin}.", *_missing_lines(panels, names)]))
+
+
+def _missing_lines(panels: Sequence[AssessorPanel], names: Sequence[str]) -> list[str]:
+    """Return a sentence for each assessor that some of the models lack."""
+    sentences = []
+    for name in names:
+        models = dict.fromkeys(panel.model for panel in panels if name not in panel.rows.columns)
+        if models:
+            title = assessor_title(name)
+            sentences.append(f"{title} has no line for {', '.join(models)}, where it could not be fitted.")
+    return sentences
 
 
 def _lines(names: Sequence[str]) -> dict[str, tuple[str, Any]]:
@@ -146,11 +159,12 @@ def write_figures(
     responses = read_several(OBSERVATIONS, observations, {"model": models})
     assessed = read_scores(scores, questions)
     group = training_group(settings["groups"], settings["headline_group"])
-    names = scored(assessed, group.group, settings["assessors"][group.group])
+    wanted = settings["assessors"][group.group]
     by_model = {}
     for model in models:
-        own, own_scores = responses.filter(model=model), assessed.filter(model=model)
-        by_model[model] = list(slices(own, own_scores, group.group, names))
+        by_model[model] = list(slices(responses.filter(model=model), assessed, group.group, wanted))
+    present = {name for parts in by_model.values() for part in parts for name in part.assessors}
+    names = [name for name in wanted if name in present]
     inputs = {
         "by_model": by_model,
         "group": group,

@@ -18,7 +18,7 @@ from papers.rejection.catalogue import (
 )
 from papers.rejection.curves import kept, measures, threshold
 from papers.rejection.frames import MEASURES
-from papers.rejection.rows import EVERY, Slice, read_scores, scored, slices
+from papers.rejection.rows import EVERY, Slice, read_scores, slices
 
 # Thresholds by assessor and wanted accuracy; None if no threshold reaches it.
 Thresholds = Mapping[tuple[str, float], float | None]
@@ -52,9 +52,9 @@ def measure(observations: pl.DataFrame, scores: pl.DataFrame, settings: Rejectio
     """
     rows = []
     for group, wanted in settings["assessors"].items():
-        names = scored(scores, group, wanted)
         # The first slice is of all training domains.
-        first, *others = slices(observations, scores, group, names)
+        first, *others = slices(observations, scores, group, wanted)
+        names = first.assessors
         chosen = _thresholds(first, names, settings["accuracies"])
         for slice_ in (first, *others):
             about = {

@@ -24,6 +24,9 @@ class Slice(NamedTuple):
     role: str
     benchmark: str
     rows: pl.DataFrame
+    # The assessors with scores for this model, each a column of the rows. One that could not be fitted has none, even
+    # if it could be for other models.
+    assessors: tuple[str, ...]
 
 
 def read_scores(scores: Sequence[str], questions: Sequence[str]) -> pl.DataFrame:
@@ -39,18 +42,12 @@ def read_scores(scores: Sequence[str], questions: Sequence[str]) -> pl.DataFrame
     return pl.concat(frames).unique(ASSESSMENTS.key, maintain_order=True)
 
 
-def scored(scores: pl.DataFrame, group: str, wanted: Sequence[str]) -> list[str]:
-    """Return the assessors among `wanted` that have scores for the group."""
-    there = set(scores.filter(pl.col("group") == group)["estimator"].unique())
-    return [name for name in wanted if name in there]
-
-
-def slices(observations: pl.DataFrame, scores: pl.DataFrame, group: str, names: Sequence[str]) -> Iterator[Slice]:
+def slices(observations: pl.DataFrame, scores: pl.DataFrame, group: str, wanted: Sequence[str]) -> Iterator[Slice]:
     """Return one model's labelled responses by role and domain, all domains first, with a score column per assessor.
 
-    A domain without labelled responses is a slice without rows. All assessors are compared on the same responses:
-    responses that lack a signal needed by an assessor are left out. Raises ContractError if an assessor has no score
-    for one of the other responses.
+    The assessors are those of `wanted` that have scores for this model. A domain without labelled responses is a slice
+    without rows. All assessors are compared on the same responses: responses that lack a signal needed by an assessor
+    are left out. Raises ContractError if an assessor has no score for one of the other responses.
     """
     trains = pl.col("benchmark").is_in(group.split("+"))
     role = pl.when(trains).then(pl.lit("training")).otherwise(pl.lit("held_out"))
@@ -58,10 +55,15 @@ def slices(observations: pl.DataFrame, scores: pl.DataFrame, group: str, names: 
     usable = observations.filter(
         pl.col("label").is_not_null(), pl.col("feature_reason").is_null(), ~trains | (pl.col("split") == "test")
     ).select(*RESPONSE, "label", role=role)
+    of_model = scores.filter(pl.col("group") == group, pl.col("model").is_in(observations["model"].unique().implode()))
+    present = set(of_model["estimator"].unique())
+    names = tuple(name for name in wanted if name in present)
     for name in names:
-        own = scores.filter(pl.col("group") == group, pl.col("estimator") == name)
         usable = usable.join(
-            own.select(*RESPONSE, pl.col("p").alias(name)), on=RESPONSE, how="left", maintain_order="left"
+            of_model.filter(estimator=name).select(*RESPONSE, pl.col("p").alias(name)),
+            on=RESPONSE,
+            how="left",
+            maintain_order="left",
         )
         if name in ESTIMATORS and further_signals(name):
             usable = usable.drop_nulls(name)
@@ -72,6 +74,6 @@ def slices(observations: pl.DataFrame, scores: pl.DataFrame, group: str, names: 
             )
     for name in ROLES:
         rows = usable.filter(pl.col("role") == name)
-        yield Slice(name, EVERY, rows)
+        yield Slice(name, EVERY, rows, names)
         for domain in domains.filter(pl.col("role") == name)["benchmark"]:
-            yield Slice(name, domain, rows.filter(pl.col("benchmark") == domain))
+            yield Slice(name, domain, rows.filter(pl.col("benchmark") == domain), names)

@@ -217,16 +217,21 @@ def test_verdict_follows_the_interval(measures, lower, upper, message, tmp_path:
 
 
 @pytest.mark.slow
-def test_every_figure_is_written(tmp_path: Path) -> None:
+def test_every_figure_is_written_and_says_which_assessor_one_model_lacks(tmp_path: Path) -> None:
     files = {"observations": [], "scores": [], "questions": []}
     for model in MODELS:
         frame = observed(model)
-        for kind, contract, rows in (("observations", OBSERVATIONS, frame), ("questions", ASSESSMENTS, scores(frame))):
+        assessed = scores(frame).filter((pl.lit(model) != MODELS[1]) | (pl.col("estimator") != FOREST))
+        for kind, contract, rows in (("observations", OBSERVATIONS, frame), ("questions", ASSESSMENTS, assessed)):
             files[kind].append(str(tmp_path / f"{kind}-{model}.parquet"))
             contract.write(rows, files[kind][-1], {})
     exhibits = {name: {"figure": name, "title": title, "model": MODELS[1]} for name, title in FIGURES.items()}
     write_figures(**files, settings=SHOWN, exhibits=exhibits, models=MODELS, folder=str(tmp_path / "figures"))
     assert len(list((tmp_path / "figures").iterdir())) == 3 * len(FIGURES)
+    for page in (tmp_path / "figures").glob("*.html"):
+        text = html.unescape(page.read_text())
+        assert text.count("has no line for tiny-b, where it could not be fitted") == 1, page
+        assert "Random forest, 10D, balanced, isotonic has no line for tiny-b" in text
 
 
 def test_a_panel_for_every_labelled_domain_with_the_curve_of_every_assessor() -> None:
