@@ -20,7 +20,7 @@ import polars as pl
 from tabulate import tabulate
 from worlds import world
 
-from entropy_sentinel.analyses.accuracy.measures import sweep
+from entropy_sentinel.analyses.accuracy.measuring.measures import sweep
 from entropy_sentinel.estimators.catalogue import RECOMMENDED, in_order
 from entropy_sentinel.estimators.settings import DEFAULT_ESTIMATORS, Estimation
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS

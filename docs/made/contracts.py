@@ -32,7 +32,8 @@ def _contracts() -> Iterator[tuple[str, Contract]]:
     modules.sort(key=lambda name: name.rpartition(".")[2])
     declaring = [module_of("signals", name) for name in sorted(declared("signals"))]
     declaring += [module_of("analyses", name) for name in sorted(declared("analyses"))]
-    modules += [f"{name}.frames" for name in declaring if find_spec(f"{name}.frames")]
+    folders = [f"{name}{inner}" for name in declaring for inner in ("", ".measuring")]
+    modules += [f"{name}.frames" for name in folders if find_spec(name) and find_spec(f"{name}.frames")]
     for name in modules:
         module = import_module(name)
         source = Path(module.__file__ or "").read_text()

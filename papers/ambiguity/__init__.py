@@ -16,6 +16,6 @@ def analyses() -> "dict[str, type[Analysis]]":
 
 def commands() -> dict[str, Callable[..., None]]:
     """Return the subcommand."""
-    from papers.ambiguity.command_counts import command
+    from papers.ambiguity.counts.command_counts import command
 
     return {"counts": command}

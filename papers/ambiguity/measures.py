@@ -7,7 +7,7 @@ from typing import Any, TypedDict
 
 import polars as pl
 
-from entropy_sentinel.analyses.exhibits import read_several
+from entropy_sentinel.frames.file_sets import read_several
 from entropy_sentinel.sources.fields import normalised
 from papers.ambiguity.catalogue import ANSWERS, COMPARED, KL
 from papers.ambiguity.concordance import concordance, separation

@@ -7,9 +7,9 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.analyses.exhibits import save_page
 from entropy_sentinel.core.files import write_whole
 from entropy_sentinel.formatting.text import number, span
+from entropy_sentinel.report.exhibits import save_page
 from entropy_sentinel.report.plain_text import below, text_table
 from papers.entropy_area.catalogue import AreaExhibitSettings, answer_note, measure_title
 from papers.entropy_area.frames import CORRELATIONS

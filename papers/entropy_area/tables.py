@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import polars as pl
 
-from entropy_sentinel.analyses.exhibits import Functions, read_several, save_tables
+from entropy_sentinel.frames.file_sets import read_several
+from entropy_sentinel.report.exhibits import Functions, save_tables
 from entropy_sentinel.report.tables import Table, headed, missing_notes, number_frame
 from papers.entropy_area.catalogue import (
     ANSWERS,

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple, TypedDict
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.analyses.exhibits import read_all
 from entropy_sentinel.features.catalogue import FEATURE_FRAME
 from entropy_sentinel.frames.benchmark import BENCHMARKS
+from entropy_sentinel.frames.file_sets import read_all
 from papers.intervals import adjusting
 from papers.intervals.adjusting import TooFewQuestions
 from papers.intervals.catalogue import ADJUSTMENTS, CALIBRATION, METHODS, TEST, alpha_of

@@ -8,9 +8,9 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.analyses.exhibits import save_page
 from entropy_sentinel.core.files import write_whole
 from entropy_sentinel.formatting.text import number, span
+from entropy_sentinel.report.exhibits import save_page
 from entropy_sentinel.report.plain_text import below, text_table
 from papers.intervals.catalogue import (
     CALIBRATION,

@@ -8,9 +8,10 @@ import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 
-from entropy_sentinel.analyses.exhibits import DrawnFigure, Functions, read_several, save_figures
 from entropy_sentinel.analyses.headings import ROLES, TrainingGroup, training_group
 from entropy_sentinel.formatting.text import number
+from entropy_sentinel.frames.file_sets import read_several
+from entropy_sentinel.report.exhibits import DrawnFigure, Functions, save_figures
 from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, legend_of, new_figure, nothing, plain
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 from papers.rejection.catalogue import QUESTION_ONLY

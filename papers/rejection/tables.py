@@ -5,8 +5,9 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.analyses.exhibits import Functions, read_several, save_tables
 from entropy_sentinel.analyses.headings import Groups, training_group
+from entropy_sentinel.frames.file_sets import read_several
+from entropy_sentinel.report.exhibits import Functions, save_tables
 from entropy_sentinel.report.tables import Table, missing_notes, number_frame
 from papers.rejection.catalogue import (
     QUESTION_ONLY,

@@ -16,6 +16,6 @@ def analyses() -> "dict[str, type[Analysis]]":
 
 def commands() -> dict[str, Callable[..., None]]:
     """Return the subcommand."""
-    from papers.selection.command_select import command
+    from papers.selection.commands.command_select import command
 
     return {"select": command}

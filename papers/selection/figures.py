@@ -4,8 +4,8 @@ import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 
-from entropy_sentinel.analyses.exhibits import Functions
 from entropy_sentinel.formatting.text import number
+from entropy_sentinel.report.exhibits import Functions
 from entropy_sentinel.report.figures import BLUE, ORANGE, Drawing, legend_of, new_figure, plain
 from entropy_sentinel.statistics.agreement import wilson
 from papers.selection.tables import chosen, overlaps, strategy_title

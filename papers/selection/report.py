@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypedDict
 
-from entropy_sentinel.analyses.exhibits import read_several, save_figures, save_page, save_tables
 from entropy_sentinel.core.files import write_whole
 from entropy_sentinel.frames.contract import read_provenance
+from entropy_sentinel.frames.file_sets import read_several
+from entropy_sentinel.report.exhibits import save_figures, save_page, save_tables
 from entropy_sentinel.report.plain_text import below, text_table
 from papers.selection import figures, tables
 from papers.selection.catalogue import FIGURES, STRATEGIES, TABLES

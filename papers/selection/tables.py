@@ -6,8 +6,8 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.analyses.exhibits import Functions
 from entropy_sentinel.frames.response import ITEM
+from entropy_sentinel.report.exhibits import Functions
 from entropy_sentinel.report.tables import Table, headed
 from papers.selection.catalogue import STRATEGIES
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from attack_cases import attack
 
-from entropy_sentinel.sources import hub
+from entropy_sentinel.sources.hub import hub_files as hub
 
 pytestmark = pytest.mark.slow
 

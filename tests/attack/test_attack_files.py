@@ -13,7 +13,7 @@ import yaml
 from a_study import JUDGE, MODEL, Study, item_ids, step
 from attack_cases import Case, attack
 
-from entropy_sentinel.analyses.accuracy.measures import write_domains, write_sweep
+from entropy_sentinel.analyses.accuracy.measuring.measures import write_domains, write_sweep
 from entropy_sentinel.config.estimates import estimation_settings, split_settings
 from entropy_sentinel.frames.contract import PROVENANCE_KEY
 from entropy_sentinel.jobs.inputs import check_inputs

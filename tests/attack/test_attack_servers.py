@@ -14,8 +14,8 @@ from a_study import Study
 from attack_cases import PLANTED, Case, attack, cases, expand, text
 from fake_api import Answer, completion, fake_api, ok, quiet_litellm
 
-from entropy_sentinel.chat.ledger import Ledger, Terms
 from entropy_sentinel.chat.sending import Sender
+from entropy_sentinel.chat.spending.ledger import Ledger, Terms
 from entropy_sentinel.config.generations import announce_servers
 from entropy_sentinel.frames.generation import GENERATIONS
 

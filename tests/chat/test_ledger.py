@@ -11,7 +11,7 @@ import pytest
 from fake_api import FakeApi, completion, fake_api, ok, quiet_litellm
 
 from entropy_sentinel.chat.client import ChatClient
-from entropy_sentinel.chat.ledger import Ledger, OverBudget, Spending, Terms
+from entropy_sentinel.chat.spending.ledger import Ledger, OverBudget, Spending, Terms
 from entropy_sentinel.core.errors import EntropySentinelError
 
 pytestmark = quiet_litellm
@@ -64,7 +64,7 @@ def test_a_budget_has_room_for_as_many_calls_as_it_pays_for_however_many_ask(tmp
 
 def kill_after(code: str, path: Path) -> None:
     """Run code with a `ledger` in another process, which then kills itself."""
-    before = "import os, signal, sys; from entropy_sentinel.chat.ledger import Ledger, Terms"
+    before = "import os, signal, sys; from entropy_sentinel.chat.spending.ledger import Ledger, Terms"
     lines = [before, "ledger = Ledger(sys.argv[1], Terms(1.0, 10.0))", code, "os.kill(os.getpid(), signal.SIGKILL)"]
     call = [sys.executable, "-c", "\n".join(lines), path]
     assert subprocess.run(call, env={"PYTHONPATH": ":".join(sys.path)}).returncode == -9

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from entropy_sentinel.chat.ledger import Ledger, Terms
+from entropy_sentinel.chat.spending.ledger import Ledger, Terms
 from entropy_sentinel.core.database import DatabaseKind, begin
 from entropy_sentinel.core.errors import InputError
 

@@ -12,9 +12,9 @@ import yaml
 from fake_api import completion, fake_api, ok, quiet_litellm
 
 from entropy_sentinel.analyses.responses.page import write_page
-from entropy_sentinel.analyses.responses.terminal import ModelFiles, one_response
 from entropy_sentinel.chat.sending import Sender
 from entropy_sentinel.chat.settings import SERVERS
+from entropy_sentinel.commands.response_terminal import ModelFiles, one_response
 from entropy_sentinel.config.config import load_config
 from entropy_sentinel.config.generations import generation_settings, server_settings
 from entropy_sentinel.config.judging import judge_settings

@@ -8,7 +8,7 @@ import pytest
 from observations import SETTINGS
 from worlds import EASIEST, world
 
-from entropy_sentinel.analyses.accuracy.measures import sweep
+from entropy_sentinel.analyses.accuracy.measuring.measures import sweep
 from entropy_sentinel.stages.estimate import estimate
 
 

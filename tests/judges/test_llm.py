@@ -9,7 +9,7 @@ import pytest
 from fake_api import completion, fake_api, ok, quiet_litellm, refusal
 from llm_judges import llm_judge
 
-from entropy_sentinel.chat.ledger import Ledger, Terms
+from entropy_sentinel.chat.spending.ledger import Ledger, Terms
 from entropy_sentinel.core.errors import EntropySentinelError
 from entropy_sentinel.judges.judge import Case, Verdict
 

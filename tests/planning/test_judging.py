@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from study_trees import make, make_all, small_study
 
-from entropy_sentinel.chat.ledger import Ledger, Terms
+from entropy_sentinel.chat.spending.ledger import Ledger, Terms
 from entropy_sentinel.config.config import Config, load_config
 from entropy_sentinel.config.generations import ledger
 from entropy_sentinel.config.judging import judge_settings

@@ -10,12 +10,12 @@ import polars as pl
 from observations import BESIDE
 
 from entropy_sentinel.analyses.accuracy import figures
-from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, REPEATS, SWEEP
-from entropy_sentinel.analyses.accuracy.validation import DomainResult, EstimatorErrors, ModelValidation
-from entropy_sentinel.analyses.exhibits import draw
+from entropy_sentinel.analyses.accuracy.measuring.frames import AUROC, DOMAINS, REPEATS, SWEEP
+from entropy_sentinel.analyses.accuracy.measuring.validation import DomainResult, EstimatorErrors, ModelValidation
 from entropy_sentinel.estimators.catalogue import BASELINES, CONFIGURATIONS
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.estimate import ESTIMATES
+from entropy_sentinel.report.exhibits import draw
 from entropy_sentinel.report.figures import Drawing
 from entropy_sentinel.report.tables import Table
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from frames import LABEL
 
-from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, SWEEP
+from entropy_sentinel.analyses.accuracy.measuring.frames import AUROC, DOMAINS, SWEEP
 from entropy_sentinel.estimators.catalogue import BASELINES, CONFIGURATIONS
 
 PAPER = Path(__file__).parents[2] / "workflow/entropy_sentinel/analyses/accuracy/published"

@@ -388,7 +388,7 @@ def test_auroc_is_over_the_responses_that_have_the_signal(project: Project) -> N
     code = f"""
 import polars as pl
 from observations import observations
-from entropy_sentinel.analyses.accuracy.measures import auroc_rows
+from entropy_sentinel.analyses.accuracy.measuring.measures import auroc_rows
 
 frame = observations("a").head(6).with_columns(
     label=pl.Series({labels!r}), short=pl.Series({values!r}, dtype=pl.Float64)

@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 
 from entropy_sentinel.engines.engine import NextToken
-from entropy_sentinel.signals.forced_answer.asking import ask
+from entropy_sentinel.signals.forced_answer.asking.questions import ask
+from entropy_sentinel.signals.forced_answer.asking.trajectory import area, chosen
 from entropy_sentinel.signals.forced_answer.frames import FORCED_ANSWERS
-from entropy_sentinel.signals.forced_answer.trajectory import area, chosen
 
 OPTIONS = "Which colour?\nA. red\nB. green\nC. blue\nD. grey"
 BOX = "\\boxed{"

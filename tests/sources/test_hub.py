@@ -17,7 +17,7 @@ from item_files import item_settings
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
-from entropy_sentinel.sources import hub
+from entropy_sentinel.sources.hub import hub_files as hub
 from entropy_sentinel.stages.benchmark import write_benchmark
 from entropy_sentinel.stages.prefetch import prefetch_dataset, prefetch_model
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from entropy_sentinel.chat.ledger import Ledger, Terms
+from entropy_sentinel.chat.spending.ledger import Ledger, Terms
 from entropy_sentinel.frames.label import LABELS
 from entropy_sentinel.judges.kind import account
 from entropy_sentinel.stages.cost import write_costs

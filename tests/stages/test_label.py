@@ -10,7 +10,7 @@ from item_files import write_items
 from entropy_sentinel.core.errors import ContractError
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.generation import GENERATIONS
-from entropy_sentinel.frames.label import LABELS
+from entropy_sentinel.frames.label import FITTING_KIND, LABELS
 from entropy_sentinel.jobs.inputs import check_inputs
 from entropy_sentinel.judges.judge import Verdict
 from entropy_sentinel.stages import label as stages_label
@@ -70,6 +70,18 @@ def test_references_of_a_part_give_labels_on_that_part(tmp_path: Path) -> None:
     rows = LABELS.read(output, ["label", "reason"]).rows()
     assert rows == [(True, None), (None, "no reference"), (False, None)]
     assert read_provenance(output)["judge_version"].startswith("math-verify ")
+
+
+@pytest.mark.parametrize(
+    ("references", "kind"),
+    [(["Rayleigh scattering of sunlight by air molecules"] * 2, "llm"), (["4", "5"], None), ([None, None], None)],
+)
+def test_a_file_without_any_label_says_which_kind_of_judge_suits(
+    tmp_path: Path, references: list[str | None], kind: str | None
+) -> None:
+    output = str(tmp_path / "labels.parquet")
+    write_labels(*write_inputs(tmp_path, references), {"kind": "math-verify"}, output)
+    assert read_provenance(output).get(FITTING_KIND) == kind
 
 
 def test_without_any_reference_there_is_no_judge(tmp_path: Path) -> None:

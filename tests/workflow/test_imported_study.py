@@ -10,7 +10,7 @@ import pytest
 import yaml
 from workflow_runs import Project
 
-from entropy_sentinel.analyses.agreement.frames import ERRORS, PAIRS
+from entropy_sentinel.analyses.agreement.measuring.frames import ERRORS, PAIRS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.generation import TOP_K
 from entropy_sentinel.frames.label import LABELS

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from entropy_sentinel.analyses.accuracy.validation import read_validations
+from entropy_sentinel.analyses.accuracy.measuring.validation import read_validations
 from entropy_sentinel.frames.contract import read_provenance
 from made.how_well import elsewhere, page, unlike
 from made.how_well.cases import read_cases

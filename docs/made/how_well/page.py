@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.analyses.accuracy.counterparts import published_values
-from entropy_sentinel.analyses.accuracy.validation import ModelValidation
+from entropy_sentinel.analyses.accuracy.measuring.validation import ModelValidation
 from entropy_sentinel.estimators.catalogue import RECOMMENDED
 from entropy_sentinel.estimators.validation import LEVELS
 from entropy_sentinel.estimators.verdict import USABLE

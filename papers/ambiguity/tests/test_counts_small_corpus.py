@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from fake_api import Answer, completion, fake_api, ok, quiet_litellm
-from papers.ambiguity.corpus import LONGEST, chunks, opened, split
+from papers.ambiguity.counts.corpus import LONGEST, chunks, opened, split
 from typer.testing import CliRunner
 
 from entropy_sentinel.commands.main import app, main

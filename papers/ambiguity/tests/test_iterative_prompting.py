@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from asked_items import pass_settings, write_items
 from fake_engine import FakeEngine, every
-from papers.ambiguity.signals.iterative_prompting.asking import with_answer
+from papers.ambiguity.signals.iterative_prompting.asking.questions import with_answer
 from papers.ambiguity.signals.iterative_prompting.family import IterativePrompting
 from papers.ambiguity.signals.iterative_prompting.frames import ITERATIVE_PROMPTS
 

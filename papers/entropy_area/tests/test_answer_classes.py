@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from papers.entropy_area.answers import classes, comparing, write_answers
+from papers.entropy_area.classes.answers import classes, comparing, write_answers
 from papers.entropy_area.frames import ANSWER_CLASSES
 
 from entropy_sentinel.frames.benchmark import BENCHMARKS

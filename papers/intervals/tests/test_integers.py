@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from papers.intervals.signals.integers.asking import ask, unasked
+from papers.intervals.signals.integers.asking.questions import ask, unasked
 from papers.intervals.signals.integers.family import compute
 from papers.intervals.signals.integers.frames import INTEGERS
 

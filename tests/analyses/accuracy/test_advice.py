@@ -7,7 +7,7 @@ import pytest
 from frames import DEFAULT, MASS, UNKNOWN, domains, sweep_rows, validation
 
 from entropy_sentinel.analyses.accuracy.advice import advise, failures, gaps
-from entropy_sentinel.analyses.accuracy.frames import DOMAINS
+from entropy_sentinel.analyses.accuracy.measuring.frames import DOMAINS
 from entropy_sentinel.analyses.headings import TrainingGroup
 
 EASY = TrainingGroup("Easy", "adding+counting", DEFAULT)

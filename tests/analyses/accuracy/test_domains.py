@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 from observations import observations as shared_observations
 
-from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS
-from entropy_sentinel.analyses.accuracy.measures import auroc_rows, domain_row, write_domains
+from entropy_sentinel.analyses.accuracy.measuring.frames import AUROC, DOMAINS
+from entropy_sentinel.analyses.accuracy.measuring.measures import auroc_rows, domain_row, write_domains
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 

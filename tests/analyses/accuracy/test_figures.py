@@ -21,7 +21,7 @@ from entropy_sentinel.analyses.accuracy.figures import (
     figure_4_errors_by_group_accuracy,
     figure_auroc_by_domain,
 )
-from entropy_sentinel.analyses.accuracy.frames import AUROC
+from entropy_sentinel.analyses.accuracy.measuring.frames import AUROC
 from entropy_sentinel.analyses.accuracy.panels import (
     STRIP,
     STRIP_END,

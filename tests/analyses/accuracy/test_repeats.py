@@ -5,8 +5,8 @@ from pathlib import Path
 import polars as pl
 from observations import SETTINGS, observations
 
-from entropy_sentinel.analyses.accuracy.frames import REPEATS
-from entropy_sentinel.analyses.accuracy.measures import sweep, write_repeats
+from entropy_sentinel.analyses.accuracy.measuring.frames import REPEATS
+from entropy_sentinel.analyses.accuracy.measuring.measures import sweep, write_repeats
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 from entropy_sentinel.stages.estimate import estimate
 

@@ -23,7 +23,7 @@ from frames import (
 )
 
 from entropy_sentinel.analyses.accuracy.catalogue import FIGURES, TABLES
-from entropy_sentinel.analyses.accuracy.frames import DOMAINS
+from entropy_sentinel.analyses.accuracy.measuring.frames import DOMAINS
 from entropy_sentinel.analyses.accuracy.report import Study, render_report
 from entropy_sentinel.analyses.accuracy.summary import summarise
 from entropy_sentinel.analyses.accuracy.tables import make_table

@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 from frames import estimate_rows
 
-from entropy_sentinel.analyses.accuracy.frames import SWEEP
-from entropy_sentinel.analyses.accuracy.measures import sweep, write_sweep
+from entropy_sentinel.analyses.accuracy.measuring.frames import SWEEP
+from entropy_sentinel.analyses.accuracy.measuring.measures import sweep, write_sweep
 from entropy_sentinel.core.errors import ContractError
 from entropy_sentinel.frames.estimate import ESTIMATES
 

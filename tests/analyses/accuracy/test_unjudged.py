@@ -8,7 +8,6 @@ from frames import GROUPS, estimate_rows, sweep_rows, validation
 
 from entropy_sentinel.analyses.accuracy.report import Study
 from entropy_sentinel.analyses.accuracy.summary import UnjudgedBenchmark, summarise, unjudged
-from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.label import LABELS, NO_REFERENCE
 from entropy_sentinel.judges.structure import kind_for
 
@@ -18,40 +17,43 @@ TEXT = "reference is text, not an expression"
 
 @pytest.fixture
 def written(tmp_path: Path) -> Any:
-    """Files of labels and items of one benchmark, `gases`, by their rows."""
+    """A file of labels of one benchmark, `gases`, by its rows."""
 
-    def write(labels: list[tuple[bool | None, str | None]], items: list[tuple[str, str | None]], **judge: Any) -> Any:
-        ids = [f"gases-{number:05d}" for number in range(len(items))]
-        questions, references = zip(*items, strict=True)
-        asked = {"item_id": ids, "question": questions, "reference": references, "duplicate_of": ids}
-        BENCHMARKS.write(BENCHMARKS.frame(asked), tmp_path / "items.parquet", {"benchmark": "gases"})
+    def write(labels: list[tuple[bool | None, str | None]], **judge: Any) -> Any:
+        ids = [f"gases-{number:05d}" for number in range(len(labels))]
         verdicts, reasons = zip(*labels, strict=True)
         message = {"item_id": ids, "sample": [0] * len(ids), "label": verdicts, "reason": reasons, "answer": None}
         whose = {"model": "a", "benchmark": "gases", "judge": "mine", "kind": "math-verify"} | judge
         LABELS.write(LABELS.frame(message), tmp_path / "labels.parquet", whose)
-        return unjudged([str(tmp_path / "labels.parquet")], [str(tmp_path / "items.parquet")])
+        return unjudged([str(tmp_path / "labels.parquet")])
 
     return write
 
 
 def test_sixty_nulls_of_sixty_name_judge_reason_and_the_kind_that_could(written: Any) -> None:
     nulls = [(None, "no final answer")] * 7 + [(None, TEXT)] * 53 + [(None, NO_REFERENCE)]
-    items = [(OPTIONS, "Hydrogen, H_2")] * 60 + [(OPTIONS, None)]
-    assert written(nulls, items) == [UnjudgedBenchmark("a", "gases", "mine", 60, TEXT, 53, "choice", False)]
-    (one,) = written(nulls, items)
+    assert written(nulls, fitting_kind="choice") == [
+        UnjudgedBenchmark("a", "gases", "mine", 60, TEXT, 53, "choice", False)
+    ]
+    (one,) = written(nulls, fitting_kind="choice")
     assert one.text == (
         "a, gases: mine gave no label to any of 60 responses (53 times reference is text, not an expression). To have "
         "labels, name a judge of kind choice in benchmarks.gases.judge."
     )
-    (one,) = written(nulls, items, kind="first_of", members={"x": {"kind": "exact"}, "y": {"kind": "choice"}})
+    members = {"x": {"kind": "exact"}, "y": {"kind": "choice"}}
+    (one,) = written(nulls, kind="first_of", members=members, fitting_kind="choice")
     assert one.is_fitting
     assert one.text.endswith("To have labels, look at them with `entropy-sentinel show a gases`.")
 
 
+def test_labels_of_earlier_versions_do_not_state_the_kind(written: Any) -> None:
+    (one,) = written([(None, TEXT)])
+    assert one.text.endswith("To have labels, name a judge that suits its references in benchmarks.gases.judge.")
+
+
 def test_one_label_or_no_reference_at_all_is_another_matter(written: Any) -> None:
-    items = [(OPTIONS, "Hydrogen, H_2")] * 3
-    assert written([(None, TEXT), (False, None), (None, TEXT)], items) == []
-    assert written([(None, NO_REFERENCE)] * 3, [(OPTIONS, None)] * 3) == []
+    assert written([(None, TEXT), (False, None), (None, TEXT)]) == []
+    assert written([(None, NO_REFERENCE)] * 3) == []
 
 
 @pytest.mark.parametrize(
@@ -78,7 +80,7 @@ def test_the_kind_of_most_rows_counts() -> None:
 
 
 def test_the_summary_and_the_failures_tell(written: Any) -> None:
-    result = written([(None, TEXT)], [("Why?", "Rayleigh scattering by air molecules")])
+    result = written([(None, TEXT)], fitting_kind="llm")
     estimates = estimate_rows("a", "arithmetic+words", [("logic", "held_out", 0.3, 0.2)])
     sweep = sweep_rows([0.1], [None], ["a"])
     text = summarise([validation()], estimates, sweep, GROUPS, "extremes", result)

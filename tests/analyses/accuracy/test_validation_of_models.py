@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from observations import SETTINGS, observations
 
-from entropy_sentinel.analyses.accuracy.validation import (
+from entropy_sentinel.analyses.accuracy.measuring.validation import (
     ModelValidation,
     read_validations,
     validation,

@@ -9,8 +9,8 @@ from frames import GROUPS, LABEL, cell, estimate_rows
 from sklearn.metrics import cohen_kappa_score
 from studies import refusal, study
 
-from entropy_sentinel.analyses.agreement.frames import ERRORS, JUDGED, PAIRS
-from entropy_sentinel.analyses.agreement.pairs import errors, judged, pairs, write_judged, write_pairs
+from entropy_sentinel.analyses.agreement.measuring.frames import ERRORS, JUDGED, PAIRS
+from entropy_sentinel.analyses.agreement.measuring.pairs import errors, judged, pairs, write_judged, write_pairs
 from entropy_sentinel.analyses.agreement.report import sentences, summarise, write_report
 from entropy_sentinel.analyses.agreement.settings import Agreement
 from entropy_sentinel.analyses.agreement.tables import (

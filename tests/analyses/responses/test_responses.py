@@ -11,9 +11,9 @@ import pytest
 from observations import observations
 from rich.console import Console
 
-from entropy_sentinel.analyses.responses import terminal
 from entropy_sentinel.analyses.responses.page import render_page, write_page
 from entropy_sentinel.analyses.responses.reading import ResponseFiles, choose, estimator_of, read_responses
+from entropy_sentinel.commands import response_terminal as terminal
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.estimate import SCORES
@@ -22,7 +22,7 @@ from entropy_sentinel.frames.label import LABELS
 from entropy_sentinel.report.terminal import show
 from entropy_sentinel.report.tokens import FULL, cut, entropy, parts
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS
-from entropy_sentinel.sources.token_texts import TokenTexts
+from entropy_sentinel.sources.hub.token_texts import TokenTexts
 
 ROOT = Path(__file__).parents[3]
 TINY = str(ROOT / "demo/models/tiny-1m")

@@ -19,10 +19,10 @@ import anyio.to_thread
 from anyio.from_thread import BlockingPortal, BlockingPortalProvider
 
 from entropy_sentinel.chat.cache import ReplyCache, ReplyClaim
-from entropy_sentinel.chat.ledger import Ledger, Terms
 from entropy_sentinel.chat.reply import Refusal, ServerReply, UnusableReply, message_of, storable
 from entropy_sentinel.chat.sending import TOTAL_TIMEOUT_S, AnsweredRequest, RoundEnded, Sender, sleep
 from entropy_sentinel.chat.settings import address_of
+from entropy_sentinel.chat.spending.ledger import Ledger, Terms
 from entropy_sentinel.core.errors import EntropySentinelError
 
 _PORTALS = BlockingPortalProvider()

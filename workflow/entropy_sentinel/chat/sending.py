@@ -19,7 +19,6 @@ import anyio.to_thread
 import tenacity
 
 from entropy_sentinel.chat.bounds import bound_response, bound_transports, most_bytes, reply_bound
-from entropy_sentinel.chat.ledger import Ledger, OverBudget
 from entropy_sentinel.chat.reply import (
     Refusal,
     ServerReply,
@@ -34,6 +33,7 @@ from entropy_sentinel.chat.reply import (
     retry_after_s,
     unreadable_bytes,
 )
+from entropy_sentinel.chat.spending.ledger import Ledger, OverBudget
 from entropy_sentinel.core.errors import EntropySentinelError
 
 log = logging.getLogger(__name__)

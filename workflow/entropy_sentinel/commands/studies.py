@@ -105,7 +105,7 @@ def show(
     most uncertain tokens with their likely alternatives. Without ITEM it lists the most and least certain responses to
     the benchmark, and those that are wrong but certain or right but uncertain. Parts without results yet are skipped.
     """
-    from entropy_sentinel.analyses.responses import terminal
+    from entropy_sentinel.commands import response_terminal as terminal
     from entropy_sentinel.report.terminal import show
 
     config = load_made_study(configfile)

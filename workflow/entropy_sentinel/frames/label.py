@@ -8,6 +8,9 @@ from entropy_sentinel.frames.response import ITEM_COLUMN, SAMPLE, SAMPLE_COLUMN
 # The reason for a response to an item without a reference, which no judge sees.
 NO_REFERENCE = "no reference"
 
+# In the provenance of a file without any label: the kind of judge that suits the references.
+FITTING_KIND = "fitting_kind"
+
 LABELS = Contract(
     stage="labels",
     key=SAMPLE,

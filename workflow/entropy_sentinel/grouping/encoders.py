@@ -39,7 +39,7 @@ def located(settings: WeightsSettings) -> Weights:
         return Weights(settings["path"], settings["path"], settings["revision"])
     model = settings["model"]
     assert model is not None  # a section has either `path` or `model`
-    from entropy_sentinel.sources import hub  # reads HF_HOME when it is imported
+    from entropy_sentinel.sources.hub import hub_files as hub  # reads HF_HOME when it is imported
 
     commit = hub.pinned_commit("model", model, settings["revision"], settings["revisions"])
     return Weights(hub.snapshot("model", model, commit, _COPIES), model, commit)

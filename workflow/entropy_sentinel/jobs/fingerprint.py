@@ -21,9 +21,14 @@ _ROOT = Path(__file__).parents[1]
 _STAGES = "stages"
 # How files are written, locked and sent, how extensions are found, how errors read: never a value in a result.
 _CORE = "core"
+# The code with which a family of signals asks the model again, in a folder of this name: the version of its pass
+# stands for it.
+_ASKING = "asking"
 # Kinds of declarations whose code runs in the jobs that import their catalogue. Signals have jobs of their own, and a
 # version stands for the code of models, judges and formats.
 _RUN_WITH_CATALOGUE = {"features", "estimators", "statistics", "outputs"}
+# Kinds whose declaring functions lead to code of other jobs: rules name the functions of an analysis themselves.
+_RUN_ELSEWHERE = {"analyses", "judges", "models", "formats", "prompts", "judge_prompts", "benchmarks", "commands"}
 # What no job's code reads: rules, which Snakemake follows itself, texts, and an extension's tests and example data.
 _NOT_READ = {".smk", ".yaml", ".md", ".toml"}
 _NOT_CODE = {"tests", "example"}
@@ -49,7 +54,7 @@ def fingerprint(*modules: str) -> list[str]:
     waiting = [_place(full_name(name)) for name in modules]
     while waiting:
         place = waiting.pop()
-        if place not in units and place != _ROOT / _CORE:
+        if place not in units and place != _ROOT / _CORE and place.name != _ASKING:
             units[place], imports = _read(place)
             waiting.extend(imports)
     return sorted(f"{_shown(place)} {digest}" for place, digest in units.items())
@@ -186,5 +191,5 @@ def _imported_by_extension(code: CodeType, package: str) -> Iterator[str]:
             if module != _ROOT.name and not (inner and all(map(_found, inner))):
                 yield module
     for constant in code.co_consts:
-        if isinstance(constant, CodeType):
+        if isinstance(constant, CodeType) and not (code.co_name == "<module>" and constant.co_name in _RUN_ELSEWHERE):
             yield from _imported_by_extension(constant, package)

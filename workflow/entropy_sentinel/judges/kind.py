@@ -26,7 +26,7 @@ class Kind(Settings):
     TOLERANT: ClassVar[bool] = False
     # Whether its labels are imported from files.
     IMPORTED: ClassVar[bool] = False
-    # Whether the tokens and costs of its requests go to a ledger (chat/ledger.py): `plan` and costs.csv show them.
+    # Whether the tokens and costs of its requests go to a ledger (chat/spending): `plan` and costs.csv show them.
     HAS_LEDGER: ClassVar[bool] = False
 
     @property

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from entropy_sentinel.chat.ledger import Ledger, Terms
+from entropy_sentinel.chat.spending.ledger import Ledger, Terms
 from entropy_sentinel.config.generations import ledger
 from entropy_sentinel.config.judging import judge_settings, paid_judges
 from entropy_sentinel.config.layout import StudyLayout

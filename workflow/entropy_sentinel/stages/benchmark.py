@@ -81,7 +81,7 @@ def open_source(settings: ItemsSettings, revisions: Path) -> tuple[Iterable[Row]
     if path:
         digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()[:12]
         return local_rows(path), {"source": Path(path).name, "revision": digest, "commit": None}
-    from entropy_sentinel.sources import hub  # heavy, and not needed for local files
+    from entropy_sentinel.sources.hub import hub_files as hub  # heavy, and not needed for local files
 
     dataset, revision = settings["dataset"], settings["revision"]
     assert dataset is not None  # the config has checked that it is one of the two

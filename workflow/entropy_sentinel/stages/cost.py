@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from entropy_sentinel.chat.ledger import Ledger, Terms
+from entropy_sentinel.chat.spending.ledger import Ledger, Terms
 from entropy_sentinel.core.files import whole_file
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.label import LABELS

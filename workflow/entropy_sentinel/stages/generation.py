@@ -99,7 +99,7 @@ def with_commit(settings: AskedSettings, study: Path) -> AskedSettings:
     if not have_weights(settings) or settings["local"]:
         return settings
     os.environ.update(settings["environment"])  # HF_HOME and HF_HUB_OFFLINE are read during the import
-    from entropy_sentinel.sources import hub
+    from entropy_sentinel.sources.hub import hub_files as hub
 
     commit = hub.pinned_commit("model", settings["weights"], settings["revision"], study / "revisions")
     pinned: VllmSettings = {**settings, "commit": commit}

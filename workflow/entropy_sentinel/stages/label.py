@@ -17,7 +17,7 @@ from entropy_sentinel.engines.server import running_server
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.generation import CUT_OFF, GENERATIONS
-from entropy_sentinel.frames.label import LABELS, NO_REFERENCE
+from entropy_sentinel.frames.label import FITTING_KIND, LABELS, NO_REFERENCE
 from entropy_sentinel.frames.response import SAMPLE
 from entropy_sentinel.judges.catalogue import KINDS
 from entropy_sentinel.judges.composite import COMBINATIONS
@@ -45,9 +45,18 @@ def write_labels(
     if len(judged) and judged["label"].null_count() == len(judged):
         reason, count = judged["reason"].value_counts(sort=True).row(0)
         log.warning("the judge gave no label to any of %d responses: %s (%d)", len(judged), reason, count)
+        facts[FITTING_KIND] = _fitting_kind(ask.items)
     # `judge` is that of the path (jobs/inputs.py).
     place = {"judge": settings["replaces"], "labelled_by": settings["judge"]} if "replaces" in settings else {}
     LABELS.write(frame, output, {**settings, **place, **whose, **facts})
+
+
+def _fitting_kind(items: pl.DataFrame) -> str:
+    """Return the kind of judge that suits the references of a frame BENCHMARKS."""
+    from entropy_sentinel.judges.structure import kind_for  # imports a computer algebra system
+
+    rows = items.select("question", "reference").drop_nulls("reference")
+    return kind_for(rows.iter_rows()) if len(rows) else "file"
 
 
 class _Asking:

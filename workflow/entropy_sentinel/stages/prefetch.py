@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from entropy_sentinel.sources.hub import Kind, pinned_commit, snapshot, write_json
+from entropy_sentinel.sources.hub.hub_files import Kind, pinned_commit, snapshot, write_json
 from entropy_sentinel.sources.rows import folder_rows
 
 log = logging.getLogger(__name__)

@@ -38,9 +38,9 @@ def compute(traces: pl.LazyFrame, asked: str) -> pl.DataFrame:
 
 
 def _asking() -> ModuleType:
-    from papers.ambiguity.signals.beam_search import asking
+    from papers.ambiguity.signals.beam_search.asking import questions
 
-    return asking
+    return questions
 
 
 FAMILY = Family(

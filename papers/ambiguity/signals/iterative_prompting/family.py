@@ -3,7 +3,7 @@
 IP, or MI, of Entropy is not enough (2025), Appendix B.2, after Abbasi Yadkori et al., To Believe or Not to Believe Your
 LLM (2024), Algorithm 3 for pairs of answers. It uses the distinct answers among the first K responses to an item. The
 probability of each is measured by teacher forcing after the model's own prompt, and after prompt 3 with each answer in
-it (asking.py). The mutual information of two answers with these probabilities is a lower bound of the epistemic
+it (asking). The mutual information of two answers with these probabilities is a lower bound of the epistemic
 uncertainty. There is one bound per item, so all responses to it have the same value.
 """
 
@@ -104,9 +104,9 @@ def _scaled(logprobs: np.ndarray) -> np.ndarray:
 
 
 def _asking() -> ModuleType:
-    from papers.ambiguity.signals.iterative_prompting import asking
+    from papers.ambiguity.signals.iterative_prompting.asking import questions
 
-    return asking
+    return questions
 
 
 FAMILY = Family(

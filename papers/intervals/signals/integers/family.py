@@ -1,7 +1,7 @@
 """Family `integers`: the model's distribution over the integers that may be its answer.
 
 Epstein et al., FermiEval (2025), use the most likely first tokens. Here integers of several tokens, and negative ones,
-are followed to their end (asking.py), and `missing` is the probability of everything else. The paper's method is
+are followed to their end (asking), and `missing` is the probability of everything else. The paper's method is
 included. The family is for models whose prompt asks only for an integer.
 """
 
@@ -51,9 +51,9 @@ def compute(traces: pl.LazyFrame, asked: str) -> pl.DataFrame:
 
 
 def _asking() -> ModuleType:
-    from papers.intervals.signals.integers import asking
+    from papers.intervals.signals.integers.asking import questions
 
-    return asking
+    return questions
 
 
 FAMILY = Family(

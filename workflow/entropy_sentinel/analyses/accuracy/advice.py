@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.analyses.accuracy.validation import ModelValidation
+from entropy_sentinel.analyses.accuracy.measuring.validation import ModelValidation
 from entropy_sentinel.analyses.headings import TrainingGroup
 from entropy_sentinel.estimators.catalogue import in_order, title
 from entropy_sentinel.formatting.text import number

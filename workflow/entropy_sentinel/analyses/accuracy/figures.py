@@ -19,12 +19,13 @@ from entropy_sentinel.analyses.accuracy.aggregation import (
     names_in,
     signals_in,
 )
-from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, SWEEP, AccuracyFiles
-from entropy_sentinel.analyses.accuracy.validation import read_validations
-from entropy_sentinel.analyses.exhibits import Functions, read_all, save_figures
+from entropy_sentinel.analyses.accuracy.measuring.frames import AUROC, DOMAINS, SWEEP, AccuracyFiles
+from entropy_sentinel.analyses.accuracy.measuring.validation import read_validations
 from entropy_sentinel.analyses.headings import ExhibitSettings
 from entropy_sentinel.formatting.text import counted
 from entropy_sentinel.frames.estimate import ESTIMATES
+from entropy_sentinel.frames.file_sets import read_all
+from entropy_sentinel.report.exhibits import Functions, save_figures
 from entropy_sentinel.report.figures import BLUE, ORANGE, Drawing, new_figure, nothing, plain
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 

@@ -9,7 +9,12 @@ from typing import Any
 
 from entropy_sentinel.analyses.accuracy.advice import Advice
 from entropy_sentinel.analyses.accuracy.headline import Headline, Score
-from entropy_sentinel.analyses.accuracy.validation import LEVEL, DomainResult, EstimatorErrors, ModelValidation
+from entropy_sentinel.analyses.accuracy.measuring.validation import (
+    LEVEL,
+    DomainResult,
+    EstimatorErrors,
+    ModelValidation,
+)
 from entropy_sentinel.analyses.headings import TrainingGroup
 from entropy_sentinel.estimators.limits import CONFIDENCE
 

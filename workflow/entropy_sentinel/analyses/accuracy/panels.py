@@ -15,8 +15,8 @@ from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 
 from entropy_sentinel.analyses.accuracy.headline import Headline, headlines
+from entropy_sentinel.analyses.accuracy.measuring.validation import LEVEL, DomainResult, ModelValidation
 from entropy_sentinel.analyses.accuracy.point_names import name_points
-from entropy_sentinel.analyses.accuracy.validation import LEVEL, DomainResult, ModelValidation
 from entropy_sentinel.analyses.headings import ROLES, Groups, TrainingGroup, training_group
 from entropy_sentinel.formatting.text import number
 from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, legend_of, new_figure, nothing, wrapped

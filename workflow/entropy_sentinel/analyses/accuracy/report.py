@@ -12,14 +12,18 @@ import polars as pl
 
 from entropy_sentinel.analyses.accuracy.advice import SHARE, Advice, advise, failures, gaps, reasons_text
 from entropy_sentinel.analyses.accuracy.catalogue import TABLES
-from entropy_sentinel.analyses.accuracy.frames import DOMAINS, SWEEP, AccuracyFiles
 from entropy_sentinel.analyses.accuracy.headline import Headline, ambiguous, comparison, headlines
 from entropy_sentinel.analyses.accuracy.machine_summary import machine_summary
+from entropy_sentinel.analyses.accuracy.measuring.frames import DOMAINS, SWEEP, AccuracyFiles
+from entropy_sentinel.analyses.accuracy.measuring.validation import (
+    LEVEL,
+    ModelValidation,
+    interval_notes,
+    read_validations,
+)
 from entropy_sentinel.analyses.accuracy.origins import Provenance, miscounts, origins
 from entropy_sentinel.analyses.accuracy.summary import UnjudgedBenchmark, estimate, interval, summarise, unjudged
 from entropy_sentinel.analyses.accuracy.summary import labels as label_count
-from entropy_sentinel.analyses.accuracy.validation import LEVEL, ModelValidation, interval_notes, read_validations
-from entropy_sentinel.analyses.exhibits import read_all
 from entropy_sentinel.analyses.headings import SCOPES, ExhibitSettings, Groups, TrainingGroup, training_group
 from entropy_sentinel.core.files import write_whole
 from entropy_sentinel.estimators.catalogue import title
@@ -27,6 +31,7 @@ from entropy_sentinel.estimators.limits import CONFIDENCE, FAR_OFF, USABLE_ERROR
 from entropy_sentinel.features.catalogue import OPEN_MASS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.estimate import ESTIMATES
+from entropy_sentinel.frames.file_sets import read_all
 from entropy_sentinel.frames.label import NO_REFERENCE
 from entropy_sentinel.report.pages import Exhibit, read_fragment, render
 from entropy_sentinel.statistics.errors import FEWEST_FOR_RHO
@@ -176,7 +181,7 @@ def write_report(
         validations=read_validations(files["validation"]),
         groups=settings["groups"],
         headline_group=settings["headline_group"],
-        unjudged=unjudged(files["labels"], files["benchmarks"]),
+        unjudged=unjudged(files["labels"]),
     )
     content = render_report(
         study,

@@ -17,7 +17,7 @@ use rule cpu_job as accuracy_sweep with:
     log:
         f"{LOGS}/{{judge}}/accuracy_sweep.log",
     params:
-        **calls("analyses.accuracy.measures.write_sweep"),
+        **calls("analyses.accuracy.measuring.measures.write_sweep"),
         models=MODELS,
         groups=list(GROUPS),
 
@@ -31,7 +31,7 @@ use rule cpu_job as accuracy_domains with:
     log:
         f"{LOGS}/{{judge}}/accuracy_domains.log",
     params:
-        **calls("analyses.accuracy.measures.write_domains"),
+        **calls("analyses.accuracy.measuring.measures.write_domains"),
         models=MODELS,
 
 
@@ -46,7 +46,7 @@ use rule cpu_job as accuracy_repeats with:
         mem_mb=2000,
         runtime=240,
     params:
-        **calls("analyses.accuracy.measures.write_repeats"),
+        **calls("analyses.accuracy.measuring.measures.write_repeats"),
         groups=ACCURACY_REPEATED,
         settings=estimates.estimation_settings(CONFIG, []),
         seeds=[estimates.estimation_seed(CONFIG) + place for place in range(ACCURACY_SEEDS)],
@@ -63,7 +63,7 @@ use rule cpu_job as accuracy_validation with:
         mem_mb=2000,
         runtime=60,
     params:
-        **calls("analyses.accuracy.validation.write_validation"),
+        **calls("analyses.accuracy.measuring.validation.write_validation"),
         settings=estimates.estimation_settings(CONFIG, ACCURACY_VALIDATED),
 
 

@@ -7,12 +7,11 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.analyses.accuracy.headline import Headline, Score, headlines
-from entropy_sentinel.analyses.accuracy.validation import LEVEL, DomainResult, ModelValidation
+from entropy_sentinel.analyses.accuracy.measuring.validation import LEVEL, DomainResult, ModelValidation
 from entropy_sentinel.analyses.headings import ROLES, SCOPES, Groups, training_group
 from entropy_sentinel.formatting.text import number
-from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
-from entropy_sentinel.frames.label import LABELS, NO_REFERENCE
+from entropy_sentinel.frames.label import FITTING_KIND, LABELS, NO_REFERENCE
 from entropy_sentinel.report.plain_text import below, text_table
 
 
@@ -21,7 +20,7 @@ class UnjudgedBenchmark:
     """A benchmark where the judge labelled none of the `n` responses of one model that it was shown.
 
     `reason` is the most frequent reason, given for `n_reason` responses. `fitting` is the kind of judge that suits the
-    references, and `is_fitting` says whether the judge is of that kind.
+    references, null if the labels do not state it, and `is_fitting` says whether the judge is of that kind.
     """
 
     model: str
@@ -30,7 +29,7 @@ class UnjudgedBenchmark:
     n: int
     reason: str
     n_reason: int
-    fitting: str
+    fitting: str | None
     is_fitting: bool
 
     @property
@@ -41,17 +40,17 @@ class UnjudgedBenchmark:
         if self.is_fitting:
             remedy = f"look at them with `entropy-sentinel show {self.model} {self.benchmark}`"
         else:
-            remedy = f"name a judge of kind {self.fitting} in benchmarks.{self.benchmark}.judge"
+            kind = f"of kind {self.fitting}" if self.fitting else "that suits its references"
+            remedy = f"name a judge {kind} in benchmarks.{self.benchmark}.judge"
         return f"{self.model}, {self.benchmark}: {what}. To have labels, {remedy}."
 
 
-def unjudged(labels: Sequence[str], benchmarks: Sequence[str]) -> list[UnjudgedBenchmark]:
-    """Return an `UnjudgedBenchmark` for each file LABELS without a label; `benchmarks` are files BENCHMARKS."""
-    items = {read_provenance(path)["benchmark"]: path for path in benchmarks}
-    return list(filter(None, [_unjudged_benchmark(path, items) for path in labels]))
+def unjudged(labels: Sequence[str]) -> list[UnjudgedBenchmark]:
+    """Return an `UnjudgedBenchmark` for each file LABELS without a label."""
+    return list(filter(None, map(_unjudged_benchmark, labels)))
 
 
-def _unjudged_benchmark(path: str, items: Mapping[str, str]) -> UnjudgedBenchmark | None:
+def _unjudged_benchmark(path: str) -> UnjudgedBenchmark | None:
     """Return the facts about a file LABELS without a label; None if it has labels or nothing was to be labelled."""
     labels = LABELS.read(path, ["label", "reason"])
     shown = labels.filter(pl.col("reason").ne_missing(NO_REFERENCE))
@@ -60,7 +59,7 @@ def _unjudged_benchmark(path: str, items: Mapping[str, str]) -> UnjudgedBenchmar
     # Of equally frequent reasons, the alphabetically first.
     reason, count = shown["reason"].value_counts().sort("count", "reason", descending=[True, False]).row(0)
     provenance = read_provenance(path)
-    fitting = _fitting(items[provenance["benchmark"]])
+    fitting = provenance.get(FITTING_KIND)
     return UnjudgedBenchmark(
         provenance["model"],
         provenance["benchmark"],
@@ -71,13 +70,6 @@ def _unjudged_benchmark(path: str, items: Mapping[str, str]) -> UnjudgedBenchmar
         fitting=fitting,
         is_fitting=fitting in _kinds(provenance),
     )
-
-
-def _fitting(path: str) -> str:
-    from entropy_sentinel.judges.structure import kind_for  # imports a computer algebra system
-
-    items = BENCHMARKS.read(path, ["question", "reference"]).drop_nulls("reference")
-    return kind_for(items.iter_rows()) if len(items) else "file"
 
 
 def _kinds(judge: Mapping[str, Any]) -> set[str]:

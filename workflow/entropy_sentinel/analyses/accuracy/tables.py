@@ -9,7 +9,6 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.analyses import exhibits
 from entropy_sentinel.analyses.accuracy import tables_by_model, tables_of_groups
 from entropy_sentinel.analyses.accuracy.aggregation import (
     MEASURES,
@@ -19,21 +18,23 @@ from entropy_sentinel.analyses.accuracy.aggregation import (
     without_small_rho,
 )
 from entropy_sentinel.analyses.accuracy.comparison import compare, rests_on
-from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, REPEATS, SWEEP, AccuracyFiles
 from entropy_sentinel.analyses.accuracy.headline import ERROR, ambiguous
-from entropy_sentinel.analyses.accuracy.validation import (
+from entropy_sentinel.analyses.accuracy.measuring.frames import AUROC, DOMAINS, REPEATS, SWEEP, AccuracyFiles
+from entropy_sentinel.analyses.accuracy.measuring.validation import (
     LEVEL,
     DomainResult,
     EstimatorErrors,
     ModelValidation,
     read_validations,
 )
-from entropy_sentinel.analyses.exhibits import Functions, read_all
 from entropy_sentinel.analyses.headings import ROLES, SCOPE_NOTE, ExhibitSettings, Groups, training_groups
 from entropy_sentinel.estimators.catalogue import CANDIDATES, FEWEST_FOR_FIRST, FEWEST_TO_CHOOSE, RECOMMENDED, title
 from entropy_sentinel.formatting.text import listed
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.estimate import ESTIMATES
+from entropy_sentinel.frames.file_sets import read_all
+from entropy_sentinel.report import exhibits
+from entropy_sentinel.report.exhibits import Functions
 from entropy_sentinel.report.pages import Exhibit
 from entropy_sentinel.report.tables import Table, headed, missing_notes, number_frame, write_table
 from entropy_sentinel.statistics.conformal import fewest

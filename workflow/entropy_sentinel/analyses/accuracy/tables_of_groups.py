@@ -18,7 +18,7 @@ from entropy_sentinel.analyses.accuracy.aggregation import (
     nulls_last,
     spread,
 )
-from entropy_sentinel.analyses.accuracy.frames import SWEEP
+from entropy_sentinel.analyses.accuracy.measuring.frames import SWEEP
 from entropy_sentinel.analyses.headings import SCOPE_NOTE, SCOPES, Groups, group_benchmarks, training_group
 from entropy_sentinel.estimators.catalogue import CLASSIFIERS, CONFIGURATION_NAMES, parse
 from entropy_sentinel.formatting.text import counted

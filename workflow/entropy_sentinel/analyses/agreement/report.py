@@ -6,12 +6,12 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.analyses.agreement.frames import ERRORS, PAIRS
-from entropy_sentinel.analyses.exhibits import save_page
+from entropy_sentinel.analyses.agreement.measuring.frames import ERRORS, PAIRS
 from entropy_sentinel.analyses.headings import ExhibitSettings, Groups, training_group
 from entropy_sentinel.core.files import write_whole
 from entropy_sentinel.estimators.catalogue import title
 from entropy_sentinel.formatting.text import number
+from entropy_sentinel.report.exhibits import save_page
 from entropy_sentinel.report.plain_text import below, text_table
 
 TEMPLATE = Path(__file__).with_name("report.html.j2")

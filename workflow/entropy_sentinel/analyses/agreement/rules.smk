@@ -14,7 +14,7 @@ use rule cpu_job as agreement_pairs with:
     log:
         f"{LOGS}/agreement/pairs.log",
     params:
-        **calls("analyses.agreement.pairs.write_pairs"),
+        **calls("analyses.agreement.measuring.pairs.write_pairs"),
         files=AGREEMENT_LABELS,
         judges=JUDGES,
 
@@ -28,7 +28,7 @@ use rule cpu_job as agreement_judged with:
     log:
         f"{LOGS}/agreement/judged.log",
     params:
-        **calls("analyses.agreement.pairs.write_judged"),
+        **calls("analyses.agreement.measuring.pairs.write_judged"),
         files=AGREEMENT_ESTIMATES,
         groups=NAMED_GROUPS,
 

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping
 
 import polars as pl
 
-from entropy_sentinel.analyses.agreement.frames import ERRORS, JUDGED, PAIRS
-from entropy_sentinel.analyses.exhibits import Functions, save_tables
+from entropy_sentinel.analyses.agreement.measuring.frames import ERRORS, JUDGED, PAIRS
 from entropy_sentinel.analyses.headings import ROLES, ExhibitSettings, Groups, training_group, training_groups
 from entropy_sentinel.estimators.catalogue import title
+from entropy_sentinel.report.exhibits import Functions, save_tables
 from entropy_sentinel.report.tables import Table, headed
 
 _ALL = "all"

@@ -21,7 +21,7 @@ from entropy_sentinel.frames.estimate import SCORES
 from entropy_sentinel.report.pages import render
 from entropy_sentinel.report.tokens import FULL, cut, parts
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS
-from entropy_sentinel.sources.token_texts import TokenTexts
+from entropy_sentinel.sources.hub.token_texts import TokenTexts
 
 TEMPLATE = Path(__file__).with_name("responses.html.j2")
 

@@ -18,7 +18,7 @@ from entropy_sentinel.frames.label import LABELS
 from entropy_sentinel.frames.response import RESPONSE, SAMPLE
 from entropy_sentinel.report.tokens import Token, read_tokens
 from entropy_sentinel.signals.forced_answer.frames import FORCED_ANSWERS
-from entropy_sentinel.sources.token_texts import TokenTexts
+from entropy_sentinel.sources.hub.token_texts import TokenTexts
 
 # The picture's units: the least number of bits at its top, its height, and the largest number of points.
 _BITS, HEIGHT, _MOST_POINTS = 1.0, 60.0, 800

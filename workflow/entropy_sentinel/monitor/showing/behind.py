@@ -20,9 +20,9 @@ from entropy_sentinel.monitor.result import AlertResponses, LoggedResponse
 from entropy_sentinel.monitor.settings import OVER, STALE, Reading
 from entropy_sentinel.monitor.summing.state import State
 from entropy_sentinel.report.tokens import read_tokens
+from entropy_sentinel.sources.hub.token_texts import TokenTexts
 from entropy_sentinel.sources.logs.reader import QUESTION
 from entropy_sentinel.sources.logs.selection import PLACE
-from entropy_sentinel.sources.token_texts import TokenTexts
 
 # Limits of the page: slices with responses, tokens of a response, and alternatives per token.
 MOST_SLICES, MOST_TOKENS, ALTERNATIVES = 10, 200, 3

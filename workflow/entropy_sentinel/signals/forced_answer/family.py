@@ -67,9 +67,9 @@ def compute(traces: pl.LazyFrame, asked: str) -> pl.DataFrame:
 
 
 def _asking() -> ModuleType:
-    from entropy_sentinel.signals.forced_answer import asking
+    from entropy_sentinel.signals.forced_answer.asking import questions
 
-    return asking
+    return questions
 
 
 FAMILY = Family(

@@ -6,7 +6,7 @@ from typing import Any, TypedDict
 
 import polars as pl
 
-from entropy_sentinel.analyses.agreement.frames import ERRORS, JUDGED, PAIRS
+from entropy_sentinel.analyses.agreement.measuring.frames import ERRORS, JUDGED, PAIRS
 from entropy_sentinel.analyses.headings import Groups, training_groups
 from entropy_sentinel.frames.estimate import ESTIMATES
 from entropy_sentinel.frames.label import LABELS

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, REPEATS, SWEEP
-from entropy_sentinel.analyses.exhibits import read_several
+from entropy_sentinel.analyses.accuracy.measuring.frames import AUROC, DOMAINS, REPEATS, SWEEP
 from entropy_sentinel.estimators.settings import EstimationSettings
 from entropy_sentinel.features.compute import missing_mass
 from entropy_sentinel.frames.estimate import ESTIMATES
+from entropy_sentinel.frames.file_sets import read_several
 from entropy_sentinel.frames.generation import CUT_OFF
 from entropy_sentinel.frames.response import item_numbers
 from entropy_sentinel.signals.catalogue import SIGNALS

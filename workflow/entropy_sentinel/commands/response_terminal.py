@@ -29,7 +29,7 @@ from entropy_sentinel.frames.estimate import SCORES
 from entropy_sentinel.report.terminal import Part, table
 from entropy_sentinel.report.tokens import FULL, Token
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS
-from entropy_sentinel.sources.token_texts import TokenTexts
+from entropy_sentinel.sources.hub.token_texts import TokenTexts
 
 # Red, green and blue: of white, and of orange.
 _CHANNELS = ((255, 213), (255, 94), (255, 0))

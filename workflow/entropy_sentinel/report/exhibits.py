@@ -3,17 +3,13 @@
 An analysis maps the name of each exhibit to the function that makes it from the inputs that its parameters name.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
-import polars as pl
-
-from entropy_sentinel.core.errors import ContractError
 from entropy_sentinel.core.files import write_whole
-from entropy_sentinel.frames.contract import Contract
 from entropy_sentinel.report.pages import Exhibit, read_fragment, render
 from entropy_sentinel.report.tables import Table, write_table
 
@@ -31,32 +27,6 @@ class DrawnFigure(TypedDict):
     title: str
     model: str | None
     benchmark: NotRequired[str | None]
-
-
-def read_all(contract: Contract, paths: Sequence[str]) -> pl.DataFrame:
-    """Read several files into one frame, which is empty if there are none."""
-    return pl.concat([contract.frame([]), *map(contract.read, paths)])
-
-
-def read_several(contract: Contract, paths: Sequence[str], expected: Mapping[str, Collection[str]]) -> pl.DataFrame:
-    """Read several files into one frame; each file's rows name their own model or group.
-
-    `expected` has the values that a column can have. Raises ContractError for a file whose rows belong to another
-    model or group, or to one that an earlier file already has.
-    """
-    frames, path_by_owner = [], dict[str, str]()
-    for path in paths:
-        frame = contract.check(contract.read(path), path)
-        for values in frame.select(expected.keys()).unique().iter_rows(named=True):
-            owner = ", ".join(f"{column} '{value}'" for column, value in values.items())
-            if any(value not in expected[column] for column, value in values.items()):
-                raise ContractError(f"{path}: its rows are of {owner}, which is not in this study; delete it")
-            if owner in path_by_owner:
-                whose = f"of {owner}, and so are those of {path_by_owner[owner]}"
-                raise ContractError(f"{path}: its rows are {whose}; delete the wrong file")
-            path_by_owner[owner] = path
-        frames.append(frame)
-    return pl.concat(frames)
 
 
 def make_table(name: str, functions: Functions, inputs: Mapping[str, Any], label: str) -> Table:

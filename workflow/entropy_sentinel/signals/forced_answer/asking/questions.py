@@ -15,9 +15,9 @@ from entropy_sentinel.judges.answers import final_answer
 from entropy_sentinel.judges.judge import Unclear
 from entropy_sentinel.judges.options import offered
 from entropy_sentinel.judges.words import option
-from entropy_sentinel.signals.forced_answer.boxing import Boxes, InsertedTokens
+from entropy_sentinel.signals.forced_answer.asking.boxing import Boxes, InsertedTokens
+from entropy_sentinel.signals.forced_answer.asking.trajectory import Step, area, chosen, step, tokens_up_to
 from entropy_sentinel.signals.forced_answer.frames import FORCED_ANSWERS
-from entropy_sentinel.signals.forced_answer.trajectory import Step, area, chosen, step, tokens_up_to
 
 # Responses that are asked about at the same time, each in order of t: few enough to fit into the engine's cache.
 SIDE_BY_SIDE = 32

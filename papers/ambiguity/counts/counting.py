@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.sources.fields import Row, is_empty, look_up, one_text, read_answers
-from papers.ambiguity.corpus import Index
+from papers.ambiguity.counts.corpus import Index
 
 if TYPE_CHECKING:  # it imports LiteLLM, which plain counting does not need
-    from papers.ambiguity.entailment import Entailment
+    from papers.ambiguity.counts.entailment import Entailment
 
 
 # Largest number of chunks per answer to ask about; the best matches are taken.

@@ -63,8 +63,8 @@ def command(
     from entropy_sentinel.core.errors import InputError
     from entropy_sentinel.core.files import check_outputs, write_whole
     from entropy_sentinel.sources.rows import local_rows
-    from papers.ambiguity.corpus import opened
-    from papers.ambiguity.counting import Columns, counted
+    from papers.ambiguity.counts.corpus import opened
+    from papers.ambiguity.counts.counting import Columns, counted
 
     if output.suffix != ".jsonl":
         raise InputError(f"--output: must end with .jsonl, was '{output}'")
@@ -74,7 +74,7 @@ def command(
     columns = Columns(question, keywords, answers)
     entailment = None
     if model:
-        from papers.ambiguity.entailment import Entailment
+        from papers.ambiguity.counts.entailment import Entailment
 
         entailment = Entailment(model, base_url)
     with opened(index_file, corpus, text) as index:

@@ -74,7 +74,7 @@ def _tokenizer(weights: str, commit: str | None) -> "tuple[Tokenizer | None, str
 
 def _cached(weights: str, commit: str | None) -> Path | None:
     try:
-        from entropy_sentinel.sources.hub import cached_file
+        from entropy_sentinel.sources.hub.hub_files import cached_file
     except ImportError:  # an environment without huggingface_hub has no cache either
         return None
     return cached_file(weights, _FILE, commit)

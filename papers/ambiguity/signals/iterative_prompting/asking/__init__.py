@@ -1,0 +1,1 @@
+"""How the model is asked again: the version of the pass stands for this code."""

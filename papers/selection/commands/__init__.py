@@ -1,0 +1,1 @@
+"""The subcommand `select`, apart from the code of jobs."""

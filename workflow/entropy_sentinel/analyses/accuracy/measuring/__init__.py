@@ -1,0 +1,1 @@
+"""What the analysis computes: AUROC, errors, validations. Beside it is how they are shown."""

@@ -1,0 +1,1 @@
+"""What the analysis computes: agreement of judges. Beside it is how it is shown."""

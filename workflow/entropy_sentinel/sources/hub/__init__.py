@@ -1,0 +1,1 @@
+"""The Hugging Face hub: commits and files of weights and data sets, and the texts of tokens by their tokenizers."""
