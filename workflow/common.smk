@@ -164,6 +164,14 @@ def named(function):
     return call
 
 
+def in_any_order(values):
+    """Return values, which the names of a job's inputs determine, for a parameter: a new order does not rerun the job.
+
+    Snakemake does not record a parameter that depends on a job's inputs.
+    """
+    return lambda wildcards, input: values
+
+
 def calls(function, *modules):
     """Return params with a job's function, as `call`, and a hash of each folder of its code.
 

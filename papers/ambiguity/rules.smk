@@ -64,7 +64,7 @@ use rule cpu_job as ambiguity_measures with:
         f"{LOGS}/ambiguity_measures.log",
     params:
         **calls("papers.ambiguity.measures.write_measures"),
-        models=MODELS,
+        models=in_any_order(MODELS),
         settings={"source": AMBIGUITY.source, "thresholds": AMBIGUITY.thresholds},
 
 

@@ -63,7 +63,7 @@ use rule cpu_job as entropy_area_measures with:
         f"{LOGS}/{{judge}}/entropy_area_measures.log",
     params:
         **calls("papers.entropy_area.measures.write_measures"),
-        models=MODELS,
+        models=in_any_order(MODELS),
         settings={
             "sets": AREA_SETS,
             "answers": AREA_ANSWERS,
@@ -87,7 +87,7 @@ use rule cpu_job as entropy_area_tables with:
         **calls("papers.entropy_area.tables.write_tables"),
         titles={name: AREA.TABLES[name] for name in AREA.tables},
         settings=AREA_SHOWN,
-        models=MODELS,
+        models=in_any_order(MODELS),
 
 
 use rule cpu_job as entropy_area_figures with:
@@ -103,7 +103,7 @@ use rule cpu_job as entropy_area_figures with:
         **calls("papers.entropy_area.figures.write_figures"),
         exhibits=AREA_EXHIBITS,
         settings={**AREA_SHOWN, "figure_benchmark": AREA.figure_benchmark},
-        models=MODELS,
+        models=in_any_order(MODELS),
 
 
 use rule cpu_job as entropy_area_report with:

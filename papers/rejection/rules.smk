@@ -53,7 +53,7 @@ use rule cpu_job as rejection_tables with:
         **calls("papers.rejection.tables.write_tables"),
         titles={name: REJECTION.TABLES[name] for name in REJECTION.tables},
         settings=rejection_settings("best"),
-        models=MODELS,
+        models=in_any_order(MODELS),
 
 
 use rule cpu_job as rejection_figures with:
@@ -69,7 +69,7 @@ use rule cpu_job as rejection_figures with:
         **calls("papers.rejection.figures.write_figures"),
         exhibits=REJECTION_EXHIBITS,
         settings=rejection_settings(),
-        models=MODELS,
+        models=in_any_order(MODELS),
 
 
 use rule cpu_job as rejection_report with:
@@ -85,7 +85,7 @@ use rule cpu_job as rejection_report with:
     params:
         **calls("papers.rejection.report.write_report"),
         settings=rejection_settings(),
-        models=MODELS,
+        models=in_any_order(MODELS),
 
 
 TARGETS += exhibits_of("rejection", judge=REJECTION.judges)

@@ -44,7 +44,7 @@ use rule cpu_job as selection_report with:
         f"{LOGS}/{{judge}}/selection/report.log",
     params:
         **calls("papers.selection.report.write_report"),
-        models=MODELS,
+        models=in_any_order(MODELS),
         settings={
             "label": SELECTION.label(CONFIG.study),
             **{key: getattr(SELECTION, key) for key in ("tables", "figures", "strategies", "answer", "tries")},

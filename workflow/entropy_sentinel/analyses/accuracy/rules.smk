@@ -18,8 +18,8 @@ use rule cpu_job as accuracy_sweep with:
         f"{LOGS}/{{judge}}/accuracy_sweep.log",
     params:
         **calls("analyses.accuracy.measuring.measures.write_sweep"),
-        models=MODELS,
-        groups=list(GROUPS),
+        models=in_any_order(MODELS),
+        groups=in_any_order(list(GROUPS)),
 
 
 use rule cpu_job as accuracy_domains with:
@@ -32,7 +32,7 @@ use rule cpu_job as accuracy_domains with:
         f"{LOGS}/{{judge}}/accuracy_domains.log",
     params:
         **calls("analyses.accuracy.measuring.measures.write_domains"),
-        models=MODELS,
+        models=in_any_order(MODELS),
 
 
 use rule cpu_job as accuracy_repeats with:
@@ -127,7 +127,7 @@ use rule cpu_job as accuracy_report with:
     params:
         **calls("analyses.accuracy.report.write_report"),
         settings=lambda wildcards: shown(ACCURACY)
-        | {"expected_items": {name: CONFIG.benchmarks[name].expected_items for name in BENCHMARKS}}
+        | {"expected_items": {name: CONFIG.benchmarks[name].expected_items for name in sorted(BENCHMARKS)}}
         | {"default": CONFIG.estimation.default}
         | {"pages": estimates.pages(CONFIG, wildcards.judge, "accuracy")},
 

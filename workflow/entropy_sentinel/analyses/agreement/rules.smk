@@ -15,7 +15,7 @@ use rule cpu_job as agreement_pairs with:
         f"{LOGS}/agreement/pairs.log",
     params:
         **calls("analyses.agreement.measuring.pairs.write_pairs"),
-        files=AGREEMENT_LABELS,
+        files=in_any_order(AGREEMENT_LABELS),
         judges=JUDGES,
 
 
@@ -29,7 +29,7 @@ use rule cpu_job as agreement_judged with:
         f"{LOGS}/agreement/judged.log",
     params:
         **calls("analyses.agreement.measuring.pairs.write_judged"),
-        files=AGREEMENT_ESTIMATES,
+        files=in_any_order(AGREEMENT_ESTIMATES),
         groups=NAMED_GROUPS,
 
 

@@ -30,7 +30,7 @@ use rule cpu_job as responses_page with:
         f"{LOGS}/{{judge}}/responses_page/{{model}}.log",
     params:
         **calls("analyses.responses.page.write_page"),
-        benchmarks=BENCHMARKS,
+        benchmarks=in_any_order(BENCHMARKS),
         settings=lambda wildcards: {
             "label": RESPONSES.label(CONFIG.study),
             "model": wildcards.model,

@@ -1,0 +1,97 @@
+"""Which folders of code the jobs depend on: a computation depends on no engine, server or judge.
+
+A folder more means jobs more after an edit in it: read docs/reruns.md before you add one here.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "workflow" / "entropy_sentinel"
+RULES = [*ROOT.glob("workflow/rules/*.smk"), *PACKAGE.rglob("*.smk"), *ROOT.glob("papers/**/*.smk")]
+# What computes needs none of these; nor does an import inside a function make it need one.
+ASKS = {"engines", "chat", "chat/spending", "judges", "sources", "sources/logs", "sources/hub"}
+SERVES = {"config", "jobs", "planning", "starting", "commands", "verbs", "capturing", "auditing"}
+SERVES |= {"monitor", *(f"monitor/{path.parent.name}" for path in PACKAGE.glob("monitor/*/__init__.py"))}
+LOOKS = {"report"}
+# What a job needs of these, with the reason.
+NEEDED = {
+    "stages.cost": {"chat/spending"},  # sums the ledger
+    "analyses.responses.page": {"sources/hub", *LOOKS},  # texts of tokens, by the tokenizer
+    "papers.ambiguity": {"sources", "sources/hub", "sources/logs", *LOOKS},  # answers and counts from people's files
+    # Compares answers with the judge, and with all that judges import.
+    "papers.entropy_area.classes.answers": ASKS | LOOKS,
+    # Writes a file to train on, with the prompts of generation.
+    "papers.selection": ASKS | LOOKS | {"config", "jobs"},
+    # Reads final answers as judges do, and with all that judges import.
+    "signals.semantics": ASKS,
+    "papers.ambiguity.signals.sar": {"sources", "sources/hub", "sources/logs"},  # weights of a cross-encoder
+}
+# Exhibits: modules that tabulate, draw and write pages. Papers have them beside what computes.
+SHOWS = re.compile(r"analyses\.\w+\.(?:tables|figures|report|page)|papers\.\w+\.\w+")
+PROGRAM = """
+import json, sys
+from entropy_sentinel.jobs.fingerprint import fingerprint
+from entropy_sentinel.signals.catalogue import FAMILIES, TOKENS, module_of
+
+families = [module_of(family) for family in FAMILIES if family != TOKENS]
+print(json.dumps({name: [line.split()[0] for line in fingerprint(name)] for name in [*sys.argv[1:], *families]}))
+"""
+
+
+def modules() -> set[str]:
+    """The modules of the functions that rules call."""
+    found = re.findall(r'calls\(\s*"([\w.]+)\.\w+"', "\n".join(map(Path.read_text, RULES)))
+    return set(found) - {"stages.signals"}  # with the module of a family
+
+
+@cache
+def reached() -> dict[str, set[str]]:
+    """The folders that each of these depends on, and each family of signals, with the papers."""
+    import json
+
+    environment = os.environ | {"ENTROPY_SENTINEL_EXTENSIONS": str(ROOT / "papers")}
+    command = [sys.executable, "-c", PROGRAM, *modules()]
+    folders = json.loads(subprocess.check_output(command, env=environment, cwd=ROOT / "workflow", text=True))
+    return {name.removeprefix("entropy_sentinel."): set(places) for name, places in folders.items()}
+
+
+def needed(module: str) -> set[str]:
+    """What a job may need of all that is forbidden."""
+    parts = module.split(".")
+    names = [".".join(parts[:length]) for length in range(1, len(parts) + 1)]
+    allowed = set().union(*(NEEDED.get(name, set()) for name in names))
+    return allowed | LOOKS if SHOWS.match(module) else allowed
+
+
+def test_no_computation_depends_on_what_asks_serves_or_shows() -> None:
+    assert len(reached()) > 30
+    crossing = {name: (folders & (ASKS | SERVES | LOOKS)) - needed(name) for name, folders in reached().items()}
+    assert {name: folders for name, folders in crossing.items() if folders} == {}
+
+
+def test_each_exception_is_needed() -> None:
+    for name, allowed in NEEDED.items():
+        found = [folders for module, folders in reached().items() if f"{module}.".startswith(f"{name}.")]
+        assert allowed <= set().union(*found), name
+
+
+@pytest.mark.parametrize(
+    ("module", "folders"),
+    [
+        ("stages.feature", {"features", "frames", "stages/feature.py"}),
+        ("stages.observation", {"features", "frames", "signals", "statistics", "stages/observation.py"}),
+        ("stages.cost", {"chat/spending", "frames", "stages/cost.py"}),
+        ("analyses.agreement.measuring.pairs", {"analyses", "analyses/agreement/measuring", "frames", "statistics"}),
+        ("signals.forced_answer", {"frames", "signals/forced_answer"}),
+    ],
+)
+def test_folders_of_a_job(module: str, folders: set[str]) -> None:
+    """Written down from what the job computes; `core` decides no value and is in none."""
+    assert reached()[module] == folders
