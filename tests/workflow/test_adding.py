@@ -265,11 +265,15 @@ def test_each_arrives_in_results_and_tables(added: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_raised_version_makes_the_labels_again(followed: tuple[Project, dict[str, object]], added: Path) -> None:
-    settings = added / "mine" / "letter.py"
+def test_an_edited_judge_reruns_labels_only_with_a_raised_version(
+    followed: tuple[Project, dict[str, object]], added: Path
+) -> None:
+    settings = added / "mine" / "judges" / "letter.py"
     text = settings.read_text()
-    settings.write_text(text.replace("ClassVar[int] = 1", "ClassVar[int] = 2", 1))
     try:
+        settings.write_text(text.replace("no response", "nothing was said"))
+        assert followed[0].planned() == {}
+        settings.write_text(text.replace("ClassVar[int] = 1", "ClassVar[int] = 2", 1))
         assert followed[0].planned()["label"] == len(BENCHMARKS) + 1
     finally:
         settings.write_text(text)
