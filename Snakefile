@@ -14,7 +14,11 @@ min_version("9.27")
 configfile: "config.yaml"
 
 
+report: "workflow/report/description.rst"
+
+
 include: "workflow/common.smk"
+include: "workflow/report.smk"
 include: "workflow/rules/job.smk"
 include: "workflow/rules/benchmark.smk"
 include: "workflow/rules/generation.smk"
@@ -33,10 +37,12 @@ include: "workflow/rules/prefetch.smk"
 TARGETS = []
 for name in CONFIG.run.analyses:
     earlier = [*TARGETS]
+    earlier_rules = {rule.name for rule in workflow.rules}
 
     include: rules_of_analysis(name)
 
     check_targets(name, earlier, TARGETS)
+    flag_exhibits(name, earlier_rules)
 
 
 onstart:
@@ -46,6 +52,7 @@ onstart:
 
 onsuccess:
     clear_parts(log)
+    tell_report()
     run_after("success")
 
 

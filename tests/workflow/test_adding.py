@@ -15,6 +15,7 @@ import recipes
 import yaml
 from production import line, log_file, saved
 from prometheus_client.parser import text_string_to_metric_families
+from snakemake_report import read_results
 from tiny import TINY
 from workflow_runs import Project
 
@@ -383,6 +384,20 @@ def test_the_new_analysis_has_its_page_and_a_link(added: Path) -> None:
 
 
 @pytest.mark.slow
+def test_the_new_analysis_is_in_the_report_of_snakemake(
+    followed: tuple[Project, dict[str, object]], added: Path
+) -> None:
+    assert "report.html" in followed[0].run("--report", "report.html")
+    shown = read_results(added / "report.html")
+    page = shown["results/added/lengths/made-elsewhere.html"]
+    assert page["labels"] == {"Exhibit": "How long the responses are", "model": "made-elsewhere"}
+    assert "This analysis shows how long the responses are." in page["caption"]
+    assert "Study: added. Model: made-elsewhere." in page["caption"]
+    # The new table of the package's own analysis.
+    table = shown["results/added/mine/tables/table_11_counts.html"]
+    assert table["labels"]["Exhibit"] == "Table 11: Counts of responses"
+
+
 def test_names_are_known_to_the_config_check(added: Path) -> None:
     code = """
 from entropy_sentinel.config.config import load_config, read_config

@@ -1,15 +1,15 @@
 """The workflow as a module of another one, from where Snakemake's catalogue looks for it, and in Snakemake's report."""
 
-import subprocess
-import sys
+import os
 from pathlib import Path
 
 import pytest
 import yaml
+from forked_snakemake import ForkedSnakemake
+from snakemake_report import read_results
 from workflow_runs import Project, job_counts
 
 ROOT = Path(__file__).parents[2]
-SNAKEMAKE = [sys.executable, "-m", "snakemake"]
 STUDY = yaml.safe_load((ROOT / "examples" / "real" / "study.yaml").read_text())
 SMALL = {
     **STUDY,
@@ -51,9 +51,11 @@ rule mine:
 
 
 def snakemake(folder: Path, *arguments: str, environment: dict[str, str] | None = None) -> str:
-    done = subprocess.run([*SNAKEMAKE, *arguments], cwd=folder, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    return done.stdout + done.stderr
+    """What Snakemake prints in a folder; the package is that of the checkout if no environment says otherwise."""
+    done = ForkedSnakemake(list(arguments), folder, environment or os.environ | {"PYTHONPATH": str(ROOT / "workflow")})
+    output, _ = done.communicate()
+    assert done.returncode == 0, output[-3000:]
+    return output
 
 
 @pytest.fixture
@@ -72,10 +74,23 @@ def test_another_workflow_runs_it_and_has_nothing_to_do_the_second_time(outer: P
     assert (outer / "mine.txt").read_text() == "done\n"
     assert (results / "report.html").stat().st_size > 10_000
     assert "Nothing to be done" in snakemake(outer, "--cores", "2")
-    # Snakemake's own report has the pages, the summary and the figures.
+    # Snakemake's own report has the page, the summary, the table and the figure, with their captions.
     snakemake(outer, "--report", "report.html")
-    report = (outer / "report.html").read_text()
-    assert all(name in report for name in ("report.html", "summary.txt", "figure_1_accuracies.png"))
+    shown = read_results(outer / "report.html")
+    folder = "results/small/math-verify"
+    titles = {path.removeprefix(f"{folder}/"): entry["labels"]["Exhibit"] for path, entry in shown.items()}
+    errors, accuracies = "Table 2: Errors by model", "Figure 1: Estimated against true accuracy, one model"
+    assert titles == {
+        "report.html": "How accurate each domain is",
+        "summary.txt": "Summary",
+        "tables/table_2_by_model.html": errors,
+        "tables/table_2_by_model.csv": errors,
+        "figures/figure_1_accuracies.png": accuracies,
+    }
+    caption = shown[f"{folder}/figures/figure_1_accuracies.png"]["caption"]
+    assert f"<b>{accuracies}.</b> Benchmarks used for training" in caption
+    assert "Study: small. Judge: math-verify." in caption
+    assert "System Message" not in "".join(entry["caption"] for entry in shown.values())
 
 
 @pytest.mark.slow

@@ -1,6 +1,11 @@
-"""What rules hand to jobs of analyses has the types that the jobs declare, which mypy cannot see in rules."""
+"""What rules hand to jobs of analyses has the types that the jobs declare, which mypy cannot see in rules.
 
+And each of their exhibits is in Snakemake's report, under the title that the analysis declares.
+"""
+
+import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,8 +13,11 @@ from pathlib import Path
 import pytest
 from workflow_runs import Project
 
+from entropy_sentinel.core.analysis import sections
+
 # Pydantic reads no `typing.TypedDict` before Python 3.12. Lists and paths of inputs are Snakemake's own kinds.
 PROGRAM = """
+import json
 import typing
 from pathlib import Path
 
@@ -34,6 +42,10 @@ def check(job):
         if key in given:
             TypeAdapter(hint).validate_python(given[key], strict=True)
     print("CHECKED", job.rule.name)
+    for file in job.output:
+        shown = file.flags.get("report")
+        about = shown and [shown.category, shown.subcategory, shown.labels["Exhibit"]]
+        print("OUTPUT", json.dumps([job.rule.name, str(file), about]))
 
 
 for paths in STUDIES:
@@ -52,6 +64,8 @@ CHECKED = {
     ("demo/config.yaml", "papers/ambiguity/demo.yaml"): {"ambiguity_aligned"},
     ("papers/intervals/example/study.yaml",): {"intervals_adjusted"},
 }
+# What the report shows of the outputs of every analysis, whatever their rules are called.
+REPORTED = re.compile(r"/tables/table_.*\.(html|csv)|/figures/figure_.*\.png|/(report|tiny-[13]m)\.html|/summary\.txt")
 
 
 @pytest.mark.slow
@@ -70,3 +84,20 @@ def test_rules_hand_over_what_jobs_declare(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     checked = {line.partition(" ")[2] for line in done.stdout.splitlines() if line.startswith("CHECKED")}
     assert set.union(*studies.values()) <= checked
+    lines = [line.partition(" ")[2] for line in done.stdout.splitlines() if line.startswith("OUTPUT")]
+    titles = {title for cls in sections().values() for title in (*cls.TABLES.values(), *cls.FIGURES.values())}
+    categories = set()
+    for rule, file, about in map(json.loads, lines):
+        is_exhibit = REPORTED.search(file) is not None and "_published" not in file
+        assert (about is not None) == is_exhibit, file
+        if about:
+            category, subcategory, title = about
+            categories.add(category)
+            assert rule.startswith(category.lower().replace(" ", "_"))
+            assert subcategory == ("Tables" if "/tables/" in file else "Figures" if "/figures/" in file else "Pages")
+            named = re.sub(r"^(Table|Figure) \d+: ", "", title)
+            assert subcategory == "Pages" or any(named == one or named.startswith(f"{one}, ") for one in titles), title
+    assert {"Accuracy", "Agreement", "Rejection", "Responses"} <= categories
+    assert {name.partition("_")[0] for names in studies.values() for name in names} == {
+        category.partition(" ")[0].lower() for category in categories
+    }

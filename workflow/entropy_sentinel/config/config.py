@@ -42,18 +42,20 @@ def load_config(raw: Mapping[str, Any], source: str = "config", own: Mapping[str
     # Names are checked where they are free; here they may be names of models.
     wrong = problems(raw) or [f"{path}: {LOOKS}" for path in secret_keys(raw, by_name=False)]
     wrong = wrong or _unusable_extensions(raw)
+    depends_on_names = False
     try:
         if not wrong:
             config = fitted(Config.model_validate(with_benchmarks(_with_own_sources(raw, own or {}))))
             missing = missing_file(config)
             wrong = [missing] if missing else list(unfit_rows(config))
     except ValidationError as error:
-        wrong = [described(problem) + _declared_in(problem) for problem in error.errors()]
+        wrong, depends_on_names = [described(problem) + _declared_in(problem) for problem in error.errors()], True
     except ValueError as error:
-        wrong = [str(error)]
+        wrong, depends_on_names = [str(error)], True
     if wrong:
         lines = [f"{source}: {_one_line(problem)}" for problem in wrong]
-        raise ConfigError(extensions.with_failures("\n".join(lines)))
+        explain = extensions.explain_errors if depends_on_names else "\n".join
+        raise ConfigError(explain(lines))
     if own is not None:
         config._left_out = [line for line in config.left_out if _is_set(line.partition(":")[0], own)]
     return config

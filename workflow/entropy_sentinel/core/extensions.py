@@ -64,12 +64,19 @@ class TooLateError(ConfigError):
     """The process read the declarations before it knew of an extension; processes that it starts have the extension."""
 
 
+class Failure(NamedTuple):
+    """A line about an extension that failed, and whether the user named it: by the config's key or the variable."""
+
+    line: str
+    is_requested: bool
+
+
 class Loaded(NamedTuple):
-    """The extensions of this process, this package first; the names of the others, and a line for each that failed."""
+    """The extensions of this process, this package first; the names of the others, and the failures."""
 
     extensions: list[Extension]
     names: list[str]
-    failures: list[str]
+    failures: list[Failure]
 
 
 def declared(kind: str) -> dict[str, Any]:
@@ -108,12 +115,29 @@ def declaring(kind: str) -> list[str]:
 
 def failures() -> list[str]:
     """Return a line for each extension that failed when this process imported it or read its declarations."""
+    return [failure.line for failure in _failures()]
+
+
+def _failures() -> list[Failure]:
     return list(dict.fromkeys(_loaded().failures)) if _loaded.cache_info().currsize else []
 
 
 def with_failures(error: str) -> str:
     """Return an error and, on further lines, the `failures` not in it: an extension may have what is unknown."""
     return "\n".join([error, *(line for line in failures() if line not in error)])
+
+
+def explain_errors(errors: list[str]) -> str:
+    """Return the text for `errors` of a config, after everything that is declared was read.
+
+    If an extension that the user named has failed, the config's errors probably follow from it: names that it declares
+    are unknown. The text is then only the cause.
+    """
+    causes = [failure.line for failure in _failures() if failure.is_requested]
+    if not causes:
+        return with_failures("\n".join(errors))
+    follow = "1 error" if len(errors) == 1 else f"{len(errors)} errors"
+    return "\n".join([*causes, f"Correct this first: {follow} of the config may follow from it, and are not shown"])
 
 
 def roots() -> dict[str, Path]:
@@ -196,7 +220,7 @@ def _declared(kind: str) -> dict[str, tuple[Any, ModuleType]]:
     return found
 
 
-def _returned(module: ModuleType, function: Callable[[], Any], problems: list[str]) -> Mapping[str, Any]:
+def _returned(module: ModuleType, function: Callable[[], Any], problems: list[Failure]) -> Mapping[str, Any]:
     """Return what a function of a module returns; empty if it fails, which becomes one of `problems`."""
     try:
         with contextlib.redirect_stdout(sys.stderr):  # a command's output may be JSON
@@ -209,7 +233,9 @@ def _returned(module: ModuleType, function: Callable[[], Any], problems: list[st
         if module.__name__.partition(".")[0] == PACKAGE:
             raise
         what = f"extension '{module.__name__}': {function.__name__}() failed"
-        problems.append(failed(what, error, f"{file_of(module)}:{function.__code__.co_firstlineno}"))
+        line = failed(what, error, f"{file_of(module)}:{function.__code__.co_firstlineno}")
+        top = outermost(module).__name__
+        problems.append(Failure(line, top in [Path(name).name.partition(".")[0] for name in _given()]))
         return {}
     return values
 
@@ -236,7 +262,8 @@ def _loaded() -> Loaded:
         except BaseException as error:
             if isinstance(error, NameTakenError):
                 hidden.append(Path(name))
-            loaded.failures.append(failed(f"extension '{name}' was not loaded", error, name))
+            line = failed(f"extension '{name}' was not loaded", error, name)
+            loaded.failures.append(Failure(line, name in _given()))
             continue
         # An extension may be named twice, by its folder and by an entry point.
         loaded.extensions.append(Extension(top, [one for one in modules if one.module.__name__ not in seen]))

@@ -97,8 +97,7 @@ use rule cpu_job as accuracy_figures with:
         validation=expand(ACCURACY_VALIDATION, model=MODELS, allow_missing=True),
         observations=expand(OBSERVATIONS, model=ACCURACY.figure_model, allow_missing=True)[0],
     output:
-        expand("{figure}.{kind}", figure=ACCURACY_FIGURES, kind=[kind for kind in FIGURE_KINDS if kind != "png"]),
-        report(expand("{figure}.png", figure=ACCURACY_FIGURES), category="Accuracy", subcategory="Figures"),
+        expand("{figure}.{kind}", figure=ACCURACY_FIGURES, kind=FIGURE_KINDS),
     log:
         f"{LOGS}/{{judge}}/accuracy_figures.log",
     params:
@@ -119,8 +118,8 @@ use rule cpu_job as accuracy_report with:
         tables=expand("{table}.html", table=ACCURACY_TABLES),
         figures=expand("{figure}.html", figure=ACCURACY_FIGURES),
     output:
-        page=report(REPORT, category="Accuracy"),
-        summary=report(f"{RESULTS}/{{judge}}/summary.txt", category="Accuracy"),
+        page=REPORT,
+        summary=f"{RESULTS}/{{judge}}/summary.txt",
         machine=f"{RESULTS}/{{judge}}/summary.json",
     log:
         f"{LOGS}/{{judge}}/accuracy_report.log",

@@ -1,0 +1,94 @@
+"""The exhibits of an analysis in Snakemake's report (`snakemake --report`), from what the analysis declares.
+
+Tables, figures, pages and summaries are recognised by their files, which are the outputs of the analysis's rules; their
+titles are those of its class. So an analysis of an extension needs nothing more to be in the report.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from entropy_sentinel.core.analysis import Analysis
+from entropy_sentinel.report.pages import Exhibit
+
+# Of files that differ only in their suffix, the first of these is shown; of a table also its file with all digits.
+_SHOWN = {
+    "figure": (".png", ".svg", ".html", ".pdf"),
+    "table": (".html", ".md"),
+    "page": (".html", ".png", ".svg", ".pdf", ".csv", ".txt", ".md"),
+}
+_ALL_DIGITS = ".csv"
+_SUBCATEGORIES = {"figure": "Figures", "table": "Tables", "page": "Pages"}
+_WILDCARD = re.compile(r"\{(\w+)[^}]*\}")
+
+
+class ReportEntry(NamedTuple):
+    """A file of the report: its place among the outputs of its rule, where the report lists it, and its caption."""
+
+    place: int
+    category: str
+    subcategory: str
+    labels: dict[str, str]
+    caption: str  # reStructuredText with Jinja, as Snakemake renders it
+
+
+def list_report_entries(
+    name: str, analysis: Analysis, outputs: Sequence[str], label: str, template: str
+) -> list[ReportEntry]:
+    """Return the report's entries for the `outputs` of one rule of the analysis `name`, which may have wildcards.
+
+    `label` is the study's; `template` is the text of the captions, with the name `exhibit` for what is shown.
+    """
+    category = name.replace("_", " ").capitalize()
+    entries = []
+    for place, output in enumerate(outputs):
+        kind = _kind_of(output)
+        if not _is_shown(output, kind, outputs):
+            continue
+        title = _title_of(Path(output), kind, analysis)
+        wildcards = {found: f"{{{found}}}" for found in _WILDCARD.findall(output)}
+        about = {"place": place, "kind": kind, "title": title, "label": label, "tells": analysis.TELLS}
+        caption = f"{{% set exhibit = {json.dumps(about)} %}}\n{template}"
+        labels = {"Exhibit": title, **wildcards}
+        if kind == "table":
+            labels["Numbers"] = "all digits" if output.endswith(_ALL_DIGITS) else "rounded"
+        entries.append(ReportEntry(place, category, _SUBCATEGORIES[kind], labels, caption))
+    return entries
+
+
+def _kind_of(output: str) -> str:
+    """Return the kind of an exhibit by its folder; what is in neither folder of exhibits is a page."""
+    return {"tables": "table", "figures": "figure"}.get(Path(output).parent.name, "page")
+
+
+def _is_shown(output: str, kind: str, outputs: Sequence[str]) -> bool:
+    """Return whether a file is for people, and the best of those with its name."""
+    path = Path(output)
+    # Published values are part of the table that they are compared with.
+    if path.stem.endswith("_published"):
+        return False
+    if kind == "table" and path.suffix == _ALL_DIGITS:
+        return True
+    if path.suffix not in _SHOWN[kind]:
+        return False
+    better = _SHOWN[kind][: _SHOWN[kind].index(path.suffix)]
+    return not any(str(path.with_suffix(suffix)) in outputs for suffix in better)
+
+
+def _title_of(path: Path, kind: str, analysis: Analysis) -> str:
+    """Return the heading of an exhibit, `Table 2: Errors by model`; or what a page tells."""
+    if kind == "page":
+        if path.suffix == ".html" and analysis.PAGE and str(path).endswith(analysis.PAGE):
+            return analysis.TELLS[:1].upper() + analysis.TELLS[1:] if analysis.TELLS else "Report"
+        return path.stem.replace("_", " ").capitalize()
+    titles: Mapping[str, str] = analysis.TABLES if kind == "table" else analysis.FIGURES
+    name = path.stem.removeprefix(f"{kind}_")
+    # A figure of one model has the model's name at the end.
+    known = [title for title in titles if name == title or name.startswith(f"{title}_")]
+    longest = max(known, key=len, default=None)
+    if longest is None:
+        return name.replace("_", " ").capitalize()
+    further = name.removeprefix(longest).strip("_")
+    return Exhibit(kind, longest, ", ".join(filter(None, [titles[longest], further]))).heading
