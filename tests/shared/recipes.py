@@ -22,10 +22,12 @@ def blocks() -> list[tuple[str, str, str]]:
     return result
 
 
-def apply(folder: Path) -> dict[str, Any]:
-    """Follow all recipes in a copy of the project; the parts of the config that they show, merged."""
+def apply(folder: Path, place: str = "") -> dict[str, Any]:
+    """Follow all recipes in a copy of the project, or those for files in `place`; the merged config that they show."""
     study: dict[str, Any] = {}
     for kind, name, text in blocks():
+        if not name.startswith(place):
+            continue
         if kind == "yaml":
             study = merged(study, yaml.safe_load(text))
         elif kind == "diff":
@@ -38,11 +40,11 @@ def apply(folder: Path) -> dict[str, Any]:
 
 
 def _add_lines(path: Path, text: str) -> None:
-    """Put the lines with a plus where the other lines stand, which must be one place."""
+    """Put the lines with a plus where the other lines stand, which must be one place, and remove those with a minus."""
     lines = text.splitlines()
-    assert {line[:1] for line in lines} <= {"+", " ", ""}, text
+    assert {line[:1] for line in lines} <= {"+", "-", " ", ""}, text
     before = "".join(f"{line[1:]}\n" for line in lines if not line.startswith("+"))
-    after = "".join(f"{line[1:]}\n" for line in lines)
+    after = "".join(f"{line[1:]}\n" for line in lines if not line.startswith("-"))
     source = path.read_text()
     assert source.count(before) == 1, f"{path}: {before!r} is there {source.count(before)} times"
     path.write_text(source.replace(before, after))

@@ -63,11 +63,10 @@ def test_all_else_works_without(analyses: list[str], tmp_path: Path) -> None:
 def test_a_new_paper_is_a_folder(tmp_path: Path) -> None:
     """The recipe's analysis as a folder of `papers`, in a study that runs it."""
     project = Project(tmp_path, ["demo/config.yaml", "papers/lengths/study.yaml"])
-    for _, name, text in recipes.blocks():
-        if name.startswith("mine/lengths/"):
-            file = tmp_path / "papers" / Path(name).relative_to("mine")
-            file.parent.mkdir(exist_ok=True)
-            file.write_text(text.replace("mine.lengths", "papers.lengths"))
+    recipes.apply(tmp_path, "mine/lengths/")
+    folder = (tmp_path / "mine" / "lengths").rename(tmp_path / "papers" / "lengths")
+    for file in folder.iterdir():
+        file.write_text(file.read_text().replace("mine.lengths", "papers.lengths"))
     study = {"study": "sixth", "run": {"analyses": ["lengths"]}, "analyses": {"lengths": {"long": 5}}}
     (tmp_path / "papers" / "lengths" / "study.yaml").write_text(yaml.safe_dump(study))
     planned = project.planned()

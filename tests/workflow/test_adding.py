@@ -6,6 +6,8 @@ import os
 import socket
 import subprocess
 import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -380,6 +382,7 @@ def test_the_new_analysis_has_its_page_and_a_link(added: Path) -> None:
     numbers = (len(lengths), round(lengths.mean(), 1), (lengths > 5).sum())
     cells = "".join(f'<td class="n">{one}</td>' for one in numbers)
     assert f'<td class="name">odd</td>{cells}' in page
+    assert '<figure id="figure_lengths_made-elsewhere">' in page
     assert "../lengths/made-elsewhere.html" in (added / "results" / "added" / "mine" / "report.html").read_text()
 
 
@@ -389,6 +392,9 @@ def test_the_new_analysis_is_in_the_report_of_snakemake(
 ) -> None:
     assert "report.html" in followed[0].run("--report", "report.html")
     shown = read_results(added / "report.html")
+    figure = shown["results/added/lengths/figures/figure_lengths_made-elsewhere.png"]
+    assert figure["labels"]["Exhibit"] == "Lengths of the responses, made-elsewhere"
+    assert "responses of made-elsewhere, 20 bins." in figure["caption"]
     page = shown["results/added/lengths/made-elsewhere.html"]
     assert page["labels"] == {"Exhibit": "How long the responses are", "model": "made-elsewhere"}
     assert "This analysis shows how long the responses are." in page["caption"]
@@ -409,22 +415,53 @@ print(generations.generation_settings(config, "qwen3-4b", "gsm8k")["prompt"])
     assert in_the_copy(added, "-c", code) == "bare\n"
 
 
+class ThrowingHandler(BaseHTTPRequestHandler):
+    """The server of the recipe's second engine: heads for even seeds."""
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        side = "tails" if asked["seed"] % 2 else "heads"
+        reply = json.dumps({"side": side, "probabilities": {"heads": 0.75, "tails": 0.25}}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(reply)))
+        self.end_headers()
+        self.wfile.write(reply)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
 @pytest.mark.slow
-def test_the_new_engine_answers(added: Path) -> None:
-    """The entropy of each response is that of a coin with 3/4 heads."""
-    code = """
+def test_the_new_engines_answer(added: Path) -> None:
+    """The entropy of each response is that of a coin with 3/4 heads, thrown here or by a server."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), ThrowingHandler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    code = f"""
 from entropy_sentinel.config.config import load_config, read_config
 from entropy_sentinel.config import generations
+from entropy_sentinel.core.sections import merged
 from entropy_sentinel.stages.feature import write_features
 from entropy_sentinel.stages.generation import write_generations
 
-config = load_config(read_config(["config.yaml", "demo/config.yaml", "mine.yaml"]))
-settings = generations.generation_settings(config, "coin", "odd")
-write_generations("results/added/benchmarks/odd.parquet", settings, 1, "a/b/thrown/odd.parquet")
-write_features("a/b/thrown/odd.parquet", generations.feature_settings(config, "coin"), "a/b/features/odd.parquet")
+raw = read_config(["config.yaml", "demo/config.yaml", "mine.yaml"])
+here = {{"models": {{"thrown": {{"thrower": {{"url": "http://127.0.0.1:{server.server_port}"}}}}}}}}
+for model, benchmark in (("coin", "odd"), ("thrown", "odd")):
+    config = load_config(merged(raw, here))
+    generations.announce_servers(config)
+    settings = generations.generation_settings(config, model, benchmark)
+    assert "127.0.0.1" not in str(settings)
+    write_generations("results/added/benchmarks/odd.parquet", settings, 1, f"a/b/{{model}}/odd.parquet")
+    features = generations.feature_settings(config, model)
+    write_features(f"a/b/{{model}}/odd.parquet", features, f"a/b/features/{{model}}.parquet")
 """
-    in_the_copy(added, "-c", code)
-    texts = pl.read_parquet(added / "a" / "b" / "thrown" / "odd.parquet")["text"]
-    assert set(texts) <= {"heads", "tails"}
-    entropies = pl.read_parquet(added / "a" / "b" / "features" / "odd.parquet")["max"].to_list()
-    assert entropies == pytest.approx([-0.75 * math.log(0.75) - 0.25 * math.log(0.25)] * 20, abs=1e-6)
+    try:
+        in_the_copy(added, "-c", code)
+    finally:
+        server.shutdown()
+        server.server_close()
+    for model in ("coin", "thrown"):
+        answers = pl.read_parquet(added / "a" / "b" / model / "odd.parquet")
+        assert set(answers["text"]) <= {"heads", "tails"}
+        entropies = pl.read_parquet(added / "a" / "b" / "features" / f"{model}.parquet")["max"].to_list()
+        assert entropies == pytest.approx([-0.75 * math.log(0.75) - 0.25 * math.log(0.25)] * 20, abs=1e-6)
+    assert answers.filter(pl.col("seed") % 2 == 0)["text"].unique().to_list() == ["heads"]
