@@ -48,16 +48,19 @@ for name in CONFIG.run.analyses:
 onstart:
     check_places()
     keep_answers()
+    refuse_reuse()
 
 
 onsuccess:
     clear_parts(log)
+    STUDY_RECORDS.compact()
     tell_report()
     run_after("success")
 
 
 onerror:
     clear_parts(log)
+    STUDY_RECORDS.compact()
     JOB_LINES.show_failures_again()
     run_after("failure")
 

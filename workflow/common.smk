@@ -27,16 +27,19 @@ from entropy_sentinel.engines.run import announce_run
 from entropy_sentinel.estimators.settings import group_file
 from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.jobs.calls import check as check_function, check_rule
-from entropy_sentinel.jobs.content import as_made, as_recorded, with_content
+from entropy_sentinel.jobs.content import are_made, as_made, as_recorded, with_content
 from entropy_sentinel.jobs.fingerprint import fingerprint
 from entropy_sentinel.jobs.outputs import check_folders, keep
 from entropy_sentinel.jobs.ownership import clear
+from entropy_sentinel.jobs.records import StudyRecords, remember_jobs
 from entropy_sentinel.jobs.requests import check_requests
+from entropy_sentinel.jobs.reuse import check_store, compute_again
 from entropy_sentinel.jobs.terminal import show_jobs
 from entropy_sentinel.jobs.versions import announce_versions
 from entropy_sentinel.signals.catalogue import FAMILIES, module_of, rules_of
 from snakemake.common.configfile import load_configfile
 from snakemake.io import IOFile, strip_wildcard_constraints
+from snakemake.persistence import RECORD_FORMAT_VERSION, MetadataRecord, PersistenceBase
 from snakemake.utils import update_config
 
 # The folder of this tree, also if another workflow uses this one as a module.
@@ -67,6 +70,7 @@ try:
         update_config(base, own)
         config, files = base, [str(ROOT / "config.yaml"), "the module's config"]
     CONFIG = load_config(config, " + ".join(files), own or None)
+    check_store()
 except ConfigError as error:
     raise WorkflowError(str(error)) from None
 
@@ -103,6 +107,10 @@ JOB_LINES = show_jobs(workflow)
 
 LAYOUT = StudyLayout(CONFIG.study)
 RESULTS, LOGS = LAYOUT.results, LAYOUT.logs
+# Snakemake's records of the jobs stay with the results.
+STUDY_RECORDS = StudyRecords(RESULTS)
+if workflow.is_main_process:
+    remember_jobs(PersistenceBase, MetadataRecord, RECORD_FORMAT_VERSION, STUDY_RECORDS)
 ITEMS, GENERATIONS, LABELS, FEATURES = LAYOUT.items, LAYOUT.generations, LAYOUT.labels, LAYOUT.features
 # Families of signals other than the features, and their declarations. Jobs that use signals depend on these and on the
 # files, not on the code that computes the signals, which may be an engine's.
@@ -143,7 +151,7 @@ def items_settings(benchmark):
     found = of_content(generations.benchmark_settings(CONFIG, benchmark), CONFIG.benchmarks[benchmark].path, output)
     record = workflow.persistence.metadata(IOFile(output))
     made = as_made(found, record and record.params, output)
-    return made, made != found
+    return made, made != found or (record is None and bool(are_made(found, output)))
 
 
 def rows_file(benchmark):
@@ -278,6 +286,15 @@ def keep_answers():
     for job in workflow.dag.needrun_jobs():
         if job.rule.name in WITH_PARTS and not workflow.dag.reason(job).forced and Path(job.output[0]).is_file():
             keep(job.output[0], parts_folder(job.output[0]))
+
+
+# A run that is forced to make them takes none from another study (jobs/reuse.py).
+REUSING = [*WITH_PARTS, *map(in_workflow, ("label", "label_served"))]
+
+
+def refuse_reuse():
+    if any(workflow.dag.reason(job).forced for job in workflow.dag.needrun_jobs() if job.rule.name in REUSING):
+        compute_again()
 
 
 # Parts stay until Snakemake has accepted the output: it deletes the output of a job that it did not see end.

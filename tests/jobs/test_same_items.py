@@ -8,7 +8,7 @@ from item_files import item_settings
 from production import log_file
 
 from entropy_sentinel.jobs import content as same_items
-from entropy_sentinel.jobs.content import as_made
+from entropy_sentinel.jobs.content import are_made, as_made
 from entropy_sentinel.stages.benchmark import write_benchmark
 
 ROWS = [{"q": f"{n} + 1?", "a": str(n + 1)} for n in range(5)]
@@ -53,6 +53,9 @@ def test_settings_are_unchanged_without_record_items_or_readable_file(
     write_benchmark(before, output)
     assert as_made(now, [repr(before)], output) == before
     assert as_made(now, None, output) == now
+    # Of items without a record: made from another column, and not from a local file.
+    assert [are_made(now, output), are_made(now | {"question": ["{a}"]}, output)] == [True, False]
+    assert are_made(now | {"path": None}, output) is None
     hub = settings(path) | {"path": None, "dataset": "me/mine"}
     assert as_made(hub | {"split": "train"}, [repr(hub)], output)["split"] == "train"
     monkeypatch.setattr(same_items, "LARGEST_BYTES", 10)

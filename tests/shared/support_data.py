@@ -22,9 +22,10 @@ from entropy_sentinel.engines.catalogue import PROMPTS, make_engine
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.features.compute import compute_features
 from entropy_sentinel.frames.benchmark import BENCHMARKS
+from entropy_sentinel.judges.catalogue import make_judge
 from entropy_sentinel.stages.benchmark import write_benchmark
 from entropy_sentinel.stages.generation import request_keys, request_seed, to_frame
-from entropy_sentinel.stages.label import label, make_judge
+from entropy_sentinel.stages.label import label
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests" / "estimators" / "data" / "support.parquet"

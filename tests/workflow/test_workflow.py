@@ -196,6 +196,18 @@ def test_a_moved_checkout_reruns_nothing(project: Project, tmp_path: Path) -> No
     assert moved.planned() == {}
 
 
+def test_a_renamed_study_generates_nothing(project: Project) -> None:
+    """Of one benchmark; another temperature has to ask the model."""
+    files = [f"{folder}/tiny-1m/percentages" for folder in ("generations", "labels/math-verify")]
+    project.run(f"results/renamed/{files[1]}.parquet", "--config", "study=renamed")
+    for name in files:
+        old, new = (project.folder / "results" / study / f"{name}.parquet" for study in ("tiny", "renamed"))
+        assert old.read_bytes() == new.read_bytes()
+        log = (project.folder / "logs" / "renamed" / f"{name}.log").read_text()
+        assert f"reused from results/tiny/{name}.parquet" in log
+        assert "to generate" not in log
+
+
 def test_typo_in_the_config_is_refused_before_the_first_rule(project: Project) -> None:
     process = project.start("--dry-run", "--config", "estimation={tress: 30}")
     output, _ = process.communicate(timeout=60)

@@ -95,6 +95,17 @@ def as_made(settings: dict[str, Any], recorded_params: Sequence[str] | None, out
     return recorded if _gives(json.dumps(settings), output, *ages) else settings
 
 
+def are_made(settings: Mapping[str, Any], output: str) -> bool | None:
+    """Return whether settings give the items of `output`, which has no record; None if there is no small local file."""
+    path = settings["path"]
+    if path is None or not Path(path).is_file() or not Path(output).is_file():
+        return None
+    stat = Path(path).stat()
+    if stat.st_size > LARGEST_BYTES:
+        return None
+    return _gives(json.dumps(dict(settings)), output, stat.st_mtime_ns, Path(output).stat().st_mtime_ns)
+
+
 @cache
 def _gives(settings: str, output: str, *_: int) -> bool:
     """Return whether settings, as JSON, give the items of `output`; cached by the files' ages."""

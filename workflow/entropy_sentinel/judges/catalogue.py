@@ -8,8 +8,10 @@ from pydantic import BeforeValidator, Discriminator, Tag
 from entropy_sentinel.chat.settings import Prompt
 from entropy_sentinel.core.entries import declared_classes, declared_values, place_of
 from entropy_sentinel.core.errors import ConfigError
+from entropy_sentinel.core.guard import guard
 from entropy_sentinel.core.sections import Settings, check_names
-from entropy_sentinel.judges.kind import Kind
+from entropy_sentinel.judges.judge import Judge
+from entropy_sentinel.judges.kind import JudgeSettings, Kind
 
 
 def _kinds() -> dict[str, type[Kind]]:
@@ -75,3 +77,10 @@ def _basic_judges(way: list[str], judges: Mapping[str, Settings]) -> list[str]:
     for part in members(judges[name]):
         basic += _basic_judges([*way, part], judges)
     return basic or [name]
+
+
+def make_judge(settings: JudgeSettings) -> Judge:
+    """Return the judge that the settings name; the config has checked its kind."""
+    kind = settings["kind"]
+    with guard("judges", kind, f"judge '{kind}' cannot be made"):
+        return KINDS[kind].load()(settings)

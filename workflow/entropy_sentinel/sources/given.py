@@ -44,6 +44,8 @@ _REQUIRED = _REQUIRED_BARE | dict.fromkeys(_STEPS, False)
 _LABEL_COLUMNS = {"item_id": pl.String, "sample": pl.Int64, "reason": pl.String}
 # Settings that the provenance records.
 _FROM_CONFIG = ("version", "model", "benchmark", "engine", "source", "samples")
+# Provenance of the job that wrote a file, which says nothing of the rows that are imported from it.
+_OF_OWN_JOB = ("stage", "identity", "reuse_key")
 # Finish reasons, in lower case, that are refused unless they are exactly `stop` or `length`: none, and words for these
 # two. Only the exact word shows whether a response was truncated.
 _OTHER_WORDS = ("", "stop", "length", *(word.lower() for word in OTHER_STOPS))
@@ -156,7 +158,8 @@ def source_provenance(source: str, settings: SourceSettings) -> dict[str, Any]:
             f"are, set models.{settings['model']}.source_logprobs_mode: raw_logprobs"
         )
     from_file = dict(own)
-    from_file.pop("stage", None)
+    for key in _OF_OWN_JOB:
+        from_file.pop(key, None)
     from_config = {key: value for key, value in settings.items() if key in _FROM_CONFIG}
     return {
         "sampling": "unknown",

@@ -31,6 +31,7 @@ from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance, whose
 from entropy_sentinel.frames.generation import WAS_REFUSED, scan_traces
 from entropy_sentinel.frames.response import RESPONSE
+from entropy_sentinel.jobs.reuse import REUSE_KEY, reuse_key, reuse_output, share_output
 from entropy_sentinel.signals.catalogue import FAMILIES, asking_of
 from entropy_sentinel.sources.given import import_pass
 from entropy_sentinel.stages.generation import filled_prompt, with_commit
@@ -82,22 +83,26 @@ def write_engine_pass(
     declared = FAMILIES[settings["family"]].asks
     assert declared is not None  # only such families have a pass
     responses = _responses(benchmark, generations, settings.get("unaskable"))
-    settings = {**settings, "asked_with": with_commit(settings["asked_with"], Path(output).parents[3])}
+    study = Path(output).parents[3]
+    settings = {**settings, "asked_with": with_commit(settings["asked_with"], study)}
     with Parts(Path(parts_folder(output)), declared.contract, _identity(settings, responses)) as parts:
         if parts.restore(output):
             log.info("an earlier run has finished this pass: nothing to do")
             return
-        frame = _ask_all(responses, settings, threads, parts)
-        origin = _origin(generations)
-        about = {**origin, "family": settings["family"], "pass": dict(settings), "pass_facts": parts.facts()}
-        about["identity"] = parts.identity
-        declared.contract.write(frame, output, about)
+        contract, origin = declared.contract, _origin(generations)
+        key = reuse_key(contract.stage, settings, _digest(responses))
+        if not reuse_output(output, study, key, contract, responses.select(RESPONSE), parts.identity):
+            frame = _ask_all(responses, settings, threads, parts)
+            about = {**origin, "family": settings["family"], "pass": dict(settings), "pass_facts": parts.facts()}
+            contract.write(frame, output, {**about, "identity": parts.identity, REUSE_KEY: key})
+            share_output(output, key, contract.stage)
         parts.keep(output)
 
 
 def _origin(generations: str) -> dict[str, Any]:
     """Return the facts of the traces that a pass over them repeats."""
-    return {key: value for key, value in read_provenance(generations).items() if key not in ("stage", "identity")}
+    left_out = ("stage", "identity", REUSE_KEY)
+    return {key: value for key, value in read_provenance(generations).items() if key not in left_out}
 
 
 def _responses(benchmark: str, generations: str, unaskable: str | None) -> pl.DataFrame:
@@ -188,10 +193,24 @@ def _parts(responses: pl.DataFrame, per_item: bool) -> list[pl.DataFrame]:
 
 def _identity(settings: Mapping[str, Any], responses: pl.DataFrame) -> str:
     """Return what a part must match to be reused: the settings, the items and the responses."""
-    known = responses.select(*RESPONSE, "prompt_hash", "text", "question", "reference", "unusable")
-    digest = hashlib.sha256(json.dumps([dict(settings), PART_TOKENS, known.rows()], sort_keys=True).encode())
-    digest.update(flat(responses["token_ids"]).to_numpy().astype("<u4").tobytes())
+    digest = hashlib.sha256(json.dumps([dict(settings), PART_TOKENS, _rows(responses)], sort_keys=True).encode())
+    digest.update(_token_ids(responses))
     return digest.hexdigest()[:16]
+
+
+def _digest(responses: pl.DataFrame) -> str:
+    """Return a hash of the items and the responses, and of how they are divided into parts."""
+    digest = hashlib.sha256(json.dumps([PART_TOKENS, _rows(responses)]).encode())
+    digest.update(_token_ids(responses))
+    return digest.hexdigest()
+
+
+def _rows(responses: pl.DataFrame) -> list[tuple[Any, ...]]:
+    return responses.select(*RESPONSE, "prompt_hash", "text", "question", "reference", "unusable").rows()
+
+
+def _token_ids(responses: pl.DataFrame) -> bytes:
+    return flat(responses["token_ids"]).to_numpy().astype("<u4").tobytes()
 
 
 def write_given_pass(generations: str, settings: GivenPass, output: str) -> None:

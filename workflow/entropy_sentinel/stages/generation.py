@@ -34,6 +34,7 @@ from entropy_sentinel.engines.strict_engine import StrictEngine
 from entropy_sentinel.frames.arrow import list_column
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.generation import GENERATIONS, NO_LOGPROBS, REFUSED, TOP_K, WAS_REFUSED
+from entropy_sentinel.jobs.reuse import REUSE_KEY, reuse_key, reuse_output, share_output
 from entropy_sentinel.sources.given import import_generations
 from entropy_sentinel.stages.parts import Parts
 from entropy_sentinel.stages.progress import Progress, progress_in_log
@@ -51,19 +52,24 @@ def write_generations(benchmark: str, settings: GenerationSettings, threads: int
     """Answer the items of the file `benchmark` and write the traces to `output`, in benchmark order.
 
     The engine gets `threads` CPU cores. Continues where a killed job with the same settings and items stopped. Traces
-    made elsewhere are checked and imported instead.
+    that another study has are copied (jobs/reuse.py). Those of other tools are checked and imported instead.
     """
     items = BENCHMARKS.read(benchmark)
     if are_imported(settings):
         import_generations(items, settings, output)
         return
-    asked_with = with_commit(settings, Path(output).parents[2])
+    study = Path(output).parents[2]
+    asked_with = with_commit(settings, study)
     with Parts(Path(parts_folder(output)), GENERATIONS, identity(asked_with, items)) as parts:
         if parts.restore(output):
             log.info("an earlier run has finished the responses: nothing to generate")
             return
-        frame = answer_all(items, asked_with, threads, parts)
-        GENERATIONS.write(frame, output, provenance(asked_with, parts, frame))
+        key = reuse_key(GENERATIONS.stage, asked_with, items.select("item_id", "question").rows())
+        rows = requested_rows(items, asked_with["samples"])
+        if not reuse_output(output, study, key, GENERATIONS, rows, parts.identity):
+            frame = answer_all(items, asked_with, threads, parts)
+            GENERATIONS.write(frame, output, {**provenance(asked_with, parts, frame), REUSE_KEY: key})
+            share_output(output, key, GENERATIONS.stage)
         parts.keep(output)
 
 
@@ -72,13 +78,12 @@ def answer_all(items: pl.DataFrame, settings: AskedSettings, threads: int, parts
 
     Raises ConfigError if the engine refuses every request, because the cause is then not in the questions.
     """
-    keys = request_keys(items, settings["samples"])
-    order = pl.DataFrame(keys, schema={"item_id": pl.String, "sample": pl.UInt16}, orient="row")
+    order = requested_rows(items, settings["samples"])
     engine, frame = None, parts.read()
     # Repeats only if a part proves damaged at the end.
     while waiting := order.join(frame, on=order.columns, how="anti", maintain_order="left").rows():
         engine = engine or StrictEngine(make_engine(settings, threads), settings)
-        log.info("%d of %d responses to generate", len(waiting), len(keys))
+        log.info("%d of %d responses to generate", len(waiting), len(order))
         generate(items, waiting, settings, engine, parts)
         frame = parts.read()
     frame = order.join(frame, on=order.columns, maintain_order="left").select(GENERATIONS.schema.names())
@@ -167,6 +172,12 @@ def _batches(
 def request_keys(items: pl.DataFrame, samples: int) -> list[Key]:
     """Return every (item_id, sample) of a benchmark, in its order."""
     return list(product(items["item_id"], range(samples)))
+
+
+def requested_rows(items: pl.DataFrame, samples: int) -> pl.DataFrame:
+    """Return the keys of all requests as a frame with the columns of contract GENERATIONS."""
+    keys = request_keys(items, samples)
+    return pl.DataFrame(keys, schema={"item_id": pl.String, "sample": pl.UInt16}, orient="row")
 
 
 def request_seed(seed: int, model: str, item_id: str, sample: int) -> int:

@@ -12,14 +12,14 @@ import polars as pl
 from entropy_sentinel.chat.settings import announce_address
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.core.files import whole_file
-from entropy_sentinel.core.guard import guard
 from entropy_sentinel.engines.server import running_server
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.generation import CUT_OFF, GENERATIONS
 from entropy_sentinel.frames.label import FITTING_KIND, LABELS, NO_REFERENCE
 from entropy_sentinel.frames.response import SAMPLE
-from entropy_sentinel.judges.catalogue import KINDS
+from entropy_sentinel.jobs.reuse import REUSE_KEY, reuse_key, reuse_output, share_output
+from entropy_sentinel.judges.catalogue import make_judge
 from entropy_sentinel.judges.composite import COMBINATIONS
 from entropy_sentinel.judges.judge import Case, Judge, Verdict
 from entropy_sentinel.judges.kind import JudgeSettings
@@ -34,11 +34,16 @@ def write_labels(
     """Label the responses in the file `generations` by the judge of the settings.
 
     `sources` are the files with the labels of judges of kind `file`; they are checked and imported, also for items
-    without a reference. No other judge is asked about these: the label is null.
+    without a reference. No other judge is asked about these: the label is null. Labels that another study has are
+    copied (jobs/reuse.py).
     """
-    origin = read_provenance(generations)
-    whose: dict[str, str] = {name: origin[name] for name in ("model", "benchmark") if name in origin}
-    ask = _Asking(benchmark, generations, sources, whose)
+    ask = _Asking(benchmark, generations, sources)
+    if not ask.reuse(settings, output):
+        _ask_judge(ask, settings, output)
+
+
+def _ask_judge(ask: "_Asking", settings: JudgeSettings, output: str) -> None:
+    """Write the labels that the judge gives, and share them."""
     frame, facts = ask(settings, ask.responses)
     write_exchanges(ask.exchanges, output)
     judged = frame.filter(pl.col("reason").ne_missing(NO_REFERENCE))
@@ -48,7 +53,13 @@ def write_labels(
         facts[FITTING_KIND] = _fitting_kind(ask.items)
     # `judge` is that of the path (jobs/inputs.py).
     place = {"judge": settings["replaces"], "labelled_by": settings["judge"]} if "replaces" in settings else {}
-    LABELS.write(frame, output, {**settings, **place, **whose, **facts})
+    provenance = {**settings, **place, **ask.whose, **facts}
+    if ask.sources:  # imported
+        LABELS.write(frame, output, provenance)
+        return
+    key = ask.key(settings)
+    LABELS.write(frame, output, {**provenance, REUSE_KEY: key})
+    share_output(output, key, LABELS.stage)
 
 
 def _fitting_kind(items: pl.DataFrame) -> str:
@@ -60,19 +71,33 @@ def _fitting_kind(items: pl.DataFrame) -> str:
 
 
 class _Asking:
-    """Asks judges of any kind about the responses of one file to the items of another; `whose` are model and benchmark.
+    """Asks judges of any kind about the responses of one file to the items of another.
 
-    `exchanges` are the exchanges so far that gave no label.
+    `whose` are model and benchmark; `exchanges` are the exchanges so far that gave no label.
     """
 
-    def __init__(self, benchmark: str, generations: str, sources: Sequence[str], whose: Mapping[str, str]) -> None:
-        self.benchmark, self.sources, self.whose = benchmark, sources, whose
+    def __init__(self, benchmark: str, generations: str, sources: Sequence[str]) -> None:
+        self.benchmark, self.sources = benchmark, sources
+        origin = read_provenance(generations)
+        self.whose: dict[str, str] = {name: origin[name] for name in ("model", "benchmark") if name in origin}
         self.exchanges: list[dict[str, Any]] = []
         self.responses = GENERATIONS.read(generations, [*SAMPLE, "text", "finish_reason"])
 
     @cached_property
     def items(self) -> pl.DataFrame:
         return BENCHMARKS.read(self.benchmark)
+
+    def key(self, settings: JudgeSettings) -> str:
+        """Return the key of the labels for other studies: settings, items and responses."""
+        items = self.items.select("item_id", "question", "reference").rows()
+        return reuse_key(LABELS.stage, settings, self.whose, items, self.responses.rows())
+
+    def reuse(self, settings: JudgeSettings, output: str) -> bool:
+        """Copy the labels of another study to `output`; return False without any, and for imported labels."""
+        if self.sources:
+            return False
+        study, rows = Path(output).parents[3], self.responses.select(SAMPLE)
+        return reuse_output(output, study, self.key(settings), LABELS, rows)
 
     def __call__(self, settings: JudgeSettings, responses: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
         """Return a frame of contract LABELS on these responses, and facts for its provenance."""
@@ -122,12 +147,20 @@ def write_served_labels(
 ) -> None:
     """Label a model's responses to several benchmarks by a judge that a server has loaded, once for all of them.
 
-    The server gets `threads` CPU cores and ends with the labels. Errors are those of `running_server`.
+    The server gets `threads` CPU cores and ends with the labels. It is not started if other studies have all of them.
+    Errors are those of `running_server`.
     """
+    waiting = []
+    for benchmark, responses, output in zip(benchmarks, generations, outputs, strict=True):
+        ask = _Asking(benchmark, responses, ())
+        if not ask.reuse(settings, output):
+            waiting.append((ask, output))
+    if not waiting:
+        return
     with running_server(settings["server"], threads) as base_url:
         announce_address(f"judges.{settings['judge']}", base_url)
-        for benchmark, responses, output in zip(benchmarks, generations, outputs, strict=True):
-            write_labels(benchmark, responses, settings, output)
+        for ask, output in waiting:
+            _ask_judge(ask, settings, output)
 
 
 def write_exchanges(exchanges: list[dict[str, Any]], output: str) -> None:
@@ -138,13 +171,6 @@ def write_exchanges(exchanges: list[dict[str, Any]], output: str) -> None:
         with whole_file(path) as partial:
             lines = [json.dumps(exchange) + "\n" for exchange in exchanges]
             partial.write_text("".join(lines))
-
-
-def make_judge(settings: JudgeSettings) -> Judge:
-    """Return the judge that the settings name; the config has checked its kind."""
-    kind = settings["kind"]
-    with guard("judges", kind, f"judge '{kind}' cannot be made"):
-        return KINDS[kind].load()(settings)
 
 
 def label(

@@ -13,7 +13,7 @@ from entropy_sentinel.core.secrets import is_secret_name, without_keys
 Provenance = Sequence[Mapping[str, Any]]
 
 # Facts of a single file, which are expected to differ.
-_OF_ONE_FILE = {"benchmark", "model", "prompts_hash", "stage", "identity", "source_content"}
+_OF_ONE_FILE = {"benchmark", "model", "prompts_hash", "stage", "identity", "reuse_key", "source_content"}
 # Facts that are shown but are not a conflict if files of one model differ in them: the file that each was taken from,
 # and how much of it existed before its job was killed.
 _EACH_ITS_OWN = {"source", "resumed_responses", "cpu_settings"}

@@ -1,0 +1,94 @@
+"""What Snakemake records of jobs stays with the results; without a record, the provenance is compared."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from entropy_sentinel.jobs.records import StudyRecords, different_settings
+
+RECORD = {
+    "rule": "feature",
+    "input": ["results/a/generations/m/b.parquet", "rows.jsonl"],
+    "params": ["{'revisions': 'results/a/revisions'}"],
+    "record_format_version": 6,
+    "input_checksums": {"results/a/generations/m/b.parquet": "sha256:1"},
+}
+OUTPUTS = ["results/a/features/m/b.parquet", "results/a/features/m/c.parquet"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for output in OUTPUTS:
+        Path(output).parent.mkdir(parents=True, exist_ok=True)
+        Path(output).touch()
+    return tmp_path
+
+
+def test_records_move_with_the_results(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    StudyRecords("results/a").add(OUTPUTS, RECORD | {"job_hash": 5, "code": None})
+    assert StudyRecords("results/a").find(OUTPUTS[1]) == RECORD
+    Path("results/a").rename("results/other")
+    moved = StudyRecords("results/other")
+    assert moved.find("results/other/features/m/c.parquet") == {
+        "rule": "feature",
+        "input": ["results/other/generations/m/b.parquet", "rows.jsonl"],
+        "params": ["{'revisions': 'results/other/revisions'}"],
+        "record_format_version": 6,
+        "input_checksums": {"results/other/generations/m/b.parquet": "sha256:1"},
+    }
+    assert moved.find(OUTPUTS[0]) is moved.find("results/other/features/m/d.parquet") is None
+    assert capsys.readouterr().err.count("results/other: has files without metadata of Snakemake") == 1
+
+
+def test_the_last_line_of_an_output_counts_and_a_line_of_a_killed_run_does_not(folder: Path) -> None:
+    records = StudyRecords("results/a")
+    for number in range(150):
+        records.add(OUTPUTS[:1], RECORD | {"endtime": number})
+    records.add(OUTPUTS[1:], RECORD)
+    records.add(["elsewhere/page.html"], RECORD)
+    records.add(OUTPUTS[1:], None)
+    with records.path.open("a") as file:
+        file.write('{"outputs": ["${study}/features/m/b.parquet"], "record": {"ru')
+    for _ in range(2):
+        read = StudyRecords("results/a")
+        assert read.find(OUTPUTS[0]) == RECORD | {"endtime": 149}
+        assert (read.find(OUTPUTS[1]), read.is_accepted(OUTPUTS[1]), read.is_accepted(OUTPUTS[0])) == (
+            None,
+            True,
+            False,
+        )
+        read.compact()
+        assert len(records.path.read_text().splitlines()) == 2
+
+
+SAMPLING = {"temperature": 0.5, "max_tokens": 10}
+
+
+@pytest.mark.parametrize(
+    ("settings", "provenance", "keys"),
+    [
+        ({"version": 1, "sampling": SAMPLING}, {"version": 1, "sampling": SAMPLING, "engine": "vllm"}, []),
+        ({"version": 2, "sampling": SAMPLING}, {"version": 1, "sampling": {}}, ["sampling", "version"]),
+        # Facts of the engine, obsolete settings, and settings that are newer than the file.
+        ({"engine": "vllm", "trace_after": None}, {"engine": "vllm 0.9", "trace_after": "</think>"}, []),
+        ({"keep_top_tokens": True}, {"version": 1}, []),
+        # A judge has a model, too.
+        ({"judge": "grok", "model": "grok-4"}, {"judge": "all", "labelled_by": "grok", "model": "qwen"}, []),
+        ({"judge": "other", "llm": {"prompt": "a"}}, {"judge": "grok", "llm": {"prompt": "b"}}, ["judge", "llm"]),
+        # The commit of a pass is found by its job.
+        ({"asked_with": {"sampling": SAMPLING}}, {"pass": {"asked_with": {"sampling": SAMPLING, "commit": "1"}}}, []),
+        ({"asked_with": {"sampling": SAMPLING}}, {"pass": {"asked_with": {"sampling": {}}}}, ["asked_with"]),
+        # Of imported traces the file states how they were sampled.
+        (
+            {"source": "a", "samples": 2, "sampling": SAMPLING},
+            {"source": "a", "samples": 1, "sampling": {}},
+            ["samples"],
+        ),
+    ],
+)
+def test_settings_that_a_file_states_otherwise(
+    settings: dict[str, Any], provenance: dict[str, Any], keys: list[str]
+) -> None:
+    assert different_settings(settings, provenance) == keys
