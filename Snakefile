@@ -47,6 +47,7 @@ for name in CONFIG.run.analyses:
 
 onstart:
     check_places()
+    check_study()
     keep_answers()
     refuse_reuse()
 

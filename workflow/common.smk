@@ -79,6 +79,13 @@ if workflow.is_main_process:
     for line in [*CONFIG.left_out, *unversioned(CONFIG), *extensions.failures()]:
         print(line, file=sys.stderr)
 
+    from entropy_sentinel.planning.preflight.keys import find_missing_keys
+    from entropy_sentinel.planning.preflight.pending import PendingWork
+
+    # A dry run, which has no `onstart`, tells this too, and a run before it has planned thousands of jobs.
+    for problem in find_missing_keys(PendingWork.of_absent_files(CONFIG)):
+        print(problem, file=sys.stderr)
+
 
 def rules_of_analysis(name):
     """Return the rules beside the module that declares an analysis."""
@@ -278,6 +285,21 @@ def check_places():
         check_folders(name for job in workflow.dag.needrun_jobs() for name in [*job.output, *job.log])
     except InputError as error:
         raise WorkflowError(str(error)) from None
+
+
+def check_study():
+    """Stop a run that would fail after hours, such as without the key of a judge; print what else is to be known."""
+    from entropy_sentinel.planning.preflight.checks import find_problems
+    from entropy_sentinel.planning.preflight.pending import PendingWork
+    from entropy_sentinel.planning.preflight.problem import Severity
+
+    files = {Path(name) for job in workflow.dag.needrun_jobs() for name in job.output}
+    problems = find_problems(PendingWork(CONFIG, files), on_slurm=workflow.executor_plugin.name == "slurm")
+    errors = [str(problem) for problem in problems if problem.severity is Severity.ERROR]
+    if errors:
+        raise WorkflowError("\n".join(["the run would fail, so no job is started:", *errors]))
+    for problem in problems:
+        print(problem, file=sys.stderr)
 
 
 # If a benchmark is rebuilt, so are its generations, whose outputs Snakemake deletes first. Generations with the same

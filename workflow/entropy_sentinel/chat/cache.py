@@ -11,6 +11,7 @@ import os
 import zlib
 from collections.abc import Mapping
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,9 @@ class ReplyClaim:
         os.fsync(self._file)
 
 
+# Replies that are read to find one of a model; more would keep the start of a run waiting.
+MOST_READ = 200
+
 # Part of every key. Raise it when the stored content of a reply changes.
 LAYOUT = 1
 
@@ -119,6 +123,14 @@ class ReplyCache:
         if kept is None or kept["request"] != json.loads(json.dumps(request)):
             return None
         return kept["reply"]
+
+    def has_replies_of(self, model: str) -> bool:
+        """Return whether one of up to MOST_READ replies is of LiteLLM's `model`."""
+        for path in islice(self.folder.glob("*/*.json.gz"), MOST_READ):
+            kept = _read(path)
+            if kept is not None and isinstance(kept["request"], dict) and kept["request"].get("model") == model:
+                return True
+        return False
 
     def claim(self, request: Mapping[str, Any], room: int) -> ReplyClaim | None:
         """Return the exclusive right to request a reply, with `room` bytes of disk space reserved for it.

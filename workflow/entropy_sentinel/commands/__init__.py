@@ -5,7 +5,7 @@ from typing import Any
 
 def commands() -> dict[str, Any]:
     """Return the subcommands in the order of the help, as Typer functions or apps."""
-    from entropy_sentinel.commands import audit, init, judge, monitor, responses, studies, training
+    from entropy_sentinel.commands import audit, check, init, judge, monitor, responses, studies, training
 
     return {
         "features": training.features,
@@ -17,6 +17,7 @@ def commands() -> dict[str, Any]:
         "sample": responses.sample,
         "judge": judge.command,
         "init": init.command,
+        "check": check.command,
         "plan": studies.plan,
         "progress": studies.progress,
         "show": studies.show,

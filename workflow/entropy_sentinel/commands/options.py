@@ -44,6 +44,16 @@ ConfigFiles = Annotated[
     ),
 ]
 
+ConfigValues = Annotated[
+    list[str],
+    typer.Option(
+        "--config",
+        "-C",
+        metavar="KEY=VALUE",
+        help="A key of the config with its value, as in `--config limit=5`, over all files. Repeat it for more keys.",
+    ),
+]
+
 Json = Annotated[bool, typer.Option("--json", help="Print only JSON to standard output.")]
 
 _LOGS = f"({', '.join(SUFFIXES)}, .gz): files, folders, patterns, URLs, - for standard input."
@@ -193,18 +203,20 @@ def check_folder() -> None:
         extensions.use([PAPERS])
 
 
-def load_study(files: Iterable[Path]) -> "Config":
-    """Return the checked config: `files` merged over the working folder's config.yaml. What is left out,
-    and kinds without a version, go to stderr.
+def load_study(files: Iterable[Path], values: Iterable[str] = ()) -> "Config":
+    """Return the checked config: `files` merged over the working folder's config.yaml, and `values` (`KEY=VALUE`)
+    over these. What is left out, and kinds without a version, go to stderr.
 
     Raises ConfigError for an error in the config, or if the folder has no config.yaml.
     """
-    from entropy_sentinel.config.config import load_config, read_config, unversioned
+    from entropy_sentinel.config.config import load_config, parse_values, read_config, unversioned
+    from entropy_sentinel.core.sections import merged
 
     check_folder()
-    paths = [Path(BASE), *files]
-    own = read_config(paths[1:]) if paths[1:] else None
-    config = load_config(read_config(paths), " + ".join(map(str, paths)), own)
+    paths, given = [Path(BASE), *files], parse_values(values)
+    own = merged(read_config(paths[1:]), given) if paths[1:] or given else None
+    source = " + ".join([*map(str, paths), *(["--config"] if given else [])])
+    config = load_config(merged(read_config(paths), given), source, own)
     for line in [*config.left_out, *unversioned(config)]:
         say(line, err=True)
     return config

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from entropy_sentinel.commands.options import BASE, ConfigFiles, load_made_study, load_study
+from entropy_sentinel.commands.options import BASE, ConfigFiles, ConfigValues, load_made_study, load_study
 from entropy_sentinel.core import extensions
 from entropy_sentinel.core.errors import ConfigError
 
@@ -55,7 +55,7 @@ Output = Annotated[
 ]
 
 
-def plan(configfile: ConfigFiles = []) -> None:
+def plan(configfile: ConfigFiles = [], config: ConfigValues = []) -> None:
     """Forecast what the rest of a study costs.
 
     For each model and in total: responses done and left, and the tokens, disk, GPU-hours, dollars and CPU-hours that
@@ -65,7 +65,7 @@ def plan(configfile: ConfigFiles = []) -> None:
     from entropy_sentinel.planning.forecast import plan
     from entropy_sentinel.report.terminal import show
 
-    show(plan(load_study(configfile)))
+    show(plan(load_study(configfile, config)))
 
 
 def progress(configfile: ConfigFiles = [], watch: Watch = None) -> None:

@@ -8,9 +8,10 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import yaml
 from pydantic import ValidationError
 
-from entropy_sentinel.config.files import missing_file, unfit_rows
+from entropy_sentinel.config.files import missing_files, unfit_rows
 from entropy_sentinel.config.fitting import fitted
 from entropy_sentinel.config.plain import problems, read_yaml
 from entropy_sentinel.config.sections import Config
@@ -31,6 +32,33 @@ def read_config(paths: Iterable[str | Path]) -> dict[str, Any]:
     return reduce(merged, map(read_yaml, paths), {})
 
 
+def parse_values(texts: Iterable[str]) -> dict[str, Any]:
+    """Return `KEY=VALUE` texts as a config; a value is YAML, as for Snakemake's --config.
+
+    Raises ConfigError for a text of another form.
+    """
+    values: dict[str, Any] = {}
+    for text in texts:
+        key, separator, value = text.partition("=")
+        if not separator or not re.fullmatch(r"[A-Za-z_][\w-]*", key):
+            raise ConfigError(f"--config: must be KEY=VALUE, as in `--config limit=5`, was '{without_keys(text):.100}'")
+        try:
+            values = merged(values, {key: yaml.safe_load(value)})
+        except yaml.YAMLError:
+            raise ConfigError(
+                f"--config: the value of '{key}' must be YAML, was '{without_keys(value):.100}'"
+            ) from None
+    return values
+
+
+def resolved_yaml(config: Config) -> str:
+    """Return the configuration as YAML with every key, from which `load_config` makes the same configuration."""
+    content = config.model_dump(mode="json")
+    for model in content["models"].values():
+        model["extends"] = None  # its keys are written out
+    return without_keys(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=100))
+
+
 def load_config(raw: Mapping[str, Any], source: str = "config", own: Mapping[str, Any] | None = None) -> Config:
     """Check a configuration and fit it to what is run; `source` is the file name that errors begin with.
 
@@ -46,8 +74,7 @@ def load_config(raw: Mapping[str, Any], source: str = "config", own: Mapping[str
     try:
         if not wrong:
             config = fitted(Config.model_validate(with_benchmarks(_with_own_sources(raw, own or {}))))
-            missing = missing_file(config)
-            wrong = [missing] if missing else list(unfit_rows(config))
+            wrong = missing_files(config) or list(unfit_rows(config))
     except ValidationError as error:
         wrong, depends_on_names = [described(problem) + _declared_in(problem) for problem in error.errors()], True
     except ValueError as error:

@@ -10,17 +10,19 @@ from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.engines.settings import folder_of_weights
 from entropy_sentinel.sources.items import check_first_rows
 
+# Missing files that are listed; a study of imported labels may lack hundreds.
+_MOST_LISTED = 20
 
-def missing_file(config: Config) -> str | None:
-    """Return the error for the first missing local file; None if all exist.
+
+def missing_files(config: Config) -> list[str]:
+    """Return the errors for the missing local files, the first 20 of them and the number of the others.
 
     Only models and benchmarks that are run are checked; the files of others may be added later.
     """
     needed = chain(_needed_by_models(config), _needed_by_benchmarks(config), _needed_by_judges(config))
-    for path, problem in needed:
-        if not path.is_file():
-            return problem
-    return None
+    problems = list(dict.fromkeys(problem for path, problem in needed if not path.is_file()))
+    n_more = len(problems) - _MOST_LISTED
+    return problems if n_more <= 0 else [*problems[:_MOST_LISTED], f"{n_more} more files are missing"]
 
 
 def unfit_rows(config: Config) -> Iterator[str]:

@@ -240,7 +240,12 @@ class Llm(Kind, Server):
 
     @model_validator(mode="after")
     def _one_server(self) -> "Llm":
-        given = self.model_fields_set & {"model", "base_url", "revision"}
+        # A default may be written out.
+        given = {
+            name
+            for name in ("model", "base_url", "revision")
+            if getattr(self, name) != type(self).model_fields[name].default
+        }
         if self.served and given:
             raise ValueError(f"'served' starts its own server, so it excludes '{min(given)}'")
         return self

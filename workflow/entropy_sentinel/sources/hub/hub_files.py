@@ -8,6 +8,7 @@ import json
 import logging
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal
 
@@ -30,7 +31,7 @@ def pinned_commit(kind: Kind, repo_id: str, revision: str | None, folder: str | 
     commit: to use the new commit, set `revision` to another value, such as this commit, or delete the record. Raises
     InputError in the same cases as `resolve`, and for an unreadable record.
     """
-    record = Path(folder) / f"{kind}s" / f"{repo_id.replace('/', '--')}.json"
+    record = commit_record(kind, repo_id, folder)
     recorded = _read_record(record) if record.exists() else None
     if recorded is not None and recorded["revision"] == revision:
         return str(recorded["commit"])
@@ -39,6 +40,44 @@ def pinned_commit(kind: Kind, repo_id: str, revision: str | None, folder: str | 
         log.warning("%s %s: commit %s instead of %s, as configured", kind, repo_id, commit, recorded["commit"])
     write_json(record, {"id": repo_id, "revision": revision, "commit": commit})
     return commit
+
+
+def commit_record(kind: Kind, repo_id: str, folder: str | Path) -> Path:
+    """Return the file of `pinned_commit` with the commit of an id."""
+    return Path(folder) / f"{kind}s" / f"{repo_id.replace('/', '--')}.json"
+
+
+class Access(StrEnum):
+    """Whether files of the hub can be had."""
+
+    GRANTED = "granted"
+    GATED = "gated"  # this account, or nobody, has accepted the licence
+    ABSENT = "absent"  # it does not exist, or is private
+    NOT_CACHED = "not-cached"  # in offline mode
+    UNKNOWN = "unknown"  # the hub did not answer
+
+
+def check_access(kind: Kind, repo_id: str, revision: str | None) -> Access:
+    """Return whether files of the hub can be had, by one request, or in offline mode by a look into the cache."""
+    try:
+        if constants.is_offline_mode():
+            resolve(kind, repo_id, revision)
+        else:
+            huggingface_hub.HfApi().auth_check(repo_id, repo_type=kind)
+    except InputError:
+        return Access.NOT_CACHED
+    except errors.GatedRepoError:
+        return Access.GATED
+    except (errors.RepositoryNotFoundError, errors.HFValidationError):
+        return Access.ABSENT
+    except (OSError, httpx.HTTPError):  # HfHubHTTPError is one of them
+        return Access.UNKNOWN
+    return Access.GRANTED
+
+
+def page_of(kind: Kind, repo_id: str) -> str:
+    """Return the address of a model's or data set's page."""
+    return f"https://huggingface.co/{'datasets/' if kind == 'dataset' else ''}{repo_id}"
 
 
 def _read_record(path: Path) -> dict[str, Any]:
@@ -92,7 +131,7 @@ def write_json(path: str | Path, content: dict[str, str | None]) -> None:
 @contextmanager
 def _plain_errors(kind: Kind, repo_id: str, revision: str | None) -> Iterator[None]:
     """Turn the errors of huggingface_hub into InputErrors that say what to do."""
-    page = f"https://huggingface.co/{'datasets/' if kind == 'dataset' else ''}{repo_id}"
+    page = page_of(kind, repo_id)
     try:
         yield
     except errors.GatedRepoError:

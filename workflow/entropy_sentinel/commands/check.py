@@ -1,0 +1,66 @@
+"""`entropy-sentinel check`: what a run of a study would lack, before its first job."""
+
+from typing import Annotated
+
+import typer
+
+from entropy_sentinel.commands.options import ConfigFiles, ConfigValues, Json, load_study, print_json, say
+from entropy_sentinel.core import extensions
+from entropy_sentinel.core.errors import ConfigError
+
+Resolved = Annotated[
+    bool,
+    typer.Option(
+        "--resolved",
+        help="Print only the resolved configuration: every key with its value, as YAML that can be given with -c.",
+    ),
+]
+Slurm = Annotated[bool, typer.Option("--slurm", help="Check for a run with `snakemake --profile slurm`.")]
+
+
+def command(
+    configfile: ConfigFiles = [],
+    config: ConfigValues = [],
+    slurm: Slurm = False,
+    resolved: Resolved = False,
+    json: Json = False,
+) -> None:
+    """Check a study before its first job.
+
+    Finds all of these at once: errors in the config and missing files, missing keys of judges and models behind APIs,
+    gated models and data sets without access, too few GPUs, too little disk space, and too few rows to train on. Only
+    what the rest of the study needs is checked: if all labels are there, no judge needs a key. It computes nothing, and
+    asks only the Hugging Face hub, for at most five seconds. Exits with 1 if a run would fail. Runs check the same when
+    they start.
+    """
+    from entropy_sentinel.config.config import resolved_yaml
+    from entropy_sentinel.planning.files import study_files
+    from entropy_sentinel.planning.preflight.checks import find_problems
+    from entropy_sentinel.planning.preflight.pending import PendingWork
+    from entropy_sentinel.planning.preflight.problem import Problem, ProblemCode, Severity
+
+    name = None
+    try:
+        study = load_study(configfile, config)
+        name = study.study
+        if resolved:
+            typer.echo(resolved_yaml(study), nl=False)
+            return
+        problems = find_problems(PendingWork(study, study_files(study).to_make), slurm)
+    except extensions.TooLateError:
+        raise  # the command begins again with the study's extensions
+    except ConfigError as error:
+        if resolved:
+            raise
+        remedy = "Nothing else is checked before these are corrected."
+        problems = [Problem(ProblemCode.CONFIG, Severity.ERROR, "", str(error), remedy)]
+    if json:
+        print_json({"study": name, "problems": [problem.as_dict() for problem in problems]})
+    else:
+        for problem in problems:
+            for line in str(problem).splitlines():
+                say(line)
+        if not problems:
+            say(f"Study '{name}': no problems found.")
+    if any(problem.severity is Severity.ERROR for problem in problems):
+        raise typer.Exit(1)
