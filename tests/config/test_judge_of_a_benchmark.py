@@ -9,7 +9,7 @@ import pytest
 from studies import PAPER, refusal, study
 
 from entropy_sentinel.config.config import load_config, read_config
-from entropy_sentinel.config.files import missing_file
+from entropy_sentinel.config.files import missing_files
 from entropy_sentinel.config.generations import benchmark_settings
 from entropy_sentinel.config.judging import judge_settings, labels_files, own_judges, paid_judges, served_judges
 from entropy_sentinel.core.errors import ConfigError
@@ -63,7 +63,7 @@ def test_imported_labels_of_one_benchmark(tmp_path: Path, monkeypatch: pytest.Mo
         (tmp_path / "labels" / model).mkdir(parents=True)
         (tmp_path / "labels" / model / "gpqa.parquet").touch()
     config = study(labelled)
-    assert missing_file(config) is None
+    assert missing_files(config) == []
     # gpqa has no references, but its labels are brought; gsm8k has neither.
     assert "gpqa" in config.labelled
     assert "gsm8k" not in config.labelled

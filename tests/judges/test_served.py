@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from entropy_sentinel.config.config import load_config, read_config
-from entropy_sentinel.config.files import missing_file
+from entropy_sentinel.config.files import missing_files
 from entropy_sentinel.config.generations import server_settings
 from entropy_sentinel.config.judging import hub_models, judge_settings, served_judges
 from entropy_sentinel.config.sections import Config
@@ -36,7 +36,7 @@ def test_settings_say_which_model_is_served_and_how() -> None:
     config = load_config(demo())
     settings = judge_settings(config, "tiny-judge")
     assert served_judges(config) == ["tiny-judge"]
-    assert missing_file(config) is None
+    assert missing_files(config) == []
     assert settings["llm"]["model"] == "hosted_vllm/tiny-judge"
     words = server_command(settings["server"], "127.0.0.1", 8123)
     assert words[3:9] == [

@@ -27,11 +27,11 @@ def command(
 ) -> None:
     """Check a study before its first job.
 
-    Finds all of these at once: errors in the config and missing files, missing keys of judges and models behind APIs,
-    gated models and data sets without access, too few GPUs, too little disk space, and too few rows to train on. Only
-    what the rest of the study needs is checked: if all labels are there, no judge needs a key. It computes nothing, and
-    asks only the Hugging Face hub, for at most five seconds. Exits with 1 if a run would fail. Runs check the same when
-    they start.
+    Finds all problems at once: errors in the config and missing files, missing keys of judges and models behind APIs,
+    and gated models and data sets without access. It also compares the GPUs, the disk space and the rows to train on
+    with what the study needs. Only the rest of the study counts: if all labels are there, no judge needs a key. It
+    computes nothing, and asks only the Hugging Face hub, for at most five seconds. The exit status is 1 if a run would
+    fail. Each run checks the same when it starts.
     """
     from entropy_sentinel.config.config import resolved_yaml
     from entropy_sentinel.planning.files import study_files
