@@ -33,6 +33,7 @@ from entropy_sentinel.jobs.outputs import check_folders, keep
 from entropy_sentinel.jobs.ownership import clear
 from entropy_sentinel.jobs.records import StudyRecords, remember_jobs
 from entropy_sentinel.jobs.requests import check_requests
+from entropy_sentinel.jobs.reusable import describe_reusable, find_reusable
 from entropy_sentinel.jobs.reuse import check_store, compute_again
 from entropy_sentinel.jobs.terminal import show_jobs
 from entropy_sentinel.jobs.versions import announce_versions
@@ -78,6 +79,8 @@ except ConfigError as error:
 if workflow.is_main_process:
     for line in [*CONFIG.left_out, *unversioned(CONFIG), *extensions.failures()]:
         print(line, file=sys.stderr)
+    for line in describe_reusable(find_reusable(CONFIG)):
+        print(line, file=sys.stderr)
 
     from entropy_sentinel.planning.preflight.keys import find_missing_keys
     from entropy_sentinel.planning.preflight.pending import PendingWork
@@ -115,7 +118,7 @@ JOB_LINES = show_jobs(workflow)
 LAYOUT = StudyLayout(CONFIG.study)
 RESULTS, LOGS = LAYOUT.results, LAYOUT.logs
 # Snakemake's records of the jobs stay with the results.
-STUDY_RECORDS = StudyRecords(RESULTS)
+STUDY_RECORDS = StudyRecords(str(workflow.modifier.modify_path(RESULTS)))
 if workflow.is_main_process:
     remember_jobs(PersistenceBase, MetadataRecord, RECORD_FORMAT_VERSION, STUDY_RECORDS)
 ITEMS, GENERATIONS, LABELS, FEATURES = LAYOUT.items, LAYOUT.generations, LAYOUT.labels, LAYOUT.features

@@ -31,14 +31,14 @@ def test_records_move_with_the_results(folder: Path, capsys: pytest.CaptureFixtu
     assert StudyRecords("results/a").find(OUTPUTS[1]) == RECORD
     Path("results/a").rename("results/other")
     moved = StudyRecords("results/other")
-    assert moved.find("results/other/features/m/c.parquet") == {
+    assert moved.recover("results/other/features/m/c.parquet") == {
         "rule": "feature",
         "input": ["results/other/generations/m/b.parquet", "rows.jsonl"],
         "params": ["{'revisions': 'results/other/revisions'}"],
         "record_format_version": 6,
         "input_checksums": {"results/other/generations/m/b.parquet": "sha256:1"},
     }
-    assert moved.find(OUTPUTS[0]) is moved.find("results/other/features/m/d.parquet") is None
+    assert moved.find(OUTPUTS[0]) is moved.recover("results/other/features/m/d.parquet") is None
     assert capsys.readouterr().err.count("results/other: has files without metadata of Snakemake") == 1
 
 

@@ -269,3 +269,12 @@ def test_a_model_that_cannot_be_asked_has_rows_that_say_why(tmp_path: Path, engi
     assert frame["answer"].to_list() == ["own", "reference", "none"] * 2
     assert set(frame["reason"]) == {why}
     assert frame["eas"].null_count() == 6
+
+
+def test_a_second_study_asks_nothing_unless_a_setting_differs(tmp_path: Path, engines: list) -> None:
+    engines.append(FakeEngine())
+    files = Files(tmp_path, [("so \\boxed{42}", "137"), ("\\boxed{7}", None)])
+    second, third = (files.output.replace("/study/", f"/{name}/") for name in ("second", "third"))
+    assert files.ask().equals(files.ask(second))
+    engines.append(FakeEngine())
+    assert files.ask(third, answers=["none"]).height < files.ask().height

@@ -199,7 +199,8 @@ def test_a_moved_checkout_reruns_nothing(project: Project, tmp_path: Path) -> No
 def test_a_renamed_study_generates_nothing(project: Project) -> None:
     """Of one benchmark; another temperature has to ask the model."""
     files = [f"{folder}/tiny-1m/percentages" for folder in ("generations", "labels/math-verify")]
-    project.run(f"results/renamed/{files[1]}.parquet", "--config", "study=renamed")
+    output = project.run(f"results/renamed/{files[1]}.parquet", "--config", "study=renamed")
+    assert "3 files of responses are copied from other studies" in output
     for name in files:
         old, new = (project.folder / "results" / study / f"{name}.parquet" for study in ("tiny", "renamed"))
         assert old.read_bytes() == new.read_bytes()

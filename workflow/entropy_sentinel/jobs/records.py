@@ -77,7 +77,11 @@ class StudyRecords:
 
     def find(self, output: str) -> dict[str, Any] | None:
         """Return the record of the job that has made an output; None without one."""
-        record = self._read().get(output) if output.startswith(self._folder) else None
+        return self._read().get(output) if output.startswith(self._folder) else None
+
+    def recover(self, output: str) -> dict[str, Any] | None:
+        """Return the record of an output that Snakemake has no record of, and say once that it is used."""
+        record = self.find(output)
         if record and Path(output).exists():
             self.announce(
                 f"{self.path.parent}: has files without metadata of Snakemake, because they were moved or copied, or "
@@ -139,7 +143,7 @@ def remember_jobs(
     def find_metadata(self: _Persistence, target: Any) -> _Record | None:
         found = metadata(self, target)
         if found is None:
-            record = records.find(str(target))
+            record = records.recover(str(target))
             return inferred.get(str(target)) if record is None else make_record(**record)
         return found
 

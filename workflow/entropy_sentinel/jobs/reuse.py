@@ -70,31 +70,53 @@ def reuse_output(
     `study` is the study's folder. A file counts only if it is whole and has exactly `rows`. Outputs of earlier versions
     have no key: they count by their `identity`.
     """
-    for path in [] if os.environ.get(_IS_FORCED) else _candidates(Path(output), study, key, contract.stage):
+    if os.environ.get(_IS_FORCED):
+        return False
+    path = find_output(Path(output), study, key, contract, rows, identity)
+    if path is None:
+        return False
+    try:
+        _copy(path, output)
+    except OSError as error:
+        log.warning("%s cannot be reused: %s", path, error)
+        return False
+    log.info("%s: reused from %s, which has the same settings and content", output, path)
+    share_output(output, key, contract.stage)
+    return True
+
+
+def find_output(
+    output: Path,
+    study: Path,
+    key: str,
+    contract: Contract,
+    rows: pl.DataFrame | None = None,
+    identity: str | None = None,
+) -> Path | None:
+    """Return the file that `reuse_output` copies, None if there is none; without `rows`, by its provenance alone."""
+    stored = _stored(key, contract.stage)
+    for path in [*sibling_files(output, study), *([stored] if stored is not None and stored.exists() else [])]:
         try:
             provenance = read_provenance(path)
             has_key = provenance.get(REUSE_KEY, "") == key
             is_older = not {REUSE_KEY, "source"} & provenance.keys() and provenance.get("identity", "") == identity
-            if not has_key and not is_older or not contract.read(path, rows.columns).equals(rows):
-                continue
-            _copy(path, output)
+            if (has_key or is_older) and (rows is None or _has_rows(path, contract, rows)):
+                return path
         except (EntropySentinelError, OSError) as error:
             log.warning("%s cannot be reused: %s", path, error)
-            continue
-        log.info("%s: reused from %s, which has the same settings and content", output, path)
-        share_output(output, key, contract.stage)
-        return True
-    return False
+    return None
 
 
-def _candidates(output: Path, study: Path, key: str, stage: str) -> Iterator[Path]:
-    below = output.relative_to(study)
-    for path in sorted(study.parent.glob(f"*/{escape(str(below))}")):
+def _has_rows(path: Path, contract: Contract, rows: pl.DataFrame) -> bool:
+    """Return whether a file is of exactly these responses; a pass may have several rows of each."""
+    return contract.read(path, rows.columns).unique(maintain_order=True).equals(rows)
+
+
+def sibling_files(output: Path, study: Path) -> Iterator[Path]:
+    """Yield the files of other studies in the place of `output`, a file in the folder `study`."""
+    for path in sorted(study.parent.glob(f"*/{escape(str(output.relative_to(study)))}")):
         if path != output:
             yield path
-    stored = _stored(key, stage)
-    if stored is not None and stored.exists():
-        yield stored
 
 
 def _copy(source: Path, output: str) -> None:

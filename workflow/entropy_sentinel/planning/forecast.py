@@ -11,6 +11,7 @@ from entropy_sentinel.config.layout import StudyLayout
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.estimators.catalogue import CONFIGURATION_NAMES
 from entropy_sentinel.formatting.text import counted, millions
+from entropy_sentinel.jobs.reusable import describe_reusable
 from entropy_sentinel.planning.files import study_files
 from entropy_sentinel.planning.judging import Judging, judging, judging_parts
 from entropy_sentinel.planning.passes import Passes, passes, starts
@@ -128,6 +129,7 @@ def plan(config: Config) -> list[Part]:
         f"{counted(len(training_groups(config)), 'training group')}",
         f"Responses: {total.responses:,}; {total.responses - total.left:,} are done and {total.left:,} left. "
         "The figures are for what is left.",
+        *describe_reusable(outlook.reusable),
         table(_HEADINGS, rows, last_is_total=True),
         "Tokens each: the mean length of a response, from the first of these: the model's finished files, the config's "
         "settings for the model, other models' files, the config's settings for all models.",

@@ -3,7 +3,7 @@
 Rates are measured in finished files if there are any, and otherwise taken from the config.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import astuple, dataclass
 from itertools import product
 from operator import add
@@ -17,6 +17,7 @@ from entropy_sentinel.config.sections import Config
 from entropy_sentinel.core.errors import ContractError
 from entropy_sentinel.engines.generation import Rates
 from entropy_sentinel.frames.contract import read_provenance
+from entropy_sentinel.jobs.reusable import find_reusable
 from entropy_sentinel.planning.files import StudyFiles, generations_file, modified, read, row_count
 from entropy_sentinel.sources.rows import local_rows
 
@@ -44,14 +45,19 @@ class ResponseCount:
         return max((self.total or 0) - self.done, 0)
 
 
-def responses(config: Config, files: StudyFiles) -> dict[tuple[str, str], ResponseCount]:
-    """Return the responses of each model and benchmark that is run."""
+def responses(
+    config: Config, files: StudyFiles, reusable: Collection[tuple[str, str]] = ()
+) -> dict[tuple[str, str], ResponseCount]:
+    """Return the responses of each model and benchmark that is run; those that are only copied count as finished."""
     items = item_counts(config)
     counts = {}
     for model, benchmark in product(config.run.models, items):
         n_items, path = items[benchmark], generations_file(config, model, benchmark)
         planned = n_items and n_items * config.samples_of(model)
-        counts[model, benchmark] = _responses(path, files, planned)
+        if (model, benchmark) in reusable:
+            counts[model, benchmark] = ResponseCount(planned, (), finished=True)
+        else:
+            counts[model, benchmark] = _responses(path, files, planned)
     return counts
 
 
@@ -77,7 +83,8 @@ class Outlook:
     def __init__(self, config: Config, files: StudyFiles) -> None:
         """Read the number and length of responses from the metadata of files."""
         self.config, self.files = config, files
-        self.responses, self.rates = responses(config, files), model_rates(config, files)
+        self.reusable = find_reusable(config)
+        self.responses, self.rates = responses(config, files, self.reusable), model_rates(config, files)
 
     def longest(self, model: str) -> int:
         """Return the longest response of a model, tokens."""
