@@ -36,7 +36,7 @@ def test_every_exhibit_is_shown_once_under_its_declared_title() -> None:
         for kind in ("pdf", "png", "html")
     ]
     judge = {"judge": "{judge}"}
-    rounded, digits = judge | {"Numbers": "rounded"}, judge | {"Numbers": "all digits"}
+    rounded, digits = judge | {"Rounded": "yes"}, judge | {"Rounded": "no"}
     assert shown([*tables, *figures]) == {
         f"{folder}/tables/table_2_long.html": ("Tables", {"Exhibit": "Table 2: Long responses"} | rounded),
         f"{folder}/tables/table_2_long.csv": ("Tables", {"Exhibit": "Table 2: Long responses"} | digits),

@@ -397,7 +397,7 @@ def test_the_new_analysis_is_in_the_report_of_snakemake(
     assert "responses of made-elsewhere, 20 bins." in figure["caption"]
     page = shown["results/added/lengths/made-elsewhere.html"]
     assert page["labels"] == {"Exhibit": "How long the responses are", "model": "made-elsewhere"}
-    assert "This analysis shows how long the responses are." in page["caption"]
+    assert "<b>How long the responses are.</b>" in page["caption"]
     assert "Study: added. Model: made-elsewhere." in page["caption"]
     # The new table of the package's own analysis.
     table = shown["results/added/mine/tables/table_11_counts.html"]

@@ -89,6 +89,7 @@ def test_another_workflow_runs_it_and_has_nothing_to_do_the_second_time(outer: P
     }
     caption = shown[f"{folder}/figures/figure_1_accuracies.png"]["caption"]
     assert f"<b>{accuracies}.</b> Benchmarks used for training" in caption
+    assert "This analysis shows how accurate each domain is." in shown[f"{folder}/summary.txt"]["caption"]
     assert "Study: small. Judge: math-verify." in caption
     assert "System Message" not in "".join(entry["caption"] for entry in shown.values())
 

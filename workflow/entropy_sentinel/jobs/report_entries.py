@@ -53,7 +53,7 @@ def list_report_entries(
         caption = f"{{% set exhibit = {json.dumps(about)} %}}\n{template}"
         labels = {"Exhibit": title, **wildcards}
         if kind == "table":
-            labels["Numbers"] = "all digits" if output.endswith(_ALL_DIGITS) else "rounded"
+            labels["Rounded"] = "no" if output.endswith(_ALL_DIGITS) else "yes"  # a switch, whose first value is yes
         entries.append(ReportEntry(place, category, _SUBCATEGORIES[kind], labels, caption))
     return entries
 
