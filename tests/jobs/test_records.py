@@ -71,6 +71,13 @@ SAMPLING = {"temperature": 0.5, "max_tokens": 10}
     [
         ({"version": 1, "sampling": SAMPLING}, {"version": 1, "sampling": SAMPLING, "engine": "vllm"}, []),
         ({"version": 2, "sampling": SAMPLING}, {"version": 1, "sampling": {}}, ["sampling", "version"]),
+        # Weights that have moved.
+        (
+            {"weights": "/new/tiny", "local": True, "revision": "1"},
+            {"weights": "/old/tiny", "local": True, "revision": "1"},
+            [],
+        ),
+        ({"weights": "a/b", "local": False, "revision": "1"}, {"weights": "a/c", "local": False}, ["weights"]),
         # Facts of the engine, obsolete settings, and settings that are newer than the file.
         ({"engine": "vllm", "trace_after": None}, {"engine": "vllm 0.9", "trace_after": "</think>"}, []),
         ({"keep_top_tokens": True}, {"version": 1}, []),

@@ -10,6 +10,7 @@ from study_trees import small_study
 from entropy_sentinel.config.config import Config, load_config
 from entropy_sentinel.config.generations import benchmark_settings, generation_settings
 from entropy_sentinel.frames.generation import GENERATIONS
+from entropy_sentinel.jobs import reusable
 from entropy_sentinel.jobs.records import StudyRecords
 from entropy_sentinel.jobs.reusable import describe_reusable, find_reusable
 from entropy_sentinel.jobs.reuse import REUSE_KEY, reuse_key
@@ -27,6 +28,7 @@ def study(name: str, **changes: object) -> Config:
 def first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
     """A study with the responses of qwen3-4b to two items of a data set of the hub."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(reusable, "_records", StudyRecords)  # each test has a folder of the same name
     config, folder = study("first"), Path("results", "first")
     (folder / "benchmarks").mkdir(parents=True)
     items = Path(write_items(folder / "benchmarks", ["gsm8k-0", "gsm8k-1"], question=["1?", "2?"]))

@@ -118,6 +118,16 @@ def test_a_forced_run_reuses_nothing(tmp_path: Path, maker: Maker) -> None:
     assert len(maker.asked) == 8
 
 
+def test_weights_that_have_moved_are_the_same(tmp_path: Path, maker: Maker) -> None:
+    """Snakemake deletes the output, whose second name onstart keeps (common.smk)."""
+    output = run(tmp_path, "first") / "generations" / "tiny" / "a.parquet"
+    items = str(output.parents[2] / "benchmarks" / "items.parquet")
+    for settings, n_asked in ((SETTINGS | {"weights": "/moved"}, 4), (SETTINGS | {"revision": "1"}, 6)):
+        output.unlink()
+        generation.write_generations(items, settings, 1, str(output))
+        assert len(maker.asked) == n_asked
+
+
 def test_damaged_files_and_rows_of_others_are_passed_over(
     tmp_path: Path, maker: Maker, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -16,6 +16,7 @@ from entropy_sentinel.core.errors import EntropySentinelError
 from entropy_sentinel.core.files import write_whole
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.jobs.content import are_made
+from entropy_sentinel.jobs.reuse import without_places
 
 # In the folder of a study: a line for each job, the last one for an output counts.
 RECORDS = "jobs.jsonl"
@@ -203,11 +204,11 @@ def _stated_differences(settings: Mapping[str, Any], output: str) -> list[str]:
 
 def different_settings(settings: Mapping[str, Any], provenance: Mapping[str, Any]) -> list[str]:
     """Return the names of settings that the provenance of a file states, with another value."""
-    stated = {**provenance, **provenance.get("pass", {})}
+    stated, settings = without_places({**provenance, **provenance.get("pass", {})}), without_places(_as_json(settings))
     if "labelled_by" in provenance:
         stated["judge"] = provenance["labelled_by"]
     names = stated.keys() & (_OF_IMPORTED if "source" in stated else settings.keys() - _NOT_COMPARED)
-    return sorted(name for name in names if not _agree(_as_json(settings).get(name), stated[name]))
+    return sorted(name for name in names if not _agree(settings.get(name), stated[name]))
 
 
 def _agree(value: Any, stated: Any) -> bool:

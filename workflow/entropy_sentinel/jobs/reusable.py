@@ -17,7 +17,7 @@ from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.generation import GENERATIONS
 from entropy_sentinel.jobs.content import are_made
 from entropy_sentinel.jobs.records import StudyRecords
-from entropy_sentinel.jobs.reuse import find_output, reuse_key, sibling_files
+from entropy_sentinel.jobs.reuse import find_output, has_store, reuse_key, sibling_files
 
 
 def find_reusable(config: Config) -> set[tuple[str, str]]:
@@ -27,12 +27,15 @@ def find_reusable(config: Config) -> set[tuple[str, str]]:
     """
     layout = StudyLayout(config.study)
     study, found = Path(layout.results), set()
+    items_of: dict[str, Path | None] = {}
     for model, benchmark in product(config.run.models, config.run.benchmarks):
         output = Path(layout.generations.format(model=model, benchmark=benchmark))
         settings = generation_settings(config, model, benchmark)
-        if output.exists() or are_imported(settings):
+        if output.exists() or are_imported(settings) or not (has_store() or any(sibling_files(output, study))):
             continue
-        items = _find_items(config, benchmark)
+        if benchmark not in items_of:
+            items_of[benchmark] = _find_items(config, benchmark)
+        items = items_of[benchmark]
         if items is None:
             continue
         if have_weights(settings) and not settings["local"]:
@@ -69,8 +72,13 @@ def _find_items(config: Config, benchmark: str) -> Path | None:
 
 def _is_recorded(items: Path, settings: str) -> bool:
     """Return whether Snakemake has recorded that items of the hub were made with these settings."""
-    record = StudyRecords(str(items.parents[1])).find(str(items)) or {}
+    record = _records(str(items.parents[1])).find(str(items)) or {}
     return settings in (record.get("params") or [])
+
+
+@cache
+def _records(study: str) -> StudyRecords:
+    return StudyRecords(study)
 
 
 @cache

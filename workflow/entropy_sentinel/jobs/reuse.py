@@ -45,21 +45,21 @@ _BESIDE = ".unreadable.jsonl"
 
 def reuse_key(stage: str, settings: Mapping[str, Any], *content: Any) -> str:
     """Return the key of an output: a hash of the settings and of the content that its job reads."""
-    depends_on = [_COMPOSITION, stage, _without_places(dict(settings)), *content]
+    depends_on = [_COMPOSITION, stage, without_places(dict(settings)), *content]
     return hashlib.sha256(json.dumps(depends_on, sort_keys=True).encode()).hexdigest()
 
 
-def _without_places(value: Any) -> Any:
+def without_places(value: Any) -> Any:
     """Return settings without the paths of local weights, which have a fingerprint, and of the hub's cache."""
     if isinstance(value, Mapping):
-        kept = {name: _without_places(item) for name, item in value.items() if name != _OBSOLETE}
+        kept = {name: without_places(item) for name, item in value.items() if name != _OBSOLETE}
         for place, fingerprint in _IDENTIFIED:
             if kept.get(fingerprint) and (place != "weights" or kept.get("local")):
                 kept.pop(place, None)
         if isinstance(environment := kept.get("environment"), dict):
             kept["environment"] = {name: text for name, text in environment.items() if not name.startswith(_PLACES)}
         return kept
-    return [_without_places(item) for item in value] if isinstance(value, list | tuple) else value
+    return [without_places(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def reuse_output(
@@ -95,7 +95,9 @@ def find_output(
 ) -> Path | None:
     """Return the file that `reuse_output` copies, None if there is none; without `rows`, by its provenance alone."""
     stored = _stored(key, contract.stage)
-    for path in [*sibling_files(output, study), *([stored] if stored is not None and stored.exists() else [])]:
+    # A folder of the store that this user may not read has no file; `Path.exists` would raise an error.
+    in_store = [stored] if stored is not None and os.path.exists(stored) else []
+    for path in [*sibling_files(output, study), *in_store]:
         try:
             provenance = read_provenance(path)
             has_key = provenance.get(REUSE_KEY, "") == key
@@ -131,7 +133,7 @@ def _copy(source: Path, output: str) -> None:
 def share_output(output: str, key: str, stage: str) -> None:
     """Copy a finished output to the store, with the permissions of its folder; only a warning if that fails."""
     path = _stored(key, stage)
-    if path is None or (path.exists() and not os.environ.get(_IS_FORCED)):
+    if path is None or (os.path.exists(path) and not os.environ.get(_IS_FORCED)):
         return
     try:
         _make_folders(path.parent)
@@ -157,6 +159,11 @@ def _make_folders(folder: Path) -> None:
 
 def _store_mode() -> int:
     return Path(os.environ[STORE]).stat().st_mode & 0o7777
+
+
+def has_store() -> bool:
+    """Return whether this user shares outputs with others."""
+    return bool(os.environ.get(STORE))
 
 
 def _stored(key: str, stage: str) -> Path | None:

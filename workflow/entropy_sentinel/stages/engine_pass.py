@@ -85,12 +85,12 @@ def write_engine_pass(
     responses = _responses(benchmark, generations, settings.get("unaskable"))
     study = Path(output).parents[3]
     settings = {**settings, "asked_with": with_commit(settings["asked_with"], study)}
-    with Parts(Path(parts_folder(output)), declared.contract, _identity(settings, responses)) as parts:
+    contract, origin = declared.contract, _origin(generations)
+    key = reuse_key(contract.stage, settings, _digest(responses))
+    with Parts(Path(parts_folder(output)), contract, _identity(settings, responses), key) as parts:
         if parts.restore(output):
             log.info("an earlier run has finished this pass: nothing to do")
             return
-        contract, origin = declared.contract, _origin(generations)
-        key = reuse_key(contract.stage, settings, _digest(responses))
         if not reuse_output(output, study, key, contract, responses.select(RESPONSE), parts.identity):
             frame = _ask_all(responses, settings, threads, parts)
             about = {**origin, "family": settings["family"], "pass": dict(settings), "pass_facts": parts.facts()}

@@ -60,11 +60,11 @@ def write_generations(benchmark: str, settings: GenerationSettings, threads: int
         return
     study = Path(output).parents[2]
     asked_with = with_commit(settings, study)
-    with Parts(Path(parts_folder(output)), GENERATIONS, identity(asked_with, items)) as parts:
+    key = reuse_key(GENERATIONS.stage, asked_with, items.select("item_id", "question").rows())
+    with Parts(Path(parts_folder(output)), GENERATIONS, identity(asked_with, items), key) as parts:
         if parts.restore(output):
             log.info("an earlier run has finished the responses: nothing to generate")
             return
-        key = reuse_key(GENERATIONS.stage, asked_with, items.select("item_id", "question").rows())
         rows = requested_rows(items, asked_with["samples"])
         if not reuse_output(output, study, key, GENERATIONS, rows, parts.identity):
             frame = answer_all(items, asked_with, threads, parts)

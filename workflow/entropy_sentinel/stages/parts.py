@@ -20,6 +20,7 @@ from entropy_sentinel.core.files import whole_file
 from entropy_sentinel.frames.contract import Contract, read_provenance
 from entropy_sentinel.jobs.outputs import FINISHED, keep
 from entropy_sentinel.jobs.ownership import Ownership
+from entropy_sentinel.jobs.reuse import REUSE_KEY
 
 log = logging.getLogger(__name__)
 
@@ -31,11 +32,11 @@ class Parts:
     """Rows of one contract, in Parquet files that appear whole or not at all.
 
     Each file has its identity (settings, items), and facts about its maker. A file that cannot be read counts as
-    absent.
+    absent. A finished output also counts by its key (jobs/reuse.py), as after weights have moved to another folder.
     """
 
-    def __init__(self, folder: Path, contract: Contract, identity: str) -> None:
-        self.folder, self.contract, self.identity = folder, contract, identity
+    def __init__(self, folder: Path, contract: Contract, identity: str, key: str = "") -> None:
+        self.folder, self.contract, self.identity, self._key = folder, contract, identity, key
         self.run = 0
         self._ownership = Ownership(folder)
 
@@ -46,7 +47,7 @@ class Parts:
         """
         self._ownership.__enter__()
         for path in [*self._files(), self.folder / FINISHED]:
-            if path.exists() and self._metadata(path).get("identity") != self.identity:
+            if path.exists() and not self._is_same(path):
                 _delete(path)
         earlier_runs = [int(path.name.split("-")[1]) for path in self._files()]
         self.run = max(earlier_runs) + 1 if earlier_runs else 0
@@ -111,6 +112,10 @@ class Parts:
             log.warning("%s cannot be read, and counts as absent: %s", path, error)
             path.replace(path.with_name(f"damaged-{path.name}"))
             return None
+
+    def _is_same(self, path: Path) -> bool:
+        metadata = self._metadata(path)
+        return metadata.get("identity") == self.identity or metadata.get(REUSE_KEY, "") == (self._key or None)
 
     def _metadata(self, path: Path) -> dict[str, Any]:
         try:
