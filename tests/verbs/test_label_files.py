@@ -5,6 +5,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from calling import run
+from tiny import TINY
 
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import InputError
@@ -143,3 +145,41 @@ def test_a_harness_sample_without_a_prompt_has_no_question(tmp_path: Path, argum
     (tmp_path / "a.jsonl").write_text(json.dumps(sample) + "\n")
     row = es.read_labels(tmp_path / "a.jsonl").row(0, named=True)
     assert (row["item_id"], row["label"], row.get("asked")) == ("0", True, None)
+
+
+def test_verdicts_of_a_judge_are_refused_wherever_labels_of_people_are_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    """By each command with the file's name, also beside a file of people's labels; and by each function."""
+    people = es.read_labels(TINY.labels)
+    verdicts = people.with_columns(judge=pl.lit("some/judge"))
+    people.write_csv(tmp_path / "people.csv")
+    verdicts.write_csv(tmp_path / "verdicts.csv")
+    features, fitted = es.read_features(TINY.traces), tmp_path / "mine.estimator"
+    es.save(es.fit(features, people, "atc-max"), fitted)
+    both = ["--labels", tmp_path / "people.csv", "--labels", tmp_path / "verdicts.csv"]
+    message = f"{tmp_path / 'verdicts.csv'}: {len(people)} labels are verdicts of a judge (column 'judge': some/judge)"
+    for call in (["fit", "-e", "atc-max", "-o", tmp_path / "x"], ["estimate", fitted], ["monitor", fitted]):
+        status, _, errors = run(capsys, *call, TINY.traces, *both)
+        assert status == 1, call
+        assert message in " ".join(errors.split()), call
+        assert "--judged" in errors, call
+    corrected = verdicts.with_columns(judge=pl.when(pl.int_range(pl.len()) < 3).then("judge"))
+    for call in (
+        lambda: es.fit(features, corrected, "atc-max"),
+        lambda: es.estimate(fitted, features, labels=corrected),
+        lambda: es.monitor(fitted, features, labels=corrected, labels_at_random=True),
+    ):
+        with pytest.raises(InputError, match="labels: 3 labels are verdicts of a judge"):
+            call()
+    nobody = people.with_columns(judge=pl.lit(None, pl.String))
+    assert es.fit(features, nobody, "atc-max").about["n_training_rows"] == 160
+
+
+def test_sample_does_not_take_verdicts_for_labels_of_its_file(tmp_path: Path) -> None:
+    from entropy_sentinel.monitor.labelling.to_label import write_to_label
+
+    verdicts = label_file(tmp_path, "verdicts.csv", "x,1,some/judge", header="item_id,label,judge")
+    with pytest.raises(InputError, match="verdicts of a judge"):
+        write_to_label(pl.DataFrame({"item_id": ["x"], "label": [None]}), verdicts)
+    assert verdicts.read_text().endswith("x,1,some/judge\n")

@@ -107,13 +107,13 @@ def estimate(
     from entropy_sentinel.report.terminal import show
     from entropy_sentinel.verbs.estimation import load
     from entropy_sentinel.verbs.inputs import log_files
-    from entropy_sentinel.verbs.labels import label_files, read_labels
+    from entropy_sentinel.verbs.labels import label_files, read_people_labels
 
     if output is not None:
         check_rows_path(output)
     logs = log_files(files)
     check_outputs({"--output": output}, [estimator, *logs, *label_files(labels)])
-    known = read_labels(labels, options["scorer"]) if labels else None
+    known = read_people_labels(labels, options["scorer"]) if labels else None
     with working("reading the logs"):
         result = estimated(load(estimator), logs, options_of(options), known)
     if output is not None:

@@ -195,12 +195,12 @@ def fit(
     from entropy_sentinel.sources.logs.reader import QUESTION, REQUEST
     from entropy_sentinel.verbs.estimation import fit, save
     from entropy_sentinel.verbs.inputs import log_files
-    from entropy_sentinel.verbs.labels import label_files, read_labels
+    from entropy_sentinel.verbs.labels import label_files, read_people_labels
     from entropy_sentinel.verbs.reading import read_features
 
     check_outputs({"--output": output, "--page": page}, [*log_files(files), *label_files(labels)])
     limits = {name: options.pop(name) for name in Limits.model_fields}
-    known = read_labels(labels, options["scorer"]) if labels else None
+    known = read_people_labels(labels, options["scorer"]) if labels else None
     asked = [REQUEST, *([QUESTION] if known is not None and ASKED in known.columns else [])]
     features = read_features(files, signals=further_signals(estimator), further=asked, **options)
     with working("fitting, and validating on each labelled domain"):

@@ -15,6 +15,8 @@ from entropy_sentinel.sources.logs.paths import from_json
 from entropy_sentinel.sources.logs.reader import question_of
 
 OF_LABELS = ("item_id", "label")
+# The column with the model that judged. It marks a file as one of verdicts, which are not labels by people.
+JUDGE = "judge"
 # Labels as text, in lower case.
 _LABELS = {"true": True, "yes": True, "1": True, "1.0": True, "false": False, "no": False, "0": False, "0.0": False}
 _SEPARATORS = ",;\t"

@@ -21,7 +21,7 @@ from entropy_sentinel.sources.logs.numbers import UNNAMED
 from entropy_sentinel.sources.logs.reader import QUESTION as QUESTION_OF_A_LOG
 from entropy_sentinel.sources.rows import local_rows
 from entropy_sentinel.sources.settings import FORMATS
-from entropy_sentinel.verbs.labels import read_labels
+from entropy_sentinel.verbs.labels import read_people_labels
 from entropy_sentinel.verbs.reading import read_logs
 
 # Names that data sets use, the likeliest first; case does not matter.
@@ -204,7 +204,7 @@ def split_log(
     if len(models) != 1:
         raise InputError(f"{files}: must have one model, has {len(models)} ({', '.join(models)})")
     if labels:
-        verdicts = read_labels(labels, scorer).select("item_id", "label")
+        verdicts = read_people_labels(labels, scorer).select("item_id", "label")
         verdicts = verdicts.unique("item_id", keep="last", maintain_order=True)
         usable = usable.drop("label", strict=False).join(verdicts, on="item_id", how="left", maintain_order="left")
     if usable.schema.get("label") is None:

@@ -9,11 +9,11 @@ import polars as pl
 
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.frames.response import RESPONSE
-from entropy_sentinel.sources.label_table import ASKED, OF_LABELS, label_columns, labels_of
+from entropy_sentinel.sources.label_table import ASKED, JUDGE, OF_LABELS, label_columns, labels_of
 from entropy_sentinel.sources.logs.reading import Logs
 from entropy_sentinel.sources.logs.records import brings_labels
 from entropy_sentinel.sources.logs.settings import ReadOptions
-from entropy_sentinel.verbs.inputs import WEIGHT, Paths, files, is_table, log_files, table
+from entropy_sentinel.verbs.inputs import WEIGHT, Paths, files, is_table, log_files, refuse_verdicts, table
 from entropy_sentinel.verbs.label_merging import LABELLED_AT, LabelFile, merge_label_files
 
 # The beginning of the name of a slice column in a table of `sample` that has another column with its name.
@@ -21,7 +21,7 @@ _SLICE_PREFIX = "slice_"
 _OF_EVALUATIONS = [*RESPONSE, "label"]
 # Further columns of labels; ids such as 007 must stay text.
 _LABEL_COLUMNS = {
-    **dict.fromkeys((*RESPONSE[:3], ASKED, LABELLED_AT), pl.String),
+    **dict.fromkeys((*RESPONSE[:3], ASKED, LABELLED_AT, JUDGE), pl.String),
     "sample": pl.Int64,
     WEIGHT: pl.Float64,
 }
@@ -41,8 +41,9 @@ def read_labels(paths: Paths, scorer: str | None = None) -> pl.DataFrame:
 
     Returns:
         One row per label: `item_id`, `label`, and if the files have them `model`, `benchmark`, `sample`,
-        `weight` (how many responses the label represents). Samples of lm-evaluation-harness have the question in
-        `asked`, by which `fit` joins them if no id matches. For evaluations, `label_reason` says why a label is null.
+        `weight` (how many responses the label represents), `judge` (the model whose verdict the label is; labels by
+        people have none). Samples of lm-evaluation-harness have the question in `asked`, by which `fit` joins them if
+        no id matches. For evaluations, `label_reason` says why a label is null.
 
     Raises:
         InputError: For a file without the two columns; with file, row and value for an invalid label or weight; with
@@ -54,6 +55,19 @@ def read_labels(paths: Paths, scorer: str | None = None) -> pl.DataFrame:
         >>> labels.height, labels["label"].mean()
         (150, 0...)
     """
+    return merge_label_files(_label_frames(paths, scorer))
+
+
+def read_people_labels(paths: Paths, scorer: str | None = None) -> pl.DataFrame:
+    """Return `read_labels`; raise InputError, which names the file, if it has the verdicts of a judge."""
+    frames = _label_frames(paths, scorer)
+    for file in frames:
+        refuse_verdicts(file.rows, file.name)
+    return merge_label_files(frames)
+
+
+def _label_frames(paths: Paths, scorer: str | None) -> list[LabelFile]:
+    """Return the labels of each file; those of evaluations are together."""
     evaluations: list[Path] = []
     label_frames: list[LabelFile] = []
     for path in label_files(paths):
@@ -65,7 +79,7 @@ def read_labels(paths: Paths, scorer: str | None = None) -> pl.DataFrame:
         label_frames.append(LabelFile(str(evaluations[-1]), _of_evaluations(evaluations, scorer)))
     if not label_frames:
         raise InputError("labels: name at least one file")
-    return merge_label_files(label_frames)
+    return label_frames
 
 
 def label_files(paths: Paths) -> list[Path]:

@@ -17,14 +17,15 @@ from entropy_sentinel.judges.prompts import WITHOUT_REFERENCE
 from entropy_sentinel.judges.settings import Llm
 from entropy_sentinel.monitor.labelling.to_label import LABEL, read_to_label
 from entropy_sentinel.monitor.settings import JudgeOptions
+from entropy_sentinel.sources.label_table import JUDGE
 from entropy_sentinel.sources.logs.reader import QUESTION
 from entropy_sentinel.verbs.inputs import WEIGHT, is_table, table
 
 if TYPE_CHECKING:
     from entropy_sentinel.judges.llm import LlmJudge
 
-# Columns of the verdicts: why one is missing, and the model that judged. The second marks a file as one of verdicts.
-REASON, JUDGE = "reason", "judge"
+# The column that says why a verdict is missing.
+REASON = "reason"
 RESPONSE_TEXT = "response"
 
 

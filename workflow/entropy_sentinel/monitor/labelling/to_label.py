@@ -14,6 +14,7 @@ from entropy_sentinel.formatting.spreadsheet import read_csv, write_table
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.monitor.labelling.chosen import Sample
 from entropy_sentinel.report.labelling import labelling_page
+from entropy_sentinel.sources.label_table import JUDGE
 from entropy_sentinel.verbs.inputs import WEIGHT
 
 LABEL = "label"
@@ -53,6 +54,8 @@ def _filled(path: Path, written: Sequence[str]) -> list[Row]:
     for name in ("item_id", LABEL):
         if not _all_have(rows, name):
             raise InputError(f"{path}: exists, but is not a label file (no column '{name}'); {remedy}")
+    if any(_is_filled(row.get(JUDGE)) for row in rows):
+        raise InputError(f"{path}: exists, and has the verdicts of a judge, which are not labels by people; {remedy}")
     given = set(written) - {LABEL}
     filled = []
     for row in rows:
