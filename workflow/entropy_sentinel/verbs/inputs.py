@@ -10,10 +10,11 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.core.printable import counted, one_line
+from entropy_sentinel.core.printable import one_line
 from entropy_sentinel.core.remote import local, remote_files
 from entropy_sentinel.core.urls import file_name, shown_path, url_of
 from entropy_sentinel.features.catalogue import FEATURE_FRAME, FEATURES
+from entropy_sentinel.formatting.text import counted
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.frames.signals import with_reasons
 from entropy_sentinel.sources.label_table import ASKED, JUDGE, OF_LABELS
