@@ -4,14 +4,18 @@
 #                                  \-> features ----------> observations -> estimates per (model, training group)
 #                                                                       -> analyses
 #
-# Everything goes to results/<study>/; the study is described in config.yaml or in the file given as --configfile.
+# Everything goes to results/<study>/ in the working folder; the study is described in config.yaml or in the file given
+# as --configfile.
+
+import os
 
 from snakemake.utils import min_version
 
 min_version("9.27")
 
 
-configfile: "config.yaml"
+# The paper's study, unless the folder in which Snakemake runs has a config.yaml of its own.
+configfile: "config.yaml" if os.path.isfile("config.yaml") else f"{workflow.current_basedir}/config.yaml"
 
 
 report: "workflow/report/description.rst"

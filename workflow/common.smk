@@ -21,7 +21,7 @@ except extensions.ConfigError as error:
 
 from entropy_sentinel.config import estimates, generations, judging
 from entropy_sentinel.config.config import load_config, unversioned
-from entropy_sentinel.config.layout import StudyLayout, parts_folder
+from entropy_sentinel.config.layout import parts_folder
 from entropy_sentinel.engines.devices import visible
 from entropy_sentinel.engines.run import announce_run
 from entropy_sentinel.estimators.settings import group_file
@@ -40,6 +40,7 @@ from entropy_sentinel.jobs.versions import announce_versions
 from entropy_sentinel.signals.catalogue import FAMILIES, module_of, rules_of
 from snakemake.common.configfile import load_configfile
 from snakemake.io import IOFile, strip_wildcard_constraints
+from snakemake.path_modifier import PathModifier
 from snakemake.persistence import RECORD_FORMAT_VERSION, MetadataRecord, PersistenceBase
 from snakemake.utils import update_config
 
@@ -62,6 +63,12 @@ if elsewhere and elsewhere.origin and Path(elsewhere.origin).parent.resolve() !=
 # The name of a rule in the whole workflow, which may use this one as a module with other names.
 in_workflow = workflow.modifier.modify_rulename
 
+# The `prefix` of a module is for the study's results and logs. Snakemake would put it before the paths in the config, too,
+# which are relative to the working folder, and miss the paths in params.
+module_paths = workflow.modifier.path_modifier
+roots = module_paths.replace_prefix("results/"), module_paths.replace_prefix("logs/")
+workflow.modifier.path_modifier = PathModifier(None, None, workflow)
+
 try:
     # The user's own settings, from --configfile and --config; messages about left-out parts concern only these.
     own, files = workflow.config_settings.overwrite_config, list(map(str, workflow.configfiles))
@@ -70,7 +77,7 @@ try:
         base, own = load_configfile(ROOT / "config.yaml"), config
         update_config(base, own)
         config, files = base, [str(ROOT / "config.yaml"), "the module's config"]
-    CONFIG = load_config(config, " + ".join(files), own or None)
+    CONFIG = load_config(config, " + ".join(files), own or None, roots)
     check_store()
 except ConfigError as error:
     raise WorkflowError(str(error)) from None
@@ -115,7 +122,7 @@ if not workflow.subprocess_exec:
 ESTIMATORS_OF = {file: GROUPS[group] for file, group in GROUP_FILES.items()}
 JOB_LINES = show_jobs(workflow)
 
-LAYOUT = StudyLayout(CONFIG.study)
+LAYOUT = CONFIG.layout
 RESULTS, LOGS = LAYOUT.results, LAYOUT.logs
 # Snakemake's records of the jobs stay with the results.
 STUDY_RECORDS = StudyRecords(str(workflow.modifier.modify_path(RESULTS)))

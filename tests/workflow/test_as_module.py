@@ -1,4 +1,4 @@
-"""The workflow as a module of another one, from where Snakemake's catalogue looks for it, and in Snakemake's report."""
+"""The workflow as a module, from another folder, for the catalogue of workflows, and in Snakemake's report."""
 
 import os
 from pathlib import Path
@@ -32,6 +32,7 @@ configfile: "study.yaml"
 module sentinel:
     snakefile:
         "{snakefile}"
+    {prefix}
     config:
         config
 
@@ -58,26 +59,33 @@ def snakemake(folder: Path, *arguments: str, environment: dict[str, str] | None 
     return output
 
 
+def write_outer(folder: Path, prefix: str = "") -> None:
+    """Another workflow, in a folder of its own; its config's paths begin there, also with a prefix."""
+    (folder / "Snakefile").write_text(OUTER.format(snakefile=ROOT / "Snakefile", prefix=prefix))
+
+
 @pytest.fixture
 def outer(tmp_path: Path) -> Path:
-    """Another workflow, in a folder of its own."""
+    """The folder of another workflow, with the study's inputs."""
     (tmp_path / "examples").symlink_to(ROOT / "examples")
-    (tmp_path / "Snakefile").write_text(OUTER.format(snakefile=ROOT / "Snakefile"))
     (tmp_path / "study.yaml").write_text(yaml.safe_dump(SMALL))
+    write_outer(tmp_path)
     return tmp_path
 
 
 @pytest.mark.long
 def test_another_workflow_runs_it_and_has_nothing_to_do_the_second_time(outer: Path) -> None:
+    write_outer(outer, 'prefix: "inner"')
     snakemake(outer, "--cores", "2")
-    results = outer / "results" / "small" / "math-verify"
+    results = outer / "inner" / "results" / "small" / "math-verify"
+    assert not (outer / "results").exists()
     assert (outer / "mine.txt").read_text() == "done\n"
     assert (results / "report.html").stat().st_size > 10_000
     assert "Nothing to be done" in snakemake(outer, "--cores", "2")
     # Snakemake's own report has the page, the summary, the table and the figure, with their captions.
     snakemake(outer, "--report", "report.html")
     shown = read_results(outer / "report.html")
-    folder = "results/small/math-verify"
+    folder = "inner/results/small/math-verify"
     titles = {path.removeprefix(f"{folder}/"): entry["labels"]["Exhibit"] for path, entry in shown.items()}
     errors, accuracies = "Table 2: Errors by model", "Figure 1: Estimated against true accuracy, one model"
     assert titles == {
@@ -100,23 +108,25 @@ def test_it_plans_the_same_jobs_as_by_itself(outer: Path) -> None:
     (inner.folder / "study.yaml").write_text(yaml.safe_dump(SMALL))
     planned = snakemake(inner.folder, "-n", "--cores", "2", "--configfile", "study.yaml", environment=inner.environment)
     alone = job_counts(planned)
-    module = job_counts(snakemake(outer, "-n", "--cores", "2"))
     expected = {f"sentinel_{name}": count for name, count in alone.items() if name not in ("all", "total")}
-    assert {name: count for name, count in module.items() if name not in ("mine", "total")} == expected
+    for prefix in ("", 'prefix: "inner"'):
+        write_outer(outer, prefix)
+        module = job_counts(snakemake(outer, "-n", "--cores", "2"))
+        assert {name: count for name, count in module.items() if name not in ("mine", "total")} == expected
 
 
 @pytest.mark.slow
-def test_the_catalogue_finds_it(tmp_path: Path) -> None:
-    project = Project(tmp_path, [])
-    (tmp_path / "study.yaml").write_text(yaml.safe_dump(SMALL))
-    plans = [
-        job_counts(
-            snakemake(
-                *(project.folder, *which, "-n", "--cores", "2", "--configfile", "study.yaml"),
-                environment=project.environment,
-            )
-        )
-        for which in ([], ["-s", "workflow/Snakefile"])
+def test_it_runs_in_another_folder_and_the_catalogue_finds_it(tmp_path: Path) -> None:
+    project, elsewhere = Project(tmp_path / "tree", []), tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "examples").symlink_to(ROOT / "examples")
+    (elsewhere / "study.yaml").write_text(yaml.safe_dump(SMALL))
+    study = ["-n", "--cores", "2", "--configfile", "study.yaml"]
+    calls = [
+        (elsewhere, ["-s", "../tree/Snakefile", *study]),
+        (elsewhere, ["-s", "../tree/workflow/Snakefile", *study]),
+        (project.folder, ["--directory", str(elsewhere), *study[:-1], str(elsewhere / "study.yaml")]),
     ]
-    assert plans[0] == plans[1] != {}
-    assert (tmp_path / "config" / "README.md").is_file()
+    plans = [job_counts(snakemake(folder, *call, environment=project.environment)) for folder, call in calls]
+    assert plans[0] == plans[1] == plans[2] != {}
+    assert (project.folder / "config" / "README.md").is_file()

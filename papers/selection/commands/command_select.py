@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from entropy_sentinel.commands.options import BASE, ConfigFiles, load_made_study, say, taking
+from entropy_sentinel.commands.options import ConfigFiles, load_made_study, say, taking
 from entropy_sentinel.core.errors import ConfigError
+from entropy_sentinel.core.folders import BASE
 from papers.selection.settings import SelectOptions
 
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ def command(model: Model, output: Output, configfile: ConfigFiles = [], judge: J
     """
     from entropy_sentinel.commands.options import check_table_path
     from entropy_sentinel.config.generations import prompt_settings
-    from entropy_sentinel.config.layout import StudyLayout
     from entropy_sentinel.core.files import check_outputs
     from entropy_sentinel.report.terminal import show
     from papers.selection.choosing import read_candidates, select
@@ -50,7 +50,7 @@ def command(model: Model, output: Output, configfile: ConfigFiles = [], judge: J
     if judge not in config.run.judges:
         raise ConfigError(f"'{judge}' is not in run.judges: {', '.join(config.run.judges)}")
     check_table_path(output, SUFFIXES)
-    check_outputs({"--output": output}, [BASE, *configfile, *chosen.solutions, StudyLayout(config.study).results])
+    check_outputs({"--output": output}, [BASE, *configfile, *chosen.solutions, config.layout.results])
     files = _files(config, model, judge, chosen)
     candidates = read_candidates(model, files, chosen.tries, chosen.answer)
     selection = select(candidates, **chosen.model_dump(exclude={"solutions"}))
@@ -64,13 +64,12 @@ def command(model: Model, output: Output, configfile: ConfigFiles = [], judge: J
 
 def _files(config: "Config", model: str, judge: str, options: SelectOptions) -> "list[CandidateFiles]":
     """Return the files of benchmarks with references; raises ConfigError for a strategy whose data the study lacks."""
-    from entropy_sentinel.config.layout import StudyLayout
     from papers.selection.choosing import CandidateFiles
     from papers.selection.settings import FORCED_ANSWER, lacks
 
     if why := lacks(options.strategy, options.tries, config.samples_of(model), config.run.features):
         raise ConfigError(f"--strategy: {options.strategy} {why}, and run the study")
-    layout, files = StudyLayout(config.study), []
+    layout, files = config.layout, []
     for benchmark in config.labelled:
         names = {"model": model, "benchmark": benchmark, "judge": judge, "family": FORCED_ANSWER}
         labels = layout.labels.format(**names)

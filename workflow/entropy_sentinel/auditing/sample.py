@@ -12,7 +12,6 @@ from typing import TypedDict, cast
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.config.layout import StudyLayout
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.frames.benchmark import BENCHMARKS
@@ -128,7 +127,7 @@ def population(config: Config, judge: str) -> pl.DataFrame:
 
 def _labelled_responses(config: Config, judge: str, model: str, benchmark: str) -> pl.DataFrame:
     names = {"judge": judge, "model": model, "benchmark": benchmark}
-    labels = LABELS.read(StudyLayout(config.study).labels.format(**names), ["item_id", "sample", "label"])
+    labels = LABELS.read(config.layout.labels.format(**names), ["item_id", "sample", "label"])
     rows = labels.join(material_of(config, model, benchmark), on=SAMPLE, how="inner")
     verdict = pl.when("label").then(pl.lit("correct")).otherwise(pl.lit("incorrect"))
     hashes = [response_hash(text) for text in rows["response"]]
@@ -146,7 +145,7 @@ def _labelled_responses(config: Config, judge: str, model: str, benchmark: str) 
 
 def material_of(config: Config, model: str, benchmark: str) -> pl.DataFrame:
     """Return what people see: columns item_id, sample, question, reference (or null), response, cut_off."""
-    layout, names = StudyLayout(config.study), {"model": model, "benchmark": benchmark}
+    layout, names = config.layout, {"model": model, "benchmark": benchmark}
     responses = GENERATIONS.read(layout.generations.format(**names), ["item_id", "sample", "text", "finish_reason"])
     responses = responses.with_columns(cut_off=CUT_OFF).drop("finish_reason")
     items = BENCHMARKS.read(layout.items.format(**names), ["item_id", "question", "reference"])
@@ -158,7 +157,7 @@ def material(config: Config, sample: AuditSample) -> pl.DataFrame:
 
     Raises InputError if a response has changed since the sample was drawn.
     """
-    layout, judge, parts = StudyLayout(config.study), sample.about["judge"], []
+    layout, judge, parts = config.layout, sample.about["judge"], []
     for model, benchmark in sample.rows.select("model", "benchmark").unique(maintain_order=True).rows():
         path = layout.labels.format(judge=judge, model=model, benchmark=benchmark)
         cautions = LABELS.read(path, ["item_id", "sample", "caution"])

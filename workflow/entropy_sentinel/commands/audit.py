@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from entropy_sentinel.commands.options import BASE, ConfigFiles, load_made_study, say
+from entropy_sentinel.commands.options import ConfigFiles, load_made_study, say
 from entropy_sentinel.core.errors import ConfigError, InputError
+from entropy_sentinel.core.folders import BASE
 
 if TYPE_CHECKING:
     from entropy_sentinel.auditing.sample import AuditSample
@@ -47,13 +48,12 @@ def command(
         return
     from entropy_sentinel.auditing.answers import add_answers, answers_file, read_answers, replaced_file
     from entropy_sentinel.auditing.sample import material, sample_file
-    from entropy_sentinel.config.layout import StudyLayout
     from entropy_sentinel.core.files import check_outputs
 
     config, judge = _judged(configfile, judge)
     call = _call(configfile, config, judge)
     kept, drawn = answers_file(config.study, judge), sample_file(config.study, judge)
-    inputs: list[str | Path] = [BASE, *configfile, kept, replaced_file(kept), drawn, StudyLayout(config.study).results]
+    inputs: list[str | Path] = [BASE, *configfile, kept, replaced_file(kept), drawn, config.layout.results]
     check_outputs({"--html": html}, inputs)
     sample = _sample(config, judge, size, seed, new)
     if answers is not None:

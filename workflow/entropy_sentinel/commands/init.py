@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from entropy_sentinel.commands.options import BASE, check_folder
+from entropy_sentinel.commands.options import find_study
 from entropy_sentinel.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def command(
     from entropy_sentinel.core.files import whole_file
     from entropy_sentinel.starting.study import text_of
 
-    check_folder()
+    base = find_study()
     _check_new(study)
     if log and (by is None or rows or model):
         raise ConfigError("--log needs --by COLUMN (and --labels FILE), and excludes ROWS and --model")
@@ -94,7 +94,7 @@ def command(
         study.parent.mkdir(parents=True, exist_ok=True)
         with whole_file(study) as partial:
             partial.write_text(text_of(start, str(study)), encoding="utf-8")
-            load_config(read_config([BASE, partial]), str(study))
+            load_config(read_config([base, partial]), str(study))
     for name, benchmark in start.benchmarks.items():
         facts = [benchmark.path, f"question '{benchmark.question}'"]
         if benchmark.reference:
@@ -104,7 +104,8 @@ def command(
         if name not in start.labelled:
             facts.append("no labels")
         typer.echo(f"{name}: {', '.join(facts)}")
-    typer.echo(f"{study}: read it, then run: snakemake --dry-run --quiet rules --configfile {study}")
+    snakefile = "" if base.parent == Path() else f"--snakefile {base.parent / 'Snakefile'} "
+    typer.echo(f"{study}: read it, then run: snakemake --dry-run --quiet rules {snakefile}--configfile {study}")
 
 
 @contextmanager
@@ -128,7 +129,7 @@ def _of_rows(study: Path, files: list[str], models: list[str], question: str | N
     from entropy_sentinel.starting.rows import look_at, name_of
     from entropy_sentinel.starting.study import Start, named_models, named_rows
 
-    base = read_yaml(BASE)
+    base = read_yaml(find_study())
     benchmarks = named_rows([look_at(path, question, reference) for path in files], base["benchmarks"])
     return Start(name_of(str(study)), benchmarks, named_models(models, benchmarks, base["models"]))
 
@@ -138,7 +139,7 @@ def _of_log(study: Path, log: list[str], by: str, labels: list[str], scorer: str
     from entropy_sentinel.starting.rows import name_of, split_log
     from entropy_sentinel.starting.study import Start, source_lines
 
-    folder, base = study.with_suffix(""), read_yaml(BASE)
+    folder, base = study.with_suffix(""), read_yaml(find_study())
     model, rows, labelled = split_log(log, by, labels, scorer, folder, base)
     lines = source_lines(str(folder / "traces"))
     return Start(name_of(str(study)), rows, {model: lines}, str(folder / "labels"), labelled)

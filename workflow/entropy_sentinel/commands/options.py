@@ -15,6 +15,7 @@ from pydantic.fields import FieldInfo
 
 from entropy_sentinel.core import extensions
 from entropy_sentinel.core.errors import ConfigError, EntropySentinelError, InputError
+from entropy_sentinel.core.folders import BASE, find_base
 from entropy_sentinel.core.guard import print_to_stderr
 from entropy_sentinel.core.options import Options, Panel, choices, in_order, is_list, meaning, shown
 from entropy_sentinel.core.printable import one_line
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., None])
 
-BASE = "config.yaml"
 PAPERS = "papers"
 # Exit status if some records or responses could not be used.
 INCOMPLETE = 3
@@ -192,15 +192,21 @@ def check_table_path(path: Path, suffixes: Sequence[str]) -> None:
         raise InputError(f"--output: must end with {', '.join(suffixes)}, was '{path}'")
 
 
-def check_folder() -> None:
-    """Raise ConfigError if the working folder has no config.yaml; use its further papers if they are not loaded."""
-    if not Path(BASE).is_file():
+def find_study() -> Path:
+    """Return the config file below those of a study, and use the further papers beside it if they are not loaded.
+
+    Raises ConfigError if neither the working folder nor the folder of this package's Snakefile has one.
+    """
+    base = find_base()
+    if base is None:
         raise ConfigError(
             f"{BASE}: not found in {Path.cwd()}; run this command in the folder that contains the Snakefile"
         )
     # The package may be installed without them; the study's config.yaml needs them.
-    if (Path(PAPERS) / "__init__.py").is_file() and PAPERS not in extensions.roots():
-        extensions.use([PAPERS])
+    papers = base.parent / PAPERS
+    if (papers / "__init__.py").is_file() and PAPERS not in extensions.roots():
+        extensions.use([str(papers)])
+    return base
 
 
 def load_study(files: Iterable[Path], values: Iterable[str] = ()) -> "Config":
@@ -212,8 +218,7 @@ def load_study(files: Iterable[Path], values: Iterable[str] = ()) -> "Config":
     from entropy_sentinel.config.config import load_config, parse_values, read_config, unversioned
     from entropy_sentinel.core.sections import merged
 
-    check_folder()
-    paths, given = [Path(BASE), *files], parse_values(values)
+    paths, given = [find_study(), *files], parse_values(values)
     own = merged(read_config(paths[1:]), given) if paths[1:] or given else None
     source = " + ".join([*map(str, paths), *(["--config"] if given else [])])
     config = load_config(merged(read_config(paths), given), source, own)

@@ -19,7 +19,6 @@ from entropy_sentinel.analyses.responses.reading import (
     read_responses,
 )
 from entropy_sentinel.config.estimates import kept_estimators, shown_groups
-from entropy_sentinel.config.layout import StudyLayout
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.estimators.catalogue import title
@@ -58,7 +57,7 @@ class ModelFiles:
 
 def study_files(config: Config, judge: str, model: str) -> ModelFiles:
     """Return the files of a model of the study; P(correct) is from the group that `analyses.responses` names."""
-    layout, groups = StudyLayout(config.study), shown_groups(config)
+    layout, groups = config.layout, shown_groups(config)
     group_name = dict(config.analyses)["responses"].group
     name = group_name if group_name in groups else next(iter(groups), None)
     known = {"judge": judge, "model": model, "name": name, "benchmark": "{benchmark}"}

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from entropy_sentinel.commands.options import BASE, ConfigFiles, ConfigValues, load_made_study, load_study
+from entropy_sentinel.commands.options import ConfigFiles, ConfigValues, load_made_study, load_study
 from entropy_sentinel.core import extensions
 from entropy_sentinel.core.errors import ConfigError
+from entropy_sentinel.core.folders import BASE, find_base
 
 if TYPE_CHECKING:
     pass
@@ -154,7 +155,8 @@ def schema(which: Which = Kind.study, configfile: SchemaFiles = [], output: Outp
     from entropy_sentinel.monitor.partitions import monitor_schema
 
     # The files may have errors, which the schema helps to mend.
-    paths = [BASE] if which is Kind.study and configfile and Path(BASE).is_file() else []
+    base = find_base() if which is Kind.study and configfile else None
+    paths = [base] if base else []
     extensions.use(read_config([*paths, *configfile]).get("extensions") or [])
     text = study_schema() if which is Kind.study else monitor_schema()
     if output is None:

@@ -18,6 +18,7 @@ from entropy_sentinel.config.sections import Config
 from entropy_sentinel.core import extensions
 from entropy_sentinel.core.entries import declared_values, lacks_version
 from entropy_sentinel.core.errors import ConfigError
+from entropy_sentinel.core.folders import BASE, TREE
 from entropy_sentinel.core.secrets import LOOKS, is_secret_name, secret_keys, without_keys
 from entropy_sentinel.core.sections import merged
 from entropy_sentinel.sources.settings import with_own_sources
@@ -59,13 +60,18 @@ def resolved_yaml(config: Config) -> str:
     return without_keys(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=100))
 
 
-def load_config(raw: Mapping[str, Any], source: str = "config", own: Mapping[str, Any] | None = None) -> Config:
+def load_config(
+    raw: Mapping[str, Any],
+    source: str = "config",
+    own: Mapping[str, Any] | None = None,
+    roots: tuple[str, str] = ("results/", "logs/"),
+) -> Config:
     """Check a configuration and fit it to what is run; `source` is the file name that errors begin with.
 
     Missing values are derived from what is run, and names that do not fit are left out (`Config.left_out`). `own` is
     the content of the user's own files, if `raw` is that merged into the paper's study. `left_out` then has only keys
-    of the user's files, and a source of rows that these name replaces the other kind. Raises ConfigError with one line
-    per problem: where, what it must be, what it was.
+    of the user's files, and a source of rows that these name replaces the other kind. `roots` are the folders of
+    results and of logs. Raises ConfigError with one line per problem: where, what it must be, what it was.
     """
     # Names are checked where they are free; here they may be names of models.
     wrong = problems(raw) or [f"{path}: {LOOKS}" for path in secret_keys(raw, by_name=False)]
@@ -77,15 +83,29 @@ def load_config(raw: Mapping[str, Any], source: str = "config", own: Mapping[str
             wrong = missing_files(config) or list(unfit_rows(config))
     except ValidationError as error:
         wrong, depends_on_names = [described(problem) + _declared_in(problem) for problem in error.errors()], True
+        wrong += _incomplete_base(raw)
     except ValueError as error:
         wrong, depends_on_names = [str(error)], True
     if wrong:
         lines = [f"{source}: {_one_line(problem)}" for problem in wrong]
         explain = extensions.explain_errors if depends_on_names else "\n".join
         raise ConfigError(explain(lines))
+    config._roots = roots
     if own is not None:
         config._left_out = [line for line in config.left_out if _is_set(line.partition(":")[0], own)]
     return config
+
+
+def _incomplete_base(raw: Mapping[str, Any]) -> list[str]:
+    """Return a line about a config.yaml of the working folder that replaces the paper's study and lacks sections."""
+    base = Path(BASE).absolute()
+    missing = [name for name, field in Config.model_fields.items() if field.is_required() and name not in raw]
+    if not missing or not base.is_file() or base == TREE / BASE:
+        return []
+    return [
+        f"{base} replaces the paper's study, {TREE / BASE}, and has no {', '.join(missing)}; if it has only the keys "
+        "that differ, give it another name and set it as --configfile"
+    ]
 
 
 def unversioned(config: Config) -> list[str]:

@@ -1,28 +1,40 @@
 """Checks of the local files that a study names: they exist, and rows have the required columns."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain, product
 from pathlib import Path
 
 from entropy_sentinel.config.generations import benchmark_settings, comparing_families, given_pass
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.core.folders import TREE
 from entropy_sentinel.engines.settings import folder_of_weights
 from entropy_sentinel.sources.items import check_first_rows
 
 # Missing files that are listed; a study of imported labels may lack hundreds.
-_MOST_LISTED = 20
+_MOST_LISTED = 10
 
 
 def missing_files(config: Config) -> list[str]:
-    """Return the errors for the missing local files, the first 20 of them and the number of the others.
+    """Return the errors for the missing local files, the first ten of them and the number of the others.
 
     Only models and benchmarks that are run are checked; the files of others may be added later.
     """
     needed = chain(_needed_by_models(config), _needed_by_benchmarks(config), _needed_by_judges(config))
-    problems = list(dict.fromkeys(problem for path, problem in needed if not path.is_file()))
+    missing = {problem: path for path, problem in needed if not path.is_file()}
+    problems, relative = list(missing), [path for path in missing.values() if not path.is_absolute()]
     n_more = len(problems) - _MOST_LISTED
-    return problems if n_more <= 0 else [*problems[:_MOST_LISTED], f"{n_more} more files are missing"]
+    lines = problems if n_more <= 0 else [*problems[:_MOST_LISTED], f"{n_more} more files are missing"]
+    if relative:
+        lines.append(f"relative paths begin at the working folder, {Path.cwd()}{_advise_folder(relative)}")
+    return lines
+
+
+def _advise_folder(missing: Iterable[Path]) -> str:
+    """Return the advice to run in the repository, if it has the files that the working folder lacks."""
+    if Path.cwd() == TREE or not all((TREE / path).is_file() for path in missing):
+        return ""
+    return f"; {TREE} has these files: run there, or with --directory {TREE}"
 
 
 def unfit_rows(config: Config) -> Iterator[str]:

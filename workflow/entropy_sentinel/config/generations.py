@@ -5,7 +5,6 @@ import os
 from typing import Any, cast
 
 from entropy_sentinel.chat.settings import SERVERS
-from entropy_sentinel.config.layout import StudyLayout
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.engines import generation
@@ -170,7 +169,7 @@ def comparing_settings(config: Config, family: str) -> dict[str, Any]:
     settings = {
         **section.model_dump(),
         "model": section.weights,
-        "revisions": f"{StudyLayout(config.study).results}/revisions",
+        "revisions": f"{config.layout.results}/revisions",
     }
     return settings | ({"revision": folder_fingerprint(section.path)} if section.path else {})
 
@@ -194,7 +193,7 @@ def server_settings(config: Config) -> dict[str, dict[str, Any]]:
 
 def ledger(config: Config, server: str) -> str:
     """Return the file with the costs of the study's calls to a server; `server` is `models.NAME` or `judges.NAME`."""
-    return StudyLayout(config.study).spending.format(server=server)
+    return config.layout.spending.format(server=server)
 
 
 def benchmark_settings(config: Config, benchmark: str) -> ItemsSettings:

@@ -23,9 +23,10 @@ class StudyLayout:
     `{judge}`, `{group}`, `{family}` of signals, and `{name}` of a named group.
     """
 
-    def __init__(self, study: str) -> None:
-        self.results = f"results/{study}"
-        self.logs = f"logs/{study}"
+    def __init__(self, study: str, results: str = "results/", logs: str = "logs/") -> None:
+        """Place the files of a study below these folders, which end with a slash."""
+        self.results = f"{results}{study}"
+        self.logs = f"{logs}{study}"
         self.items = f"{self.results}/benchmarks/{{benchmark}}.parquet"
         self.generations = f"{self.results}/generations/{{model}}/{{benchmark}}.parquet"
         self.labels = f"{self.results}/labels/{{judge}}/{{model}}/{{benchmark}}.parquet"

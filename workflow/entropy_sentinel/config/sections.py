@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field, PrivateAttr, create_model, model_validator
 
 from entropy_sentinel.chat.settings import PLACEHOLDERS, Prompt, check_placeholders
-from entropy_sentinel.config.layout import STAGE_FOLDERS
+from entropy_sentinel.config.layout import STAGE_FOLDERS, StudyLayout
 from entropy_sentinel.config.settings import Run, check_asking, extended, unaskable
 from entropy_sentinel.core.analysis import Analysis, sections
 from entropy_sentinel.core.sections import DISTINCT, Name, Positive, Seed, Settings, Text, check_names
@@ -97,6 +97,13 @@ class Config(Settings):
     )
 
     _left_out: list[str] = PrivateAttr(default_factory=list)
+    # The folders below which results and logs are, which another workflow may set.
+    _roots: tuple[str, str] = PrivateAttr(("results/", "logs/"))
+
+    @property
+    def layout(self) -> StudyLayout:
+        """Return the paths of the study's files."""
+        return StudyLayout(self.study, *self._roots)
 
     @property
     def left_out(self) -> list[str]:

@@ -51,3 +51,15 @@ def own_folder(folder: Path) -> Iterator[int]:
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+# The config file below those of a study, and the folder of the repository, if this package is in one.
+BASE, TREE = "config.yaml", Path(__file__).absolute().parents[3]
+
+
+def find_base() -> Path | None:
+    """Return the config.yaml of the working folder, or else that of the repository: the paper's study."""
+    if Path(BASE).is_file():
+        return Path(BASE)
+    paper = TREE / BASE
+    return paper if (TREE / "Snakefile").is_file() and paper.is_file() else None

@@ -16,7 +16,7 @@ def check_inputs(paths: Iterable[str]) -> None:
     Files elsewhere, and facts that a file does not record, are not checked. Raises DamagedFileError for damaged files.
     """
     for path in paths:
-        folder = Path(path).parts[2:3]
+        folder = _below_study(path)[1:2]
         stage = folder[0] if folder and folder[0] in STAGE_FOLDERS else Path(path).stem
         for name, wanted in place(path).items():
             for owner in whose(path, name, stage):
@@ -30,12 +30,21 @@ def check_inputs(paths: Iterable[str]) -> None:
 
 def place(path: str) -> dict[str, str]:
     """Return the names in a path of `config.layout`, such as model and benchmark; empty for any other path."""
-    folders = Path(path).parts
-    if len(folders) < 3 or folders[0] != "results":
+    folders = _below_study(path)
+    if len(folders) < 2:
         return {}
-    for template in vars(StudyLayout(folders[1])).values():
+    root = str(Path(path)).removesuffix("/".join(folders))
+    for template in vars(StudyLayout(folders[0], root)).values():
         pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]+)", re.escape(template))
         match = re.fullmatch(pattern, path)
         if match is not None and template.endswith(".parquet"):
             return match.groupdict()
     return {}
+
+
+def _below_study(path: str) -> tuple[str, ...]:
+    """Return the parts of a relative path below the first folder `results`: the study, its folder and so on."""
+    folders = Path(path).parts
+    if Path(path).is_absolute() or "results" not in folders:
+        return ()
+    return folders[folders.index("results") + 1 :]

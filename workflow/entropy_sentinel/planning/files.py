@@ -24,7 +24,6 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.config.estimates import group_files, groups_of_judge, kept_estimators
-from entropy_sentinel.config.layout import StudyLayout
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.core.analysis import StageFiles
 from entropy_sentinel.jobs.content import LARGEST_BYTES, checksum
@@ -154,7 +153,7 @@ def study_files(config: Config) -> StudyFiles:
 
 def _stages(config: Config) -> dict[str, StageFiles]:
     """Return the stages of the pipeline, then those that the analyses of the study declare, in their order."""
-    layout = StudyLayout(config.study)
+    layout = config.layout
     passes = ("passes",) if config.run.asking_families else ()
     signals = ("signals",) if config.run.further_families else ()
     stages = {
@@ -200,7 +199,7 @@ def _expand(template: str, axes: Mapping[str, Sequence[str]]) -> Iterator[tuple[
 
 def generations_file(config: Config, model: str, benchmark: str) -> Path:
     """Return the file of a model's responses to a benchmark."""
-    return Path(StudyLayout(config.study).generations.format(model=model, benchmark=benchmark))
+    return Path(config.layout.generations.format(model=model, benchmark=benchmark))
 
 
 def modified(path: Path) -> float | None:

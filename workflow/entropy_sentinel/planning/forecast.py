@@ -7,7 +7,6 @@ from operator import add
 
 from entropy_sentinel.config.estimates import group_files, training_groups
 from entropy_sentinel.config.generations import gpus
-from entropy_sentinel.config.layout import StudyLayout
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.estimators.catalogue import CONFIGURATION_NAMES
 from entropy_sentinel.formatting.text import counted, millions
@@ -68,7 +67,7 @@ def _cost(outlook: Outlook, model: str, judged: Sequence[Judging], again: Sequen
 
 def _labels_left(outlook: Outlook, model: str) -> int:
     """Return the number of responses left to judge, over all judges that are asked and have no prices of their own."""
-    config, layout = outlook.config, StudyLayout(outlook.config.study)
+    config, layout = outlook.config, outlook.config.layout
     n_left = 0
     for judge, benchmark in product(config.run.judges, config.run.benchmarks):
         has_prices = config.judges[config.judge_of(judge, benchmark)].prices[0] is not None
@@ -83,7 +82,7 @@ def _labels_left(outlook: Outlook, model: str) -> int:
 
 def _searches_left(outlook: Outlook, model: str) -> float:
     """Return the number of estimates left for a model; one that runs n of the 48 configurations counts as n / 48."""
-    config, layout = outlook.config, StudyLayout(outlook.config.study)
+    config, layout = outlook.config, outlook.config.layout
     names, estimators = set(CONFIGURATION_NAMES), training_groups(config)
     n_left = 0.0
     for judge, (group, group_id) in product(config.run.judges, group_files(config).items()):

@@ -7,7 +7,6 @@ from pathlib import Path
 from entropy_sentinel.chat.spending.ledger import Ledger, Terms
 from entropy_sentinel.config.generations import ledger
 from entropy_sentinel.config.judging import judge_settings, paid_judges
-from entropy_sentinel.config.layout import StudyLayout
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.formatting.text import millions
 from entropy_sentinel.judges.kind import account
@@ -54,7 +53,7 @@ def _counts(
     All count if the judge is one of several in turn, because the others' decisions are not known yet.
     """
     config, settings = outlook.config, judge_settings(outlook.config, judge)
-    template = StudyLayout(config.study).labels
+    template = config.layout.labels
     total = left = 0
     for benchmark in config.run.benchmarks:
         is_shown = any(judge in config.basic_judges(name, benchmark) for name in asking)

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from entropy_sentinel.config.generations import family_settings, pass_gpus
-from entropy_sentinel.config.layout import StudyLayout, parts_folder
+from entropy_sentinel.config.layout import parts_folder
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.planning.files import read
@@ -41,7 +41,7 @@ def passes(outlook: Outlook) -> list[Passes]:
 def _passes_of(outlook: Outlook, family: str, model: str) -> Passes:
     config, (rates, _), declared = outlook.config, outlook.rates[model], FAMILIES[family].asks
     assert declared is not None  # only such families have passes
-    template = StudyLayout(config.study).passes
+    template = config.layout.passes
     n_left = n_jobs = 0
     for benchmark in config.run.benchmarks:
         path = Path(template.format(family=family, model=model, benchmark=benchmark))

@@ -12,7 +12,7 @@ from pathlib import Path
 import polars as pl
 
 from entropy_sentinel.config.generations import item_limit, sampling_of
-from entropy_sentinel.config.layout import StudyLayout, parts_folder
+from entropy_sentinel.config.layout import parts_folder
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.core.errors import ContractError
 from entropy_sentinel.engines.generation import Rates
@@ -102,7 +102,7 @@ def item_counts(config: Config) -> dict[str, int | None]:
 
 def _items(config: Config, benchmark: str) -> int | None:
     settings = config.benchmarks[benchmark]
-    count = _items_made(Path(StudyLayout(config.study).items.format(benchmark=benchmark)))
+    count = _items_made(Path(config.layout.items.format(benchmark=benchmark)))
     if count is None and settings.path is not None:
         count = sum(1 for _ in local_rows(settings.path))
     if count is None:

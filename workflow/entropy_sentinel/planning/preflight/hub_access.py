@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from entropy_sentinel.config.layout import StudyLayout
 from entropy_sentinel.planning.preflight.pending import PendingWork
 from entropy_sentinel.planning.preflight.problem import Problem, ProblemCode, Severity
 
@@ -36,7 +35,7 @@ def find_missing_access(work: PendingWork) -> Iterator[Problem]:
     if needed and find_spec("huggingface_hub"):
         from entropy_sentinel.sources.hub.hub_files import Access, check_access, commit_record
 
-        revisions = f"{StudyLayout(work.config.study).results}/revisions"
+        revisions = f"{work.config.layout.results}/revisions"
         for key, files in [*needed.items()]:
             if commit_record(files.kind, files.repo_id, revisions).is_file():
                 del needed[key]

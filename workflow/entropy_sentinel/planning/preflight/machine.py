@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from entropy_sentinel.config.generations import gpus
-from entropy_sentinel.config.layout import StudyLayout
 from entropy_sentinel.engines.cpu import is_cpu_build
 from entropy_sentinel.engines.devices import visible
 from entropy_sentinel.engines.generation import PARALLEL_SIZES
@@ -32,7 +31,7 @@ def find_full_disk(work: PendingWork) -> Iterator[Problem]:
     outlook = Outlook(config, study_files(config))
     costs = forecast(outlook, judging(outlook), passes(outlook))
     needed_gb = sum(costs.values(), Cost()).disk_gb
-    folder = Path(StudyLayout(config.study).results).absolute()
+    folder = Path(config.layout.results).absolute()
     while not folder.exists():
         folder = folder.parent
     free_gb = shutil.disk_usage(folder).free / 1e9

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
-from entropy_sentinel.config.layout import StudyLayout
 from entropy_sentinel.config.sections import Config
 
 
@@ -19,7 +18,7 @@ class PendingWork:
     @classmethod
     def of_absent_files(cls, config: Config) -> "PendingWork":
         """Return the work whose files do not exist: less than a run finds, but at once."""
-        layout, run = StudyLayout(config.study), config.run
+        layout, run = config.layout, config.run
         files = {Path(layout.items.format(benchmark=name)) for name in run.benchmarks}
         for model, benchmark in product(run.models, run.benchmarks):
             names = {"model": model, "benchmark": benchmark}
@@ -34,13 +33,13 @@ class PendingWork:
     @property
     def benchmarks(self) -> list[str]:
         """Benchmarks whose items are to be read."""
-        template = StudyLayout(self.config.study).items
+        template = self.config.layout.items
         return [name for name in self.config.run.benchmarks if self._is_pending(template, benchmark=name)]
 
     @property
     def models(self) -> list[str]:
         """Models that are to generate, are asked again, or serve as judges."""
-        config, run, layout = self.config, self.config.run, StudyLayout(self.config.study)
+        config, run, layout = self.config, self.config.run, self.config.layout
         needed: dict[str, None] = {}
         for model, benchmark in product(run.models, run.benchmarks):
             names = {"model": model, "benchmark": benchmark}
@@ -59,7 +58,7 @@ class PendingWork:
         config, run = self.config, self.config.run
         if not config.reads_labels:
             return []
-        template, needed = StudyLayout(config.study).labels, dict[str, None]()
+        template, needed = config.layout.labels, dict[str, None]()
         for judge, benchmark in product(run.judges, run.benchmarks):
             if not config.benchmarks[benchmark].reference:
                 continue  # its labels are null, without a judge
