@@ -117,6 +117,7 @@ def test_errors_of_the_config_are_lines_without_traceback(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("entropy_sentinel.core.folders.TREE", tmp_path)  # as if the package were installed elsewhere
     status, _, message = run(capsys, name)
     assert (status, message.startswith("ConfigError: config.yaml: "), str(tmp_path) in message) == (1, True, True)
     Path("config.yaml").write_text("stduy: mine")
