@@ -201,16 +201,17 @@ def calls(function, *modules):
     """Return params with a job's function, as `call`, and a hash of each folder of its code.
 
     A function of an extension has its full name, others are named below the package. `modules` are further modules
-    whose code counts. An analysis also depends on what the study's signals are declared to be.
+    whose code counts. An analysis that reads signals also depends on what the study's signals are declared to be.
     """
     if workflow.is_main_process:
         try:
             check_function(function)
         except ConfigError as error:
             raise WorkflowError(str(error)) from None
-    folders = (line.split() for line in fingerprint(function.rpartition(".")[0], *modules))
-    code = {f"code_{folder.replace(os.sep, '_')}": f"{folder} {digest}" for folder, digest in folders}
-    declared = {"declared": DECLARED} if not function.startswith("stages.") else {}
+    folders = dict(line.split() for line in fingerprint(function.rpartition(".")[0], *modules))
+    code = {f"code_{folder.replace(os.sep, '_')}": f"{folder} {digest}" for folder, digest in folders.items()}
+    uses_signals = "signals" in folders and not function.startswith("stages.")
+    declared = {"declared": DECLARED} if uses_signals else {}
     return {"call": named(function), **code, **declared}
 
 
