@@ -5,6 +5,7 @@ judges, of which one labels all benchmarks of a model in one job. docs/reruns.md
 """
 
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +26,7 @@ M, B, J = len(MODELS), len(BENCHMARKS), len(JUDGES)
 ACCURACY_SHOWN = {"accuracy_tables": 1, "accuracy_figures": 1, "accuracy_report": 1}
 AGREEMENT_SHOWN = {"agreement_tables": 1, "agreement_report": 1}
 REJECTION_SHOWN = {"rejection_tables": 1, "rejection_figures": 1, "rejection_report": 1}
+SHOWN = {**ACCURACY_SHOWN, **AGREEMENT_SHOWN, **REJECTION_SHOWN, "responses_page": M}
 # What follows from labels, but not from observations: agreement of judges, and the cost of the one behind a server.
 COMPARED = {"agreement_pairs": 1, "cost": 1}
 
@@ -99,6 +101,21 @@ def rows(edit: Callable[[list[dict[str, Any]]], object]) -> Callable[[Path], Cal
         return lambda: path.write_text(before)
 
     return act
+
+
+def moved(folder: Path) -> Callable[[], object]:
+    """Renames the folder of the results, to a checkout without Snakemake's own records, whose files are all newer."""
+    pairs = [(folder / RESULTS, folder / "results" / "renamed"), (folder / ".snakemake", folder / "away")]
+    for path, place in pairs:
+        path.rename(place)
+    touched(folder)
+
+    def undo() -> None:
+        shutil.rmtree(folder / ".snakemake")
+        for path, place in pairs:
+            place.rename(path)
+
+    return undo
 
 
 def touched(folder: Path) -> Callable[[], object]:
@@ -256,6 +273,20 @@ REASONED = [
     Change("a column", {}, act=rows(lambda all_rows: [row.update(source="a book") for row in all_rows])),
     Change("dates of all inputs, configs, code and weights", {}, act=touched),
     # Results.
+    Change("another name of the study: its jobs copy responses and labels", EVERYTHING, {"study": "renamed"}),
+    Change(
+        "another name of the study and its folder: what shows the name",
+        SHOWN,
+        {"study": "renamed"},
+        act=moved,
+    ),
+    Change(
+        "a temperature after that",
+        after_generations(1) | SHOWN,
+        {"study": "renamed", "models": {"tiny-3m": {"sampling": {"temperature": 0.9}}}},
+        act=moved,
+        nightly=True,
+    ),
     Change("a report is deleted", {"accuracy_report": 1}, act=deleted("math-verify/report.html")),
     Change(
         "a table is deleted, which is on the report",
