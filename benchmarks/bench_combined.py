@@ -25,10 +25,10 @@ from tabulate import tabulate
 
 import entropy_sentinel as es
 from entropy_sentinel.monitor.summing.sums import predictions
-from entropy_sentinel.statistics.combined import combined
 from entropy_sentinel.statistics.intervals import Residuals, sampling_variance
-from entropy_sentinel.statistics.judged import Powers, Verdicts, judged_mean, powers_of
-from entropy_sentinel.statistics.prediction_powered import prediction_powered_mean
+from entropy_sentinel.statistics.monitoring.combined import combined
+from entropy_sentinel.statistics.monitoring.judged import Powers, Verdicts, judged_mean, powers_of
+from entropy_sentinel.statistics.monitoring.prediction_powered import prediction_powered_mean
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "shared"))
 from labelled_slices import labelled_slice

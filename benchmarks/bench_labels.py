@@ -19,7 +19,7 @@ from tabulate import tabulate
 
 from entropy_sentinel.monitor.labelling.labelled import improved
 from entropy_sentinel.monitor.labelling.sampling import draw
-from entropy_sentinel.statistics.prediction_powered import labelled_mean, prediction_powered_mean
+from entropy_sentinel.statistics.monitoring.prediction_powered import labelled_mean, prediction_powered_mean
 
 ACCURACIES, SIZES, LEVELS = (0.01, 0.03, 0.1, 0.5, 0.9, 0.97, 0.99), (30, 100), (0.9, 0.95)
 RESPONSES, BUDGET = 600, 40

@@ -82,6 +82,16 @@ def test_each_exception_is_needed() -> None:
         assert allowed <= set().union(*found), name
 
 
+def test_each_formula_is_where_its_users_are() -> None:
+    """Any edit in `statistics` fits all estimators again: what only monitors use is in `statistics/monitoring`."""
+    studies = [ROOT / "papers", *(PACKAGE / room for room in ("analyses", "estimators", "signals", "stages"))]
+    studies = [path for folder in studies for path in folder.rglob("*.py") if "tests" not in path.parts]
+    text = "\n".join(path.read_text() for path in [*studies, *PACKAGE.glob("statistics/*.py")])
+    modules = {path.stem for path in PACKAGE.glob("statistics/*.py")} - {"__init__"}
+    imported = {name for name in modules if f"from entropy_sentinel.statistics.{name} import" in text}
+    assert (modules, "from entropy_sentinel.statistics.monitoring" in text) == (imported, False)
+
+
 @pytest.mark.parametrize(
     ("module", "folders"),
     [

@@ -11,8 +11,8 @@ from production import fitted, traffic, written
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.estimators.saved import SavedEstimator
-from entropy_sentinel.statistics.differences import half_widths_paired
 from entropy_sentinel.statistics.intervals import Residuals
+from entropy_sentinel.statistics.monitoring.differences import half_widths_paired
 
 
 def estimator(model: str, name: str = "atc-se_sum") -> SavedEstimator:

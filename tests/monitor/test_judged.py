@@ -9,7 +9,7 @@ import entropy_sentinel as es
 from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.monitor.showing.terminal import parts
 from entropy_sentinel.monitor.summing.sums import predictions
-from entropy_sentinel.statistics.judged import Verdicts, judged_mean, powers_of
+from entropy_sentinel.statistics.monitoring.judged import Verdicts, judged_mean, powers_of
 
 
 @pytest.fixture(scope="module")

@@ -17,8 +17,8 @@ from entropy_sentinel.monitor.labelling.labelled import improved
 from entropy_sentinel.monitor.result import table_of
 from entropy_sentinel.monitor.showing.terminal import parts
 from entropy_sentinel.monitor.summing.sums import predictions
-from entropy_sentinel.statistics.combined import combined
 from entropy_sentinel.statistics.intervals import sampling_variance
+from entropy_sentinel.statistics.monitoring.combined import combined
 
 ALL = ["n_labelled", "labelled_accuracy", "improved_accuracy", "improved_lower", "improved_upper", "labels_worth"]
 

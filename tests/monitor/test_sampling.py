@@ -12,7 +12,7 @@ from entropy_sentinel.core.errors import InputError, ProvenanceError
 from entropy_sentinel.monitor.labelling.labelled import improved
 from entropy_sentinel.monitor.labelling.sampling import counts_of, draw
 from entropy_sentinel.monitor.summing.sums import predictions
-from entropy_sentinel.statistics.prediction_powered import labelled_mean, prediction_powered_mean
+from entropy_sentinel.statistics.monitoring.prediction_powered import labelled_mean, prediction_powered_mean
 
 ROOT = Path(__file__).parents[2]
 FACTS = ["item_id", "stratum", "inclusion_probability", "weight", "question", "response", "label"]

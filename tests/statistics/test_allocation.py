@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from entropy_sentinel.statistics.allocation import apportion
+from entropy_sentinel.statistics.monitoring.allocation import apportion
 
 
 def test_no_other_split_has_less_variance() -> None:

@@ -5,8 +5,8 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import beta, binom, norm
 
-from entropy_sentinel.statistics.combined import UNLIKE, combined
 from entropy_sentinel.statistics.intervals import Residuals, sampling_variance
+from entropy_sentinel.statistics.monitoring.combined import UNLIKE, combined
 from entropy_sentinel.statistics.predictive import _SPREADS, Spread
 
 

@@ -8,8 +8,8 @@ from scipy.integrate import quad
 from scipy.stats import norm
 from scipy.stats import t as student
 
-from entropy_sentinel.statistics import drops
-from entropy_sentinel.statistics.drops import SIZE, Drop, Rule, Series, drops_of, unit_variances
+from entropy_sentinel.statistics.monitoring import drops
+from entropy_sentinel.statistics.monitoring.drops import SIZE, Drop, Rule, Series, drops_of, unit_variances
 
 
 def mean_of(means: np.ndarray) -> np.ndarray:

@@ -5,8 +5,8 @@ import pytest
 from labelled_slices import labelled_slice
 from scipy.stats import norm
 
-from entropy_sentinel.statistics.judged import Powers, Verdicts, expected_worth, judged_mean, powers_of
-from entropy_sentinel.statistics.prediction_powered import binomial_interval, prediction_powered_mean
+from entropy_sentinel.statistics.monitoring.judged import Powers, Verdicts, expected_worth, judged_mean, powers_of
+from entropy_sentinel.statistics.monitoring.prediction_powered import binomial_interval, prediction_powered_mean
 
 
 def verdicts(correct: np.ndarray, sensitivity: float, specificity: float, rng: np.random.Generator) -> np.ndarray:

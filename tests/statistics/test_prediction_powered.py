@@ -9,7 +9,7 @@ import pytest
 from labelled_slices import KINDS, labelled_slice
 from scipy.stats import beta, binom, norm
 
-from entropy_sentinel.statistics.prediction_powered import (
+from entropy_sentinel.statistics.monitoring.prediction_powered import (
     binomial_interval,
     effective_labels,
     labelled_mean,

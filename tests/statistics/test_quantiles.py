@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from entropy_sentinel.statistics.quantiles import GROWTH, LARGEST, N_BINS, SMALLEST, bins_of, quantile
+from entropy_sentinel.statistics.monitoring.quantiles import GROWTH, LARGEST, N_BINS, SMALLEST, bins_of, quantile
 
 
 def counts(numbers: np.ndarray) -> np.ndarray:

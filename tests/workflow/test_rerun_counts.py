@@ -338,6 +338,7 @@ REASONED = [
             "core/secrets.py",
             "core/files.py",
             "grouping/semantic_entropy.py",
+            "statistics/monitoring/drops.py",
             "sources/logs/reader.py",
             "monitor/events.py",
             "jobs/fingerprint.py",

@@ -19,7 +19,7 @@ from entropy_sentinel.frames.contract import Column, Contract, given, read_prove
 from entropy_sentinel.frames.generation import CUT_OFF, GENERATIONS
 from entropy_sentinel.frames.label import LABELS
 from entropy_sentinel.frames.response import RESPONSE, RESPONSE_COLUMNS, SAMPLE
-from entropy_sentinel.statistics.allocation import apportion
+from entropy_sentinel.statistics.monitoring.allocation import apportion
 
 STRATUM = ("model", "benchmark", "verdict")
 

@@ -21,14 +21,14 @@ from entropy_sentinel.monitor.result import slice_name
 from entropy_sentinel.monitor.running import monitored
 from entropy_sentinel.monitor.settings import MODEL, UNFAMILIAR, EstimateOptions
 from entropy_sentinel.monitor.summing.merging import EVERYTHING
-from entropy_sentinel.statistics.differences import (
+from entropy_sentinel.statistics.intervals import Residuals, sampling_variance
+from entropy_sentinel.statistics.monitoring.differences import (
     FEWEST_COMMON,
     INDEPENDENT,
     PAIRED,
     half_widths_independent,
     half_widths_paired,
 )
-from entropy_sentinel.statistics.intervals import Residuals, sampling_variance
 from entropy_sentinel.verbs.estimation import saved_estimator
 
 

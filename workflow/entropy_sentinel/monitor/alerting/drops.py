@@ -14,7 +14,7 @@ from entropy_sentinel.monitor.settings import MonitorOptions
 from entropy_sentinel.monitor.summing.merging import MergedSums
 from entropy_sentinel.monitor.summing.sums import Sums, pairs
 from entropy_sentinel.statistics.clustering import recurrence_effects
-from entropy_sentinel.statistics.drops import Drop, Rule, Series, drops_of, unit_variances
+from entropy_sentinel.statistics.monitoring.drops import Drop, Rule, Series, drops_of, unit_variances
 
 # With a rate of false alarms that allows one in fewer looks than these, a single look would be weak evidence.
 _FEWEST_LOOKS = 20.0

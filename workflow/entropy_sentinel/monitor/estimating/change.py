@@ -26,7 +26,7 @@ import numpy as np
 from scipy.stats import false_discovery_control, norm
 
 from entropy_sentinel.monitor.summing.sums import covariance
-from entropy_sentinel.statistics.drops import normal_draws
+from entropy_sentinel.statistics.monitoring.drops import normal_draws
 
 # Number of lines for a T that is not linear: the error of p is about 4 %.
 LINES = 256

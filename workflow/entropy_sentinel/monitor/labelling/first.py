@@ -23,7 +23,7 @@ from entropy_sentinel.monitor.reading.inputs import BY, Given, features_in, form
 from entropy_sentinel.monitor.settings import TIME, SampleOptions
 from entropy_sentinel.sources.logs.reader import QUESTION
 from entropy_sentinel.sources.logs.selection import ResponseSelection, as_text, first_of
-from entropy_sentinel.statistics.allocation import apportion
+from entropy_sentinel.statistics.monitoring.allocation import apportion
 from entropy_sentinel.verbs.domains import other_domains, remedy
 from entropy_sentinel.verbs.inputs import WEIGHT, is_table, only_value, slice_values
 from entropy_sentinel.verbs.reading import read_features

@@ -18,14 +18,14 @@ from entropy_sentinel.monitor.reading.times import starts
 from entropy_sentinel.monitor.reading.zones import DTYPE
 from entropy_sentinel.monitor.summing.merging import MergedSums
 from entropy_sentinel.monitor.summing.state import State
-from entropy_sentinel.statistics.judged import Powers, Verdicts, judged_mean, powers_of
-from entropy_sentinel.statistics.numbers import Numbers
-from entropy_sentinel.statistics.prediction_powered import (
+from entropy_sentinel.statistics.monitoring.judged import Powers, Verdicts, judged_mean, powers_of
+from entropy_sentinel.statistics.monitoring.prediction_powered import (
     LabelledMean,
     binomial_interval,
     labelled_mean,
     prediction_powered_mean,
 )
+from entropy_sentinel.statistics.numbers import Numbers
 from entropy_sentinel.verbs.inputs import WEIGHT
 from entropy_sentinel.verbs.label_merging import check_conflicts
 

@@ -7,7 +7,7 @@ import numpy as np
 from entropy_sentinel.monitor.labelling.using import CONTRADICTED
 from entropy_sentinel.monitor.result import Monitored, Row, slice_name
 from entropy_sentinel.monitor.settings import UNFAMILIAR
-from entropy_sentinel.statistics.allocation import apportion
+from entropy_sentinel.statistics.monitoring.allocation import apportion
 
 # The number of labels of a proposal, and the fewest of a slice.
 BUDGET, FEWEST = 30, 5

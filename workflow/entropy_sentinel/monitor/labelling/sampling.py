@@ -21,11 +21,11 @@ from entropy_sentinel.monitor.labelling.using import relies_on
 from entropy_sentinel.monitor.reading.inputs import Given, read_whole, sources
 from entropy_sentinel.monitor.settings import SampleOptions
 from entropy_sentinel.monitor.summing.sums import predictions, values_of
-from entropy_sentinel.statistics.allocation import apportion
-from entropy_sentinel.statistics.combined import combined
 from entropy_sentinel.statistics.intervals import sampling_variance
-from entropy_sentinel.statistics.judged import FEWEST_FOR_POWERS, expected_worth
-from entropy_sentinel.statistics.prediction_powered import binomial_interval, effective_labels
+from entropy_sentinel.statistics.monitoring.allocation import apportion
+from entropy_sentinel.statistics.monitoring.combined import combined
+from entropy_sentinel.statistics.monitoring.judged import FEWEST_FOR_POWERS, expected_worth
+from entropy_sentinel.statistics.monitoring.prediction_powered import binomial_interval, effective_labels
 from entropy_sentinel.verbs.estimation import saved_estimator
 from entropy_sentinel.verbs.inputs import WEIGHT
 

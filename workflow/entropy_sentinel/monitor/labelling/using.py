@@ -10,8 +10,8 @@ from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.estimators.verdict import USABLE
 from entropy_sentinel.formatting.text import counted
 from entropy_sentinel.monitor.settings import FROM_BOTH, FROM_ESTIMATE, FROM_LABELS
-from entropy_sentinel.statistics.combined import combined
 from entropy_sentinel.statistics.intervals import Residuals, sampling_variance
+from entropy_sentinel.statistics.monitoring.combined import combined
 
 COLUMNS = {
     "use_accuracy": pl.Float64,

@@ -22,7 +22,7 @@ from entropy_sentinel.monitor.reading.clusters import CLUSTER, STRATUM
 from entropy_sentinel.monitor.reading.inputs import BY, NUMBER
 from entropy_sentinel.monitor.summing.cluster_sums import cluster_sums
 from entropy_sentinel.signals.catalogue import SIGNALS
-from entropy_sentinel.statistics.quantiles import N_BINS, bins_of, quantile
+from entropy_sentinel.statistics.monitoring.quantiles import N_BINS, bins_of, quantile
 
 _is_own = cache(partial(is_own, "statistics"))
 _PLACES = {name: place for place, name in enumerate(STATISTICS)}

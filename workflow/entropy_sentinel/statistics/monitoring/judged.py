@@ -22,14 +22,14 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import norm
 
-from entropy_sentinel.statistics.numbers import Numbers
-from entropy_sentinel.statistics.prediction_powered import (
+from entropy_sentinel.statistics.monitoring.prediction_powered import (
     LabelledMean,
     binomial_interval,
     effective_labels,
     prediction_powered_mean,
     squares_between,
 )
+from entropy_sentinel.statistics.numbers import Numbers
 
 # With fewer labels beyond one a slice, the powers cannot be estimated.
 FEWEST_FOR_POWERS = 8

@@ -1,0 +1,1 @@
+"""Formulas for production traffic: drops, labels with a judge, budgets of labels. No job of a study uses them."""
