@@ -1,11 +1,14 @@
 """What Snakemake records of jobs stays with the results; without a record, the provenance is compared."""
 
+import asyncio
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from entropy_sentinel.jobs.records import StudyRecords, different_settings
+from entropy_sentinel.frames.generation import GENERATIONS
+from entropy_sentinel.jobs.records import StudyRecords, different_settings, remember_jobs
 
 RECORD = {
     "rule": "feature",
@@ -63,6 +66,47 @@ def test_the_last_line_of_an_output_counts_and_a_line_of_a_killed_run_does_not(f
         assert len(records.path.read_text().splitlines()) == 2
 
 
+class Persistence:
+    """Snakemake's records, as far as they matter here."""
+
+    def __init__(self) -> None:
+        self.records: dict[str, dict[str, Any]] = {}
+
+    def metadata(self, target: str) -> dict[str, Any] | None:
+        return self.records.get(target)
+
+    def has_metadata(self, job: SimpleNamespace) -> bool:
+        return all(self.metadata(output) for output in job.output)
+
+    async def finished(self, job: SimpleNamespace) -> None:
+        self.records |= dict.fromkeys(job.output, RECORD)
+
+    def cleanup_metadata(self, target: str) -> bool:
+        return self.records.pop(target, None) is not None
+
+    def _clear_cache(self) -> None:
+        pass
+
+
+@pytest.fixture
+def persistence(folder: Path) -> type[Persistence]:
+    class Remembering(Persistence):
+        pass
+
+    remember_jobs(Remembering, dict, 6, StudyRecords("results/a"))
+    return Remembering
+
+
+def test_snakemake_reads_the_records_where_it_has_none(persistence: type[Persistence]) -> None:
+    job = SimpleNamespace(output=OUTPUTS, params={"call": "stages.feature.write_features"})
+    asyncio.run(persistence().finished(job))
+    lost = persistence()
+    assert (lost.has_metadata(job), lost.metadata(OUTPUTS[1])) == (True, RECORD)
+    # As Snakemake proposes for a change that makes no difference.
+    assert [lost.cleanup_metadata(output) for output in (*OUTPUTS, "elsewhere.html")] == [True, True, False]
+    assert (lost.has_metadata(job), lost.metadata(OUTPUTS[1])) == (False, None)
+
+
 SAMPLING = {"temperature": 0.5, "max_tokens": 10}
 
 
@@ -99,3 +143,29 @@ def test_settings_that_a_file_states_otherwise(
     settings: dict[str, Any], provenance: dict[str, Any], keys: list[str]
 ) -> None:
     assert different_settings(settings, provenance) == keys
+
+
+@pytest.mark.parametrize(
+    ("call", "temperature", "is_different"),
+    [
+        ("generation.write_generations", 1, True),
+        ("generation.write_generations", 0.5, False),
+        ("feature.write", 1, False),
+    ],
+)
+def test_files_without_any_record_say_how_they_were_made(
+    persistence: type[Persistence],
+    capsys: pytest.CaptureFixture[str],
+    call: str,
+    temperature: float,
+    is_different: bool,
+) -> None:
+    for output in OUTPUTS:
+        GENERATIONS.write(GENERATIONS.frame([]), output, {"sampling": SAMPLING})
+    snakemake, settings = persistence(), {"sampling": SAMPLING | {"temperature": temperature}}
+    jobs = [SimpleNamespace(output=OUTPUTS, params={"call": f"stages.{call}", "settings": settings}) for _ in range(2)]
+    assert [snakemake.has_metadata(job) for job in jobs] == [is_different] * 2
+    # Parameters that no job has, so Snakemake runs it.
+    assert (snakemake.metadata(OUTPUTS[0]) or {}).get("params") == (["of " + OUTPUTS[0]] if is_different else None)
+    line = "results/a/features/m: has files without metadata of Snakemake that were made with another sampling"
+    assert capsys.readouterr().err.count(line) == is_different

@@ -44,7 +44,6 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
             output.parent.mkdir(parents=True, exist_ok=True)
             output.touch()
     project.run("--touch", "--forceall")
-    assert project.planned() == {}
     return project
 
 
@@ -67,7 +66,3 @@ def test_results_that_were_moved_are_not_stale(project: Project) -> None:
     warmer = project.over("warmer.yaml").planned()
     assert "benchmark" not in warmer
     assert {"generation": 3, "label": 3, "feature": 3, "observation": 1}.items() <= warmer.items()
-    # As Snakemake proposes, for changes that make no difference.
-    files = sorted(path.relative_to(project.folder) for path in (results / "moved" / "generations").rglob("*.parquet"))
-    project.over("warmer.yaml").run("--cleanup-metadata", *map(str, files))
-    assert project.over("warmer.yaml").planned() == {}
