@@ -1,1 +1,1 @@
-"""Support for jobs: code fingerprint, package versions, logs, announced servers."""
+"""Support for jobs: code fingerprint, package versions, logs, records, outputs that other studies have."""
