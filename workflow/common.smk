@@ -9,8 +9,15 @@ import sys
 from importlib.machinery import PathFinder
 from pathlib import Path
 
-from entropy_sentinel.core import extensions
 from snakemake.exceptions import WorkflowError
+
+if not os.path.isdir(str(workflow.current_basedir)):
+    raise WorkflowError(
+        f"{workflow.current_basedir}: this workflow runs only from a folder, because its jobs import the package beside it; "
+        "clone the repository, and set `snakefile:` to workflow/Snakefile in the clone"
+    )
+
+from entropy_sentinel.core import extensions
 
 try:
     # Before other imports: catalogues read the declarations of extensions when they are imported.
@@ -86,14 +93,15 @@ except ConfigError as error:
 if workflow.is_main_process:
     for line in [*CONFIG.left_out, *unversioned(CONFIG), *extensions.failures()]:
         print(line, file=sys.stderr)
-    for line in describe_reusable(find_reusable(CONFIG)):
+    REUSABLE = find_reusable(CONFIG)
+    for line in describe_reusable(REUSABLE):
         print(line, file=sys.stderr)
 
     from entropy_sentinel.planning.preflight.keys import find_missing_keys
     from entropy_sentinel.planning.preflight.pending import PendingWork
 
     # A dry run, which has no `onstart`, tells this too, and a run before it has planned thousands of jobs.
-    for problem in find_missing_keys(PendingWork.of_absent_files(CONFIG)):
+    for problem in find_missing_keys(PendingWork.of_absent_files(CONFIG, REUSABLE)):
         print(problem, file=sys.stderr)
 
 
@@ -305,7 +313,8 @@ def check_study():
     from entropy_sentinel.planning.preflight.problem import Severity
 
     files = {Path(name) for job in workflow.dag.needrun_jobs() for name in job.output}
-    problems = find_problems(PendingWork(CONFIG, files), on_slurm=workflow.executor_plugin.name == "slurm")
+    work = PendingWork(CONFIG, files, REUSABLE)
+    problems = find_problems(work, on_slurm=workflow.executor_plugin.name == "slurm")
     errors = [str(problem) for problem in problems if problem.severity is Severity.ERROR]
     if errors:
         raise WorkflowError("\n".join(["the run would fail, so no job is started:", *errors]))

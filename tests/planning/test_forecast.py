@@ -89,6 +89,16 @@ def test_costs_by_hand() -> None:
         assert vars(result[model]) == pytest.approx(vars(cost)), model
 
 
+def test_engines_on_cpus_have_hours_without_a_price() -> None:
+    out = StringIO()
+    show(plan(study(), on_cpu=True), out)
+    assert "engine-hours" in out.getvalue()
+    assert "GPU-hours" not in out.getvalue()
+    # As ONE_GPU, without its 3 USD per hour.
+    cells = next(line for line in out.getvalue().splitlines() if line.startswith("one")).split()
+    assert cells[6:8] == [f"{1719 / 3600:.2f}", "32.38"]
+
+
 def test_remaining_work_is_estimated_from_finished_files() -> None:
     config = study()
     # Of model `one`, svamp is done: 600 responses, 100 tokens each on average.

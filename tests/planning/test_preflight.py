@@ -96,10 +96,15 @@ def test_a_key_is_needed_only_for_work_that_is_left() -> None:
     make_all(config)
     assert not list(find_missing_keys(PendingWork.of_absent_files(config)))
     assert not list(find_missing_keys(pending(config)))
-    for folder in Path("results/paper").iterdir():
+    keep_responses(Path("results/paper"))
+    assert codes(find_missing_keys(pending(config))) == MISSING
+
+
+def keep_responses(study: Path) -> None:
+    """Delete what is made of a study's responses."""
+    for folder in study.iterdir():
         if folder.name not in ("benchmarks", "generations", "features"):
             shutil.rmtree(folder)
-    assert codes(find_missing_keys(pending(config))) == MISSING
 
 
 def test_cached_replies_need_no_key_so_a_run_may_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,9 +113,33 @@ def test_cached_replies_need_no_key_so_a_run_may_go_on(monkeypatch: pytest.Monke
     claim = cache.claim(request, 100)
     assert claim is not None
     claim.keep({"text": "true"})
+    # Replies about responses that do not exist yet cannot be cached.
+    assert codes(find_missing_keys(pending(config))) == MISSING
+    make_all(config)
+    keep_responses(Path("results/paper"))
     assert codes(find_missing_keys(pending(config))) == [(ProblemCode.MISSING_KEY, Severity.WARNING, "judges.grok")]
     monkeypatch.setenv("XAI_API_KEY", "x")
     assert not list(find_missing_keys(pending(config)))
+
+
+def test_labels_of_another_study_need_no_key_so_a_run_may_go_on() -> None:
+    config = load_config(raw_study({"grok": GROK}, "grok"))
+    make_all(config)
+    shutil.copytree("results/paper", "results/earlier")
+    keep_responses(Path("results/paper"))
+    assert codes(find_missing_keys(pending(config))) == [(ProblemCode.MISSING_KEY, Severity.WARNING, "judges.grok")]
+    Path("results/earlier/labels/grok/qwen3-4b/svamp.parquet").unlink()
+    assert codes(find_missing_keys(pending(config))) == MISSING
+    # A renamed study copies its responses, too.
+    shutil.rmtree("results/paper")
+    shutil.rmtree("results/earlier")
+    make_all(config)
+    Path("results/paper").rename("results/earlier")
+    pairs = {(model, benchmark) for model in config.run.models for benchmark in config.run.benchmarks}
+    work = PendingWork(config, study_files(config).to_make, reusable=pairs)
+    assert codes(find_missing_keys(work)) == [(ProblemCode.MISSING_KEY, Severity.WARNING, "judges.grok")]
+    assert not work.models
+    assert codes(find_missing_keys(pending(config))) == MISSING
 
 
 def test_a_model_behind_an_api_needs_a_key_until_it_has_answered() -> None:

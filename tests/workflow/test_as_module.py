@@ -1,6 +1,7 @@
 """The workflow as a module, from another folder, for the catalogue of workflows, and in Snakemake's report."""
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -129,4 +130,31 @@ def test_it_runs_in_another_folder_and_the_catalogue_finds_it(tmp_path: Path) ->
     ]
     plans = [job_counts(snakemake(folder, *call, environment=project.environment)) for folder, call in calls]
     assert plans[0] == plans[1] == plans[2] != {}
-    assert (project.folder / "config" / "README.md").is_file()
+
+
+DEPLOYED = """
+configfile: "config/config.yaml"
+
+
+module entropy_sentinel:
+    snakefile:
+        "{snakefile}"
+    config:
+        config
+
+
+use rule * from entropy_sentinel
+"""
+
+
+@pytest.mark.slow
+def test_what_snakedeploy_writes_runs_with_the_flags_of_the_catalogue(tmp_path: Path) -> None:
+    usage = yaml.safe_load((ROOT / ".snakemake-workflow-catalog.yml").read_text())["usage"]
+    for name in ("config", "profiles"):  # what `snakedeploy deploy-workflow` copies
+        shutil.copytree(ROOT / name, tmp_path / name)
+    (tmp_path / "workflow").mkdir()
+    snakefile = tmp_path / "workflow" / "Snakefile"
+    # It writes the address of the repository, which the path of a clone must replace.
+    flags = usage["mandatory-flags"]["flags"].split()
+    snakefile.write_text(DEPLOYED.format(snakefile=ROOT / "workflow" / "Snakefile"))
+    assert job_counts(snakemake(tmp_path, "-n", "--cores", "2", *flags))["generation"] == 3

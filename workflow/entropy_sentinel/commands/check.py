@@ -34,6 +34,7 @@ def command(
     fail. Each run checks the same when it starts.
     """
     from entropy_sentinel.config.config import resolved_yaml
+    from entropy_sentinel.jobs.reusable import find_reusable
     from entropy_sentinel.planning.files import study_files
     from entropy_sentinel.planning.preflight.checks import find_problems
     from entropy_sentinel.planning.preflight.pending import PendingWork
@@ -46,7 +47,8 @@ def command(
         if resolved:
             typer.echo(resolved_yaml(study), nl=False)
             return
-        problems = find_problems(PendingWork(study, study_files(study).to_make), slurm)
+        work = PendingWork(study, study_files(study).to_make, find_reusable(study))
+        problems = find_problems(work, slurm)
     except extensions.TooLateError:
         raise  # the command begins again with the study's extensions
     except ConfigError as error:

@@ -63,10 +63,11 @@ def plan(configfile: ConfigFiles = [], config: ConfigValues = []) -> None:
     the rest will take. It runs and downloads nothing. The figures come from existing results, or else from `rates` in
     the config.
     """
+    from entropy_sentinel.engines.cpu import is_cpu_build
     from entropy_sentinel.planning.forecast import plan
     from entropy_sentinel.report.terminal import show
 
-    show(plan(load_study(configfile, config)))
+    show(plan(load_study(configfile, config), is_cpu_build()))
 
 
 def progress(configfile: ConfigFiles = [], watch: Watch = None) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, cast
 
 from entropy_sentinel.config.generations import benchmark_settings, generation_settings
-from entropy_sentinel.config.layout import StudyLayout
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.core.errors import EntropySentinelError
 from entropy_sentinel.engines.generation import VllmSettings, are_imported, have_weights
@@ -25,7 +24,7 @@ def find_reusable(config: Config) -> set[tuple[str, str]]:
 
     Responses of models and data sets on the hub are found only if their commit is known.
     """
-    layout = StudyLayout(config.study)
+    layout = config.layout
     study, found = Path(layout.results), set()
     items_of: dict[str, Path | None] = {}
     for model, benchmark in product(config.run.models, config.run.benchmarks):
@@ -60,7 +59,7 @@ def describe_reusable(reusable: Collection[tuple[str, str]]) -> list[str]:
 
 def _find_items(config: Config, benchmark: str) -> Path | None:
     """Return a file with the items of a benchmark, of this study or of another one; None if there is none."""
-    layout, settings = StudyLayout(config.study), benchmark_settings(config, benchmark)
+    layout, settings = config.layout, benchmark_settings(config, benchmark)
     output = Path(layout.items.format(benchmark=benchmark))
     if output.exists():
         return output

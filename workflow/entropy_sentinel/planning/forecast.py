@@ -35,12 +35,17 @@ class Cost:
         return Cost(*map(add, astuple(self), astuple(other)))
 
 
-def forecast(outlook: Outlook, judged: Sequence[Judging], again: Sequence[Passes]) -> dict[str, Cost]:
-    """Return the remaining cost of each model; benchmarks with an unknown number of items are left out."""
-    return {model: _cost(outlook, model, judged, again) for model in outlook.config.run.models}
+def forecast(
+    outlook: Outlook, judged: Sequence[Judging], again: Sequence[Passes], on_cpu: bool = False
+) -> dict[str, Cost]:
+    """Return the remaining cost of each model; benchmarks with an unknown number of items are left out.
+
+    With `on_cpu`, engines run on CPUs: their hours are in place of GPU-hours, and have no price.
+    """
+    return {model: _cost(outlook, model, judged, again, on_cpu) for model in outlook.config.run.models}
 
 
-def _cost(outlook: Outlook, model: str, judged: Sequence[Judging], again: Sequence[Passes]) -> Cost:
+def _cost(outlook: Outlook, model: str, judged: Sequence[Judging], again: Sequence[Passes], on_cpu: bool) -> Cost:
     config, (rates, _) = outlook.config, outlook.rates[model]
     total, left = 0, []
     for benchmark in config.run.benchmarks:
@@ -60,7 +65,7 @@ def _cost(outlook: Outlook, model: str, judged: Sequence[Judging], again: Sequen
         tokens=tokens,
         disk_gb=tokens * rates.bytes_per_token / 1e9,
         gpu_h=gpu_h,
-        usd=gpu_h * rates.gpu_usd_per_h + labels * rates.judge_usd_per_response + judged_usd,
+        usd=(0 if on_cpu else gpu_h * rates.gpu_usd_per_h) + labels * rates.judge_usd_per_response + judged_usd,
         estimate_cpu_h=_searches_left(outlook, model) * rates.estimate_cpu_s / 3600,
     )
 
@@ -104,6 +109,18 @@ _HEADINGS = (
     "from",
 )
 
+_GPU_HOURS = "GPU-hours"
+_ON_CPU = {_GPU_HOURS: "engine-hours", "CPU-hours": "estimation CPU-hours"}
+_ON_GPU_NOTE = (
+    "Speed, prices ({:g} USD per GPU-hour) and CPU time (estimation) come from `rates` in the config, and are only as "
+    "accurate; if you use your own machine, set rates.gpu_usd_per_h to 0."
+)
+_ON_CPU_NOTE = (
+    "vLLM is a CPU build here, so engines run on this machine's CPUs, without a price. Their hours come from "
+    "`rates.tokens_per_s` in the config, which is the speed of a GPU unless you set it: a first benchmark tells yours. "
+    "CPU time (estimation) comes from `rates`, too."
+)
+
 
 def _samples(config: Config) -> str:
     """Return the responses per item as text: `1 sample`, or `1 to 10 samples` if models differ."""
@@ -111,17 +128,21 @@ def _samples(config: Config) -> str:
     return counted(counts[0], "sample") if len(counts) == 1 else f"{counts[0]} to {counts[-1]} samples"
 
 
-def plan(config: Config) -> list[Part]:
-    """Return the forecast as shown: a table with a row per model and a total, and what it leaves out."""
+def plan(config: Config, on_cpu: bool = False) -> list[Part]:
+    """Return the forecast as shown: a table with a row per model and a total, and what it leaves out.
+
+    With `on_cpu`, engines run on CPUs.
+    """
     outlook = Outlook(config, study_files(config))
     rates, judged, again = outlook.rates, judging(outlook), passes(outlook)
-    costs = forecast(outlook, judged, again)
+    costs = forecast(outlook, judged, again, on_cpu)
     rows = []
     for model, cost in costs.items():
         model_rates, origin = rates[model]
         rows.append(_row(model, cost, f"{model_rates.tokens_per_response:,.0f}", origin))
     total = sum(costs.values(), Cost())
     rows.append(_row("total", total, "", ""))
+    headings = [_ON_CPU.get(heading, heading) if on_cpu else heading for heading in _HEADINGS]
     parts: list[Part] = [
         f"Study '{config.study}': {counted(len(costs), 'model')} x {counted(len(config.run.benchmarks), 'benchmark')}, "
         f"{_samples(config)} per item, {counted(len(config.run.judges), 'judge')}, "
@@ -129,13 +150,12 @@ def plan(config: Config) -> list[Part]:
         f"Responses: {total.responses:,}; {total.responses - total.left:,} are done and {total.left:,} left. "
         "The figures are for what is left.",
         *describe_reusable(outlook.reusable),
-        table(_HEADINGS, rows, last_is_total=True),
+        table(headings, rows, last_is_total=True),
         "Tokens each: the mean length of a response, from the first of these: the model's finished files, the config's "
         "settings for the model, other models' files, the config's settings for all models.",
-        f"Speed, prices ({config.rates.gpu_usd_per_h:g} USD per GPU-hour) and CPU time (estimation) come from `rates` "
-        "in the config, and are only as accurate; if you use your own machine, set rates.gpu_usd_per_h to 0.",
+        _ON_CPU_NOTE if on_cpu else _ON_GPU_NOTE.format(config.rates.gpu_usd_per_h),
     ]
-    parts += shown_passes(again)
+    parts += shown_passes(again, _ON_CPU[_GPU_HOURS] if on_cpu else _GPU_HOURS)
     parts += judging_parts(config, judged)
     unknown = sorted({benchmark for (_, benchmark), count in outlook.responses.items() if count.total is None})
     if unknown:

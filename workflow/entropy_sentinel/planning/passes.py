@@ -72,8 +72,8 @@ def _in_parts(output: Path) -> int:
     return n_responses
 
 
-def shown(left: list[Passes]) -> list[str]:
-    """Return a sentence for each family that has passes left."""
+def shown(left: list[Passes], hours: str) -> list[str]:
+    """Return a sentence for each family that has passes left; `hours` are GPU-hours, or those of engines on CPUs."""
     lines = []
     for family, models in groupby(left, attrgetter("family")):  # `passes` sorts by family
         responses, contexts, gpu_h = 0, 0.0, 0.0
@@ -83,6 +83,6 @@ def shown(left: list[Passes]) -> list[str]:
             gpu_h += work.gpu_h
         lines.append(
             f"The family {family} asks the model again about {responses:,} responses: about {contexts / 1e6:,.2f} "
-            f"million contexts, {gpu_h:,.2f} of the GPU-hours."
+            f"million contexts, {gpu_h:,.2f} of the {hours}."
         )
     return lines

@@ -16,29 +16,32 @@ from entropy_sentinel.planning.preflight.problem import Problem, ProblemCode, Se
 def find_missing_keys(work: PendingWork) -> Iterator[Problem]:
     """Yield a problem for each judge and model with pending work whose server's key is not in the environment.
 
-    It is a warning if replies of this model are cached, because these need no key.
+    It is a warning if the work may need no request: replies are cached, and labels are copied from other studies.
     """
     config = work.config
-    for judge in work.judges:
+    for judge in work.labels:
         settings = config.judges[judge]
         if settings.served_by is None and isinstance(settings, Server):
-            yield from _check_key(settings.model, f"judges.{judge}", "label jobs", _ways_without_key(config, judge))
+            is_cached = not work.judges_new_responses(judge) and ReplyCache().has_replies_of(settings.model)
+            may_go_on = is_cached or work.may_have_labels(judge)
+            ways = _ways_without_key(config, judge)
+            yield from _check_key(settings.model, f"judges.{judge}", "label jobs", may_go_on, ways)
     for model in work.models:
         server = config.models[model].server
         if isinstance(server, Server):
-            yield from _check_key(server.model, f"models.{model}", "generation jobs", "")
+            may_go_on = ReplyCache().has_replies_of(server.model)
+            yield from _check_key(server.model, f"models.{model}", "generation jobs", may_go_on, "")
 
 
-def _check_key(model: str, key: str, jobs: str, ways_without_key: str) -> Iterator[Problem]:
+def _check_key(model: str, key: str, jobs: str, may_go_on: bool, ways_without_key: str) -> Iterator[Problem]:
     variable = missing_key(model, os.environ)
     if variable is None:
         return
-    is_cached = ReplyCache().has_replies_of(model)
     message = f"{variable} is not set, which its {jobs} need to ask {model}"
-    if is_cached:
-        message += " for replies that are not cached"
+    if may_go_on:
+        message += " for replies that are neither cached nor in another study"
     remedy = f"Run `export {variable}=...` in the shell that starts Snakemake{ways_without_key}."
-    yield Problem(ProblemCode.MISSING_KEY, Severity.WARNING if is_cached else Severity.ERROR, key, message, remedy)
+    yield Problem(ProblemCode.MISSING_KEY, Severity.WARNING if may_go_on else Severity.ERROR, key, message, remedy)
 
 
 def _ways_without_key(config: Config, judge: str) -> str:
