@@ -9,15 +9,8 @@ import sys
 from importlib.machinery import PathFinder
 from pathlib import Path
 
-from snakemake.exceptions import WorkflowError
-
-if not os.path.isdir(str(workflow.current_basedir)):
-    raise WorkflowError(
-        f"{workflow.current_basedir}: this workflow runs only from a folder, because its jobs import the package beside it; "
-        "clone the repository, and set `snakefile:` to workflow/Snakefile in the clone"
-    )
-
 from entropy_sentinel.core import extensions
+from snakemake.exceptions import WorkflowError
 
 try:
     # Before other imports: catalogues read the declarations of extensions when they are imported.
