@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -154,7 +155,17 @@ def test_what_snakedeploy_writes_runs_with_the_flags_of_the_catalogue(tmp_path: 
         shutil.copytree(ROOT / name, tmp_path / name)
     (tmp_path / "workflow").mkdir()
     snakefile = tmp_path / "workflow" / "Snakefile"
-    # It writes the address of the repository, which the path of a clone must replace.
     flags = usage["mandatory-flags"]["flags"].split()
+    # It writes the address of the repository, here of one on this machine; the path of a clone must replace it.
+    clone = tmp_path / "repository" / "workflow"
+    clone.mkdir(parents=True)
+    shutil.copy2(ROOT / "workflow" / "Snakefile", clone)
+    author = ["-c", "user.name=me", "-c", "user.email=me@example.com"]
+    for command in (["init", "-q"], ["add", "."], [*author, "commit", "-qm", "first"]):
+        subprocess.run(["git", *command], cwd=clone.parent, check=True)
+    snakefile.write_text(DEPLOYED.format(snakefile=f"git+file://{clone}/Snakefile@HEAD"))
+    refused = ForkedSnakemake(["-n", *flags], tmp_path, os.environ)
+    output, _ = refused.communicate()
+    assert (refused.returncode, "clone the repository, and set `snakefile:`" in output) == (1, True), output
     snakefile.write_text(DEPLOYED.format(snakefile=ROOT / "workflow" / "Snakefile"))
     assert job_counts(snakemake(tmp_path, "-n", "--cores", "2", *flags))["generation"] == 3
