@@ -126,7 +126,7 @@ JOB_LINES = show_jobs(workflow)
 LAYOUT = CONFIG.layout
 RESULTS, LOGS = LAYOUT.results, LAYOUT.logs
 # Snakemake's records of the jobs stay with the results.
-STUDY_RECORDS = StudyRecords(str(workflow.modifier.modify_path(RESULTS)))
+STUDY_RECORDS = StudyRecords(RESULTS)
 if workflow.is_main_process:
     remember_jobs(PersistenceBase, MetadataRecord, RECORD_FORMAT_VERSION, STUDY_RECORDS)
 ITEMS, GENERATIONS, LABELS, FEATURES = LAYOUT.items, LAYOUT.generations, LAYOUT.labels, LAYOUT.features

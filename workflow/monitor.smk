@@ -21,9 +21,11 @@ from entropy_sentinel.core import extensions
 extensions.use(config.pop("extensions", []))
 
 from entropy_sentinel.jobs.fingerprint import fingerprint
+from entropy_sentinel.jobs.records import StudyRecords, remember_jobs
 from entropy_sentinel.monitor.partitions import Partitions
 from entropy_sentinel.jobs.versions import announce_versions
 from entropy_sentinel.monitor.showing.catalogue import OUTPUTS
+from snakemake.persistence import RECORD_FORMAT_VERSION, MetadataRecord, PersistenceBase
 from snakemake.utils import min_version
 
 min_version("9.27")
@@ -33,6 +35,9 @@ FOLDER = PARTITIONS.folder
 # Those of extensions as well. Each is a target: a job does not run for a new output that nobody requests.
 OUTPUT_FILES = {one.name: [f"{FOLDER}/{name}" for name in one.files] for one in OUTPUTS.values() if one.files}
 announce_versions()
+# Snakemake's records of the jobs stay with the results.
+if workflow.is_main_process:
+    remember_jobs(PersistenceBase, MetadataRecord, RECORD_FORMAT_VERSION, StudyRecords(FOLDER))
 
 
 localrules:

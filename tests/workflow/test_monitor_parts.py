@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -22,9 +23,9 @@ ROOT = Path(__file__).parents[2]
 OPTIONS = {"by": ["route"], "window": "day", "min_responses": 5, "fail_below": 0.99}
 
 
-def snakemake(folder: Path) -> dict[str, int]:
+def snakemake(folder: Path, *arguments: str) -> dict[str, int]:
     """Run it to its end; the number of jobs by rule."""
-    command = ["-s", str(ROOT / "workflow" / "monitor.smk"), "--cores", "2", "--directory", str(folder)]
+    command = [*arguments, "-s", str(ROOT / "workflow" / "monitor.smk"), "--cores", "2", "--directory", str(folder)]
     environment = os.environ | {"PYTHONPATH": str(ROOT / "workflow")}
     run = ForkedSnakemake([*command, "--configfile", str(folder / "monitor.yaml")], folder, environment)
     output, _ = run.communicate()
@@ -56,6 +57,12 @@ def test_parts_add_up_and_a_new_file_is_a_job(tmp_path: Path) -> None:
     config["options"] = {**OPTIONS, "level": 0.5}
     (tmp_path / "monitor.yaml").write_text(yaml.safe_dump(config))
     assert snakemake(tmp_path) == {"monitor": 1}
+    # The folder was moved without Snakemake's records.
+    shutil.rmtree(tmp_path / ".snakemake")
+    (tmp_path / "result").rename(tmp_path / "moved")
+    config |= {"folder": "moved", "options": {**OPTIONS, "level": 0.8}}
+    (tmp_path / "monitor.yaml").write_text(yaml.safe_dump(config))
+    assert snakemake(tmp_path, "--dry-run", "--quiet", "rules") == {"monitor": 1}
 
 
 @pytest.mark.nightly
