@@ -16,6 +16,7 @@ from entropy_sentinel.config.config import load_config, read_config
 from entropy_sentinel.config.generations import generation_settings, pass_settings
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.engines.client import SharedEngine
+from entropy_sentinel.engines.run import EngineRun
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.stages import engine_pass, generation
 
@@ -100,4 +101,6 @@ def write_items(path: Path, benchmarks: tuple[str, ...], n: int) -> None:
 
 if __name__ == "__main__":
     os.chdir(ROOT)
+    # Both jobs, and who asks for the vocabulary, share one engine: each start takes ten seconds.
+    os.environ |= EngineRun.of_this_process(idle_s=60).announcement
     Asked(Path(sys.argv[1]), sys.argv[2]).answer(int(sys.argv[3]))
