@@ -3,7 +3,6 @@
 import shlex
 import tempfile
 
-from entropy_sentinel.jobs.report_entries import list_report_entries
 from snakemake.io import ReportObject
 from snakemake.sourcecache import LocalSourceFile
 
@@ -33,6 +32,10 @@ def flag_exhibits(analysis, earlier):
 
     An output that its rule already gives to `report()` stays as it is.
     """
+    if not workflow.is_main_process:
+        return  # a job's process makes no report
+    from entropy_sentinel.jobs.report_entries import list_report_entries
+
     section = getattr(CONFIG.analyses, analysis)
     template = (ROOT / "workflow" / "report" / "exhibit.rst").read_text("utf-8")
     for rule in workflow.rules:
@@ -51,5 +54,8 @@ def tell_report():
     """Say how all exhibits are put into one file, with the config of this run."""
     configs = list(map(os.path.relpath, workflow.config_settings.configfiles))
     changes = [f"{key}={value}" for key, value in workflow.config_settings.config.items()]
-    words = ["snakemake", *(["--configfile", *configs] if configs else []), *(["--config", *changes] if changes else [])]
+    words = ["snakemake"]
+    if str(ROOT) != os.getcwd():
+        words += ["-s", os.path.relpath(str(workflow.main_snakefile))]
+    words += (["--configfile", *configs] if configs else []) + (["--config", *changes] if changes else [])
     logger.info(f"One file with all tables, figures and pages: {shlex.join([*words, '--report', 'report.html'])}")
