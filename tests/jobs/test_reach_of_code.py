@@ -82,6 +82,20 @@ def test_each_exception_is_needed() -> None:
         assert allowed <= set().union(*found), name
 
 
+def test_what_asks_a_model_again_computes_nothing_for_others() -> None:
+    """No hash counts a folder `asking`, so only the function that declares its pass imports from it."""
+    files = [path for root in (PACKAGE, ROOT / "papers") for path in root.rglob("*.py") if "tests" not in path.parts]
+    texts = {path: path.read_text() for path in files}
+    folders = [path.parent for path in files if path.match("asking/__init__.py")]
+    assert len(folders) == 4
+    for folder in folders:
+        name = ".".join(folder.relative_to(PACKAGE.parent if PACKAGE in folder.parents else ROOT).parts)
+        family = folder.parent / "family.py"
+        importing = [path for path, text in texts.items() if name in text and folder not in path.parents]
+        declares = f"def _asking() -> ModuleType:\n    from {name} import questions\n"
+        assert (importing, declares in texts[family], texts[family].count(name)) == ([family], True, 1)
+
+
 def test_each_formula_is_where_its_users_are() -> None:
     """Any edit in `statistics` fits all estimators again: what only monitors use is in `statistics/monitoring`."""
     studies = [ROOT / "papers", *(PACKAGE / room for room in ("analyses", "estimators", "signals", "stages"))]
