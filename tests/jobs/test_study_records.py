@@ -30,7 +30,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_records_move_with_the_results(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    StudyRecords("results/a").add(OUTPUTS, RECORD | {"job_hash": 5, "code": None})
+    StudyRecords("results/a").add(OUTPUTS, RECORD | {"shellcmd": "touch", "code": None})
     assert StudyRecords("results/a").find(OUTPUTS[1]) == RECORD
     Path("results/a").rename("results/other")
     moved = StudyRecords("results/other")

@@ -20,17 +20,9 @@ from entropy_sentinel.jobs.reuse import without_places
 
 # In the folder of a study: a line for each job, the last one for an output counts.
 RECORDS = "jobs.jsonl"
-# The fields of Snakemake's record that decide whether a job runs.
-_FIELDS = (
-    "rule",
-    "input",
-    "params",
-    "code",
-    "record_format_version",
-    "endtime",
-    "software_stack_hash",
-    "input_checksums",
-)
+# The fields of Snakemake's record that decide whether a job runs, and those that its report shows.
+_DECIDING = ("rule", "input", "params", "code", "record_format_version", "software_stack_hash", "input_checksums")
+_FIELDS = (*_DECIDING, "job_hash", "starttime", "endtime")
 # In place of the study's folder, whose name may change.
 _FOLDER = "${study}/"
 # Files that cost GPU time or money, with all their settings in their provenance.
