@@ -34,7 +34,7 @@ from entropy_sentinel.jobs.ownership import clear
 from entropy_sentinel.jobs.records import StudyRecords, remember_jobs
 from entropy_sentinel.jobs.requests import check_requests
 from entropy_sentinel.jobs.reusable import describe_reusable, find_reusable
-from entropy_sentinel.jobs.reuse import check_store, compute_again
+from entropy_sentinel.jobs.reuse import check_store, compute_again, describe_store
 from entropy_sentinel.jobs.terminal import show_jobs
 from entropy_sentinel.jobs.versions import announce_versions
 from entropy_sentinel.signals.catalogue import FAMILIES, module_of, rules_of
@@ -87,14 +87,14 @@ if workflow.is_main_process:
     for line in [*CONFIG.left_out, *unversioned(CONFIG), *extensions.failures()]:
         print(line, file=sys.stderr)
     REUSABLE = find_reusable(CONFIG)
-    for line in describe_reusable(REUSABLE):
+    for line in [*describe_store(), *describe_reusable(REUSABLE)]:
         print(line, file=sys.stderr)
 
     from entropy_sentinel.planning.preflight.keys import find_missing_keys
     from entropy_sentinel.planning.preflight.pending import PendingWork
 
     # A dry run, which has no `onstart`, tells this too, and a run before it has planned thousands of jobs.
-    for problem in find_missing_keys(PendingWork.of_absent_files(CONFIG, REUSABLE)):
+    for problem in find_missing_keys(PendingWork.of_absent_files(CONFIG, REUSABLE.keys())):
         print(problem, file=sys.stderr)
 
 
@@ -306,7 +306,7 @@ def check_study():
     from entropy_sentinel.planning.preflight.problem import Severity
 
     files = {Path(name) for job in workflow.dag.needrun_jobs() for name in job.output}
-    work = PendingWork(CONFIG, files, REUSABLE)
+    work = PendingWork(CONFIG, files, REUSABLE.keys())
     problems = find_problems(work, on_slurm=workflow.executor_plugin.name == "slurm")
     errors = [str(problem) for problem in problems if problem.severity is Severity.ERROR]
     if errors:

@@ -15,7 +15,8 @@ from entropy_sentinel.jobs.records import StudyRecords
 from entropy_sentinel.jobs.reusable import describe_reusable, find_reusable
 from entropy_sentinel.jobs.reuse import REUSE_KEY, reuse_key
 from entropy_sentinel.planning.files import study_files
-from entropy_sentinel.planning.responses import responses
+from entropy_sentinel.planning.forecast import forecast
+from entropy_sentinel.planning.responses import Outlook, responses
 
 COMMIT = "1" * 40
 
@@ -47,12 +48,16 @@ def first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
 
 def test_a_second_study_is_told_what_it_copies(first: Config, capsys: pytest.CaptureFixture[str]) -> None:
     second = study("second")
-    assert find_reusable(second) == {("qwen3-4b", "gsm8k")}
+    path = Path("results/first/generations/qwen3-4b/gsm8k.parquet")
+    assert find_reusable(second) == {("qwen3-4b", "gsm8k"): path}
     counts = responses(second, study_files(second), find_reusable(second))
     assert [counts[model, "gsm8k"].left for model in second.run.models] == [0, 100]
+    # A copy takes disk space, and no time of an engine.
+    cost = forecast(Outlook(second, study_files(second)), [], [])["qwen3-4b"]
+    assert (cost.tokens, cost.gpu_h, cost.disk_gb) == (0, 0, path.stat().st_size / 1e9)
     assert describe_reusable(find_reusable(second))[0].startswith("1 file of responses is copied from other studies ")
     assert capsys.readouterr().err == ""
-    assert (find_reusable(first), describe_reusable([])) == (set(), [])
+    assert (find_reusable(first), describe_reusable([])) == ({}, [])
 
 
 @pytest.mark.parametrize("change", ["sampling", "items", "commit"])
@@ -62,4 +67,4 @@ def test_other_responses_are_not_promised(first: Config, change: str) -> None:
     if change == "commit":
         for record in Path("results", "first", "revisions").rglob("*.json"):
             record.write_text(json.dumps({"revision": "main", "commit": COMMIT}))
-    assert find_reusable(second) == set()
+    assert find_reusable(second) == {}

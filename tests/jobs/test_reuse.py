@@ -1,6 +1,7 @@
 """Studies reuse the responses and labels of other studies, and of other users by a shared folder."""
 
 import json
+import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +15,7 @@ from entropy_sentinel.engines.engine import Response
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.generation import GENERATIONS
 from entropy_sentinel.frames.label import LABELS
-from entropy_sentinel.jobs.reuse import STORE, check_store, compute_again, reuse_key
+from entropy_sentinel.jobs.reuse import STORE, check_store, compute_again, describe_store, reuse_key
 from entropy_sentinel.judges.judge import Verdict
 from entropy_sentinel.stages import generation
 from entropy_sentinel.stages import label as stages_label
@@ -191,6 +192,8 @@ def test_a_store_that_cannot_be_used(
     monkeypatch.setenv(STORE, str(tmp_path / "none"))
     with pytest.raises(ConfigError, match=f"{STORE}: there is no folder '{tmp_path}/none'; create it"):
         check_store()
+    monkeypatch.setattr(os, "access", lambda path, mode: mode == os.R_OK | os.X_OK)  # a folder to read
+    assert describe_store()[0].startswith(f"{STORE}: '{tmp_path}/none' cannot be written by this user: ")
     # It went away meanwhile: the responses are there all the same.
     run(tmp_path, "mine")
     assert caplog.text.count("a.parquet is not shared: ") == 2

@@ -47,7 +47,7 @@ def command(
         if resolved:
             typer.echo(resolved_yaml(study), nl=False)
             return
-        work = PendingWork(study, study_files(study).to_make, find_reusable(study))
+        work = PendingWork(study, study_files(study).to_make, find_reusable(study).keys())
         problems = find_problems(work, slurm)
     except extensions.TooLateError:
         raise  # the command begins again with the study's extensions

@@ -19,13 +19,14 @@ from entropy_sentinel.jobs.records import StudyRecords
 from entropy_sentinel.jobs.reuse import find_output, has_store, reuse_key, sibling_files
 
 
-def find_reusable(config: Config) -> set[tuple[str, str]]:
-    """Return the models and benchmarks whose missing responses other studies, or the store, have.
+def find_reusable(config: Config) -> dict[tuple[str, str], Path]:
+    """Return the files of other studies, or of the store, for missing responses, by model and benchmark.
 
     Responses of models and data sets on the hub are found only if their commit is known.
     """
     layout = config.layout
-    study, found = Path(layout.results), set()
+    study = Path(layout.results)
+    found: dict[tuple[str, str], Path] = {}
     items_of: dict[str, Path | None] = {}
     for model, benchmark in product(config.run.models, config.run.benchmarks):
         output = Path(layout.generations.format(model=model, benchmark=benchmark))
@@ -41,8 +42,9 @@ def find_reusable(config: Config) -> set[tuple[str, str]]:
             commit = _find_commit(study, settings)
             settings = cast(VllmSettings, {**settings, "commit": commit})
         key = reuse_key(GENERATIONS.stage, settings, _questions(str(items), items.stat().st_mtime_ns))
-        if find_output(output, study, key, GENERATIONS) is not None:
-            found.add((model, benchmark))
+        path = find_output(output, study, key, GENERATIONS)
+        if path is not None:
+            found[model, benchmark] = path
     return found
 
 

@@ -185,3 +185,11 @@ def check_store() -> None:
         raise ConfigError(f"{STORE}: there is no folder '{store}'; create it, writable by all who share it")
     if not os.access(store, os.R_OK | os.X_OK):
         raise ConfigError(f"{STORE}: '{store}' cannot be read by this user")
+
+
+def describe_store() -> list[str]:
+    """Return a line if this user can read the store but not add to it."""
+    store = os.environ.get(STORE)
+    if not store or os.access(store, os.W_OK):
+        return []
+    return [f"{STORE}: '{store}' cannot be written by this user: outputs are taken from it, but none are added"]

@@ -63,11 +63,15 @@ def _cost(outlook: Outlook, model: str, judged: Sequence[Judging], again: Sequen
         responses=total,
         left=sum(left),
         tokens=tokens,
-        disk_gb=tokens * rates.bytes_per_token / 1e9,
+        disk_gb=(tokens * rates.bytes_per_token + _copied_bytes(outlook, model)) / 1e9,
         gpu_h=gpu_h,
         usd=(0 if on_cpu else gpu_h * rates.gpu_usd_per_h) + labels * rates.judge_usd_per_response + judged_usd,
         estimate_cpu_h=_searches_left(outlook, model) * rates.estimate_cpu_s / 3600,
     )
+
+
+def _copied_bytes(outlook: Outlook, model: str) -> int:
+    return sum(path.stat().st_size for (name, _), path in outlook.reusable.items() if name == model)
 
 
 def _labels_left(outlook: Outlook, model: str) -> int:
