@@ -172,6 +172,17 @@ def test_the_hub_is_asked_once_and_for_a_moment(answer, code, severity, monkeypa
     assert keys & names == (names - {"benchmarks.gsm8k"} if code else set())
 
 
+def test_weights_that_compare_texts_are_the_hubs_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(HfApi, "auth_check", refuse(refusal(errors.GatedRepoError)))
+    raw = small_study(generation={**small_study()["generation"], "samples": 2})
+    raw["run"]["features"] = ["tokens", "semantics"]
+    raw["signals"] = {"semantics": {"backend": "nli", "model": "some/classifier"}}
+    config = load_config(raw)
+    assert "signals.semantics" in [problem.key for problem in find_missing_access(pending(config))]
+    raw["signals"] = {"semantics": {"backend": "exact"}}
+    assert "signals.semantics" not in [problem.key for problem in find_missing_access(pending(load_config(raw)))]
+
+
 @pytest.mark.parametrize(
     ("shown", "most"),
     [

@@ -61,6 +61,9 @@ def _needed_files(work: PendingWork) -> dict[str, HubFiles]:
         if model.ON_HUB:
             settings = model.engine_settings()
             needed[f"models.{name}"] = HubFiles("model", settings["weights"], settings["revision"])
+    for name, section in work.comparing.items():
+        if section.weights:
+            needed[f"signals.{name}"] = HubFiles("model", section.weights, section.revision)
     for name in work.benchmarks:
         benchmark = config.benchmarks[name]
         if benchmark.dataset:

@@ -1,12 +1,14 @@
 """The work that a run still has to do: keys, weights and GPUs are needed only for this."""
 
-from collections.abc import Set
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from pathlib import Path
 
+from entropy_sentinel.config.generations import comparing_families
 from entropy_sentinel.config.sections import Config
+from entropy_sentinel.grouping.settings import TextModel
 from entropy_sentinel.jobs.reuse import has_store, sibling_files
 
 
@@ -44,7 +46,7 @@ class PendingWork:
         """Models and benchmarks whose responses an engine or server is asked for."""
         config, template = self.config, self.config.layout.generations
         pairs = []
-        for model, benchmark in product(config.run.models, config.run.benchmarks):
+        for model, benchmark in self._pairs:
             is_asked = config.models[model].ENGINE and (model, benchmark) not in self.reusable
             if is_asked and self._is_pending(template, model=model, benchmark=benchmark):
                 pairs.append((model, benchmark))
@@ -71,6 +73,20 @@ class PendingWork:
                 needed[asked] = None
         serving = (config.judges[judge].served_by for judge in self.labels)
         return list(needed | dict.fromkeys(filter(None, serving)))
+
+    @property
+    def comparing(self) -> dict[str, TextModel]:
+        """Sections of the families of signals that are to compare texts, by name."""
+        config, template, pairs = self.config, self.config.layout.signals, [*self._pairs]
+        return {
+            family: section
+            for family, section in comparing_families(config).items()
+            if any(self._is_pending(template, family=family, model=model, benchmark=name) for model, name in pairs)
+        }
+
+    @property
+    def _pairs(self) -> Iterator[tuple[str, str]]:
+        return product(self.config.run.models, self.config.run.benchmarks)
 
     @cached_property
     def labels(self) -> dict[str, list[tuple[str, str, str]]]:
