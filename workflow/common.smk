@@ -302,12 +302,14 @@ def check_places():
 def check_study():
     """Stop a run that would fail after hours, such as without the key of a judge; print what else is to be known."""
     from entropy_sentinel.planning.preflight.checks import find_problems
+    from entropy_sentinel.planning.preflight.machine import Executor
     from entropy_sentinel.planning.preflight.pending import PendingWork
     from entropy_sentinel.planning.preflight.problem import Severity
 
     files = {Path(name) for job in workflow.dag.needrun_jobs() for name in job.output}
     work = PendingWork(CONFIG, files, REUSABLE.keys())
-    problems = find_problems(work, on_slurm=workflow.executor_plugin.name == "slurm")
+    executor = Executor.SLURM if workflow.executor_plugin.name == "slurm" else Executor.OTHER
+    problems = find_problems(work, Executor.LOCAL if workflow.local_exec else executor)
     errors = [str(problem) for problem in problems if problem.severity is Severity.ERROR]
     if errors:
         raise WorkflowError("\n".join(["the run would fail, so no job is started:", *errors]))

@@ -21,7 +21,7 @@ from entropy_sentinel.planning.preflight import hub_access
 from entropy_sentinel.planning.preflight.checks import find_problems
 from entropy_sentinel.planning.preflight.hub_access import find_missing_access
 from entropy_sentinel.planning.preflight.keys import find_missing_keys
-from entropy_sentinel.planning.preflight.machine import find_full_disk, find_missing_gpus, parse_gpu_counts
+from entropy_sentinel.planning.preflight.machine import Executor, find_full_disk, find_missing_gpus, parse_gpu_counts
 from entropy_sentinel.planning.preflight.pending import PendingWork
 from entropy_sentinel.planning.preflight.problem import Problem, ProblemCode, Severity
 from entropy_sentinel.planning.preflight.row_counts import find_small_groups
@@ -204,8 +204,12 @@ def test_gpus_of_this_machine(visible, severity, monkeypatch: pytest.MonkeyPatch
     work = pending(load_config(raw))
     monkeypatch.setattr("entropy_sentinel.planning.preflight.machine.is_cpu_build", lambda: False)
     monkeypatch.setattr("entropy_sentinel.planning.preflight.machine.visible", lambda _: visible.split(","))
-    found = codes(find_missing_gpus(work, on_slurm=False))
+    found = codes(find_missing_gpus(work, Executor.LOCAL))
     assert found == ([(ProblemCode.TOO_FEW_GPUS, severity, "models.qwen3-8b")] if severity else [])
+    assert not list(find_missing_gpus(work, Executor.OTHER))
+    monkeypatch.setattr("entropy_sentinel.planning.preflight.machine.read_slurm_gpus", lambda: len(visible.split(",")))
+    on_slurm = [(ProblemCode.TOO_FEW_GPUS, Severity.WARNING, "models.qwen3-8b")] if severity else []
+    assert codes(find_missing_gpus(work, Executor.SLURM)) == on_slurm
 
 
 def test_disk_space_is_that_of_the_forecast(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,7 +239,7 @@ def test_training_groups_need_rows_for_their_folds(limit, folds, is_small) -> No
 
 
 def test_errors_come_first() -> None:
-    found = find_problems(pending(load_config(raw_study({"grok": GROK}, "grok", limit=5))), on_slurm=False)
+    found = find_problems(pending(load_config(raw_study({"grok": GROK}, "grok", limit=5))), Executor.LOCAL)
     assert [problem.severity for problem in found] == sorted((problem.severity for problem in found), key=str)
     assert {problem.code for problem in found} >= {*(code for code, _, _ in MISSING), ProblemCode.FEW_ROWS}
 

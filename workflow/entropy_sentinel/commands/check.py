@@ -37,6 +37,7 @@ def command(
     from entropy_sentinel.jobs.reusable import find_reusable
     from entropy_sentinel.planning.files import study_files
     from entropy_sentinel.planning.preflight.checks import find_problems
+    from entropy_sentinel.planning.preflight.machine import Executor
     from entropy_sentinel.planning.preflight.pending import PendingWork
     from entropy_sentinel.planning.preflight.problem import Problem, ProblemCode, Severity
 
@@ -48,7 +49,7 @@ def command(
             typer.echo(resolved_yaml(study), nl=False)
             return
         work = PendingWork(study, study_files(study).to_make, find_reusable(study).keys())
-        problems = find_problems(work, slurm)
+        problems = find_problems(work, Executor.SLURM if slurm else Executor.LOCAL)
     except extensions.TooLateError:
         raise  # the command begins again with the study's extensions
     except ConfigError as error:

@@ -5,18 +5,18 @@ from itertools import chain
 
 from entropy_sentinel.planning.preflight.hub_access import find_missing_access
 from entropy_sentinel.planning.preflight.keys import find_missing_keys
-from entropy_sentinel.planning.preflight.machine import find_full_disk, find_missing_gpus
+from entropy_sentinel.planning.preflight.machine import Executor, find_full_disk, find_missing_gpus
 from entropy_sentinel.planning.preflight.pending import PendingWork
 from entropy_sentinel.planning.preflight.problem import Problem, Severity
 from entropy_sentinel.planning.preflight.row_counts import find_small_groups
 
 
-def find_problems(work: PendingWork, on_slurm: bool) -> list[Problem]:
-    """Return the problems of a run that does this work, errors first; `on_slurm` if its jobs are Slurm's."""
+def find_problems(work: PendingWork, executor: Executor) -> list[Problem]:
+    """Return the problems of a run that does this work with this executor, errors first."""
     found: Iterator[Problem] = chain(
         find_missing_keys(work),
         find_missing_access(work),
-        find_missing_gpus(work, on_slurm),
+        find_missing_gpus(work, executor),
         find_full_disk(work),
         find_small_groups(work.config),
     )

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
+from enum import StrEnum
 from pathlib import Path
 
 from entropy_sentinel.config.generations import gpus
@@ -18,6 +19,15 @@ from entropy_sentinel.planning.passes import passes
 from entropy_sentinel.planning.preflight.pending import PendingWork
 from entropy_sentinel.planning.preflight.problem import Problem, ProblemCode, Severity
 from entropy_sentinel.planning.responses import Outlook
+
+
+class Executor(StrEnum):
+    """Where the jobs of a run are executed."""
+
+    LOCAL = "local"
+    SLURM = "slurm"
+    OTHER = "other"  # another cluster, of which nothing is known here
+
 
 # Seconds for an answer of Slurm.
 _PATIENCE_S = 10
@@ -45,11 +55,12 @@ def find_full_disk(work: PendingWork) -> Iterator[Problem]:
         )
 
 
-def find_missing_gpus(work: PendingWork, on_slurm: bool) -> Iterator[Problem]:
+def find_missing_gpus(work: PendingWork, executor: Executor) -> Iterator[Problem]:
     """Yield a problem for each model that needs more GPUs than this machine, or the largest node of Slurm, has."""
     needed = {model: gpus(work.config, model) for model in work.models}
-    if not any(needed.values()):
+    if executor is Executor.OTHER or not any(needed.values()):
         return
+    on_slurm = executor is Executor.SLURM
     available = read_slurm_gpus() if on_slurm else _local_gpus()
     if available is None:
         return
