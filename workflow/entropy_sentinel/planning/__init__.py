@@ -1,1 +1,1 @@
-"""The remaining work of a study, its time and its cost, read from its files."""
+"""The remaining work of a study, its time, its cost and what it lacks, read from its files."""
