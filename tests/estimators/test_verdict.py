@@ -69,7 +69,7 @@ def test_reasons_have_the_numbers() -> None:
         ["0.051", "9"],
         [f"{most_by_hand(errors):.3f}", "90", "0.10"],
         # Nine domains that are not far off, and a prior of a fifth of eight (tests/statistics/test_far_off.py).
-        ["0.25", "0", "9", "5", "91.8", "90"],
+        ["0.25", "0", "9", "5", f"{100 * stats.beta.cdf(0.05, 0.2, 7.8 + 9):.1f}", "90"],
         # The last of .3, .344, ...: .3 + .4 * 8 / 9.
         ["0.060", "8", "0.716", "0.656"],
         ["0.051"],
@@ -151,8 +151,9 @@ def test_how_many_more_domains_are_enough_is_reported_where_that_is_probable() -
 
 
 def test_one_domain_among_many_cannot_make_the_mean_error_large() -> None:
-    """Eight of 308 domains are far off: one more that is not makes it usable, and even an error of 1 would be one."""
-    result = judged([0.02] * 300 + [0.3] * 8)
+    """Twelve of 326 are far off: one more that is not makes it usable, and even an error of 1 would be one."""
+    assert stats.beta.cdf(0.05, 0.2 + 12, 7.8 + 314) < 0.9 < stats.beta.cdf(0.05, 0.2 + 12, 7.8 + 315)
+    result = judged([0.02] * 314 + [0.3] * 12)
     assert result.verdict == TOO_FEW
     assert numbers(result.reasons[-2])[0] == "1"
 

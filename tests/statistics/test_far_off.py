@@ -10,31 +10,52 @@ EXACT = 1e-12
 
 
 @pytest.mark.parametrize("k", [1, 6, 40])
-def test_domains_without_error_by_quadrature(k: int) -> None:
-    """Labels without chance: a domain shows no large error with probability 1 - .75 share; prior Beta(.2, 7.8)."""
+def test_domains_without_error(k: int) -> None:
+    """Labels without chance show that a domain is not far off: prior Beta(.2, 7.8), posterior Beta(.2, 7.8 + k)."""
+    result = FarOff.of([0.0] * k, [EXACT] * k, 0.25)
+    assert result.share_below(0.05) == pytest.approx(stats.beta.cdf(0.05, 0.2, 7.8 + k), abs=1e-3)
 
-    def weight(share: float) -> float:
-        return (1 - share) ** 6.8 * (1 - 0.75 * share) ** k
+
+def test_likelihoods_by_quadrature() -> None:
+    """Three domains with errors of .1, .2 and .3, whose labels have a standard deviation of .1.
+
+    The median square is .04, which is .0879 for a normal variance, minus .01; but the spread is at most half of .25.
+    """
+    near = stats.norm(scale=np.sqrt(0.125**2 + 0.01))
+
+    def far(error: float) -> float:
+        either = (lambda true: stats.norm.pdf(error, true, 0.1), lambda true: stats.norm.pdf(error, -true, 0.1))
+        return sum(integrate.quad(density, 0.25, 0.5)[0] for density in either) / 0.5
+
+    ratios = [far(error) / near.pdf(error) for error in (0.1, 0.2, 0.3)]
 
     def integral(up_to: float) -> float:
+        def weight(share: float) -> float:
+            return float((1 - share) ** 6.8 * np.prod([share * ratio + 1 - share for ratio in ratios]))
+
         return integrate.quad(weight, 0, up_to, weight="alg", wvar=(-0.8, 0))[0]
 
-    result = FarOff.of([0.0] * k, [EXACT] * k, 0.25)
+    result = FarOff.of([0.1, -0.2, 0.3], [0.01] * 3, 0.25)
+    assert result.near == pytest.approx(0.125**2)
     assert result.share_below(0.05) == pytest.approx(integral(0.05) / integral(1), abs=1e-3)
 
 
-def test_groups_by_the_states_of_their_domains() -> None:
-    """Two domains of a group show a large error, of another neither, and so does a domain by itself: by quadrature.
+def test_an_error_beyond_twice_the_limit_is_far_off() -> None:
+    results = [FarOff.of([error] + [0.0] * 20, [1e-4] * 21, 0.25).share_below(0.05) for error in (0.4, 0.6, 0.9)]
+    assert results == pytest.approx([stats.beta.cdf(0.05, 0.2 + 1, 7.8 + 20)] * 3, abs=0.01)
 
-    A domain that is far off shows it with probability .75, another never. A group is alike with probability q, which is
-    uniform: the means of q^2, q (1 - q) and (1 - q)^2 are 1/3, 1/6 and 1/3.
+
+def test_groups_by_the_states_of_their_domains() -> None:
+    """Two domains of a group are far off, of another neither, and nor is a domain by itself: by quadrature.
+
+    A group is alike with probability q, which is uniform: the means of q^2, q (1 - q) and (1 - q)^2 are 1/3, 1/6 and
+    1/3.
     """
 
     def likelihood(share: float) -> float:
-        both, neither = share * 0.75**2, share * 0.25**2 + 1 - share
-        both_apart, neither_apart = (share * 0.75) ** 2, (1 - 0.75 * share) ** 2
+        both, neither, both_apart, neither_apart = share, 1 - share, share**2, (1 - share) ** 2
         mixed = both * neither / 3 + (both * neither_apart + both_apart * neither) / 6 + both_apart * neither_apart / 3
-        return mixed * (1 - 0.75 * share)
+        return mixed * (1 - share)
 
     def integral(up_to: float) -> float:
         prior = integrate.quad(lambda x: (1 - x) ** 6.8 * likelihood(x), 0, up_to, weight="alg", wvar=(-0.8, 0))
@@ -49,7 +70,7 @@ def test_errors_above_the_limit_raise_the_share_and_domains_without_them_lower_i
     assert shares == sorted(shares, reverse=True)
     assert shares[0] > 0.9
     assert shares[4] < 0.1
-    assert FarOff.of([0.3] + [0.0] * 20, [EXACT] * 21, 0.25).after(60, 0, EXACT).share_below(0.05) > 0.9
+    assert FarOff.of([0.3] + [0.0] * 20, [EXACT] * 21, 0.25).after(60, 0.0, EXACT).share_below(0.05) > 0.9
 
 
 def test_an_error_that_few_labels_show_by_chance_says_less() -> None:
@@ -71,11 +92,16 @@ def test_a_normal_spread_is_not_taken_for_a_share_far_off() -> None:
 
 
 def test_errors_that_are_all_large_have_no_spread() -> None:
-    assert FarOff.of([0.3, -0.3, 0.3, -0.3], [EXACT] * 4, 0.25).share_below(0.05) < 0.1
+    assert FarOff.of([0.3, -0.3, 0.3, -0.3], [EXACT] * 4, 0.25).share_below(0.05) < 0.2
 
 
 def test_more_domains_are_domains() -> None:
-    after = FarOff.of([0.3, 0.0, 0.0], [0.01] * 3, 0.25).after(2, 1, 0.01)
-    every = FarOff.of([0.3, 0.0, 0.0, 0.0, 0.3], [0.01] * 5, 0.25)
-    assert after.near == every.near == 0
-    assert after.share_below(0.05) == pytest.approx(every.share_below(0.05))
+    """Without error as such domains; with errors, by the mean log-likelihood of normal ones."""
+    before = FarOff.of([0.3, 0.0, 0.0], [0.01] * 3, 0.25)
+    every = FarOff.of([0.3, 0.0, 0.0, 0.0, 0.0], [0.01] * 5, 0.25)
+    assert before.near == every.near == 0
+    assert before.after(2, 0.0, 0.01).share_below(0.05) == pytest.approx(every.share_below(0.05))
+    quantiles = stats.norm.ppf((np.arange(40) + 0.5) / 40, scale=0.1)
+    all_forty = FarOff.of([*quantiles, 0.0, 0.0, 0.3], [0.01] * 43, 0.25)
+    assert all_forty.near == 0
+    assert before.after(40, 0.01, 0.01).share_below(0.05) == pytest.approx(all_forty.share_below(0.05))

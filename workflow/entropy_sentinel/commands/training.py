@@ -62,6 +62,15 @@ Labels = Annotated[
         help="Labels: .csv, .jsonl or .parquet with item_id and label; a log of inspect_ai has them.",
     ),
 ]
+Judged = Annotated[
+    list[str],
+    typer.Option(
+        "--judged",
+        metavar="FILE",
+        help="Verdicts of a judge on more responses than --labels has (`entropy-sentinel judge`). The labels correct "
+        "its errors, and the validation needs about half as many.",
+    ),
+]
 Name = Annotated[
     str,
     typer.Option("--estimator", "-e", help="Estimator to fit: recommended, atc-max, forest-10d-balanced-isotonic, ..."),
@@ -168,6 +177,7 @@ def fit(
     files: ResponseFiles,
     output: EstimatorFile,
     labels: Labels = [],
+    judged: Judged = [],
     estimator: Name = "recommended",
     domain: Domain = None,
     group: Group = None,
@@ -184,6 +194,9 @@ def fit(
     domain is held out in turn and estimated by an estimator fitted on the others. With --group it also holds out each
     whole group, which shows two things: what to expect of a new slice of the labelled groups, and of anything
     else. With --verbose it prints every reason for the verdicts.
+
+    With --judged, the validation also uses the verdicts of a judge, which the labels correct. A domain then counts with
+    5 labels instead of 20, if 20 of its responses have a verdict. The estimator is fitted on the labels only.
     """
     from entropy_sentinel.core.files import check_outputs
     from entropy_sentinel.estimators.catalogue import further_signals
@@ -195,16 +208,18 @@ def fit(
     from entropy_sentinel.sources.logs.reader import QUESTION, REQUEST
     from entropy_sentinel.verbs.estimation import fit, save
     from entropy_sentinel.verbs.inputs import log_files
-    from entropy_sentinel.verbs.labels import label_files, read_people_labels
+    from entropy_sentinel.verbs.labels import label_files, read_labels, read_people_labels
     from entropy_sentinel.verbs.reading import read_features
 
-    check_outputs({"--output": output, "--page": page}, [*log_files(files), *label_files(labels)])
+    inputs = [*log_files(files), *label_files(labels), *(label_files(judged) if judged else [])]
+    check_outputs({"--output": output, "--page": page}, inputs)
     limits = {name: options.pop(name) for name in Limits.model_fields}
     known = read_people_labels(labels, options["scorer"]) if labels else None
     asked = [REQUEST, *([QUESTION] if known is not None and ASKED in known.columns else [])]
     features = read_features(files, signals=further_signals(estimator), further=asked, **options)
+    verdicts = read_labels(judged, options["scorer"]) if judged else None
     with working("fitting, and validating on each labelled domain"):
-        fitted = fit(features, known, estimator, domain=domain, group=group, cluster=cluster, **limits)
+        fitted = fit(features, known, estimator, domain=domain, group=group, cluster=cluster, judged=verdicts, **limits)
     n_validations = count_validations(fitted.about, _read_replaced(output))
     if n_validations > 1:
         fitted.about[N_VALIDATIONS] = n_validations
@@ -275,6 +290,8 @@ def _show_validation(validation: "Validation", verbose: bool) -> None:
         for place, line in enumerate(answer.lines()):
             if verbose or place < _FIRST or _NEEDED in line:
                 say(f"  {line}")
+    if validation.judge is not None:
+        say(validation.judge.line())
     if not verbose:
         say("--verbose prints every reason")
     calibration = validation.calibration

@@ -12,17 +12,23 @@ from entropy_sentinel.estimators.limits import DEFAULT, Limits
 from entropy_sentinel.estimators.support import Support
 from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.estimators.validation import validate
+from entropy_sentinel.estimators.witnessed import WitnessedRows
 from entropy_sentinel.signals.catalogue import FAMILY_OF
 
 _UNFITTED = dict.fromkeys(("chosen", "validation", "support", "familiarity"))
 
 
-def about(estimator: Estimator | FitFailure, rows: TrainingRows, limits: Limits = DEFAULT) -> dict[str, Any]:
+def about(
+    estimator: Estimator | FitFailure,
+    rows: TrainingRows,
+    limits: Limits = DEFAULT,
+    witnessed: WitnessedRows | None = None,
+) -> dict[str, Any]:
     """Return what a file records about an estimator and its training rows; the caller adds the rest.
 
-    `limits` are those of the validation's verdict.
+    `limits` are those of the validation's verdict, and `witnessed` the responses with a judge's verdicts.
     """
-    of_fit = _of_fitted(estimator, rows, limits) if isinstance(estimator, Estimator) else _UNFITTED
+    of_fit = _of_fitted(estimator, rows, limits, witnessed) if isinstance(estimator, Estimator) else _UNFITTED
     return {
         "settings": asdict(rows.settings),
         "n_training_rows": len(rows),
@@ -34,11 +40,13 @@ def about(estimator: Estimator | FitFailure, rows: TrainingRows, limits: Limits 
     }
 
 
-def _of_fitted(estimator: Estimator, rows: TrainingRows, limits: Limits) -> dict[str, Any]:
+def _of_fitted(
+    estimator: Estimator, rows: TrainingRows, limits: Limits, witnessed: WitnessedRows | None
+) -> dict[str, Any]:
     familiarity = None if rows.buckets is None else Familiarity.of(rows.buckets, rows.domains, rows.groups)
     return {
         "chosen": estimator.chosen,
-        "validation": validate(rows, estimator.name, limits).as_dict(),
+        "validation": validate(rows, estimator.name, limits, witnessed).as_dict(),
         "support": Support.of(rows.features, rows.domains).as_dict(),
         "familiarity": None if familiarity is None else familiarity.as_dict(),
     }

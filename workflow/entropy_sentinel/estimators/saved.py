@@ -80,10 +80,36 @@ class _Domain(_Part):
     domain: str
     n: _Count
     estimated: _Share | None
-    true: _Share
+    # With a judge it is not clipped to [0, 1].
+    true: Annotated[float, Field(ge=-1, le=2)]
     reason: str | None = None
     group: str | None = None
     scored: Annotated[list[_Scored], Field(min_length=BINS, max_length=BINS)] | None = None
+    n_judged: _Count | None = None
+    noise: Annotated[float, Field(ge=0, le=4)] | None = None
+
+    @model_validator(mode="after")
+    def _is_share(self) -> "_Domain":
+        if self.noise is None and not 0 <= self.true <= 1:
+            raise ValueError("'true' must be between 0 and 1 without a judge")
+        return self
+
+
+class _Rate(_Part):
+    n: _Whole
+    share: _Share | None
+    lower: _Share | None
+    upper: _Share | None
+
+
+class _Judge(_Part):
+    n_labelled: _Whole
+    n_judged: _Whole
+    n_domains: _Whole
+    sensitivity: _Rate
+    specificity: _Rate
+    worth: Annotated[float, Field(ge=0)] | None
+    power: _Share | None
 
 
 class _Validation(_Part, extra="ignore"):  # all other fields are recomputed from these
@@ -92,6 +118,7 @@ class _Validation(_Part, extra="ignore"):  # all other fields are recomputed fro
     domains: Annotated[list[_Domain], Field(max_length=MOST_DOMAINS)]
     n_groups: _Count | None = None
     new_groups: "_Validation | None" = None
+    judge: _Judge | None = None
 
     @model_validator(mode="after")
     def _has_domains_once(self) -> "_Validation":
@@ -184,7 +211,9 @@ def read_header(text: bytes) -> dict[str, Any]:
 _ANY_MAGIC = b"entropy-sentinel estimator "
 # Version 4 has the words of the training responses; files of version 3 cannot tell whether a slice is familiar.
 # Version 5 also has the distances of the labelled domains from each other, computed in each run for earlier files.
-MAGIC, _READABLE = _ANY_MAGIC + b"5", (_ANY_MAGIC + b"3", _ANY_MAGIC + b"4", _ANY_MAGIC + b"5")
+# Version 6 is a file of version 5 with a validation by a judge's verdicts, which earlier releases cannot read.
+MAGIC, _MAGIC_WITH_JUDGE = _ANY_MAGIC + b"5", _ANY_MAGIC + b"6"
+_READABLE = (_ANY_MAGIC + b"3", _ANY_MAGIC + b"4", MAGIC, _MAGIC_WITH_JUDGE)
 # Largest number of domains that the notebook view names.
 _NAMED = 4
 # Far larger than any estimator.
@@ -282,7 +311,13 @@ def save_estimator(estimator: Estimator | FitFailure, path: str | Path, about: M
     content = text + b"\n" + arrays
     digest = hashlib.sha256(content).hexdigest().encode()
     with whole_file(path) as partial:
-        partial.write_bytes(b"\n".join([MAGIC, digest, content]))
+        partial.write_bytes(b"\n".join([_magic_of(about), digest, content]))
+
+
+def _magic_of(about: Mapping[str, Any]) -> bytes:
+    """Return the first line of an estimator's file."""
+    validation = about.get("validation") or {}
+    return MAGIC if validation.get("judge") is None else _MAGIC_WITH_JUDGE
 
 
 def load_estimator(path: str | Path) -> SavedEstimator:

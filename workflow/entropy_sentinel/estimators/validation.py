@@ -7,14 +7,15 @@ No estimate uses labels of its domain: a method that chooses among others, such 
 that domain.
 """
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from entropy_sentinel.core.printable import one_line
-from entropy_sentinel.estimators.estimator import FitFailure
+from entropy_sentinel.estimators.estimator import Estimator, FitFailure
 from entropy_sentinel.estimators.limits import DEFAULT, Limits
 from entropy_sentinel.estimators.training import TrainingRows, one_thread
 from entropy_sentinel.estimators.verdict import (
@@ -25,12 +26,14 @@ from entropy_sentinel.estimators.verdict import (
     UsabilityVerdict,
     verdict_of,
 )
+from entropy_sentinel.estimators.witnessed import RECOGNISES, JudgeSummary, WitnessedEstimate, WitnessedRows
 from entropy_sentinel.formatting.text import counted, html, number
 from entropy_sentinel.statistics.calibration import Calibration, calibration, sums_of
 from entropy_sentinel.statistics.clustering import effective_size
 from entropy_sentinel.statistics.conformal import coverage
 from entropy_sentinel.statistics.errors import evaluate
 from entropy_sentinel.statistics.intervals import Residuals
+from entropy_sentinel.statistics.witnesses import accuracies_from
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,10 @@ class Domain:
     `estimated` is null, with the `reason`, if the estimator cannot be fitted on the others or the domain has too few
     labels to count. `scored` are the sums of P(correct) of the domain's responses (`statistics.calibration.sums_of`),
     null if the estimator has none.
+
+    If the true accuracy rests on a judge (`estimators.witnessed`), `n_judged` responses have a verdict, `n` of them a
+    label, and the estimate is that of the judged ones. Its error has the sampling variance `noise`. The true accuracy
+    can then lie outside of [0, 1], because clipping it would be a bias.
     """
 
     domain: str
@@ -52,6 +59,8 @@ class Domain:
     reason: str | None = None
     group: str | None = None
     scored: list[list[float]] | None = None
+    n_judged: int | None = None
+    noise: float | None = None
 
     @property
     def signed(self) -> float | None:
@@ -89,7 +98,8 @@ class Validation:
     `n_domains` is the number of domains that the estimator is fitted on; `n_counted` of them count, with FEWEST_LABELS
     labels and an estimate. All other fields use these. `bias` is the mean of estimated minus true; `aee`, `rho` and
     `bias` are null if they cannot be computed. `estimators.verdict` explains `verdict`, `reasons`, the limits of the
-    error on new domains, and the `limits` on which the verdict rests.
+    error on new domains, and the `limits` on which the verdict rests. `judge` is the judge whose verdicts made true
+    accuracies more precise, null without one.
     """
 
     estimator: str
@@ -107,6 +117,7 @@ class Validation:
     n_groups: int | None = None
     new_groups: "Validation | None" = None
     limits: Limits = field(default=DEFAULT)
+    judge: JudgeSummary | None = None
 
     @classmethod
     def of(
@@ -117,6 +128,7 @@ class Validation:
         n_groups: int | None = None,
         new_groups: "Validation | None" = None,
         limits: Limits = DEFAULT,
+        judge: JudgeSummary | None = None,
     ) -> "Validation":
         """Return the validation from the estimates of each domain without it, or without its group."""
         known, residuals = _counted(domains), _residuals(domains, n_domains, n_groups)
@@ -128,7 +140,8 @@ class Validation:
             outcome = UsabilityVerdict(TOO_FEW, (_too_few_units(there, "group" if n_groups else "domain"),))
         else:
             names = [domain.domain for domain in known]
-            outcome = verdict_of(names, residuals, errors.aee, errors.rho, bias, limits)
+            n_judged = sum(domain.noise is not None for domain in known)
+            outcome = verdict_of(names, residuals, errors.aee, errors.rho, bias, limits, n_judged)
             levels = tuple(_coverage(residuals, level) for level in LEVELS)
         return cls(
             estimator=estimator,
@@ -146,6 +159,7 @@ class Validation:
             n_groups=n_groups,
             new_groups=new_groups,
             limits=limits,
+            judge=judge,
         )
 
     @property
@@ -194,7 +208,7 @@ class Validation:
         domains = []
         for fields in kept["domains"]:
             domain = Domain(**fields)
-            if domain.n < FEWEST_LABELS:
+            if domain.n < FEWEST_LABELS and domain.noise is None:
                 domain = replace(domain, estimated=None, reason=_too_few(domain.n))
             domains.append(domain)
         groups = kept.get("new_groups")
@@ -205,21 +219,26 @@ class Validation:
             kept.get("n_groups"),
             cls.from_dict(groups) if groups else None,
             Limits.of(kept.get("limits", {})),  # missing in files of earlier releases
+            JudgeSummary.from_dict(kept.get("judge")),
         )
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Return headings and rows of a table with the estimate of each labelled domain without its labels."""
-        headings = ["domain", "labels", "estimated", "true", "error"]
+        is_judged = self.judge is not None
+        headings = ["domain", "labels", *(["verdicts"] if is_judged else []), "estimated", "true", "error"]
         without_group: dict[str, Domain] = {}
         if self.new_groups:
             without_group = {domain.domain: domain for domain in self.new_groups.domains}
             headings += ["without its group", "error"]
         rows = []
         for domain in self.domains:
+            counts = [f"{domain.n:,}"]
+            if is_judged:
+                counts.append("-" if domain.n_judged is None else f"{domain.n_judged:,}")
             numbers = [number(domain.estimated), number(domain.true), number(domain.signed, "+.3f")]
             if apart := without_group.get(domain.domain):
                 numbers += [number(apart.estimated), number(apart.signed, "+.3f")]
-            rows.append([domain.domain, f"{domain.n:,}", *numbers])
+            rows.append([domain.domain, *counts, *numbers])
         return headings, rows
 
     def lines(self) -> list[str]:
@@ -248,39 +267,90 @@ class Validation:
         return "".join(parts)
 
 
-def validate(rows: TrainingRows, name: str, limits: Limits = DEFAULT) -> Validation:
+def validate(
+    rows: TrainingRows, name: str, limits: Limits = DEFAULT, witnessed: WitnessedRows | None = None
+) -> Validation:
     """Estimate each domain of `rows` by the estimator `name` fitted on the other domains, and decide the verdict.
 
     If `rows` have groups, also estimate each by an estimator fitted on the other groups. With fewer than FEWEST_DOMAINS
     domains, or groups, nothing is estimated. A domain with fewer than FEWEST_LABELS labels is not held out: it stays in
-    the training rows, but does not count.
+    the training rows, but does not count. With the verdicts of a judge, `witnessed`, fewer are enough.
     """
     n_domains = len(np.unique(rows.domains))
     new_groups = None
     if rows.groups is not None:
         n_groups = len(np.unique(rows.groups))
-        without_groups = tuple(_left_out(rows, name, rows.groups))
-        new_groups = Validation.of(name, n_domains, without_groups, n_groups, limits=limits)
-    without_domains = tuple(_left_out(rows, name, rows.domains))
-    return Validation.of(name, n_domains, without_domains, new_groups=new_groups, limits=limits)
+        without_groups, judge = _left_out(rows, name, rows.groups, witnessed)
+        new_groups = Validation.of(name, n_domains, without_groups, n_groups, limits=limits, judge=judge)
+    without_domains, judge = _left_out(rows, name, rows.domains, witnessed)
+    return Validation.of(name, n_domains, without_domains, new_groups=new_groups, limits=limits, judge=judge)
 
 
-def _left_out(rows: TrainingRows, name: str, units: np.ndarray) -> Iterator[Domain]:
-    """Return each domain, estimated without its unit (the domain itself or its group); `units` is (n_rows,)."""
+def _left_out(
+    rows: TrainingRows, name: str, units: np.ndarray, witnessed: WitnessedRows | None
+) -> tuple[tuple[Domain, ...], JudgeSummary | None]:
+    """Return each domain, estimated without its unit (the domain itself or its group), and what the judge is worth.
+
+    `units` is (n_rows,).
+    """
+    judged = witnessed.counted_domains() if witnessed is not None else set[str]()
+    domains: list[Domain] = []
+    estimates: dict[str, WitnessedEstimate] = {}
+    for domain, fitted in _refitted(rows, name, units, judged):
+        domains.append(domain)
+        if witnessed is not None and fitted is not None and domain.domain in judged:
+            with one_thread():
+                estimates[domain.domain] = witnessed.estimate(domain.domain, fitted)
+    if witnessed is None:
+        return tuple(domains), None
+    found = accuracies_from([one.domain for one in estimates.values()], RECOGNISES) if estimates else None
+    if found is None:
+        few = [_without_judge(domain) for domain in domains]
+        return tuple(few), witnessed.summarise(0, None, None)
+    places = {domain.domain: place for place, domain in enumerate(domains)}
+    for (name_of_domain, estimate), true, noise in zip(
+        estimates.items(), found.accuracies, found.variances, strict=True
+    ):
+        place = places[name_of_domain]
+        domains[place] = replace(
+            domains[place],
+            n=int(estimate.domain.n),
+            estimated=estimate.estimated,
+            true=float(true),
+            n_judged=int(estimate.domain.m),
+            noise=float(noise),
+        )
+    return tuple(domains), witnessed.summarise(len(estimates), found.worth, float(found.powers[1]))
+
+
+def _without_judge(domain: Domain) -> Domain:
+    """Return a domain whose verdicts cannot count: with too few labels, it does not count."""
+    if domain.estimated is None or domain.n >= FEWEST_LABELS:
+        return domain
+    return replace(domain, estimated=None, reason=_too_few(domain.n), scored=None)
+
+
+def _refitted(
+    rows: TrainingRows, name: str, units: np.ndarray, judged: set[str]
+) -> Iterator[tuple[Domain, Estimator | None]]:
+    """Yield each domain, estimated without its unit, and the estimator fitted without it; those in `judged` count."""
     names, of_rows = np.unique(units, return_inverse=True)
     if len(names) < FEWEST_DOMAINS:
         return
     domains, numbers = np.unique(rows.domains, return_inverse=True)
     places = _places(numbers, len(domains))
     for unit, within in enumerate(_places(of_rows, len(names))):
-        of_unit = [(domains[number], places[number]) for number in np.unique(numbers[within])]
+        of_unit = [(str(domains[number]), places[number]) for number in np.unique(numbers[within])]
         n_labels = [effective_size(rows.items[here], rows.similarity) for _, here in of_unit]
-        others = None
-        # Rows without a unit are only needed if one of its domains counts.
-        if max(n_labels) >= FEWEST_LABELS:
-            others = rows.part(of_rows != unit, left_out=len(of_unit))
-        for (domain, here), n in zip(of_unit, n_labels, strict=True):
-            yield _estimated(rows, str(domain), here, n, others, name)
+        counts = [n >= FEWEST_LABELS or domain in judged for (domain, _), n in zip(of_unit, n_labels, strict=True)]
+        fitted = None
+        # Without a domain that counts, nothing is to be estimated.
+        if any(counts):
+            with one_thread():
+                fitted = rows.part(of_rows != unit, left_out=len(of_unit)).fit(name)
+        for (domain, here), n, counting in zip(of_unit, n_labels, counts, strict=True):
+            found = _estimated(rows, domain, here, n, fitted if counting else None)
+            yield found, fitted if isinstance(fitted, Estimator) and counting else None
 
 
 def _places(numbers: np.ndarray, n: int) -> list[np.ndarray]:
@@ -290,17 +360,16 @@ def _places(numbers: np.ndarray, n: int) -> list[np.ndarray]:
 
 
 def _estimated(
-    rows: TrainingRows, domain: str, here: np.ndarray, n: int, others: TrainingRows | None, name: str
+    rows: TrainingRows, domain: str, here: np.ndarray, n: int, fitted: Estimator | FitFailure | None
 ) -> Domain:
-    """Return the domain, whose `n` labels are in the rows `here`, estimated by an estimator fitted on `others`."""
+    """Return the domain, whose `n` labels are in the rows `here`; `fitted` is null if it does not count."""
     true = float(rows.y[here].mean())
     group = None if rows.groups is None else str(rows.groups[here[0]])
-    if n < FEWEST_LABELS or others is None:
+    if fitted is None:
         return Domain(domain, n, None, true, _too_few(n), group)
+    if isinstance(fitted, FitFailure):
+        return Domain(domain, n, None, true, fitted.reason, group)
     with one_thread():
-        fitted = others.fit(name)
-        if isinstance(fitted, FitFailure):
-            return Domain(domain, n, None, true, fitted.reason, group)
         features = rows.features[here]
         p = fitted.p_correct(features)
         scored = None if p is None else sums_of(np.clip(p, 0, 1), rows.y[here])
@@ -323,21 +392,31 @@ def _counted(domains: tuple[Domain, ...]) -> list[Domain]:
 
 
 def _residuals(domains: tuple[Domain, ...], n_domains: int, n_groups: int | None) -> Residuals:
-    estimated, true, n, groups = [], [], [], []
-    for domain in domains:
-        if domain.estimated is not None:
-            estimated.append(domain.estimated)
-            true.append(domain.true)
-            n.append(domain.n)
-            groups.append(domain.group or "")
-    return Residuals(estimated, true, n, n_groups or n_domains, groups=groups if n_groups else None)
+    counting = _counted(domains)
+    groups = [domain.group or "" for domain in counting] if n_groups else None
+    return residuals_of(counting, n_groups or n_domains, groups)
+
+
+def residuals_of(domains: Sequence[Domain], n_training: int, groups: Sequence[str] | None = None) -> Residuals:
+    """Return the errors on domains that have an estimate."""
+    noise = None
+    if any(domain.noise is not None for domain in domains):
+        noise = [math.nan if domain.noise is None else domain.noise for domain in domains]
+    return Residuals(
+        [domain.estimated or 0.0 for domain in domains],
+        [domain.true for domain in domains],
+        [domain.n for domain in domains],
+        n_training,
+        groups=groups,
+        noise=noise,
+    )
 
 
 def _left_aside(domains: tuple[Domain, ...]) -> tuple[str, ...]:
     """Return lines about the domains that do not count."""
     few, unfitted = [], []
     for domain in domains:
-        if domain.n < FEWEST_LABELS:
+        if domain.n < FEWEST_LABELS and domain.noise is None:
             few.append(domain.domain)
         elif domain.estimated is None:
             unfitted.append(domain.domain)

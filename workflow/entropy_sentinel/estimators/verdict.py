@@ -12,14 +12,13 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import ndtr
 
 from entropy_sentinel.estimators.limits import DEFAULT, USABLE_SHARE, Limits
 from entropy_sentinel.formatting.text import counted
 from entropy_sentinel.statistics.errors import FEWEST_FOR_RHO
 from entropy_sentinel.statistics.far_off import FarOff
 from entropy_sentinel.statistics.intervals import Residuals
-from entropy_sentinel.statistics.predictive import Spread
+from entropy_sentinel.statistics.predictive import MEAN_DISTANCE, Spread
 
 # The largest number of further domains that advice recommends.
 MOST_MORE = 50
@@ -49,10 +48,10 @@ class Evidence:
         """Return the probability that the estimator is usable: the smaller of the two conditions' probabilities."""
         return min(self.spread.mean_error_below(self.limits.usable_error), self.far_off.share_below(USABLE_SHARE))
 
-    def after(self, more: int, mean_square: float = 0.0, far: int = 0) -> "Evidence":
-        """Return the evidence after `more` domains with errors of this mean square, `far` of them far off."""
+    def after(self, more: int, mean_square: float = 0.0) -> "Evidence":
+        """Return the evidence after `more` domains with errors of this mean square, none of them far off."""
         spread = self.spread.after(more, mean_square, self.chance)
-        return replace(self, spread=spread, far_off=self.far_off.after(more, far, self.chance))
+        return replace(self, spread=spread, far_off=self.far_off.after(more, mean_square, self.chance))
 
     def fewest_more(self) -> int | None:
         """Return the least number of further domains for `usable`, if they have no error; None above MOST_MORE."""
@@ -71,24 +70,18 @@ class Evidence:
 
     def _enough(self, more: int) -> float:
         """Return the probability that the verdict is `usable` after `more` domains, at least `fewest_more`."""
-        from scipy.stats import binom, chi2  # the import takes a second of CPU time, which only this needs
+        from scipy.stats import chi2  # the import takes a second of CPU time, which only this needs
 
-        most_far, largest = self._most_far(more), self._largest_mean_square(more)
+        typical = self.chance + self.far_off.near
+        if self.far_off.after(more, typical, self.chance).share_below(USABLE_SHARE) < self.limits.confidence:
+            return 0.0
+        largest = self._largest_mean_square(more)
 
         def probability(spreads: np.ndarray) -> np.ndarray:
-            variance = spreads**2 + self.chance
-            shown_far = 2 * ndtr(-self.limits.far_off / np.sqrt(variance))
-            small: np.ndarray = chi2.cdf(more * largest / variance, more) * binom.cdf(most_far, more, shown_far)
+            small: np.ndarray = chi2.cdf(more * largest / (spreads**2 + self.chance), more)
             return small
 
         return self.spread.mean_over(probability)
-
-    def _most_far(self, more: int) -> int:
-        """Return how many of `more` domains may be far off for `usable`."""
-        for far in range(1, more + 1):
-            if self.after(more, far=far).usable < self.limits.confidence:
-                return far - 1
-        return more
 
     def _largest_mean_square(self, more: int) -> float:
         """Return the largest mean square of the errors on `more` domains that keeps the mean error small enough."""
@@ -146,17 +139,18 @@ def verdict_of(
     rho: float | None,
     bias: float,
     limits: Limits = DEFAULT,
+    n_judged: int = 0,
 ) -> UsabilityVerdict:
     """Return the verdict on the estimates of k domains, each without it or its group; `names`, (k,), are the domains'.
 
-    `aee`, `rho` and `bias` are over these domains.
+    `aee`, `rho` and `bias` are over these domains; the true accuracies of `n_judged` of them rest on a judge.
     """
     evidence = Evidence.of(residuals, limits)
     verdict = decide(residuals, rho, limits)
     least = evidence.spread.mean_error(1 - limits.confidence)
     most = evidence.spread.mean_error(limits.confidence)
     reasons = [
-        f"mean error {aee:.3f} over {_held_out(residuals)}",
+        f"mean error {aee:.3f} over {_held_out(residuals)}{_judged(residuals, n_judged)}",
         _new_domains(least, most, limits),
         _far_off(residuals, evidence),
         _largest(names, residuals),
@@ -172,6 +166,15 @@ def _held_out(residuals: Residuals) -> str:
     if residuals.groups is None:
         return counted(len(residuals), "held-out domain")
     return f"{counted(len(residuals), 'domain')} of {counted(residuals.n_units, 'held-out group')}"
+
+
+def _judged(residuals: Residuals, n_judged: int) -> str:
+    """Return that the verdict was reached with a judge, if it was; the observed errors then contain its noise."""
+    if not n_judged:
+        return ""
+    noise = float(np.sqrt(residuals.variances.mean()) * MEAN_DISTANCE)
+    which = "all" if n_judged == len(residuals) else f"{n_judged:,}"
+    return f"; true accuracies of {which} of them rest on a judge, and are off by {noise:.3f} themselves"
 
 
 def _new_domains(least: float, most: float, limits: Limits) -> str:

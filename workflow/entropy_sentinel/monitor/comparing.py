@@ -10,7 +10,7 @@ import polars as pl
 
 from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.estimators.saved import SavedEstimator
-from entropy_sentinel.estimators.validation import Domain
+from entropy_sentinel.estimators.validation import Domain, residuals_of
 from entropy_sentinel.estimators.verdict import USABLE
 from entropy_sentinel.formatting.text import counted, number
 from entropy_sentinel.monitor.estimating.flags import OVERRIDDEN, SAME_MODEL
@@ -253,24 +253,16 @@ def _common(first: SavedEstimator, second: SavedEstimator) -> tuple[Residuals, R
     names = [name for name in domains_of_first if name in domains_of_second]
     if len(names) < FEWEST_COMMON:
         return None
-    return _residuals(domains_of_first, names), _residuals(domains_of_second, names)
+    first_errors, second_errors = (
+        residuals_of([domains[name] for name in names], len(names)) for domains in (domains_of_first, domains_of_second)
+    )
+    return first_errors, second_errors
 
 
 def _held_out(saved: SavedEstimator) -> dict[str, Domain]:
     """Return the domains of the validation that were estimated without their labels, by name."""
     domains = saved.validation.domains if saved.validation else ()
     return {domain.domain: domain for domain in domains if domain.estimated is not None}
-
-
-def _residuals(domains: Mapping[str, Domain], names: Sequence[str]) -> Residuals:
-    """Return the held-out errors on the domains with these names."""
-    estimated, true, n = [], [], []
-    for name in names:
-        domain = domains[name]
-        estimated.append(domain.estimated or 0.0)
-        true.append(domain.true)
-        n.append(domain.n)
-    return Residuals(estimated, true, n, len(names))
 
 
 def _notes(

@@ -1,12 +1,15 @@
 """The posterior of the share of new domains on which an estimator is far off, given the labelled domains.
 
-A domain is far off if the true error of its estimate is above a limit. The labels show this error only with noise:
+A domain is far off if the true error of its estimate is above a limit. The labels show this error only with noise, so
+each domain counts by the likelihood of its error:
 
-- A domain that is far off shows an error above the limit with the probability SHOWN. This is a mean: the probability
-  is 1/2 just at the limit and 1 far beyond it.
-- Any other domain can show an error above the limit because of sampling noise in its labels or the usual spread of
-  errors. The spread is estimated from the median squared error, so a few large errors do not change it, and is at most
-  half of the limit.
+- On a domain that is far off, the true error is uniform from the limit to twice the limit, in either direction, plus
+  the sampling noise of its labels. An error beyond one and a half limits counts as one there, so that an error beyond
+  twice the limit is not taken for noise.
+- On any other domain, errors are normal with the usual spread plus the noise. The spread is estimated from the median
+  squared error, so a few large errors do not change it, and is at most half of the limit.
+
+So an error just above the limit says little if there are few labels, and an error just below it is not taken for none.
 
 All domains of a group may be far off together. The probability that a group behaves as a unit (all of its domains are
 far off, or none) has a uniform prior on [0, 1].
@@ -15,14 +18,14 @@ The prior of the share has the weight of eight domains, 0.2 of them far off. Wit
 just enough for `usable`. benchmarks/bench_verdict.py measures the consequences.
 """
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import betaincc, logsumexp, ndtr
+from scipy.special import betaincc, logsumexp, ndtr, ndtri
 
 from entropy_sentinel.statistics.numbers import Names, Numbers
 
-SHOWN = 0.75
 _FAR, _NEAR = 0.2, 7.8
 # The median of a squared standard normal variable.
 _MEDIAN_SQUARE = 0.4549
@@ -31,6 +34,10 @@ _TINY = np.finfo(float).tiny
 _EDGES = np.concatenate([np.arange(0, 0.2, 0.001), np.linspace(0.2, 1, 101)])
 _SHARES = (_EDGES[1:] + _EDGES[:-1]) / 2
 _PRIOR = np.log(-np.diff(betaincc(_FAR, _NEAR, _EDGES)))
+# The least variance of a label mean, which keeps densities finite.
+_LEAST_CHANCE = 1e-6
+# Quantiles of a standard normal error.
+_QUANTILES = ndtri((np.arange(40) + 0.5) / 40)
 # The grid of probabilities that a group behaves as a unit.
 _ALIKE = (np.arange(20) + 0.5)[:, None, None] / 20
 
@@ -55,16 +62,18 @@ class FarOff:
         """
         squares, chance = np.square(errors), np.asarray(variances, dtype=float)
         near = float(np.clip(np.median(squares) / _MEDIAN_SQUARE - chance.mean(), 0, (limit / 2) ** 2))
-        seen_far = squares > limit**2
-        by_chance = _shown_by_chance(limit, chance + near)
-        if_far = np.where(seen_far, SHOWN, 1 - SHOWN)
-        if_near = np.where(seen_far, by_chance, 1 - by_chance)
+        if_far, if_near = _densities(np.asarray(errors, dtype=float), chance, limit, near)
         return cls(limit, near, _PRIOR + _log_likelihood(if_far, if_near, groups))
 
-    def after(self, more: int, far: int, chance: float) -> "FarOff":
-        """Return the posterior after `more` domains, `far` above the limit; `chance` is their label variance."""
-        above = _above(self.limit, chance + self.near)
-        return replace(self, logarithms=self.logarithms + far * np.log(above) + (more - far) * np.log(1 - above))
+    def after(self, more: int, mean_square: float, chance: float) -> "FarOff":
+        """Return the posterior after `more` domains, none of them far off, with normal errors of this mean square.
+
+        `chance` is their label variance. Their likelihood is its geometric mean over the errors.
+        """
+        errors = _QUANTILES * math.sqrt(mean_square)
+        if_far, if_near = _densities(errors, np.full(len(errors), chance), self.limit, self.near)
+        logarithms = _log_likelihood(if_far, if_near, None) / len(errors)
+        return replace(self, logarithms=self.logarithms + more * logarithms)
 
     def share_below(self, share: float) -> float:
         """Return the probability that at most this share of domains is far off."""
@@ -72,22 +81,20 @@ class FarOff:
         return float(np.interp(share, _EDGES[1:], up_to / up_to[-1]))
 
 
-def _above(limit: float, variance: np.ndarray | float) -> np.ndarray:
-    """Return the probability that a domain shows an error above `limit`, for each share of the grid."""
-    above: np.ndarray = _SHARES * SHOWN + (1 - _SHARES) * _shown_by_chance(limit, variance)
-    return above
-
-
-def _shown_by_chance(limit: float, variance: np.ndarray | float) -> np.ndarray:
-    """Return the probability that a domain that is not far off shows an error above `limit`."""
-    shown: np.ndarray = 2 * ndtr(-limit / np.sqrt(variance))
-    return shown
+def _densities(errors: np.ndarray, chance: np.ndarray, limit: float, near: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the densities of the domains' errors if they are far off, and if they are not, (k,) each."""
+    noise, distance = np.sqrt(np.maximum(chance, _LEAST_CHANCE)), np.minimum(np.abs(errors), 1.5 * limit)
+    one_side = ndtr((2 * limit - distance) / noise) - ndtr((limit - distance) / noise)
+    other_side = ndtr((2 * limit + distance) / noise) - ndtr((limit + distance) / noise)
+    far = np.maximum((one_side + other_side) / (2 * limit), _TINY)
+    variance = noise**2 + near
+    return far, np.maximum(np.exp(-(errors**2) / (2 * variance)) / np.sqrt(2 * math.pi * variance), _TINY)
 
 
 def _log_likelihood(if_far: np.ndarray, if_near: np.ndarray, groups: Names | None) -> np.ndarray:
-    """Return the log-likelihood of what the k domains show, for each share of the grid, (n_shares,), up to a constant.
+    """Return the log-likelihood of the errors of k domains, for each share of the grid, (n_shares,), up to a constant.
 
-    `if_far` and `if_near`, (k,), are the probabilities of a domain's observation if it is far off, and if it is not.
+    `if_far` and `if_near`, (k,), are the densities of a domain's error if it is far off, and if it is not.
     """
     # Of each domain by itself, (k, n_shares).
     apart = np.log(_SHARES * if_far[:, None] + (1 - _SHARES) * if_near[:, None])

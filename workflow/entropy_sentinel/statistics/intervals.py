@@ -68,7 +68,9 @@ class Residuals:
 
     `n`, (k,), is the number of labelled responses of each domain. `n_training` is the number of domains on which the
     estimator was fitted that gets the intervals. `prior` is the prior of the spread. If whole groups were held out,
-    `groups`, (k,), are the domains' groups, and `n_training` counts groups.
+    `groups`, (k,), are the domains' groups, and `n_training` counts groups. `noise`, (k,), is the sampling variance of
+    each domain's error if it is not that of its labels, because a judge's verdicts reduced it
+    (`statistics.witnesses`); NaN for the other domains.
     """
 
     estimated: Numbers
@@ -77,6 +79,7 @@ class Residuals:
     n_training: int
     prior: Prior = CAUTIOUS
     groups: Names | None = None
+    noise: Numbers | None = None
 
     def __len__(self) -> int:
         return len(self.estimated)
@@ -98,10 +101,23 @@ class Residuals:
         It is the binomial variance of the accuracy after adding four labels that agree with the estimate. Two correct
         and two incorrect ones, as in `sampling_variance`, would double it at accuracies near 0 and 1. That widens an
         interval, but here it would excuse errors: what is subtracted from squared errors must be right on average.
+        `noise` replaces it.
         """
         true, n = np.asarray(self.true, dtype=float), np.asarray(self.n, dtype=float)
         share = (true * n + _ADDED * np.clip(self.estimated, _LEAST, 1 - _LEAST)) / (n + _ADDED)
-        return _binomial_variance(share, n)
+        return self._with_noise(_binomial_variance(share, n))
+
+    @property
+    def _sampling(self) -> np.ndarray:
+        """The sampling variance of each domain's true accuracy in its interval, (k,)."""
+        return self._with_noise(sampling_variance(self.estimated, self.n))
+
+    def _with_noise(self, variances: np.ndarray) -> np.ndarray:
+        """Return the variances, (k,), with `noise` where it is known."""
+        if self.noise is None:
+            return variances
+        noise = np.asarray(self.noise, dtype=float)
+        return np.where(np.isnan(noise), variances, noise)
 
     @cached_property
     def spread(self) -> Spread:
@@ -152,7 +168,8 @@ class Residuals:
         others = units != units[place]
         estimated, true, n = (np.asarray(numbers)[others] for numbers in (self.estimated, self.true, self.n))
         groups = None if self.groups is None else units[others]
-        return Residuals(estimated, true, n, self.n_training - 1, self.prior, groups)
+        noise = None if self.noise is None else np.asarray(self.noise, dtype=float)[others]
+        return Residuals(estimated, true, n, self.n_training - 1, self.prior, groups, noise)
 
     def held_out(self, level: float) -> SliceIntervals:
         """Return the predictive interval of each domain, from the errors on the other domains, or other groups.
@@ -160,7 +177,7 @@ class Residuals:
         It is that of `without`, at the cost of one posterior in place of one per domain.
         """
         _check_level(level)
-        sampling, half = sampling_variance(self.estimated, self.n), np.zeros(len(self))
+        sampling, half = self._sampling, np.zeros(len(self))
         for places, spread in self._without_each:
             half[places] = spread.half_widths(sampling[places], level)
         return _around(self.estimated, half, PREDICTIVE if self.n_units > 1 else PRIOR)
@@ -172,7 +189,7 @@ class Residuals:
 
     def _errors_at(self, sampling: np.ndarray, level: float) -> np.ndarray:
         """Return the domains' absolute errors, increased to each slice's sampling variance, (n_slices, k)."""
-        additional = np.maximum(sampling[:, None] - sampling_variance(self.estimated, self.n), 0)
+        additional = np.maximum(sampling[:, None] - self._sampling, 0)
         normal = NormalDist().inv_cdf((1 + level) / 2)
         larger: np.ndarray = np.sqrt(self.errors**2 + normal**2 * additional)
         return larger

@@ -31,6 +31,7 @@ from entropy_sentinel.verbs.clusters import cluster_numbers
 from entropy_sentinel.verbs.domains import FILE, check_kinds, n_domains, other_domains, remedy
 from entropy_sentinel.verbs.inputs import is_table, labels_table, only_value, slice_values, table, with_labels
 from entropy_sentinel.verbs.reading import features_from
+from entropy_sentinel.verbs.witnesses import witnessed_rows
 
 _DEFAULT = RECOMMENDED
 _SEED = 42
@@ -48,6 +49,7 @@ def fit(
     domain: str | None = None,
     group: str | None = None,
     cluster: str | None = None,
+    judged: pl.DataFrame | None = None,
     *,
     # The fields of `Limits`, by made.signatures
     usable_error: float = 0.1,
@@ -70,6 +72,9 @@ def fit(
         cluster: A column whose values are clusters of dependent responses, such as conversations or users: folds keep
             a cluster together, and a domain's labels count by clusters. By default responses to the same request, or to
             the same item, are a cluster, and count as one label.
+        judged: Verdicts of a judge, such as a language model, on more responses than the labels have, in the format of
+            labels. The labels correct the judge's errors. With 20 verdicts in a domain, 5 labels of these responses
+            are enough for it to count. Only the validation uses them; the estimator is fitted on the labels.
         usable_error: Largest mean error on new domains of a usable estimator (above 0 and below 1).
         far_off: An estimator is not usable if more than 5% of new domains have a larger error (above 0 and below 1).
         confidence: Probability that the verdict `usable` needs, for each of these limits (0.5 or more and below 1).
@@ -111,6 +116,7 @@ def fit(
         rows = features
     else:
         raise InputError("labels: must be given (--labels FILE), because the responses do not include any")
+    labelled_features = rows
     rows = rows.filter(pl.col("label").is_not_null(), pl.col("reason").is_null())
     if rows.is_empty():
         raise InputError(f"labels: no response has features and a label; {_why_unlabelled(features, labels)}")
@@ -129,9 +135,14 @@ def fit(
     fitted = fit_estimators(training, [estimator])[estimator]
     if isinstance(fitted, FitFailure):
         raise InputError(f"estimator '{estimator}' cannot be fitted: {fitted.reason}")
+    witnessed = None
+    if judged is not None:
+        responses = labelled_features.with_columns(_domains(labelled_features, domain, group)[0])
+        kind = {"model": model, **logprobs}
+        witnessed = witnessed_rows(responses, domains.name, labels, judged, kind, signals, cluster, training)
     whose = {"model": model, "group": group_id(domains.unique()), "logprobs": logprobs}
     whose["ambiguous"] = ambiguous_shares(rows.with_columns(domains), domains.name)
-    return SavedEstimator(fitted, whose | about(fitted, training, limits))
+    return SavedEstimator(fitted, whose | about(fitted, training, limits, witnessed))
 
 
 def save(estimator: SavedEstimator, path: str | Path) -> None:

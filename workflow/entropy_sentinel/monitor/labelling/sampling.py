@@ -24,8 +24,9 @@ from entropy_sentinel.monitor.summing.sums import predictions, values_of
 from entropy_sentinel.statistics.intervals import sampling_variance
 from entropy_sentinel.statistics.monitoring.allocation import apportion
 from entropy_sentinel.statistics.monitoring.combined import combined
-from entropy_sentinel.statistics.monitoring.judged import FEWEST_FOR_POWERS, expected_worth
+from entropy_sentinel.statistics.monitoring.judged import expected_worth
 from entropy_sentinel.statistics.monitoring.prediction_powered import binomial_interval, effective_labels
+from entropy_sentinel.statistics.witnesses import FEWEST_FOR_POWERS
 from entropy_sentinel.verbs.estimation import saved_estimator
 from entropy_sentinel.verbs.inputs import WEIGHT
 

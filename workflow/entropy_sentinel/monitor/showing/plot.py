@@ -95,7 +95,8 @@ def _left_out(validation: Validation | None) -> Ranges | None:
     lines = []
     for domain in sorted(domains, key=lambda domain: -domain.true):
         lower, upper = intervals[domain.domain]
-        row = {"estimated": domain.estimated, "lower": lower, "upper": upper, "true": domain.true, "none": None}
+        true = min(max(domain.true, 0.0), 1.0)  # with a judge it may lie outside of [0, 1]
+        row = {"estimated": domain.estimated, "lower": lower, "upper": upper, "true": true, "none": None}
         marks = (
             Mark.of(row, "estimate", ("estimated", "lower", "upper"), 1, ".3f"),
             Mark.of(row, "labels", ("true", "none", "none"), 1, ".3f"),

@@ -30,13 +30,7 @@ from entropy_sentinel.statistics.monitoring.prediction_powered import (
     squares_between,
 )
 from entropy_sentinel.statistics.numbers import Numbers
-
-# With fewer labels beyond one a slice, the powers cannot be estimated.
-FEWEST_FOR_POWERS = 8
-# The sum of squares of the pseudo-labels: a right and a wrong response, each with the right verdict.
-_PSEUDO_SQUARES = 0.5
-# Predictions with a smaller sum of squares within slices count as equal.
-_SAME = 1e-12
+from entropy_sentinel.statistics.witnesses import witness_powers
 
 
 class Verdicts(NamedTuple):
@@ -64,29 +58,9 @@ def powers_of(labels: Numbers, verdicts: Numbers, predicted: Numbers, slices: Nu
 
     Those of a label are the slopes within slices that the other labels and the pseudo-labels tell.
     """
-    y, z, p = (np.asarray(values, dtype=float) for values in (labels, verdicts, predicted))
-    _, place = np.unique(np.asarray(slices), return_inverse=True)
-    if len(y) - (place.max(initial=0) + 1) < FEWEST_FOR_POWERS:
-        return None
-    counts = np.bincount(place)
-    y, z, p = (values - (np.bincount(place, values) / counts)[place] for values in (y, z, p))
-    # Without a label, a slice's sums of squares fall by the square of its deviation, times n / (n - 1).
-    factor = np.where(counts > 1, counts / np.maximum(counts - 1, 1), 0)[place]
-
-    def without_each(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-        """Return the sum of products over all labels except each one, (n,)."""
-        products: np.ndarray = one @ other - factor * one * other
-        return products
-
-    zz, zy = without_each(z, z) + _PSEUDO_SQUARES, without_each(z, y) + _PSEUDO_SQUARES
-    pp, zp, py = without_each(p, p), without_each(z, p), without_each(p, y)
-    # The solution of the two normal equations; without spread of the predictions, of the first.
-    determinant = zz * pp - zp**2
-    is_spread = determinant > _SAME * zz
-    divisor = np.where(is_spread, determinant, 1)
-    verdict = np.where(is_spread, (pp * zy - zp * py) / divisor, zy / zz)
-    prediction = np.where(is_spread, (zz * py - zp * zy) / divisor, 0)
-    return Powers(np.clip(verdict, 0, 1), np.clip(prediction, 0, 1))
+    witnesses = np.column_stack([np.asarray(values, dtype=float) for values in (verdicts, predicted)])
+    powers = witness_powers(labels, witnesses, slices, recognises=(True, False))
+    return None if powers is None else Powers(powers.each[:, 0], powers.each[:, 1])
 
 
 def judged_mean(
