@@ -75,7 +75,8 @@ def added(followed: tuple[Project, dict[str, object]]) -> Path:
     made = pl.read_parquet(project.folder / "traces" / "averages.parquet").head(20)
     ids = pl.Series("item_id", [f"odd-{row:05d}" for row in range(20)])
     made.with_columns(ids).write_parquet(project.folder / "traces" / "odd.parquet")
-    project.run()
+    # It ends with how to put everything into one file (`test_the_new_analysis_is_in_the_report_of_snakemake`).
+    assert "snakemake --configfile demo/config.yaml mine.yaml --report report.html" in project.run()
     return project.folder
 
 
