@@ -92,7 +92,7 @@ def table_selections(candidates: pl.DataFrame, selections: pl.DataFrame, notes: 
     }
     rows = profiles(candidates, selections).with_columns(_titled("strategy"))
     return Table(
-        "Difficulty and length of what each strategy selects: means over its items.",
+        "Means of difficulty and length over the items.",
         headed(rows, headings),
         (
             "Pass rate: share of correct tries. Accuracy: of the first response. Tokens: length of the first response. "

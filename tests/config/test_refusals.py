@@ -65,6 +65,10 @@ def leveled(**model: Any) -> dict[str, Any]:
             {"models.qwen3-8b": {"path": "models/none"}, "run.benchmarks": ["gsm8k", "mathe"]},
             f"^config.yaml: .*run.benchmarks: 'mathe'; known: {', '.join(PAPER['benchmarks'])}",
         ),
+        # Two rows of a table must not look the same.
+        ({"models.qwen3-8b.title": "Qwen3 (4B)"}, "models.qwen3-8b.title: 'Qwen3 .4B.' .*models.qwen3-4b"),
+        ({"benchmarks.svamp.title": "gsm8k", "benchmarks.gsm8k.title": None}, "benchmarks.svamp.title: 'gsm8k'"),
+        ({"analyses.accuracy.style": "acl"}, "analyses.accuracy.style: .*'full' or 'paper'"),
         # Models that extend another.
         (leveled(extends="qwen"), "models.a.extends: 'qwen'; known: phi-3.5-mini"),
         (leveled(extends="b") | {"models.b": {"extends": "a"}}, "models.a.extends: .* a -> b -> a"),

@@ -4,7 +4,7 @@ from typing import Any
 
 from studies import study as paper
 
-from entropy_sentinel.config.generations import generation_settings
+from entropy_sentinel.config.generations import benchmark_settings, generation_settings
 from entropy_sentinel.config.sections import Config
 
 PROMPT = {"user": "{question} Be {level} % sure, {name}."}
@@ -21,6 +21,17 @@ def test_a_variant_differs_only_in_its_settings_and_name():
     assert (hot["sampling"]["temperature"], hot["samples"], hot["model"]) == (1.0, 10, "hot")
     assert {key for key in plain if plain[key] != hot[key]} == {"model", "sampling", "samples"}
     assert hot["chat_template_kwargs"] == {"enable_thinking": False}, "that of the model it extends"
+
+
+def test_a_title_is_its_models_own_and_no_job_depends_on_it():
+    config = study(hot={"extends": "qwen3-8b"})
+    assert (config.models["qwen3-8b"].title, config.models["hot"].title) == ("Qwen3 (8B)", None)
+    renamed = paper({"models.qwen3-8b.title": "Q", "benchmarks.gsm8k.title": "G"})
+    for settings in (
+        lambda config: generation_settings(config, "qwen3-8b", "gsm8k"),
+        lambda config: benchmark_settings(config, "gsm8k"),
+    ):
+        assert settings(renamed) == settings(config)
 
 
 def test_variants_of_variants_merge_sections_by_key():

@@ -36,8 +36,8 @@ def test_latex_shows_every_character_unchanged(tmp_path):
     latex = written(Table(r"costs $5_$, 3^2, C:\tmp ~ 1 #", frame, (r"\LaTeX",)), tmp_path)["tex"]
     assert r"a\textbackslash b\textasciicircum c" in latex
     assert r"x\textasciitilde y \& \{z\} \\" in latex
-    assert r"Errors. costs \$5\_\$, 3\textasciicircum 2, C:\textbackslash tmp \textasciitilde \space 1 \#" in latex
-    assert r"\textbackslash LaTeX" in latex
+    assert r"Errors. costs \$5\_\$, 3\textasciicircum{}2, C:\textbackslash{}tmp \textasciitilde{} 1 \#" in latex
+    assert r"\textbackslash{}LaTeX" in latex
 
 
 def test_a_long_latex_table_is_broken_over_pages(tmp_path):

@@ -17,6 +17,7 @@ from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.estimate import ESTIMATES
 from entropy_sentinel.report.exhibits import draw
 from entropy_sentinel.report.figures import Drawing
+from entropy_sentinel.report.style import Style
 from entropy_sentinel.report.tables import Table
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 
@@ -168,6 +169,7 @@ class SyntheticStudy:
             "figure_model": self.models[0],
             "figure_benchmark": self.benchmarks[2],
             "label": LABEL,
+            "style": Style(LABEL),
             "rests_on": "The values of this study rest on nothing: they are made up.",
         }
 

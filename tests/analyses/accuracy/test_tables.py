@@ -105,17 +105,17 @@ def test_table_2_null_rho_and_missing_group_are_dashes_with_reasons():
 
 def test_table_7_has_the_groups_that_table_2_has_not():
     sweep = sweep_rows([0.1], [0.9], ["a"])
-    assert "training groups: Cross-Domain, Sci-Math." in table_7_by_model_further_groups(sweep, GROUPS).caption
+    assert "Training groups: Cross-Domain, Sci-Math." in table_7_by_model_further_groups(sweep, GROUPS).caption
     table = table_7_by_model_further_groups(sweep, {"extremes": GROUPS["extremes"]})
     assert table.cells() == []
     assert table.notes == ("The study has no such training groups.",)
-    assert "training groups: none." in table.caption
+    assert "Training groups: none." in table.caption
 
 
 def test_table_2_shows_the_first_named_groups_whatever_they_are_called():
     groups = {name: GROUPS[name] for name in ("sci-math", "intermediate", "extremes")}
     assert (
-        "training groups: Sci-Math, Intermediate." in table_2_by_model(sweep_rows([0.1], [0.9], ["a"]), groups).caption
+        "Training groups: Sci-Math, Intermediate." in table_2_by_model(sweep_rows([0.1], [0.9], ["a"]), groups).caption
     )
     unnamed = {"logic+units": {"benchmarks": ["units", "logic"], "estimator": DEFAULT}}
     table = table_2_by_model(sweep_rows([0.1], [0.9], ["a"], "logic+units"), unnamed)

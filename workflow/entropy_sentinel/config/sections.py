@@ -282,6 +282,17 @@ class Config(Settings):
                 )
 
     @model_validator(mode="after")
+    def _titles_differ(self) -> "Config":
+        for axis in ("models", "benchmarks"):
+            owners: dict[str, str] = {}
+            for name in getattr(self.run, axis):
+                # A name that is not known is refused below.
+                title = getattr(getattr(self, axis).get(name), "title", None) or name
+                if owners.setdefault(title, name) != name:
+                    raise ValueError(f"{axis}.{name}.title: '{title}' is displayed for {axis}.{owners[title]} as well")
+        return self
+
+    @model_validator(mode="after")
     def _names_are_known(self) -> "Config":
         for axis in ("models", "benchmarks", "judges", "groups", "analyses"):
             known = Analyses.model_fields if axis == "analyses" else getattr(self, axis)

@@ -165,7 +165,7 @@ def _unset(models: Mapping[str, Model], model: str, family: str) -> str | None:
 
 
 def extended(models: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the section `models` in which each model has the keys of the model that it extends.
+    """Return the section `models` in which each model has the keys of the model that it extends, except its title.
 
     Raises ValueError for a model that extends an unknown one, or itself, or that names other weights.
     """
@@ -184,4 +184,7 @@ def _extended(name: str, models: Mapping[str, Any], below: tuple[str, ...]) -> A
         if own.get(kind) is not None:
             raise ValueError(f"models.{name}: takes its weights from '{base}', which it extends; leave '{kind}' out")
     of_base = _extended(base, models, chain)
-    return merged(of_base, own) if isinstance(of_base, Mapping) else own
+    if not isinstance(of_base, Mapping):
+        return own
+    # A variant is displayed under its own name.
+    return merged({key: value for key, value in of_base.items() if key != "title"}, own)

@@ -30,9 +30,13 @@ class Model(Settings):
     # Whether the weights are on the Hugging Face hub.
     ON_HUB: ClassVar[bool] = False
 
+    title: Text | None = Field(
+        None,
+        description="name displayed in the paper's tables and figures (analyses.accuracy.style); null for the key",
+    )
     extends: Name | None = Field(
         None,
-        description="a model from which this one copies its weights and all missing keys, as in "
+        description="a model from which this one copies its weights and all missing keys but `title`, as in "
         "{extends: qwen3-4b, sampling: {temperature: 1.0}, samples: 10}",
     )
     prompt: str | None = Field(None, description="name of its prompt; null for generation.prompt")

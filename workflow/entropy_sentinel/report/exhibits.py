@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 from entropy_sentinel.core.files import write_whole
 from entropy_sentinel.report.pages import Exhibit, read_fragment, render
+from entropy_sentinel.report.style import Style
 from entropy_sentinel.report.tables import Table, write_table
 
 if TYPE_CHECKING:
@@ -43,11 +44,11 @@ def save_tables(
         write_table(Exhibit("table", name, title), make_table(name, functions, inputs, label), folder)
 
 
-def draw(name: str, functions: Functions, inputs: Mapping[str, Any]) -> "Drawing":
-    """Return a figure of the catalogue."""
+def draw(name: str, functions: Functions, inputs: Mapping[str, Any], look: Style | None = None) -> "Drawing":
+    """Return a figure of the catalogue; `look` is the style of its function, if that is not the report's."""
     from entropy_sentinel.report.figures import style  # imports matplotlib, which tables and pages do not need
 
-    with style():
+    with style(look):
         drawing: Drawing = _call(functions[name], inputs)
         return drawing
 

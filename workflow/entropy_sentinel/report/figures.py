@@ -18,7 +18,9 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 from matplotlib.typing import RcKeyType
 
+from entropy_sentinel.report.latex import format_float, join, write_symbols
 from entropy_sentinel.report.pages import Exhibit, fragment
+from entropy_sentinel.report.style import Style
 
 # Blue, orange and green of Okabe and Ito, distinguishable with all common colour blindness; markers differ as well.
 BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"
@@ -39,9 +41,10 @@ class Drawing:
     narrow: Figure | None = None
 
 
-def style() -> AbstractContextManager[None]:
+def style(look: Style | None = None) -> AbstractContextManager[None]:
     """Return a context manager that sets the figure style; draw and write figures inside `with style():`."""
-    return rc_context(_STYLE)
+    settings: dict[Any, Any] = {**_STYLE, **(look.settings if look else {})}
+    return rc_context(settings)
 
 
 def new_figure(width: float, height: float, label: str) -> Figure:
@@ -95,13 +98,13 @@ def nothing(reason: str, label: str) -> Drawing:
     return Drawing(figure, f"{reason}.", narrow=figure)
 
 
-def plain(axes: Axes, x: str = "", y: str = "", title: str = "") -> None:
-    """Remove the right and upper spines, and write the labels and the title that are given."""
+def plain(axes: Axes, x: str = "", y: str = "", title: str = "", *, size: float = 9) -> None:
+    """Remove the right and upper spines, and write the labels and the title that are given, in this size in points."""
     axes.spines[["top", "right"]].set_visible(False)
-    axes.tick_params(labelsize=9)
+    axes.tick_params(labelsize=size)
     for text, write in ((x, axes.set_xlabel), (y, axes.set_ylabel), (title, axes.set_title)):
         if text:
-            write(text, fontsize=9)
+            write(text, fontsize=size)
 
 
 def legend_of(panels: Iterable[Axes]) -> dict[str, Artist]:
@@ -138,3 +141,15 @@ def write_figure(exhibit: Exhibit, drawing: Drawing, folder: str | Path) -> None
     narrow = image(drawing.narrow, exhibit.file) if drawing.narrow else None
     part = fragment("figure", exhibit, drawing.caption, wide, narrow)
     Path(f"{stem}.html").write_text(part, encoding="utf-8")
+
+
+def write_paper_figure(exhibit: Exhibit, drawing: Drawing, look: Style, folder: str | Path) -> None:
+    """Write the figure for a paper to `folder`: .pdf, at its final size, and .tex, the float with its caption."""
+    stem = Path(folder) / exhibit.file
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    with style(look):
+        drawing.figure.savefig(f"{stem}.pdf", metadata={"CreationDate": None})
+    is_wide = drawing.figure.get_figwidth() > look.width(drawing.figure.get_figwidth())
+    body = rf"\includegraphics{{{exhibit.file}.pdf}}"
+    caption = join(f"{exhibit.title}.", write_symbols(drawing.caption))
+    Path(f"{stem}.tex").write_text(format_float("figure", body, caption, exhibit.name, is_wide=is_wide), "utf-8")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from entropy_sentinel.formatting.text import number
+from entropy_sentinel.report.latex import escape
 from entropy_sentinel.report.pages import Exhibit, fragment
 
 if TYPE_CHECKING:
@@ -155,7 +156,7 @@ def _markdown(exhibit: Exhibit, table: Table) -> str:
 
 def _latex(exhibit: Exhibit, table: Table) -> str:
     shown = _shown(table)
-    caption, *notes = _escape_latex([f"{exhibit.title}. {table.caption}", *table.notes])
+    caption, *notes = map(escape, [f"{exhibit.title}. {table.caption}", *table.notes])
     long = len(shown) > _PAGE_ROWS
     styler = shown.style.hide(axis="index").format(escape="latex").format_index(axis="columns", escape="latex")
     body = styler.to_latex(
@@ -168,12 +169,3 @@ def _latex(exhibit: Exhibit, table: Table) -> str:
     below = "".join(f"\\par\\footnotesize {note}\n" for note in notes)
     text = body + below if long else body.replace("\\end{table}", f"{below}\\end{{table}}")
     return text + _latex(exhibit.published, table.published) if table.published else text
-
-
-def _escape_latex(texts: Sequence[str]) -> list[str]:
-    """Escape texts for LaTeX: pandas escapes cells, but not captions."""
-    import pandas as pd
-
-    cells = pd.DataFrame({"text": [" ".join(text.split()) for text in texts]})
-    lines = cells.style.hide(axis="index").hide(axis="columns").format(escape="latex").to_string()
-    return [line.strip() for line in lines.splitlines()]

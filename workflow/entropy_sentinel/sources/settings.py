@@ -109,12 +109,16 @@ class Benchmark(Settings):
     """
 
     # Keys that the items do not depend on.
-    BESIDE: ClassVar[set[str]] = {"expected_items", "limit", "tolerance", "judge"}
+    BESIDE: ClassVar[set[str]] = {"title", "expected_items", "limit", "tolerance", "judge"}
     # Keys added later: a job's settings omit them unless they are set, so that existing files stay valid.
     LATER: ClassVar[frozenset[str]] = frozenset(
         ("options", "reference_is", "shuffle_options", "group", "answers", "counts", "only_if_counted")
     )
 
+    title: Text | None = Field(
+        None,
+        description="name displayed in the paper's tables and figures (analyses.accuracy.style); null for the key",
+    )
     dataset: Annotated[str, AfterValidator(_dataset_id)] | None = Field(
         None,
         description="Hugging Face id of the data set; a study keeps the commit that it first resolved "

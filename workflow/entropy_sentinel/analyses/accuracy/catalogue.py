@@ -62,3 +62,8 @@ def paper_models() -> tuple[str, ...]:
 def compared(tables: Iterable[str], models: Iterable[str]) -> list[str]:
     """Return the `tables` that have a file of published values; empty if the study runs none of the paper's models."""
     return [name for name in tables if name in PUBLISHED_IN] if set(paper_models()) & set(models) else []
+
+
+def numbered(names: Iterable[str]) -> list[str]:
+    """Return the names of the exhibits that are the paper's; only these have its form."""
+    return [name for name in names if name.partition("_")[0].isdigit()]

@@ -27,6 +27,7 @@ from entropy_sentinel.frames.estimate import ESTIMATES
 from entropy_sentinel.frames.file_sets import read_all
 from entropy_sentinel.report.exhibits import Functions, save_figures
 from entropy_sentinel.report.figures import BLUE, ORANGE, Drawing, new_figure, nothing, plain
+from entropy_sentinel.report.style import Style
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 
 _BINS = 10
@@ -35,7 +36,7 @@ _FLAT = 5
 
 
 def figure_2_entropy_densities(
-    observations: pl.DataFrame, figure_model: str, figure_benchmark: str, label: str
+    observations: pl.DataFrame, figure_model: str, figure_benchmark: str, style: Style
 ) -> Drawing:
     """Draw the density of a response's largest entropy, correct against incorrect, for one model on one benchmark.
 
@@ -49,19 +50,23 @@ def figure_2_entropy_densities(
     incorrect = rows.filter(~pl.col("label"))["max"].to_numpy()
     peaks = list(filter(None, [_peak(correct), _peak(incorrect)]))
     split = len(peaks) == 2 and max(peaks) > _FLAT * min(peaks)
-    figure = new_figure(6.2, 5.4 if split else 4.2, label)
+    width = style.width(6.2)
+    figure = new_figure(width, width * (5.4 if split else 4.2) / 6.2, style.label)
     panels = figure.subplots(2 if split else 1, 1, squeeze=False, sharex=True).flatten()
-    _draw_class(panels[0], correct, True)
-    _draw_class(panels[-1], incorrect, False)
+    _draw_class(panels[0], correct, True, style)
+    _draw_class(panels[-1], incorrect, False, style)
     for axes in panels:
         axes.set(ylabel="Density", ylim=(0, None))
-        axes.legend(frameon=False, fontsize=9, loc="best")
-        plain(axes)
+        axes.legend(frameon=False, fontsize=style.points(9), loc="best")
+        plain(axes, size=style.points(9))
     panels[-1].set(xlabel="Largest entropy of a token in the response (nats)", xlim=(0, None))
-    panels[0].set_title(f"{figure_model} on {figure_benchmark}", fontsize=11)
+    shown = f"{style.model(figure_model)} on {style.benchmark(figure_benchmark)}"
+    panels[0].set_title(style.title(shown), fontsize=style.points(11))
     scales = " The two scales of density differ." if split else ""
+    where = "" if style.title(shown) else f" {shown}."
     return Drawing(
-        figure, "Density of the largest token entropy of a response, correct against incorrect responses." + scales
+        figure,
+        f"Density of a response's largest token entropy.{where}{scales}",
     )
 
 
@@ -73,21 +78,23 @@ def _peak(values: np.ndarray) -> float | None:
     return float(density(np.linspace(0, values.max(), 200)).max())
 
 
-def _draw_class(axes: Axes, values: np.ndarray, correct: bool) -> None:
-    color, style = (BLUE, "-") if correct else (ORANGE, "--")
+def _draw_class(axes: Axes, values: np.ndarray, correct: bool, style: Style) -> None:
+    color, line = (BLUE, "-") if correct else (ORANGE, "--")
     legend = f"{'correct' if correct else 'incorrect'} ({counted(len(values), 'response')})"
     if len(np.unique(values)) > 1:
         # Both areas are drawn below both lines, so that neither line is covered.
         shared = {"x": values, "ax": axes, "clip": (0, np.inf), "color": color}
         sns.kdeplot(**shared, fill=True, alpha=0.18, linewidth=0, zorder=1)
-        sns.kdeplot(**shared, linestyle=style, linewidth=1.8, zorder=2, label=legend)
+        sns.kdeplot(**shared, linestyle=line, linewidth=style.points(1.8), zorder=2, label=legend)
     elif len(values):
-        axes.axvline(values[0], color=color, linestyle=style, label=f"{legend}, all at one value")
+        axes.axvline(values[0], color=color, linestyle=line, label=f"{legend}, all at one value")
     else:
-        axes.plot([], [], color=color, linestyle=style, label=legend)
+        axes.plot([], [], color=color, linestyle=line, label=legend)
 
 
-def figure_4_errors_by_group_accuracy(sweep: pl.DataFrame, domains: pl.DataFrame, default: str, label: str) -> Drawing:
+def figure_4_errors_by_group_accuracy(
+    sweep: pl.DataFrame, domains: pl.DataFrame, default: str, style: Style
+) -> Drawing:
     """Draw the default's AEE on unseen domains against the training group's weighted accuracy, over all models.
 
     The figure also shows the median AEE over all domains, including the training domains' test splits.
@@ -96,30 +103,33 @@ def figure_4_errors_by_group_accuracy(sweep: pl.DataFrame, domains: pl.DataFrame
     joined = picked.join(group_accuracies(domains, picked["group"]), on="group").drop_nulls("group_accuracy")
     points, over_all = joined.filter(pl.col("scope") == "held_out"), joined.filter(pl.col("scope") == "all")
     if points.is_empty():
-        return nothing("No training group has an AEE and an accuracy", label)
-    figure = new_figure(6.6, 4.5, label)
+        return nothing("No training group has an AEE and an accuracy", style.label)
+    width = style.width(6.6)
+    figure = new_figure(width, width * 4.5 / 6.6, style.label)
     axes = figure.add_subplot()
-    _draw_errors(axes, points, over_all)
+    _draw_errors(axes, points, over_all, style)
     axes.set(xlabel="Weighted accuracy of the training group", ylabel="AEE", ylim=(0, None))
     groups, models = points["group"].n_unique(), points["model"].n_unique()
-    axes.set_title(f"{counted(groups, 'training group')}, {counted(models, 'model')}", fontsize=11)
-    axes.legend(frameon=False, fontsize=9, loc="best")
-    plain(axes)
+    counts = f"{counted(groups, 'training group')}, {counted(models, 'model')}"
+    axes.set_title(style.title(counts), fontsize=style.points(11))
+    axes.legend(frameon=False, fontsize=style.points(9), loc="best")
+    plain(axes, size=style.points(9))
+    shown = "" if style.title(counts) else f" ({counts})"
     return Drawing(
         figure,
-        "AEE of the default estimator on unseen domains against the weighted accuracy of its training group, for "
-        "groups of up to four benchmarks and all models: median and interquartile range in ten bins of equal width. "
-        "Dashed: the median AEE over all domains, including the training domains' test splits.",
+        "Median and interquartile range of the default estimator's AEE on unseen domains, in ten bins of equal width "
+        f"of the weighted accuracy; groups of up to four benchmarks, all models{shown}. Dashed: the median over all "
+        "domains, including the training domains' test splits.",
     )
 
 
-def _draw_errors(axes: Axes, points: pl.DataFrame, over_all: pl.DataFrame) -> None:
-    grey: dict[str, Any] = {"s": 9, "color": "0.6", "alpha": 0.5, "linewidth": 0}
+def _draw_errors(axes: Axes, points: pl.DataFrame, over_all: pl.DataFrame, style: Style) -> None:
+    grey: dict[str, Any] = {"s": style.area(9), "color": "0.6", "alpha": 0.5, "linewidth": 0}
     axes.scatter(points["group_accuracy"], points["aee"], label="one model and group, unseen domains", **grey)
     binned = bin_errors(points, _BINS)
     blue: dict[str, Any] = {"color": BLUE, "alpha": 0.2, "linewidth": 0}
     axes.fill_between(binned["centre"], binned["lower"], binned["upper"], label="IQR of a bin, unseen domains", **blue)
-    dots: dict[str, Any] = {"color": BLUE, "marker": "o", "markersize": 4}
+    dots: dict[str, Any] = {"color": BLUE, "marker": "o", "markersize": style.points(4)}
     axes.plot(binned["centre"], binned["median"], label="median of a bin, unseen domains", **dots)
     if len(over_all):
         binned = bin_errors(over_all, _BINS)
@@ -133,18 +143,18 @@ _DARK = 0.32
 _ROW, _COLUMN = 0.27, 0.44  # inches
 
 
-def figure_auroc_by_domain(auroc: pl.DataFrame, label: str) -> Drawing:
+def figure_auroc_by_domain(auroc: pl.DataFrame, style: Style) -> Drawing:
     """Draw the AUROC of every signal (columns) in every domain (rows), with a panel for every model.
 
     A domain without an AUROC is a grey row that names the class of its responses.
     """
     models = names_in(auroc, "model")
     if not models:
-        return nothing("No model has features and labels", label)
+        return nothing("No model has features and labels", style.label)
     heights = [auroc.filter(pl.col("model") == model)["benchmark"].n_unique() for model in models]
     shown = signals_in(auroc)
     width = _COLUMN * len(shown) + 2.6
-    figure = new_figure(width, _ROW * sum(heights) + 0.45 * len(models) + 1.7, label)
+    figure = new_figure(width, _ROW * sum(heights) + 0.45 * len(models) + 1.7, style.label)
     panels = figure.subplots(len(models), 1, squeeze=False, gridspec_kw={"height_ratios": heights}).flatten()
     for axes, model in zip(panels, models, strict=True):
         _draw(axes, auroc.filter(pl.col("model") == model), list(shown))
@@ -234,6 +244,7 @@ def write_figures(
     """Write the figures of these names and titles to `folder`."""
     inputs = {
         **settings,
+        "style": Style(settings["label"]),
         "sweep": SWEEP.read(files["sweep"]),
         "auroc": AUROC.read(files["auroc"]),
         "domains": DOMAINS.read(files["domains"]),

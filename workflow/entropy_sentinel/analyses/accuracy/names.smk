@@ -1,6 +1,6 @@
 # What the analysis `accuracy` calls its files, and what it shows: constants and functions for rules.smk.
 
-from entropy_sentinel.analyses.accuracy.catalogue import compared
+from entropy_sentinel.analyses.accuracy.catalogue import compared, numbered
 from entropy_sentinel.estimators.catalogue import RECOMMENDED
 
 ACCURACY = CONFIG.analyses.accuracy
@@ -12,6 +12,17 @@ ACCURACY_FIGURES = [f"{RESULTS}/{{judge}}/figures/figure_{name}" for name in ACC
 ACCURACY_PUBLISHED = [
     f"{RESULTS}/{{judge}}/tables/table_{name}_published.csv" for name in compared(ACCURACY.tables, MODELS)
 ]
+# The paper's exhibits in its form, by name with their titles, and their files; none without that style.
+ACCURACY_PAPER_TABLES, ACCURACY_PAPER_FIGURES = (
+    {name: titles[name] for name in numbered(names)} if ACCURACY.style == "paper" else {}
+    for titles, names in ((ACCURACY.TABLES, ACCURACY.tables), (ACCURACY.FIGURES, ACCURACY.figures))
+)
+ACCURACY_PAPER = [
+    *expand("{{judge}}/paper/table_{name}.tex", name=ACCURACY_PAPER_TABLES),
+    *expand("{{judge}}/paper/figure_{name}.{kind}", name=ACCURACY_PAPER_FIGURES, kind=["pdf", "tex"]),
+    *(["{judge}/paper/exhibits.tex"] if ACCURACY_PAPER_TABLES or ACCURACY_PAPER_FIGURES else []),
+]
+ACCURACY_PAPER = [f"{RESULTS}/{file}" for file in ACCURACY_PAPER]
 ACCURACY_GROUP_FILES = {name: group_file(group.group_id) for name, group in estimates.shown_groups(CONFIG).items()}
 ACCURACY_HEADLINE = expand(
     ESTIMATES, model=MODELS, group=ACCURACY_GROUP_FILES[ACCURACY.headline_group], allow_missing=True

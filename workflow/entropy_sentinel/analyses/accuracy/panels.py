@@ -20,6 +20,7 @@ from entropy_sentinel.analyses.accuracy.point_names import name_points
 from entropy_sentinel.analyses.headings import ROLES, Groups, TrainingGroup, training_group
 from entropy_sentinel.formatting.text import number
 from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, legend_of, new_figure, nothing, wrapped
+from entropy_sentinel.report.style import Style
 
 EDGE: dict[str, Any] = {"edgecolor": "white", "linewidth": 0.6, "zorder": 3}
 # The margin below zero on both axes, that above the largest value as a share of it, and the axes' smallest end.
@@ -45,44 +46,53 @@ class ModelPanel:
     bars: Sequence[tuple[float, float, float]] = ()
 
 
-def panels_drawing(panels: Sequence[ModelPanel], legend_title: str, label: str, caption: str) -> Drawing:
-    """Draw at least one panel: up to three in a row, or one below another on a narrow page."""
-    columns = min(3, len(panels))
+def panels_drawing(panels: Sequence[ModelPanel], legend_title: str, style: Style, caption: str) -> Drawing:
+    """Draw at least one panel: up to three in a row, or one below another on a narrow page.
+
+    Only figures with titles and legends of their own have a narrow form.
+    """
+    # A figure that has to fit a page has as many rows as columns at most.
+    columns = max(min(3, len(panels)), math.ceil(math.sqrt(len(panels))) if style.widths else 1)
     width = 5.4 if len(panels) == 1 else 4.4 if columns == 2 else 3.8
-    wide = _figure(panels, legend_title, label, columns, width)
-    return Drawing(wide, caption, narrow=_figure(panels, legend_title, label, 1, _NARROW))
+    width = style.width(width * columns, of_text=columns > 1) / columns
+    wide = _figure(panels, legend_title, style, columns, width)
+    narrow = _figure(panels, legend_title, style, 1, _NARROW) if style.annotated else None
+    return Drawing(wide, caption, narrow=narrow)
 
 
-def _figure(panels: Sequence[ModelPanel], legend_title: str, label: str, columns: int, width: float) -> Figure:
+def _figure(panels: Sequence[ModelPanel], legend_title: str, style: Style, columns: int, width: float) -> Figure:
     """Draw panels of this width in inches, `columns` in a row."""
     rows = math.ceil(len(panels) / columns)
-    height = (width + 0.2) * rows + 0.7
-    figure = new_figure(width * columns, height, label)
+    height = (width + style.points(0.2)) * rows + style.points(0.7)
+    figure = new_figure(width * columns, height, style.label)
+    figure.set_dpi(figure.dpi / style.scale)  # places of names are in pixels
     all_axes = figure.subplots(rows, columns, squeeze=False).flatten()
     for axes in all_axes[len(panels) :]:
         axes.remove()
     limits = _limits(panels)
     for axes, panel in zip(all_axes, panels, strict=False):
-        _frame(axes, panel, *limits)
-        axes.set_title(wrapped(panel.title, 10, width - _BESIDE_TITLE), fontsize=10)
+        _frame(axes, panel, *limits, style)
+        size = style.points(10)
+        axes.set_title(wrapped(panel.title, size, width - style.points(_BESIDE_TITLE)), fontsize=size)
     for axes in all_axes[len(panels) - columns : len(panels)]:
         axes.set_xlabel("True accuracy")
     for axes in all_axes[::columns]:
         axes.set_ylabel("Estimated accuracy")
-    legend = _legend(figure, legend_of(all_axes[: len(panels)]), legend_title, narrow=width == _NARROW)
-    figure.set_figheight(height + max(0.0, legend.get_window_extent().height / figure.dpi - _LEGEND))
+    legend = _legend(figure, legend_of(all_axes[: len(panels)]), legend_title, style, narrow=width == _NARROW)
+    least = style.points(_LEGEND)
+    figure.set_figheight(style.height(height + max(0.0, legend.get_window_extent().height / figure.dpi - least)))
     figure.draw_without_rendering()  # settles the layout, which the places of the names depend on
     for axes, panel in zip(all_axes, panels, strict=False):
-        size = 9 if columns == 1 else 7.5
+        size = style.points(9 if columns == 1 else 7.5)
         name_points(axes, list(panel.named.values()), list(panel.named), size, panel.bars)
     return figure
 
 
-def _legend(figure: Figure, entries: Mapping[str, Artist], title: str, *, narrow: bool) -> Legend:
+def _legend(figure: Figure, entries: Mapping[str, Artist], title: str, style: Style, *, narrow: bool) -> Legend:
     """Write the legend below the panels, in fewer columns than preferred if the figure has no room for these."""
     room = figure.get_figwidth() - _BESIDE_LEGEND
-    look: dict[str, Any] = {"loc": "outside lower center", "frameon": False, "fontsize": 9}
-    look["title"] = wrapped(title, rcParams["font.size"], room)
+    look: dict[str, Any] = {"loc": "outside lower center", "frameon": False, "fontsize": style.points(9)}
+    look["title"] = wrapped(style.title(title), rcParams["font.size"], room) or None
     for columns in range(_legend_columns(len(entries), narrow), 0, -1):
         legend = figure.legend(list(entries.values()), list(entries), ncols=columns, alignment="center", **look)
         if columns == 1 or legend.get_window_extent().width / figure.dpi <= room:
@@ -116,7 +126,7 @@ def _limits(panels: Sequence[ModelPanel]) -> tuple[float, float, bool]:
     return min([0.0, *ends]), min(1.0, max(NEAREST_END, tenths / 10)), UNLABELLED_X in xs
 
 
-def _frame(axes: Axes, panel: ModelPanel, start: float, end: float, has_strip: bool) -> None:
+def _frame(axes: Axes, panel: ModelPanel, start: float, end: float, has_strip: bool, style: Style) -> None:
     axes.plot([0, end], [0, end], color="0.5", linestyle="--", linewidth=1, label="estimated = true", zorder=1)
     panel.draw(axes)
     limits = (start - BELOW, end * (1 + BEYOND))
@@ -127,7 +137,7 @@ def _frame(axes: Axes, panel: ModelPanel, start: float, end: float, has_strip: b
         axes.axvspan(STRIP, STRIP_END, color="0.94", linewidth=0, zorder=0)
         axes.set_xlim(STRIP, limits[1])
     axes.grid(color="0.92", linewidth=0.8)
-    axes.tick_params(labelsize=8)
+    axes.tick_params(labelsize=style.points(8))
     axes.set_axisbelow(True)
     for spine in axes.spines.values():
         spine.set_zorder(5)  # names have a white background, which must not cover the frame
@@ -141,54 +151,73 @@ _ROLE_STYLES: dict[str, dict[str, Any]] = {
 
 
 def figure_1_accuracies(
-    estimates: pl.DataFrame, sweep: pl.DataFrame, groups: Groups, headline_group: str, figure_model: str, label: str
+    estimates: pl.DataFrame, sweep: pl.DataFrame, groups: Groups, headline_group: str, figure_model: str, style: Style
 ) -> Drawing:
     """Draw estimated against true accuracy by domain, one model."""
     group = training_group(groups, headline_group)
     shown = [headline for headline in headlines(estimates, sweep, group) if headline.model == figure_model]
-    return _drawing(shown, group, label)
+    return _drawing(shown, group, style)
 
 
 def figure_3_accuracies_by_model(
-    estimates: pl.DataFrame, sweep: pl.DataFrame, groups: Groups, headline_group: str, label: str
+    estimates: pl.DataFrame, sweep: pl.DataFrame, groups: Groups, headline_group: str, style: Style
 ) -> Drawing:
     """Draw estimated against true accuracy by domain, a panel for every model."""
     group = training_group(groups, headline_group)
-    return _drawing(headlines(estimates, sweep, group), group, label)
+    return _drawing(headlines(estimates, sweep, group), group, style)
 
 
-def _drawing(headlines: Sequence[Headline], group: TrainingGroup, label: str) -> Drawing:
+def _drawing(headlines: Sequence[Headline], group: TrainingGroup, style: Style) -> Drawing:
     if not headlines:
-        return nothing("No results for this training group", label)
+        return nothing("No results for this training group", style.label)
     panels = []
     for headline in headlines:
-        panels.append(ModelPanel(_title(headline), partial(_draw, headline=headline), _named(headline)))
-    return panels_drawing(panels, f"Estimator trained on {group.benchmarks}", label, _caption(headlines))
+        title = _title(headline, len(headlines) == 1, style)
+        draw = partial(_draw, headline=headline, style=style)
+        panels.append(ModelPanel(title, draw, _named(headline, style)))
+    trained = f"Estimator trained on {', '.join(map(style.benchmark, group.group.split('+')))}"
+    caption = _caption(headlines)
+    if not style.annotated:
+        alone = [
+            f"{style.model(headline.model)}: {_errors(headline)}." for headline in headlines if len(headlines) == 1
+        ]
+        caption = " ".join([*alone, f"{trained}.", caption])
+    return panels_drawing(panels, trained, style, caption)
 
 
-def _title(headline: Headline) -> str:
+def _title(headline: Headline, alone: bool, style: Style) -> str:
+    """Return a panel's title; one whose errors are in the caption needs the model's name only beside others."""
+    name = style.model(headline.model)
+    return f"{name}\n{_errors(headline)}" if style.annotated else "" if alone else name
+
+
+def _errors(headline: Headline) -> str:
     score = headline.scores.get("held_out")
     if score is None or score.aee is None:
-        return f"{headline.model}\nno estimate of an unseen domain with labels"
+        return "no estimate of an unseen domain with labels"
     rho = "" if score.headline_rho is None else f", rho {number(score.headline_rho)}"
-    return f"{headline.model}\nAEE {number(score.aee)}{rho} on unseen domains"
+    return f"AEE {number(score.aee)}{rho} on unseen domains"
 
 
-def _draw(axes: Axes, headline: Headline) -> None:
-    for role, style in _ROLE_STYLES.items():
+def _draw(axes: Axes, headline: Headline, style: Style) -> None:
+    for role, look in _ROLE_STYLES.items():
         points = [_point(row) for row in headline.domains if row["role"] == role and row["error"] is not None]
         if points:
             x, y = zip(*points, strict=True)
-            axes.scatter(x, y, label=f"{ROLES[role]} domain", **EDGE, **style)
+            axes.scatter(x, y, label=f"{ROLES[role]} domain", **_scaled(EDGE | look, style))
     marks = _marks(headline)
     if marks:
         x, y = zip(*marks.values(), strict=True)
-        axes.scatter(x, y, label="domain without labels: its estimate", **EDGE | _UNLABELLED)
+        axes.scatter(x, y, label="domain without labels: its estimate", **_scaled(EDGE | _UNLABELLED, style))
 
 
-def _named(headline: Headline) -> dict[str, tuple[float, float]]:
-    named = {row["benchmark"]: _point(row) for row in headline.domains if row["error"] is not None}
-    return named | _marks(headline)
+def _scaled(look: Mapping[str, Any], style: Style) -> dict[str, Any]:
+    return {**look, "s": style.area(look["s"])}
+
+
+def _named(headline: Headline, style: Style) -> dict[str, tuple[float, float]]:
+    named = {row["benchmark"]: _point(row) for row in headline.domains if row["error"] is not None} | _marks(headline)
+    return {style.benchmark(name): point for name, point in named.items()}
 
 
 def _point(row: dict[str, float]) -> tuple[float, float]:
@@ -225,7 +254,7 @@ _BAR: dict[str, Any] = {"fmt": "none", "elinewidth": 1, "capsize": 2, "alpha": 0
 _POINT = EDGE | {"zorder": 7}
 
 
-def figure_validation(validations: Sequence[ModelValidation], label: str) -> Drawing:
+def figure_validation(validations: Sequence[ModelValidation], style: Style) -> Drawing:
     """Draw estimated against true accuracy of each domain, by the recommended estimator without the domain's labels.
 
     Unlabelled domains are in a strip left of zero; bars are intervals. Kinds of a benchmark share a colour and a
@@ -234,12 +263,12 @@ def figure_validation(validations: Sequence[ModelValidation], label: str) -> Dra
     """
     shown = [validation for validation in validations if _known(validation.left_out)]
     if not shown:
-        return nothing("No labelled domain was held out and estimated", label)
+        return nothing("No labelled domain was held out and estimated", style.label)
     panels = []
     for validation in shown:
         draw = partial(_draw_ends, validation=validation)
         panels.append(ModelPanel(_heading(validation), draw, _points(validation), _bars(validation)))
-    return panels_drawing(panels, "The recommended estimator, without a domain's labels", label, _caption_of(shown))
+    return panels_drawing(panels, "The recommended estimator, without a domain's labels", style, _caption_of(shown))
 
 
 def _heading(validation: ModelValidation) -> str:

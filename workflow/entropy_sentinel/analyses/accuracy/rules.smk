@@ -2,7 +2,7 @@
 # Makes: results/<study>/{judge}/sweep.parquet, AEE and rho of every estimator; auroc.parquet and domains.parquet, what
 #        separates correct from incorrect, and counts; repeats/{model}.parquet, errors under other seeds;
 #        validation/{model}.json, what leaving out each labelled domain says of the recommended estimator, and its
-#        estimates of the others; tables/, figures/, report.html, summary.txt and summary.json.
+#        estimates of the others; tables/, figures/, paper/ (in the style paper), report.html, summary.txt and summary.json.
 # Each family of exhibits is one job: another colour redraws the figures and the page that they stand on, no table.
 
 
@@ -131,4 +131,28 @@ use rule cpu_job as accuracy_report with:
         | {"pages": estimates.pages(CONFIG, wildcards.judge, "accuracy")},
 
 
+if ACCURACY_PAPER:
+
+    use rule cpu_job as accuracy_paper with:
+        input:
+            sweep=SWEEP,
+            auroc=AUROC,
+            domains=DOMAINS,
+            estimates=ACCURACY_HEADLINE,
+            observations=expand(OBSERVATIONS, model=ACCURACY.figure_model, allow_missing=True)[0],
+        output:
+            ACCURACY_PAPER,
+        log:
+            f"{LOGS}/{{judge}}/accuracy_paper.log",
+        params:
+            **calls("analyses.accuracy.paper.write_paper"),
+            tables=ACCURACY_PAPER_TABLES,
+            figures=ACCURACY_PAPER_FIGURES,
+            settings=shown(ACCURACY, "auroc_models", "auroc_benchmarks", "figure_model", "figure_benchmark")
+            | {"default": CONFIG.estimation.default}
+            | {"models": {name: CONFIG.models[name].title or name for name in sorted(MODELS)}}
+            | {"benchmarks": {name: CONFIG.benchmarks[name].title or name for name in sorted(BENCHMARKS)}},
+
+
+TARGETS += expand(ACCURACY_PAPER, judge=ACCURACY.judges)
 TARGETS += exhibits_of("accuracy", judge=ACCURACY.judges)

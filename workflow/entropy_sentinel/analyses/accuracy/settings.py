@@ -1,7 +1,7 @@
 """Settings of the analysis: the config's section `analyses.accuracy`."""
 
 from collections.abc import Mapping
-from typing import ClassVar, Self
+from typing import ClassVar, Literal, Self
 
 from pydantic import Field
 
@@ -45,6 +45,12 @@ class Accuracy(Analysis):
         "or, if that is empty, the first training group",
     )
 
+    style: Literal["full", "paper"] = Field(
+        "full",
+        description="full, or paper, which also writes the paper's tables and figures in its own form, for LaTeX with "
+        "one or two columns, to results/<study>/<judge>/paper/, with the titles of models and benchmarks. A change "
+        "reruns nothing else",
+    )
     repeats: Whole = Field(
         1,
         ge=1,

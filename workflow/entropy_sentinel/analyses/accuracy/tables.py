@@ -58,7 +58,7 @@ def table_validation(validations: Sequence[ModelValidation]) -> Table:
         bases.update(domain.basis for domain in (*validation.unlabelled, *validation.left_out))
     numbers = ["Responses", "Estimated", "Lower", "Upper", "True", "Error", "Conformal from", "Conformal to"]
     return Table(
-        f"Accuracy of every domain, estimated by the recommended estimator without its labels; {LEVEL:.0%} intervals.",
+        f"By the recommended estimator, with {LEVEL:.0%} intervals.",
         number_frame([*unlabelled, *left_out], ["Model", "Domain"], [*numbers, "Interval"]),
         (
             f"{_LEFT_OUT_NOTE} Unlabelled domains come first, estimated from all labelled domains.",
@@ -93,7 +93,7 @@ def table_methods(validations: Sequence[ModelValidation]) -> Table:
         for method in sorted(validation.methods, key=lambda method: nulls_last(method.aee)):
             rows.append({"Model": validation.model} | _method_row(method, validation.recommended))
     return Table(
-        "AEE of every method over the labelled domains, each estimated without its labels; the smallest first.",
+        "AEE over the labelled domains, the smallest first.",
         number_frame(rows, ["Model", "Estimator"], ["Domains", "AEE", "from", "to", _MINUS, *_MINUS_ENDS]),
         (
             _LEFT_OUT_NOTE,
@@ -183,8 +183,8 @@ def table_estimates(estimates: pl.DataFrame, groups: Groups, domains: pl.DataFra
     missing = rows.drop_nulls("reason").select(pl.format("{}, {}, {}", "model", "benchmark", "title"), "reason")
     cautions = rows.drop_nulls("caution").unique(["model", "title"], maintain_order=True)
     return Table(
-        "Accuracy of every domain, estimated by each named training group's estimator. Unlabelled domains come first: "
-        "they have an estimate but no true accuracy.",
+        "By each named training group's estimator. Unlabelled domains come first: they have an estimate but no true "
+        "accuracy.",
         headed(rows, headings),
         (
             "Estimated: over all responses with features. Error: the estimate for the labelled responses minus the "
@@ -214,8 +214,7 @@ def table_cut_off(domains: pl.DataFrame) -> Table:
         (pl.col("accuracy_whole") - pl.col("accuracy")).alias("Difference"),
     )
     return Table(
-        "Truncated responses keep their labels and count everywhere else. This table shows the domains' accuracy "
-        "without them.",
+        "Everywhere else, truncated responses keep their labels and count.",
         rows,
         (
             "Accuracy: the share of correct responses among those with a label and features, over all items, for "
@@ -243,8 +242,7 @@ def table_recommended(sweep: pl.DataFrame, groups: Groups, default: str) -> Tabl
             if len(part):
                 rows.append({"Model": model, "Training group": heading} | _recommended_row(part, default))
     return Table(
-        "AEE on unseen domains of the recommended estimator, the default, and the best one after the fact: medians "
-        "over training groups.",
+        "AEE on unseen domains, medians over training groups. The best is known only after the fact.",
         number_frame(rows, ["Model", "Training group", "Groups"], [*_NUMBERS, "Best is", "Recommended took"]),
         (
             SCOPE_NOTE,

@@ -123,8 +123,8 @@ def _named_groups(sweep: pl.DataFrame, groups: Groups, names: Sequence[str]) -> 
     for group in chosen:
         notes += [f"{group.title}: {group.benchmarks}; {group.estimator}.", *missing_notes(sweep, group)]
     return Table(
-        "Accuracy estimation error (AEE) and Spearman correlation (rho) of estimated and true accuracy by model, "
-        f"training groups: {', '.join(group.title for group in chosen) or 'none'}.",
+        "Accuracy estimation error (AEE) and Spearman correlation (rho) of estimated and true accuracy. "
+        f"Training groups: {', '.join(group.title for group in chosen) or 'none'}.",
         number_frame(rows, ["Model"], list(rows[0])[1:] if rows else []),
         (*notes, *null_notes(picked)),
     )
@@ -145,8 +145,8 @@ def table_8_simple_estimators_by_model(sweep: pl.DataFrame, groups: Groups, head
             row[titles[name]] = cells.get((model, group.group, name, scope), {}).get(measure)
         rows.append(row)
     return Table(
-        f"The default estimator and each simple estimator by model, training group {group.title} "
-        "(AEE: lower is better, rho: higher is better), in the order of their median AEE.",
+        f"Training group {group.title}; estimators in the order of their median AEE (AEE: lower is better, rho: higher "
+        "is better).",
         number_frame(rows, ["Model", "Measure"], [titles[name] for name in names]),
         (SCOPE_NOTE, f"Default: {group.estimator}.", *missing_notes(sweep, group), *null_notes(picked)),
     )

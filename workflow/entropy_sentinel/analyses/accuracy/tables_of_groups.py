@@ -48,8 +48,7 @@ def table_3_simple_estimators(sweep: pl.DataFrame, groups: Groups, headline_grou
     rows.sort(key=lambda row: nulls_last(row["Median AEE, unseen"]))
     models = counted(picked["model"].n_unique(), "model")
     return Table(
-        f"The default estimator against simple estimators: medians over {models}, training group {group.title}; the "
-        "smallest first.",
+        f"Medians over {models}, training group {group.title}; the smallest first.",
         number_frame(rows, ["Estimator"], _SPREAD_HEADINGS),
         (SCOPE_NOTE, IQR_NOTE, f"Default: {group.estimator}.", *null_notes(picked)),
     )
@@ -66,8 +65,8 @@ def table_5_design_choices(sweep: pl.DataFrame) -> Table:
     groups = names_in(picked, "group")
     listed = "; ".join(map(group_benchmarks, groups)) if len(groups) <= 4 else f"{len(groups)} training groups"
     return Table(
-        "Main effects of the estimator's design: median and IQR over models and the training groups with all "
-        f"48 configurations ({listed or 'none'}).",
+        "Main effects: median and IQR over models and the training groups with all 48 configurations "
+        f"({listed or 'none'}).",
         number_frame(rows, ["Factor", "Setting"], _SPREAD_HEADINGS),
         (SCOPE_NOTE, IQR_NOTE, *null_notes(picked)),
     )
@@ -117,8 +116,8 @@ def table_4_by_size(sweep: pl.DataFrame, default: str) -> Table:
     for k in sizes:
         numbers += [f"k = {k}: median AEE", f"k = {k}: IQR"]
     return Table(
-        "AEE by the number k of training benchmarks: median and IQR over training groups and configurations, "
-        "for all 48 configurations and for the default only.",
+        "Median and IQR of AEE over training groups and configurations, for all 48 configurations and for the default "
+        "only; k benchmarks.",
         number_frame(rows, ["Model", "Estimators", "Domains"], numbers),
         (*notes, f"Default: {default}.", SCOPE_NOTE, IQR_NOTE, *null_notes(ran, ["aee"])),
     )
@@ -145,7 +144,7 @@ def table_9_best_and_worst_groups(sweep: pl.DataFrame, domains: pl.DataFrame, de
         rows.append(row)
     incomplete = ran.filter(~complete)["group"].n_unique()
     return Table(
-        "Best and worst training group of each size k: median AEE over models of the default estimator.",
+        "Of each size k, by the default estimator's median AEE over models.",
         number_frame(_best_and_worst(rows), ["Rank", "k", "Training group"], list(rows[0])[3:] if rows else []),
         (
             f"Ranked by the column Median AEE, all. Default: {default}.",
@@ -189,7 +188,7 @@ def table_10_leave_one_out(sweep: pl.DataFrame, domains: pl.DataFrame, default: 
         row["Median rho, all"], row["IQR of rho, all"] = spread(all_domains["rho"])
         rows.append(row)
     return Table(
-        f"Trained on all benchmarks but one ({n_benchmarks - 1} of {n_benchmarks}): median and IQR over groups.",
+        f"Median and IQR over the groups of {n_benchmarks - 1} of {n_benchmarks} benchmarks.",
         number_frame(rows, ["Model"], list(rows[0])[1:] if rows else []),
         (
             f"all: over all labelled benchmarks; left out: on the benchmark not used for training. Default: {default}.",
