@@ -16,9 +16,10 @@ from programs import find_program
 from entropy_sentinel.analyses.accuracy.catalogue import FIGURES, TABLES, numbered
 from entropy_sentinel.analyses.accuracy.measuring.frames import AUROC, DOMAINS, SWEEP
 from entropy_sentinel.analyses.accuracy.paper import write_paper
-from entropy_sentinel.analyses.accuracy.paper_tables import FORMS
+from entropy_sentinel.analyses.accuracy.paper_tables import FORMS, PaperSettings, form_table
 from entropy_sentinel.analyses.accuracy.tables import make_table
 from entropy_sentinel.frames.estimate import ESTIMATES
+from entropy_sentinel.report.latex import format_table
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 
 pytestmark = pytest.mark.slow
@@ -109,8 +110,9 @@ def test_tex_fits_every_exhibit_into_its_columns(study: str, document: str, requ
     overfull = [float(points) for points in re.findall(r"Overfull \\[hv]box \(([\d.]+)pt", log)]
     assert max(overfull, default=0.0) <= _LARGEST_OVERFULL
     assert "Float too large" not in log
-    labels = set(re.findall(r"\\newlabel\{([^}]*)\}", (tmp_path / "document.aux").read_text()))
-    assert labels >= {f"tab:{name}" for name in numbered(TABLES)} | {f"fig:{name}" for name in numbered(FIGURES)}
+    numbers = dict(re.findall(r"\\newlabel\{([^}]*)\}\{\{(\d+)\}", (tmp_path / "document.aux").read_text()))
+    expected = [f"tab:{name}" for name in numbered(TABLES)] + [f"fig:{name}" for name in numbered(FIGURES)]
+    assert numbers == {label: re.findall(r"\d+", label)[0] for label in expected}
     if study == "full_study" and document == "wide columns":
         assert "Shrunk" not in log
 
@@ -205,6 +207,29 @@ def test_figures_are_as_wide_as_a_column_with_a_serif_font_and_without_label_and
     assert rf"\includegraphics{{figure_{name}.pdf}}" in float_text
     assert (r"\begin{figure*}" in float_text) == (name == "3_accuracies_by_model")
     assert name != "1_accuracies" or re.search(r"Phi-3.5-mini \(3.8B\): AEE 0.\d+, \$\\rho\$ \d.\d+ on", float_text)
+
+
+def test_a_study_without_the_results_of_a_table_has_a_comment_in_its_place(synthetic):
+    """No training group, model or benchmark, or only some of them; what is undefined is a dash with its meaning."""
+    inputs = synthetic.inputs()
+    default_only = inputs["sweep"].filter(pl.col("estimator") == inputs["default"])
+    studies = {
+        "nothing": {"sweep": SWEEP.frame([]), "auroc": AUROC.frame([])},
+        "one estimator": {"sweep": default_only, "auroc_models": synthetic.models},
+        "no rho": {"sweep": inputs["sweep"].with_columns(rho=pl.lit(None, pl.Float64), reason=pl.lit("too few"))},
+    }
+    kept = {"nothing": [], "one estimator": [1, 2, 3, 4, 7, 8, 9, 10], "no rho": list(range(1, 11))}
+    for study, changes in studies.items():
+        changed = inputs | changes
+        keys = ("groups", "headline_group", "default", "auroc_benchmarks", "style")
+        settings = PaperSettings(*(changed[key] for key in keys))
+        texts = {
+            name: format_table(form_table(name, make_table(name, changed, ""), settings), name)
+            for name in numbered(TABLES)
+        }
+        numbers = [int(name.partition("_")[0]) for name, text in texts.items() if r"\toprule" in text]
+        assert sorted(numbers) == kept[study], study
+        assert study != "no rho" or "--: undefined" in texts["2_by_model"]
 
 
 def test_only_and_all_of_the_papers_tables_have_its_form():

@@ -134,8 +134,8 @@ def write_figure(exhibit: Exhibit, drawing: Drawing, folder: str | Path) -> None
     """
     stem = Path(folder) / exhibit.file
     stem.parent.mkdir(parents=True, exist_ok=True)
+    _write_pdf(drawing.figure, f"{stem}.pdf")
     with style():
-        drawing.figure.savefig(f"{stem}.pdf", metadata={"CreationDate": None})
         drawing.figure.savefig(f"{stem}.png", dpi=_PNG_DPI)
     wide = image(drawing.figure, exhibit.file)
     narrow = image(drawing.narrow, exhibit.file) if drawing.narrow else None
@@ -143,12 +143,16 @@ def write_figure(exhibit: Exhibit, drawing: Drawing, folder: str | Path) -> None
     Path(f"{stem}.html").write_text(part, encoding="utf-8")
 
 
+def _write_pdf(figure: Figure, path: str, look: Style | None = None) -> None:
+    with style(look):
+        figure.savefig(path, metadata={"CreationDate": None})
+
+
 def write_paper_figure(exhibit: Exhibit, drawing: Drawing, look: Style, folder: str | Path) -> None:
     """Write the figure for a paper to `folder`: .pdf, at its final size, and .tex, the float with its caption."""
     stem = Path(folder) / exhibit.file
     stem.parent.mkdir(parents=True, exist_ok=True)
-    with style(look):
-        drawing.figure.savefig(f"{stem}.pdf", metadata={"CreationDate": None})
+    _write_pdf(drawing.figure, f"{stem}.pdf", look)
     is_wide = drawing.figure.get_figwidth() > look.width(drawing.figure.get_figwidth())
     body = rf"\includegraphics{{{exhibit.file}.pdf}}"
     caption = join(f"{exhibit.title}.", write_symbols(drawing.caption))

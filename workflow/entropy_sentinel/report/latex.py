@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from entropy_sentinel.formatting.text import number
+from entropy_sentinel.report.pages import Exhibit
 from entropy_sentinel.report.style import COLUMN, TEXT
 
 # A float with more rows is continued in a further one; with more than these, its lines are smaller and closer.
@@ -93,7 +94,7 @@ class PaperTable:
     """A table in the form of a paper; text that is not `Latex` is escaped.
 
     `columns` has `l`, `r`, `c` or a `Wrapped` for each column. `spans` are headings above the headings, each with the
-    number of its columns. `reason` says why there are no rows.
+    number of its columns.
     """
 
     caption: str
@@ -101,7 +102,6 @@ class PaperTable:
     headings: Sequence[str]
     blocks: Sequence[Block]
     spans: Sequence[tuple[str, int]] = ()
-    reason: str = "it has no rows."
 
     @property
     def is_wide(self) -> bool:
@@ -157,15 +157,15 @@ def lay_side_by_side(table: PaperTable, lanes: int) -> PaperTable:
 
 
 def format_table(tables: Sequence[PaperTable], name: str) -> str:
-    """Return the floats of a table: one, or several if it has too many rows for a page."""
+    """Return the floats of a table: one, or several if it has too many rows for a page; a comment without rows."""
     parts = [part for table in tables for part in _split_rows(table)]
     if not parts:
-        return f"% The table {name} is left out: {' '.join(tables[0].reason.split())}\n"
+        return f"% The table {name} is left out, because it has no rows; tables/table_{name}.md has its notes.\n"
     return f"% {_PACKAGES}\n" + "".join(_format_tabular(part, name, place) for place, part in enumerate(parts))
 
 
-def format_document(exhibits: Sequence[str]) -> str:
-    """Return a document of two columns that shows exhibits; it is compiled in their folder."""
+def format_document(exhibits: Sequence[Exhibit]) -> str:
+    """Return a document of two columns that shows exhibits under the paper's numbers; it is compiled in their folder."""
     lines = [
         r"\documentclass[twocolumn]{article}",
         _PACKAGES,
@@ -173,7 +173,7 @@ def format_document(exhibits: Sequence[str]) -> str:
         rf"\setlength{{\textwidth}}{{{TEXT}in}}\setlength{{\columnsep}}{{{TEXT - 2 * COLUMN:g}in}}",
         r"\setlength{\textheight}{9in}\setlength{\oddsidemargin}{-0.15in}\setlength{\topmargin}{-0.5in}",
         r"\begin{document}",
-        *(rf"\input{{{exhibit}}}\clearpage" for exhibit in exhibits),
+        *(rf"\setcounter{{{one.kind}}}{{{int(one.number) - 1}}}\input{{{one.file}}}\clearpage" for one in exhibits),
         r"\end{document}",
     ]
     return "\n".join(lines) + "\n"

@@ -35,10 +35,15 @@ class Exhibit:
         return Exhibit(self.kind, f"{self.name}_published", f"{self.title}, compared with the paper")
 
     @property
+    def number(self) -> str:
+        """The paper's number; empty if it has no such exhibit."""
+        number = self.name.partition("_")[0]
+        return number if number.isdigit() else ""
+
+    @property
     def heading(self) -> str:
         """`Table 2: AEE and rho by model`; only the title if the paper has no such table."""
-        number = self.name.partition("_")[0]
-        return f"{self.kind.title()} {number}: {self.title}" if number.isdigit() else self.title
+        return f"{self.kind.title()} {self.number}: {self.title}" if self.number else self.title
 
 
 _HERE = Path(__file__).parent

@@ -7,7 +7,7 @@ from typing import TypedDict
 from entropy_sentinel.analyses.accuracy.aggregation import without_small_rho
 from entropy_sentinel.analyses.accuracy.figures import FIGURE_FUNCTIONS
 from entropy_sentinel.analyses.accuracy.measuring.frames import AUROC, DOMAINS, SWEEP
-from entropy_sentinel.analyses.accuracy.paper_tables import FORMS, PaperSettings
+from entropy_sentinel.analyses.accuracy.paper_tables import PaperSettings, form_table
 from entropy_sentinel.analyses.accuracy.tables import TABLE_FUNCTIONS
 from entropy_sentinel.analyses.headings import ExhibitSettings
 from entropy_sentinel.core.files import write_whole
@@ -66,14 +66,14 @@ def write_paper(
     captions = PaperSettings(
         settings["groups"], settings["headline_group"], settings["default"], settings["auroc_benchmarks"], style
     )
-    exhibits = []
+    exhibits: list[Exhibit] = []
     for name, title in tables.items():
         exhibit = Exhibit("table", name, title)
-        forms = FORMS[name](make_table(name, TABLE_FUNCTIONS, inputs, settings["label"]), captions)
+        forms = form_table(name, make_table(name, TABLE_FUNCTIONS, inputs, settings["label"]), captions)
         write_whole(Path(folder) / f"{exhibit.file}.tex", format_table(forms, name))
-        exhibits.append(exhibit.file)
+        exhibits.append(exhibit)
     for name, title in figures.items():
         exhibit = Exhibit("figure", name, title)
         write_paper_figure(exhibit, draw(name, FIGURE_FUNCTIONS, inputs, style), style, folder)
-        exhibits.append(exhibit.file)
+        exhibits.append(exhibit)
     write_whole(Path(folder) / DOCUMENT, format_document(exhibits))

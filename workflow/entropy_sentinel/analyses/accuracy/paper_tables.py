@@ -100,7 +100,7 @@ def form_auroc(table: Table, settings: PaperSettings) -> list[PaperTable]:
             several,
         )
         tables.append(lay_side_by_side(form, 1 if len(several) <= _STACKED else _LANES))
-    return tables or [PaperTable("", [], [], [], reason=" ".join(table.notes[1:]))]
+    return tables
 
 
 _FEATURE_TITLES = [SIGNALS[name].title for name in FEATURES]
@@ -144,7 +144,6 @@ def form_groups(groups: Callable[[list[TrainingGroup]], list[TrainingGroup]]) ->
                 ["Model", *["AEE", RHO] * len(chosen)],
                 [Block(rows)],
                 [("", 1), *((group.title, 2) for group in chosen)],
-                reason=" ".join(table.notes[:1]),
             )
         ]
 
@@ -227,8 +226,7 @@ def form_design(table: Table, settings: PaperSettings) -> list[PaperTable]:
         f"{_SCOPE}. RF: random forest, LR: logistic regression, MLP: multi-layer perceptron; calibration: isotonic.",
     )
     headings = ["Factor", "Setting", "AEE", RHO]
-    reason = "no training group was run with all 48 configurations."
-    return [PaperTable(_finish(caption, blocks), ["l", "l", "r", "r"], headings, blocks, reason=reason)]
+    return [PaperTable(_finish(caption, blocks), ["l", "l", "r", "r"], headings, blocks)]
 
 
 def form_methods_by_model(table: Table, settings: PaperSettings) -> list[PaperTable]:
@@ -290,6 +288,11 @@ def form_leave_one_out(table: Table, settings: PaperSettings) -> list[PaperTable
     )
     headings = ["Model", "AEE", "Held-out AEE", RHO]
     return [PaperTable(_finish(caption, [Block(rows)]), ["l", "r", "r", "r"], headings, [Block(rows)])]
+
+
+def form_table(name: str, table: Table, settings: PaperSettings) -> list[PaperTable]:
+    """Return the paper's form of the full table of this name, which may have several parts; empty if it has no rows."""
+    return [] if table.frame.is_empty() else FORMS[name](table, settings)
 
 
 Form = Callable[[Table, PaperSettings], list[PaperTable]]
