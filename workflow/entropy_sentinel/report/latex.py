@@ -165,7 +165,7 @@ def format_table(tables: Sequence[PaperTable], name: str) -> str:
 
 
 def format_document(exhibits: Sequence[Exhibit]) -> str:
-    """Return a document of two columns that shows exhibits under the paper's numbers; it is compiled in their folder."""
+    """Return a document of two columns with exhibits under the paper's numbers; it is compiled in their folder."""
     lines = [
         r"\documentclass[twocolumn]{article}",
         _PACKAGES,
