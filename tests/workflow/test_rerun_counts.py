@@ -248,6 +248,15 @@ REASONED = [
         {"models": {"tiny-3m": {"trace_after": "####"}}},
         nightly=True,
     ),
+    Change(
+        "the paper's style, with titles of a model and a benchmark",
+        {"accuracy_paper": 1},
+        {
+            "analyses": {"accuracy": {"style": "paper"}},
+            "models": {"tiny-1m": {"title": "Tiny"}},
+            "benchmarks": {"percentages": {"title": "Per cent"}},
+        },
+    ),
     Change("title of the study", ACCURACY_SHOWN, {"analyses": {"accuracy": {"labels": {"finished": "A title"}}}}),
     Change(
         "a published number of items",

@@ -134,12 +134,6 @@ def test_docstrings_comments_and_touched_files_rerun_nothing(project: Project, e
     assert project.planned() == {}
 
 
-def test_the_papers_style_makes_its_exhibits_and_reruns_nothing_else(project: Project) -> None:
-    named = "models={tiny-1m: {title: Tiny (1M)}}", "benchmarks={percentages: {title: Per cent}}"
-    assert project.planned("--config", "analyses={accuracy: {style: paper}}", *named) == {"accuracy_paper": 1}
-    assert project.planned("--config", *named) == {}
-
-
 def test_pages_of_single_responses_are_made_and_linked_where_they_are_requested(project: Project) -> None:
     planned = project.planned("--config", "run={analyses: [accuracy, responses]}")
     assert planned == {"responses_page": 1, "accuracy_report": 1}
