@@ -64,7 +64,7 @@ def test_pages_and_summaries_are_shown_and_intermediate_files_are_not() -> None:
 
 
 def test_a_caption_is_the_template_with_what_is_shown() -> None:
-    tricky = 'An "odd" {{ title }} with\nünïcode'
+    tricky = 'An "odd" {{ title }} %} with\nünïcode'
     outputs = ["results/s/{judge}/sweep.parquet", "results/s/{judge}/figures/figure_1_accuracies.png"]
     (entry,) = list_report_entries("accuracy", Accuracy(), outputs, tricky, "{{ exhibit.label }}|{{ exhibit.place }}")
     from jinja2 import Environment
