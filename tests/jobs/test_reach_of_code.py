@@ -33,8 +33,8 @@ NEEDED = {
     "signals.semantics": ASKS,
     "papers.ambiguity.signals.sar": {"sources", "sources/hub", "sources/logs"},  # weights of a cross-encoder
 }
-# Exhibits: modules that tabulate, draw and write pages. Papers have them beside what computes.
-SHOWS = re.compile(r"analyses\.\w+\.(?:tables|figures|report|page)|papers\.\w+\.\w+")
+# Exhibits: an analysis has them outside `measuring`, papers have them beside what computes.
+SHOWS = re.compile(r"analyses\.\w+\.(?!measuring)\w+|papers\.\w+\.\w+")
 PROGRAM = """
 import json, sys
 from entropy_sentinel.jobs.fingerprint import fingerprint

@@ -3,7 +3,6 @@
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from entropy_sentinel.planning.preflight.pending import PendingWork
@@ -32,7 +31,7 @@ def find_missing_access(work: PendingWork) -> Iterator[Problem]:
     needed = _needed_files(work)
     unknown = [*needed]
     # An environment that only plans may lack the hub's package; its import takes a third of a second.
-    if needed and find_spec("huggingface_hub"):
+    if needed and _has_hub():
         from entropy_sentinel.sources.hub.hub_files import Access, check_access, commit_record
 
         revisions = f"{work.config.layout.results}/revisions"
@@ -51,6 +50,14 @@ def find_missing_access(work: PendingWork) -> Iterator[Problem]:
             f"access to the Hugging Face hub is not checked for {', '.join(unknown)}, because the hub does not answer",
             "If jobs have no internet either, run `snakemake prefetch` where there is, and set HF_HUB_OFFLINE=1.",
         )
+
+
+def _has_hub() -> bool:
+    try:
+        import entropy_sentinel.sources.hub.hub_files  # noqa: F401
+    except ImportError:
+        return False
+    return True
 
 
 def _needed_files(work: PendingWork) -> dict[str, HubFiles]:
