@@ -8,6 +8,7 @@ how far the table is off for them. Run by `make bench-usable`; the last line is 
 import argparse
 import itertools
 import json
+import math
 import multiprocessing
 import time
 
@@ -15,14 +16,14 @@ import numpy as np
 import polars as pl
 from tabulate import tabulate
 
-from bench_verdict import draw, heavy, normal, one_sided
+from bench_verdict import EXPLAINED, draw, heavy, normal, one_sided
 from entropy_sentinel.estimators.verdict import USABLE, decide
 from entropy_sentinel.monitor.labelling.prospects import TABLE, read_table
 from entropy_sentinel.statistics.intervals import Residuals
 
 ERRORS = (0.0, 0.02, 0.04, 0.06, 0.08)
 DOMAINS = (6, 8, 10, 12, 15, 20, 25, 30, 40)
-# A validation needs 20 labels per domain. The cells with fewer are for labels with a judge, which tell as much as more.
+# A validation needs 20 labels per domain; with a judge, labels that tell as much as fewer can be enough.
 LABELS = (10, 15, 20, 30, 40, 60, 100)
 DRAWN = {"normal": normal, "heavy": heavy, "one-sided": one_sided}
 
@@ -42,6 +43,25 @@ def usable(case: tuple[str, float, int, int, int]) -> float:
     return float(np.mean([verdict == USABLE for verdict in verdicts]))
 
 
+def usable_with_judge(case: tuple[str, float, int, int, int]) -> float:
+    """Return the share of validations that say `usable`, with a judge and labels that tell as much as `labels` alone.
+
+    The noise of the true accuracies is normal and its variance known, as benchmarks/bench_judged.py finds it.
+    """
+    errors, error, domains, labels, worlds = case
+    rng = np.random.default_rng([domains, labels])
+    p = rng.uniform(0.15, 0.85, (worlds, domains))
+    variance = (1 - EXPLAINED) * float(np.mean(p * (1 - p))) / labels
+    estimated = np.clip(p + DRAWN[errors](rng, p, error), 0, 1)
+    seen = p + math.sqrt(variance) * rng.normal(size=p.shape)
+    counts, noise = [labels] * domains, [variance] * domains
+    verdicts = [
+        decide(Residuals(estimates, shares, counts, domains, noise=noise), None)
+        for estimates, shares in zip(estimated, seen, strict=True)
+    ]
+    return float(np.mean([verdict == USABLE for verdict in verdicts]))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--worlds", type=int, default=2000, help="draws of each cell")
@@ -51,9 +71,10 @@ def main() -> None:
     arguments = parser.parse_args()
     start, cells = time.perf_counter(), list(itertools.product(ERRORS, DOMAINS, LABELS))
     with multiprocessing.get_context("spawn").Pool(arguments.processes) as pool:
-        shares = pool.map(usable, [(arguments.errors, *cell, arguments.worlds) for cell in cells], chunksize=5)
+        cases = [(arguments.errors, *cell, arguments.worlds) for cell in cells]
+        shares, with_judge = (pool.map(simulate, cases, chunksize=5) for simulate in (usable, usable_with_judge))
     table = pl.DataFrame(cells, schema=["error", "domains", "labels"], orient="row").with_columns(
-        usable=pl.Series(shares).round(3)
+        usable=pl.Series(shares).round(3), usable_with_judge=pl.Series(with_judge).round(3)
     )
     if arguments.errors != "normal":
         by = ["error", "domains", "labels"]

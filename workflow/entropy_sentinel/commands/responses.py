@@ -308,7 +308,7 @@ def sample(
 
 def _say_chosen(chosen: "Sample", by: list[str], output: Path | None, html: Path | None, kept: int) -> None:
     """Print the table of slices, where the responses to label are, and how many already have labels."""
-    from entropy_sentinel.monitor.labelling.prospects import ASSUMES
+    from entropy_sentinel.monitor.labelling.prospects import ASSUMES, VERDICTS
     from entropy_sentinel.monitor.labelling.sampling import JUDGE_QUALITY, VERDICTS_A_LABEL
     from entropy_sentinel.report.terminal import show
 
@@ -319,7 +319,10 @@ def _say_chosen(chosen: "Sample", by: list[str], output: Path | None, html: Path
             f"{JUDGE_QUALITY:.0%} of correct and of incorrect ones (`entropy-sentinel judge`)"
         )
     else:
-        typer.echo("Probability of the verdict `usable`, by mean error on new domains (first row: these labels):")
+        typer.echo(
+            "Probability of the verdict `usable`, by mean error on new domains (first row: these labels); in brackets "
+            f"with a judge's verdicts, {VERDICTS} per domain:"
+        )
         show([_prospects(chosen.prospects)])
         say(ASSUMES)
     for note in chosen.notes:
@@ -341,11 +344,12 @@ def _in_brackets(text: str, name: str, row: dict[str, Any]) -> str:
 def _prospects(prospects: "pl.DataFrame") -> "Table":
     from entropy_sentinel.report.terminal import table
 
-    wide = prospects.pivot("error", index=["domains", "labels"], values="usable")
-    headings = ["domains", "labels each"] + [f"off by {float(error):.2f}" for error in wide.columns[2:]]
+    errors = prospects["error"].unique().sort()
+    headings = ["domains", "labels each"] + [f"off by {error:.2f}" for error in errors]
     rows = []
-    for n_domains, n_labels, *shares in wide.rows():
-        rows.append([str(n_domains), str(n_labels)] + [f"{share:.0%}" for share in shares])
+    for (n_domains, n_labels), cells in prospects.group_by("domains", "labels", maintain_order=True):
+        chances = cells.sort("error").select("usable", "usable_with_judge").rows()
+        rows.append([str(n_domains), str(n_labels)] + [f"{alone:.0%} ({judged:.0%})" for alone, judged in chances])
     return table(headings, rows)
 
 

@@ -480,6 +480,16 @@ class SampleOptions(FormatOptions, Slicing):
         le=10**9,
         description="Minimum number of labels per slice: by default 5 with an estimator, otherwise 20 to 40.",
     )
+    judge_sensitivity: Annotated[Number, Shown(Panel.SLICES, "SHARE")] = Field(
+        0.9,
+        gt=0.5,
+        le=1,
+        description="Without an estimator: share of correct responses that your judge calls correct, for the chances "
+        "with a judge; `fit --judged` prints it.",
+    )
+    judge_specificity: Annotated[Number, Shown(Panel.SLICES, "SHARE")] = Field(
+        0.85, gt=0.5, le=1, description="Likewise, the share of incorrect responses that it calls incorrect."
+    )
     seed: Annotated[Seed, Shown(Panel.SLICES, "N")] = Field(42, description="A different seed chooses other responses.")
     level: Level = 0.9
 

@@ -30,7 +30,8 @@ class Sample:
             called `slice_NAME`.
         level: The level of these intervals.
         prospects: Without an estimator: the probability that a first `fit` is validated as `usable`, by number of
-            `domains`, `labels` per domain, and mean `error`; the rows of this sample come first. Else null.
+            `domains`, `labels` per domain, and mean `error`; the rows of this sample come first. `usable_with_judge` is
+            that with a judge's verdicts, too. Else null.
         notes: How to get more domains, and which values of a slice column get no labels, and why.
         next_step: The command to run with the labels: `monitor`, or `fit` with its options.
         n_left_out: Number of responses in slices without any response to label.

@@ -18,7 +18,14 @@ from entropy_sentinel.estimators.verdict import FEWEST_DOMAINS, FEWEST_LABELS
 from entropy_sentinel.frames.generation import LOGPROBS
 from entropy_sentinel.frames.response import item_numbers
 from entropy_sentinel.monitor.labelling.chosen import Sample, drawn_number, identity, order_of, slice_columns, to_label
-from entropy_sentinel.monitor.labelling.prospects import probability_of_usable, prospects
+from entropy_sentinel.monitor.labelling.prospects import (
+    PROBABLE,
+    VERDICTS,
+    JudgeQuality,
+    labels_for_usable,
+    probability_of_usable,
+    prospects,
+)
 from entropy_sentinel.monitor.reading.inputs import BY, Given, features_in, format_of
 from entropy_sentinel.monitor.settings import TIME, SampleOptions
 from entropy_sentinel.sources.logs.reader import QUESTION
@@ -69,14 +76,31 @@ def first_sample(logs: Given, options: SampleOptions) -> Sample:
         notes.append(f"{_slices(columns, len(enough), least)}; {remedy(others, '--by')}")
     notes += _left_out(sizes, slices, by, least)
     group = f" --group {columns[0]}" if len(columns) > 1 else ""
+    judge = JudgeQuality(options.judge_sensitivity, options.judge_specificity)
+    notes.append(_needed(judge))
     return Sample(
         _chosen(rows, slices, by, options.seed),
         slices.rename(by),
         options.level,
-        prospects=prospects(len(counts), int(counts.min()), options.budget),
+        prospects=prospects(len(counts), int(counts.min()), options.budget, judge),
         notes=tuple(notes),
         next_step=f"fit LOGS --domain {columns[-1]}{group}",
         n_left_out=len(rows) - int(slices["n_responses"].sum()),
+    )
+
+
+def _needed(judge: JudgeQuality) -> str:
+    """Return a note on how many labels the verdict `usable` needs, with this judge and without."""
+    alone, with_judge = labels_for_usable(_TYPICAL_ERROR), labels_for_usable(_TYPICAL_ERROR, judge)
+    rates = f"a judge of sensitivity {judge.sensitivity:g} and specificity {judge.specificity:g}"
+    ways = {f"with {rates} and {VERDICTS} verdicts per domain (`fit --judged`)": with_judge, "without one": alone}
+    needed = [
+        f"about {labels:,} labels {way}" if labels else f"more labels than were simulated {way}"
+        for way, labels in ways.items()
+    ]
+    return (
+        f"`usable` with a probability of {PROBABLE:.0%} at a mean error of {_TYPICAL_ERROR:.2f}, with as many values "
+        f"as that takes: {', and '.join(needed)}; for a single validation"
     )
 
 

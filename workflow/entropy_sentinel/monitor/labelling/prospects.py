@@ -1,14 +1,20 @@
 """Look up the probability of the verdict `usable`, by the number of labelled domains and labels.
 
 benchmarks/bench_usable.py simulates it for a grid of domains, labels per domain and mean errors, and writes TABLE.
+With a judge, labels count as many more (`labels_with_judge`).
 """
 
+import math
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 from scipy.interpolate import RegularGridInterpolator
+from scipy.special import expit, logit
+
+from entropy_sentinel.estimators.verdict import FEWEST_LABELS
 
 TABLE = Path(__file__).with_name("usable.csv")
 # What the table assumes, and how far it is off otherwise (`make bench-usable ARGS="--errors heavy"`, `one-sided`).
@@ -25,11 +31,11 @@ def read_table() -> pl.DataFrame:
 
 
 @cache
-def _interpolator() -> tuple[RegularGridInterpolator, list[np.ndarray]]:
-    """Return the table as a function of (error, domains, labels), linear between cells, and the axes of its grid."""
+def _interpolator(column: str = "usable") -> tuple[RegularGridInterpolator, list[np.ndarray]]:
+    """Return a column of the table as a function of (error, domains, labels), linear between cells, and its axes."""
     cells = read_table()
     axes = [cells[name].unique().sort().to_numpy() for name in ("error", "domains", "labels")]
-    values = cells["usable"].to_numpy().reshape([len(axis) for axis in axes])
+    values = cells[column].to_numpy().reshape([len(axis) for axis in axes])
     return RegularGridInterpolator(axes, values), axes
 
 
@@ -41,27 +47,109 @@ def errors() -> list[float]:
 def probability_of_usable(error: float, domains: int, labels: int) -> float:
     """Return the probability of `usable` for an estimator with mean error `error` and `labels` labels per domain.
 
-    It is 0 if there are fewer domains or labels than in the table; numbers above the table's largest count as that.
+    It is 0 if there are fewer domains than in the table, or too few labels for a domain to count; numbers above the
+    table's largest count as that.
     """
-    interpolate, (_, least_domains, least_labels) = _interpolator()
-    if domains < least_domains[0] or labels < least_labels[0]:
+    interpolate, (_, table_domains, table_labels) = _interpolator()
+    if domains < table_domains[0] or labels < FEWEST_LABELS:
         return 0.0
-    return float(interpolate([[error, min(domains, least_domains[-1]), min(labels, least_labels[-1])]])[0])
+    return float(interpolate([[error, min(domains, table_domains[-1]), min(labels, table_labels[-1])]])[0])
 
 
-def prospects(domains: int, labels: int, budget: int) -> pl.DataFrame:
+# The share of the variance of "correct" within a domain that P(correct) explains; of real domains it is .09 to .24.
+EXPLAINED = 0.12
+# The standard deviation of the logits of a judge's rates between domains.
+SPREAD = 0.7
+# With a judge: labels and verdicts in a domain. Without: labels, of which fewer do not count.
+LABELS_WITH_JUDGE, VERDICTS, _LABELS_ALONE = (5, 10, 15, 20), 200, (20, 30, 40)
+# The probability of `usable` for which a budget is named.
+PROBABLE = 0.8
+
+
+class JudgeQuality(NamedTuple):
+    """A judge's sensitivity and specificity."""
+
+    sensitivity: float
+    specificity: float
+
+
+def labels_with_judge(labels: int, judge: JudgeQuality, verdicts: int = VERDICTS) -> float:
+    """Return how many labels of a domain tell as much as so many with this judge's verdicts.
+
+    It is that of `statistics.witnesses` for accuracies from .15 to .85 and a P(correct) that explains EXPLAINED. The
+    judge's rates differ between domains, as in benchmarks/judged_worlds.py: by leniency, skill and how hard they are.
+    """
+    nodes, weights = np.polynomial.hermite_e.hermegauss(7)
+    weights = weights / weights.sum()
+    accuracy, leniency, skill = np.linspace(0.15, 0.85, 71)[:, None, None], nodes[:, None], nodes
+    harder = accuracy - 0.5 + SPREAD / 2 * skill
+    sensitivity = expit(_logit(judge.sensitivity) + SPREAD * math.sqrt(3 / 4) * leniency + harder)
+    specificity = expit(_logit(judge.specificity) - SPREAD * math.sqrt(3 / 4) * leniency + harder)
+
+    def mean(values: np.ndarray) -> float:
+        """Return the mean over domains."""
+        return float(weights @ values.mean(axis=0) @ weights)
+
+    says = sensitivity * accuracy + (1 - specificity) * (1 - accuracy)
+    of_labels = accuracy * (1 - accuracy) * np.ones_like(says)
+    # Variances and covariances within domains of a label y, a verdict z and P(correct) p.
+    y, z, zy = mean(of_labels), mean(says * (1 - says)), mean((sensitivity + specificity - 1) * of_labels)
+    p, zp = EXPLAINED * y, EXPLAINED * zy
+    squares, products = np.array([[p, zp], [zp, z]]), np.array([p, zy])
+    powers = np.clip(np.linalg.lstsq(squares, products, rcond=None)[0], 0, 1)
+    residual = y - 2 * powers @ products + powers @ squares @ powers
+    left = np.array([1 - powers[0], -powers[1]])
+    variance = residual / labels + left @ squares @ left / verdicts
+    # Labels alone share their responses with the estimate, whose P(correct) explains a part of them.
+    return float((y - p) / variance)
+
+
+def _logit(share: float) -> float:
+    """Return the logit of a share; that of a perfect judge is finite."""
+    return float(logit(min(share, 0.9999)))
+
+
+def probability_with_judge(error: float, domains: int, labels: int, judge: JudgeQuality) -> float:
+    """Return the probability of `usable` with so many labels per domain and this judge's VERDICTS."""
+    interpolate, (_, table_domains, table_labels) = _interpolator("usable_with_judge")
+    alike = labels_with_judge(labels, judge)
+    if domains < table_domains[0] or labels < LABELS_WITH_JUDGE[0] or alike < table_labels[0]:
+        return 0.0
+    return float(interpolate([[error, min(domains, table_domains[-1]), min(alike, table_labels[-1])]])[0])
+
+
+def labels_for_usable(error: float, judge: JudgeQuality | None = None) -> int | None:
+    """Return the fewest labels with which `usable` is probable; null if the table has none."""
+    table_domains = _interpolator()[1][1]
+    enough = []
+    for labels in _LABELS_ALONE if judge is None else LABELS_WITH_JUDGE:
+        for domains in range(int(table_domains[0]), int(table_domains[-1]) + 1):
+            if judge is None:
+                probability = probability_of_usable(error, domains, labels)
+            else:
+                probability = probability_with_judge(error, domains, labels, judge)
+            if probability >= PROBABLE:
+                enough.append(domains * labels)
+                break
+    return min(enough, default=None)
+
+
+def prospects(domains: int, labels: int, budget: int, judge: JudgeQuality) -> pl.DataFrame:
     """Return the probability of `usable` by `domains`, `labels` per domain and mean `error`, first for this choice.
 
+    `usable_with_judge` is that with this judge's verdicts, too.
     The other rows have the table's numbers of domains, with as many labels per domain as the budget allows.
     """
     plans = {(domains, labels): None}
-    _, (_, table_domains, table_labels) = _interpolator()
+    table_domains = _interpolator()[1][1]
     for n in map(int, table_domains):
         labels_each = min(budget // n, labels)
-        if labels_each >= table_labels[0]:
+        if labels_each >= FEWEST_LABELS:
             plans[n, labels_each] = None
     rows = []
     for plan in plans:
         for error in errors():
-            rows.append((*plan, error, probability_of_usable(error, *plan)))
-    return pl.DataFrame(rows, schema=["domains", "labels", "error", "usable"], orient="row")
+            with_judge = max(probability_with_judge(error, *plan, judge), probability_of_usable(error, *plan))
+            rows.append((*plan, error, probability_of_usable(error, *plan), with_judge))
+    schema = ["domains", "labels", "error", "usable", "usable_with_judge"]
+    return pl.DataFrame(rows, schema=schema, orient="row")

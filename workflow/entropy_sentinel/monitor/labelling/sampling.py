@@ -160,6 +160,8 @@ def sample(
     *,
     # The fields of `SampleOptions`, by made.signatures
     per_slice: int | None = None,
+    judge_sensitivity: float = 0.9,
+    judge_specificity: float = 0.85,
     seed: int = 42,
     level: float = 0.9,
     top_k: int | None = None,
@@ -193,6 +195,9 @@ def sample(
         budget: The number of responses to choose.
         per_slice: Minimum number of labels per slice: by default 5 with an estimator, otherwise 20 to 40 (0 or more and
             at most 1,000,000,000).
+        judge_sensitivity: Without an estimator: share of correct responses that your judge calls correct, for the
+            chances with a judge; `fit --judged` prints it (above 0.5 and at most 1).
+        judge_specificity: Likewise, the share of incorrect responses that it calls incorrect (above 0.5 and at most 1).
         seed: A different seed chooses other responses (0 or more and below 4,294,967,296).
         level: Level of the intervals (above 0 and below 1).
         top_k: Keep only this many alternatives per token (1 or more).
