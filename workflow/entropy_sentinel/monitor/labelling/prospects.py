@@ -61,7 +61,7 @@ EXPLAINED = 0.12
 # The standard deviation of the logits of a judge's rates between domains.
 SPREAD = 0.7
 # With a judge: labels and verdicts in a domain. Without: labels, of which fewer do not count.
-LABELS_WITH_JUDGE, VERDICTS, _LABELS_ALONE = (5, 10, 15, 20), 200, (20, 30, 40)
+LABELS_WITH_JUDGE, VERDICTS, _LABELS_ALONE = (10, 15, 20), 200, (20, 30, 40)
 # The probability of `usable` for which a budget is named.
 PROBABLE = 0.8
 
