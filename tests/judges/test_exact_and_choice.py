@@ -18,7 +18,7 @@ QUESTION = "Which gas is lightest?\nA) Helium\nB) Neon\n(C) Hydrogen, H_2\nD. Ar
         ("Blue whale", "blue whale", False, True, None),
         ("The answer is blue.", "blue whale", False, False, None),
         (r"So \boxed{12.0}", "12", False, False, None),
-        ("The answer is bl", "blue", True, None, "cut off before a boxed answer"),
+        ("The answer is bl", "blue", True, None, "cut off, and the answer is not in a whole box"),
         (r"\boxed{blue}. Wait, that is wrong.", "blue", False, None, "the answer is taken back"),
     ],
 )

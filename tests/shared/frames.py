@@ -39,7 +39,7 @@ UNLABELLED = "puzzles"
 MASS = (17100, 0.9957, 0.1211, None, 3, 0)
 MASS_COLUMNS = list(DOMAINS.schema)[13:19]
 # Questions that look ambiguous, and of which that is known.
-UNKNOWN = (None, None)
+UNKNOWN = (None, None, None, None)
 COUNTS = dict.fromkeys(
     ["n_unlabelled", "n_featureless", "n_truncated", "n_truncated_correct", "n_truncated_incorrect"], 0
 )

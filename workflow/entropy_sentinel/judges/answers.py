@@ -11,7 +11,8 @@ import re
 from fractions import Fraction
 from typing import NamedTuple
 
-from entropy_sentinel.judges.judge import Unclear
+from entropy_sentinel.frames.label import NoAnswer
+from entropy_sentinel.judges.judge import NoAnswerError, Unclear
 from entropy_sentinel.judges.markers import TextPart, after_thinking, in_other_languages, tagged_answers
 from entropy_sentinel.judges.notation import NUMBER, clean, in_braces, plain_number
 from entropy_sentinel.judges.units import leading_unit
@@ -122,14 +123,19 @@ def last_boxed(response: str) -> str | None:
 
 
 def final_answer(response: str, truncated: bool) -> FinalAnswer:
-    """Return the answer that a response ends with. Raises Unclear if it has none, or then doubts or changes it."""
+    """Return the answer that a response ends with. Raises Unclear if it has none, or then doubts or changes it.
+
+    The error is NoAnswerError if the response certainly has none.
+    """
     if not response.strip():
-        raise Unclear("empty response")
+        raise NoAnswerError(NoAnswer.EMPTY)
     start = after_thinking(response)
     if start is None:
-        raise Unclear("the thinking has no end")
+        if not truncated and _BOX.search(response):
+            raise Unclear("a box in thinking that has no end")
+        raise NoAnswerError(NoAnswer.ENDLESS_THINKING)
     if not response[start:].strip():
-        raise Unclear("no answer after the thinking")
+        raise NoAnswerError(NoAnswer.NOTHING_AFTER_THINKING)
     answer = _after_thinking(response[start:], truncated)
     return FinalAnswer(answer.text, start + answer.end)
 
@@ -141,7 +147,9 @@ def _after_thinking(response: str, truncated: bool) -> FinalAnswer:
         contents, start, end = boxes
         return _not_denied(response, ", ".join(contents), start, end, len(response[: end - 1].rstrip()))
     if truncated:
-        raise Unclear("cut off before a boxed answer")
+        if _begins_answer(response):
+            raise Unclear("cut off, and the answer is not in a whole box")
+        raise NoAnswerError(NoAnswer.CUT_OFF)
     text = _without_marks(response)
     if (stated := _called_the_answer(text) or _in_another_language(text) or _whole(response)) is not None:
         return stated
@@ -151,6 +159,20 @@ def _after_thinking(response: str, truncated: bool) -> FinalAnswer:
         if (chosen := _letter_first(text)) is None:
             raise
         return chosen
+
+
+def _begins_answer(response: str) -> bool:
+    """Return whether an answer may begin in a response: a box, tag, statement or option, or only a number."""
+    text = _without_marks(response)
+    if _BOX.search(text) or option_first(text.strip()) or any(in_other_languages(text)):
+        return True
+    if any(tag.inside.text.strip() for tag in tagged_answers(response)):
+        return True
+    for anchor in _ANCHOR.finditer(text):
+        clause = next((sentence.text for sentence in _sentences(text, anchor.end())), "")
+        if (clause and "answer" in anchor[0].casefold()) or _has_value(clause):
+            return True
+    return bool(_AMOUNT.fullmatch(text.strip()))
 
 
 def _without_marks(text: str) -> str:
@@ -167,7 +189,12 @@ def _in_tags(response: str, truncated: bool) -> FinalAnswer | None:
     if not tags or (truncated and not tags[-1].is_closed):
         return None
     *earlier, last = tags
-    answer = final_answer(last.inside.text, truncated=False)
+    try:
+        answer = final_answer(last.inside.text, truncated=False)
+    except NoAnswerError as error:
+        if _begins_answer(response[: last.start] + response[last.end :]):
+            raise Unclear("an answer outside of the tags only") from None
+        raise error
     others: list[str | None] = [last_boxed(tag.inside.text) or tag.inside.text for tag in earlier]
     for outside in (response[: last.start], response[last.end :]):
         if _BOX.search(outside):

@@ -1,24 +1,32 @@
 """Judges without algebra: an answer must equal the reference as text, or name an option of the question."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from entropy_sentinel.judges.answers import final_answer
-from entropy_sentinel.judges.judge import Case, Unclear, Verdict
+from entropy_sentinel.judges.judge import DEFAULT_UNANSWERED, Case, Unanswered, Unclear, Verdict
 from entropy_sentinel.judges.kind import JudgeSettings
 from entropy_sentinel.judges.options import (
     NotAnOptionError,
+    Option,
     letter_of,
-    no_option_verdict,
     normalised,
     offered,
     same_option,
 )
+from entropy_sentinel.judges.unanswered import unclear_verdict
 
 
 class ExactJudge:
-    """Compares the final answer (answers.py) with the reference."""
+    """Compares the final answer (answers.py) with the reference.
+
+    `unanswered` is the verdict on a response without one: "incorrect" or "unlabelled".
+    """
 
     software = "exact 3"
+
+    def __init__(self, unanswered: Unanswered = DEFAULT_UNANSWERED) -> None:
+        self._unanswered = unanswered
 
     def judge(self, cases: Sequence[Case]) -> list[Verdict]:
         """Return one verdict per case, in order; null without a final answer."""
@@ -28,20 +36,21 @@ class ExactJudge:
         try:
             answer = final_answer(case.response, case.truncated).text
         except Unclear as unclear:
-            return Verdict(None, reason=str(unclear))
+            return unclear_verdict(unclear, case, self._unanswered, lambda: None)
         return Verdict(normalised(answer) == normalised(case.reference), answer=answer)
 
 
 class ChoiceJudge:
     """Compares letters; the text of an option in the question counts as its letter.
 
-    `no_option` is the verdict on an answer that is none of the options: "incorrect" or "unlabelled".
+    `no_option` is the verdict on an answer that is none of the options, and `unanswered` on a response without one:
+    "incorrect" or "unlabelled".
     """
 
     software = "choice 5"
 
-    def __init__(self, no_option: str = "incorrect") -> None:
-        self._no_option = no_option
+    def __init__(self, no_option: str = "incorrect", unanswered: Unanswered = DEFAULT_UNANSWERED) -> None:
+        self._no_option, self._unanswered = no_option, unanswered
 
     def judge(self, cases: Sequence[Case]) -> list[Verdict]:
         """Return one verdict per case, in order; null if the reference or the answer is not clear."""
@@ -53,15 +62,25 @@ class ChoiceJudge:
         try:
             found = final_answer(case.response, case.truncated)
             answer = found.text
-            if (expected := letter_of(case.reference, options)) is None:
-                raise Unclear("reference is not an option of the question")
+            expected = _expected_letter(case.reference, options)
             return Verdict(same_option(expected, answer, options, case.response[found.end :]), answer=answer)
-        except NotAnOptionError as error:
-            return no_option_verdict(self._no_option, answer, str(error))
         except Unclear as unclear:
-            return Verdict(None, answer=answer, reason=str(unclear))
+            if isinstance(unclear, NotAnOptionError) and self._no_option == "incorrect":
+                return Verdict(False, answer=answer)
+            check = partial(_expected_letter, case.reference, options)
+            return unclear_verdict(unclear, case, self._unanswered, check, answer)
+
+
+def _expected_letter(reference: str, options: Sequence[Option]) -> str:
+    """Return the letter of the option that a reference names. Raises Unclear if it names none."""
+    if (letter := letter_of(reference, options)) is None:
+        raise Unclear("reference is not an option of the question")
+    return letter
 
 
 def make(settings: JudgeSettings) -> ExactJudge | ChoiceJudge:
     """Return the judge of this kind."""
-    return ChoiceJudge(settings.get("no_option", "incorrect")) if settings["kind"] == "choice" else ExactJudge()
+    unanswered = settings.get("unanswered", DEFAULT_UNANSWERED)
+    if settings["kind"] == "choice":
+        return ChoiceJudge(settings.get("no_option", "incorrect"), unanswered)
+    return ExactJudge(unanswered)

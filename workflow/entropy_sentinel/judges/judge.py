@@ -2,11 +2,25 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
+
+from entropy_sentinel.frames.label import NoAnswer
+
+# Label of a response without a final answer; labels of versions without the key are as with the default.
+Unanswered = Literal["incorrect", "unlabelled"]
+DEFAULT_UNANSWERED: Unanswered = "unlabelled"
 
 
 class Unclear(Exception):
     """A judge cannot decide; the message is the reason."""
+
+
+class NoAnswerError(Unclear):
+    """A response has no final answer that a judge could compare."""
+
+    def __init__(self, cause: NoAnswer) -> None:
+        super().__init__(cause.value)
+        self.cause = cause
 
 
 @dataclass(frozen=True)
@@ -24,7 +38,10 @@ class Case:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The verdict of a judge: correct (True), incorrect (False), or None with the reason; never a guess."""
+    """The verdict of a judge: correct (True), incorrect (False), or None with the reason; never a guess.
+
+    An incorrect one without an answer has a reason, too.
+    """
 
     label: bool | None
     answer: str | None = None

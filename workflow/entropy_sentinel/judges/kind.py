@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, NotRequired, TypedDict
 from entropy_sentinel.chat.settings import Prompt
 from entropy_sentinel.core.sections import Settings
 from entropy_sentinel.engines.generation import ServedSettings
-from entropy_sentinel.judges.judge import Judge
+from entropy_sentinel.judges.judge import Judge, Unanswered
 
 
 class Kind(Settings):
@@ -102,6 +102,7 @@ class JudgeSettings(TypedDict):
     server: NotRequired[ServedSettings]  # for a judge that its jobs serve
     tolerance: NotRequired[dict[str, Any]]  # the benchmark's
     no_option: NotRequired[str]  # for judges of multiple-choice questions
+    unanswered: NotRequired[Unanswered]  # for judges that compare answers, unless it is "unlabelled"
     path: NotRequired[str]
     judges: NotRequired[list[str]]
     members: NotRequired[dict[str, "JudgeSettings"]]  # the settings that the labels of each of `judges` depend on

@@ -8,6 +8,7 @@ import importlib.metadata
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from entropy_sentinel.judges import expressions, matrices, relations, words
@@ -16,10 +17,10 @@ from entropy_sentinel.judges.constants import may_differ_in_constants
 from entropy_sentinel.judges.designation_pairs import same_designations
 from entropy_sentinel.judges.designations import is_uncalculated, read_designation
 from entropy_sentinel.judges.expressions import SUFFIX, Quantity, TimeoutException, UnreadableError, quantity, timeout
-from entropy_sentinel.judges.judge import Case, Unclear, Verdict
+from entropy_sentinel.judges.judge import DEFAULT_UNANSWERED, Case, Unanswered, Unclear, Verdict
 from entropy_sentinel.judges.notation import clean, close, has_words, key, plain_number
 from entropy_sentinel.judges.numerals import other_notation
-from entropy_sentinel.judges.options import NotAnOptionError, no_option_verdict, offered, same_option
+from entropy_sentinel.judges.options import NotAnOptionError, offered, same_option
 from entropy_sentinel.judges.structure import (
     ELEMENT_OF,
     LETTER_BEFORE_POINT,
@@ -35,6 +36,7 @@ from entropy_sentinel.judges.structure import (
     without_name,
     without_point_name,
 )
+from entropy_sentinel.judges.unanswered import unclear_verdict
 from entropy_sentinel.judges.units import scales
 
 Tolerance = Mapping[str, Any] | None
@@ -344,14 +346,20 @@ class MathVerifyJudge:
     """Compares the last boxed expression, or else the one called the answer, with the reference.
 
     `tolerance` is the benchmark's (`sources.settings.Tolerance`), or None. `no_option` is the verdict on an answer that
-    is none of the options of a multiple-choice question: "incorrect" or "unlabelled".
+    is none of the options of a multiple-choice question, and `unanswered` on a response without one: "incorrect" or
+    "unlabelled".
     """
 
     software = f"math-verify {importlib.metadata.version('math-verify')}"
 
-    def __init__(self, tolerance: Mapping[str, Any] | None = None, no_option: str = "incorrect") -> None:
+    def __init__(
+        self,
+        tolerance: Mapping[str, Any] | None = None,
+        no_option: str = "incorrect",
+        unanswered: Unanswered = DEFAULT_UNANSWERED,
+    ) -> None:
         self.tolerance = tolerance
-        self._no_option = no_option
+        self._no_option, self._unanswered = no_option, unanswered
 
     def judge(self, cases: Sequence[Case]) -> list[Verdict]:
         """Return one verdict per case, in order; null without a final answer, or if either side cannot be read."""
@@ -364,14 +372,28 @@ class MathVerifyJudge:
             answer, following = found.text, case.response[found.end :]
             same = timeout(_LIMIT_S)(self._same)(case.reference.strip(), answer, case.question, following)
             return Verdict(same, answer=answer)
-        except NotAnOptionError as error:
-            return no_option_verdict(self._no_option, answer, str(error))
         except Unclear as unclear:
-            return Verdict(None, answer=answer, reason=str(unclear))
+            if isinstance(unclear, NotAnOptionError) and self._no_option == "incorrect":
+                return Verdict(False, answer=answer)
+            return unclear_verdict(unclear, case, self._unanswered, partial(self._check_reference, case), answer)
         except TimeoutException:
             return Verdict(None, answer=answer, reason="comparison timed out")
         except Exception as error:  # math-verify wraps a whole computer algebra system, which can raise anything
             return Verdict(None, answer=answer, reason=f"comparison failed: {type(error).__name__}")
+
+    def _check_reference(self, case: Case) -> None:
+        """Raise Unclear for a reference that cannot even be compared with itself."""
+        reference = case.reference.strip()
+        try:
+            if timeout(_LIMIT_S)(self._same)(reference, reference, case.question, ""):
+                return
+        except Unclear:
+            raise
+        except TimeoutException:
+            raise Unclear("comparison timed out") from None
+        except Exception as error:
+            raise Unclear(f"comparison failed: {type(error).__name__}") from None
+        raise Unclear("reference cannot be read")
 
     def _same(self, reference: str, answer: str, question: str, following: str) -> bool:
         """Compare by the kind of the reference; only the reference decides whether a row is compared."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from entropy_sentinel.judges import words
 from entropy_sentinel.judges.answers import doubted, other_options
-from entropy_sentinel.judges.judge import Unclear, Verdict
+from entropy_sentinel.judges.judge import Unclear
 from entropy_sentinel.judges.notation import clean, in_another_script, plain_number
 
 _OPTION = re.compile(r"^\s*\(?([A-J])[).:]\s+(\S.*?)\s*$", re.MULTILINE)
@@ -119,11 +119,6 @@ def _punctuated(answer: str) -> str:
     """Return the capital letter that an answer begins with, if a sign shows that it is one of an option."""
     match = re.match(r"\(?([A-J])[).:]", _without_marks(answer))
     return match[1] if match else ""
-
-
-def no_option_verdict(no_option: str, answer: str | None, reason: str) -> Verdict:
-    """Return the verdict on an answer that is none of the options, by the judge's key `no_option`."""
-    return Verdict(False, answer=answer) if no_option == "incorrect" else Verdict(None, answer=answer, reason=reason)
 
 
 def _by_text(text: str, options: Sequence[Option]) -> str | None:

@@ -14,7 +14,7 @@ from typing import IO, Any
 
 from entropy_sentinel.core.errors import EntropySentinelError
 from entropy_sentinel.core.extensions import roots
-from entropy_sentinel.judges.judge import Case, Judge, Verdict
+from entropy_sentinel.judges.judge import DEFAULT_UNANSWERED, Case, Judge, Unanswered, Verdict
 from entropy_sentinel.judges.kind import JudgeSettings
 
 _ROOT = Path(__file__).parents[2]
@@ -116,13 +116,14 @@ class SeparateProcess:
 
 def make(settings: JudgeSettings) -> SeparateProcess:
     """Return the judge `math-verify` with any tolerance of the benchmark; this process does not need math-verify."""
-    return SeparateProcess(_math_verify, settings.get("tolerance"), settings.get("no_option", "incorrect"))
+    no_option, unanswered = settings.get("no_option", "incorrect"), settings.get("unanswered", DEFAULT_UNANSWERED)
+    return SeparateProcess(_math_verify, settings.get("tolerance"), no_option, unanswered)
 
 
-def _math_verify(tolerance: dict[str, Any] | None, no_option: str) -> Judge:
+def _math_verify(tolerance: dict[str, Any] | None, no_option: str, unanswered: Unanswered) -> Judge:
     from entropy_sentinel.judges.math_verify import MathVerifyJudge
 
-    return MathVerifyJudge(tolerance, no_option)
+    return MathVerifyJudge(tolerance, no_option, unanswered)
 
 
 def _main(what: str) -> None:

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from entropy_sentinel.chat.settings import Prompt, Server
 from entropy_sentinel.core.sections import DISTINCT, Name, Number, Text, Whole
 from entropy_sentinel.engines.generation import ServedSettings
-from entropy_sentinel.judges.judge import Judge
+from entropy_sentinel.judges.judge import DEFAULT_UNANSWERED, Judge, Unanswered
 from entropy_sentinel.judges.kind import Kind
 
 # Suffixes of files with imported labels; the first existing file counts.
@@ -24,7 +24,23 @@ NO_OPTION = (
 )
 
 
-class MathVerify(Kind):
+class ComparingKind(Kind):
+    """The base class of the kinds that compare a response's final answer with the reference."""
+
+    unanswered: Unanswered = Field(
+        DEFAULT_UNANSWERED,
+        description="label of a response without a final answer, because it is empty, declines, thinks only, or is truncated "
+        "before one: `incorrect`, as LLMs judge, or `unlabelled` for null. An answer that cannot be compared is "
+        "null in any case",
+    )
+
+    def tracked(self, prompts: Mapping[str, Prompt], served: ServedSettings | None) -> dict[str, Any]:
+        """See `Kind.tracked`; without `unanswered` if it is the default, as in labels of versions without the key."""
+        settings = super().tracked(prompts, served)
+        return {key: value for key, value in settings.items() if (key, value) != ("unanswered", DEFAULT_UNANSWERED)}
+
+
+class MathVerify(ComparingKind):
     """Compares the last boxed or stated answer with the reference, by algebra, units and tolerance.
 
     It needs no network. A label is null, with the reason, if the judge cannot decide. If the reference has several
@@ -52,7 +68,7 @@ class MathVerify(Kind):
         return make
 
 
-class Exact(Kind):
+class Exact(ComparingKind):
     """The final answer and the reference as text, ignoring case and white space."""
 
     # 2: an answer that the response takes back or changes does not count. 3: as math-verify's 5.
@@ -68,7 +84,7 @@ class Exact(Kind):
         return make
 
 
-class Choice(Kind):
+class Choice(ComparingKind):
     """The letter of an option of a multiple-choice question, or its text."""
 
     # 2: the last lettered lines of a question are its options, and `A, B` names two of them. 3: as exact's 2.

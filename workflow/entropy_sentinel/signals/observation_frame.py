@@ -20,7 +20,7 @@ OBSERVATIONS = Contract(
         *RESPONSE_COLUMNS,
         Column("split", pl.String, "`train` or `test`: the item's part if its benchmark is in the training group"),
         Column("label", pl.Boolean, "whether the response is correct", nullable=True),
-        Column("label_reason", pl.String, "why the label is null", nullable=True),
+        Column("label_reason", pl.String, "why the label is null, or incorrect without an answer", nullable=True),
         Column("n_tokens", pl.UInt32, "length of the response", "tokens"),
         Column("finish_reason", pl.String, "`stop` if the response is complete (frames/generation.py)"),
         *(feature.column for feature in CATALOGUE.values()),

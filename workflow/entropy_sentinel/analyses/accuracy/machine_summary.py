@@ -15,6 +15,7 @@ from entropy_sentinel.analyses.accuracy.measuring.validation import (
     EstimatorErrors,
     ModelValidation,
 )
+from entropy_sentinel.analyses.accuracy.unanswered import UnansweredDomain
 from entropy_sentinel.analyses.headings import TrainingGroup
 from entropy_sentinel.estimators.limits import CONFIDENCE
 
@@ -41,6 +42,7 @@ def machine_summary(
     ambiguous: Sequence[str],
     failures: Sequence[str],
     gaps: Sequence[Mapping[str, Any]],
+    unanswered: Sequence[UnansweredDomain],
 ) -> dict[str, Any]:
     """Return the summary, JSON-serialisable; `default` is the name of the paper's default estimator."""
     results = {headline.model: _headline(headline) for headline in headlines}
@@ -61,6 +63,7 @@ def machine_summary(
         "ambiguous": list(ambiguous),
         "failures": list(failures),
         "gaps": [dict(row) for row in gaps],
+        "unanswered": [asdict(domain) for domain in unanswered],
     }
 
 

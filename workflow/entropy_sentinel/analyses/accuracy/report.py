@@ -24,6 +24,11 @@ from entropy_sentinel.analyses.accuracy.measuring.validation import (
 from entropy_sentinel.analyses.accuracy.origins import Provenance, miscounts, origins
 from entropy_sentinel.analyses.accuracy.summary import UnjudgedBenchmark, estimate, interval, summarise, unjudged
 from entropy_sentinel.analyses.accuracy.summary import labels as label_count
+from entropy_sentinel.analyses.accuracy.unanswered import (
+    UnansweredDomain,
+    summarise_unanswered,
+    unanswered_domains,
+)
 from entropy_sentinel.analyses.headings import SCOPES, ExhibitSettings, Groups, TrainingGroup, training_group
 from entropy_sentinel.core.files import write_whole
 from entropy_sentinel.estimators.catalogue import title
@@ -109,6 +114,11 @@ class Study:
         return list(ambiguous(self.domains))
 
     @cached_property
+    def unanswered(self) -> list[UnansweredDomain]:
+        """The domains with responses without a final answer."""
+        return list(unanswered_domains(self.domains))
+
+    @cached_property
     def failures(self) -> list[str]:
         """Sentences about missing results."""
         return [*(gap.text for gap in self.unjudged), *failures(self.sweep, self.validations)]
@@ -125,6 +135,7 @@ class Study:
             ambiguous=self.ambiguous,
             failures=self.failures,
             gaps=gaps(self.domains),
+            unanswered=self.unanswered,
         )
 
 
@@ -203,6 +214,7 @@ def write_report(
         study.headline_group,
         study.unjudged,
         study.ambiguous,
+        summarise_unanswered(study.unanswered),
     )
     facts = study.machine_summary(settings["label"], settings["default"])
     write_whole(page, content)
@@ -238,6 +250,8 @@ def render_report(
         failures=study.failures,
         unjudged=dict.fromkeys(gap.benchmark for gap in study.unjudged),
         gaps=gaps(study.domains),
+        unanswered=study.unanswered,
+        unanswered_lines=summarise_unanswered(study.unanswered),
         share=f"{SHARE:.0%}",
         **_exhibits(tables, figures),
         judges=asked_judges(labels),

@@ -86,18 +86,19 @@ def summarise(
     headline_group: str,
     unjudged: Sequence[UnjudgedBenchmark] = (),
     ambiguous: Sequence[str] = (),
+    unanswered: Sequence[str] = (),
 ) -> str:
     """Return the summary as text: whether to trust the estimates, unlabelled domains, the headline group.
 
     `validations` has one entry per model, `estimates` is a frame ESTIMATES, `sweep` a frame SWEEP. `unjudged` are the
-    benchmarks that the judge could not label; `ambiguous` names domains whose entropies may mislead. Accuracies and AEE
-    are shares in [0, 1].
+    benchmarks that the judge could not label; `ambiguous` names domains whose entropies may mislead; `unanswered` has
+    sentences on responses without a final answer. Accuracies and AEE are shares in [0, 1].
     """
     group = training_group(groups, headline_group)
     title = f"Accuracy estimated from entropy, trained on {group.benchmarks} ({group.title})"
     parts = [_model(headline) for headline in headlines(estimates, sweep, group)]
     parts = parts or ["No results for this training group."]
-    first = [_verdicts(validations), *ambiguous, *_unlabelled(validations)]
+    first = [_verdicts(validations), *ambiguous, *unanswered, *_unlabelled(validations)]
     if unjudged:
         first.append("\n".join(["No label from the judge", *[f"  {gap.text}" for gap in unjudged]]))
     return "\n\n".join([*first, title, *parts]) + "\n"

@@ -104,6 +104,22 @@ DOMAINS = Contract(
         Column(
             "n_questions", pl.UInt32, "questions for which n_ambiguous is known", "questions", nullable=True, added=True
         ),
+        Column(
+            "n_unanswered",
+            pl.UInt32,
+            "responses without a final answer, whatever their label",
+            "responses",
+            nullable=True,
+            added=True,
+        ),
+        Column(
+            "n_unanswered_incorrect",
+            pl.UInt32,
+            "of these, labelled incorrect: the judge's unanswered",
+            "responses",
+            nullable=True,
+            added=True,
+        ),
     ),
 )
 

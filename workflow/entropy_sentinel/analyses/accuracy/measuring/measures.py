@@ -14,6 +14,7 @@ from entropy_sentinel.features.compute import missing_mass
 from entropy_sentinel.frames.estimate import ESTIMATES
 from entropy_sentinel.frames.file_sets import read_several
 from entropy_sentinel.frames.generation import CUT_OFF
+from entropy_sentinel.frames.label import NoAnswer
 from entropy_sentinel.frames.response import item_numbers
 from entropy_sentinel.signals.catalogue import SIGNALS
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS, families_of, observations_of
@@ -62,7 +63,9 @@ def domain_row(observations: pl.DataFrame) -> dict[str, Any]:
     usable = observations.filter(label.is_not_null() & ~featureless)
     cut_off, whole = observations.filter(CUT_OFF), usable.filter(~CUT_OFF)
     questions = ambiguous_questions(observations)
-    reasons = pl.concat([observations["label_reason"], observations["feature_reason"]]).drop_nulls()
+    unanswered = observations.filter(pl.col("label_reason").is_in([cause.value for cause in NoAnswer]))["label"]
+    label_reasons = observations.filter(label.is_null())["label_reason"]
+    reasons = pl.concat([label_reasons, observations["feature_reason"]]).drop_nulls()
     return {
         **_domain(observations),
         "n_responses": len(observations),
@@ -80,6 +83,8 @@ def domain_row(observations: pl.DataFrame) -> dict[str, Any]:
         "reasons": json.dumps(dict(sorted(reasons.value_counts().iter_rows()))),
         "n_ambiguous": None if questions is None else questions[0],
         "n_questions": None if questions is None else questions[1],
+        "n_unanswered": len(unanswered),
+        "n_unanswered_incorrect": (~unanswered).sum(),
     }
 
 

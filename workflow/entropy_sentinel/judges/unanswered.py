@@ -1,0 +1,57 @@
+"""Responses without a final answer: what they are, and their verdict by the judge's key `unanswered`."""
+
+import re
+from collections.abc import Callable
+
+from entropy_sentinel.frames.label import NoAnswer
+from entropy_sentinel.judges.answers import other_options
+from entropy_sentinel.judges.judge import Case, NoAnswerError, Unanswered, Unclear, Verdict
+from entropy_sentinel.judges.markers import after_thinking
+
+_REFUSAL = re.compile(
+    r"\b(?:I|we)(?:\s+(?:really|simply|just))?(?:\s+(?:cannot|can not|can't|couldn't|won't|will not|do not|don't)|"
+    r"(?:'m|\s+am|'re|\s+are)\s+(?:unable|not able|not sure))\b",
+    re.IGNORECASE,
+)
+# What else a refusal says.
+_POLITE = re.compile(
+    r"\b(?:sorry|apologi[sz]e|unfortunately|please|consult|more (?:information|context|details)|let me know|"
+    r"happy to help|as an? (?:AI|(?:large )?language model))\b",
+    re.IGNORECASE,
+)
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
+_VALUE = re.compile(r"\d|\\[(\[a-z]|\$")
+
+
+def declines_answer(response: str) -> bool:
+    """Return whether a response does nothing but decline to answer; it names no number, formula or option."""
+    text = response[after_thinking(response) or 0 :].replace("’", "'").strip()
+    sentences = [sentence for sentence in _SENTENCE_END.split(text) if sentence.strip()]
+    if _VALUE.search(text) or other_options(text, "") or not _REFUSAL.search(text):
+        return False
+    return all(_REFUSAL.search(sentence) or _POLITE.search(sentence) for sentence in sentences)
+
+
+def unclear_verdict(
+    unclear: Unclear,
+    case: Case,
+    unanswered: Unanswered,
+    check_reference: Callable[[], object],
+    answer: str | None = None,
+) -> Verdict:
+    """Return the verdict on a response whose answer is unclear or missing.
+
+    `unanswered` is the verdict on one without an answer. If `check_reference` raises Unclear, the reference cannot be
+    compared; the label is then null, as for all other responses to the item.
+    """
+    if isinstance(unclear, NoAnswerError):
+        cause = unclear.cause
+    elif declines_answer(case.response):
+        cause, answer = NoAnswer.REFUSAL, None
+    else:
+        return Verdict(None, answer=answer, reason=str(unclear))
+    try:
+        check_reference()
+    except Unclear as error:
+        return Verdict(None, reason=str(error))
+    return Verdict(False if unanswered == "incorrect" else None, reason=cause.value)
