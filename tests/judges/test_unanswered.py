@@ -40,6 +40,11 @@ CASES = [
     ("\\boxed{5} or 7", False, None),
     ("2 + 3 = 5.\nThere are 5 of them.", False, None),
     ("I cannot be sure.\nIt is neon, I think.", False, None),
+    ("I don't think that it is anything but neon.", False, None),
+    ("I cannot see the picture, but it is neon.", False, None),
+    ("I cannot see the picture.\nSorry, neon it is.", False, None),
+    ("I can't help but choose neon.", False, None),
+    ("I cannot determine any gas other than neon.", False, None),
     ("I can't say whether it is 5 or 6.\nSorry.", False, None),
     ("I cannot decide between (A) and (B).\nSorry.", False, None),
 ]

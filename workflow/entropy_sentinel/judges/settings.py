@@ -29,9 +29,9 @@ class ComparingKind(Kind):
 
     unanswered: Unanswered = Field(
         DEFAULT_UNANSWERED,
-        description="label of a response without a final answer, because it is empty, declines, thinks only, or is truncated "
-        "before one: `incorrect`, as LLMs judge, or `unlabelled` for null. An answer that cannot be compared is "
-        "null in any case",
+        description="label of a response without a final answer, because it is empty, declines, thinks only, or is "
+        "truncated before one: `incorrect`, as LLMs judge, or `unlabelled` for null. An answer that cannot be compared "
+        "is null in any case",
     )
 
     def tracked(self, prompts: Mapping[str, Prompt], served: ServedSettings | None) -> dict[str, Any]:

@@ -8,15 +8,20 @@ from entropy_sentinel.judges.answers import other_options
 from entropy_sentinel.judges.judge import Case, NoAnswerError, Unanswered, Unclear, Verdict
 from entropy_sentinel.judges.markers import after_thinking
 
+# A sentence that declines and goes on with nothing that may be an answer: `I can't see it, but it may be neon`.
 _REFUSAL = re.compile(
-    r"\b(?:I|we)(?:\s+(?:really|simply|just))?(?:\s+(?:cannot|can not|can't|couldn't|won't|will not|do not|don't)|"
-    r"(?:'m|\s+am|'re|\s+are)\s+(?:unable|not able|not sure))\b",
+    r"\b(?:I|we)(?:(?:\s+(?:really|simply|just))?\s+(?:cannot|can not|can't|couldn't|won't|will not)|"
+    r"(?:'m|\s+am|'re|\s+are)\s+(?:unable to|not able to))\s+"
+    r"(?:help|assist|answer|solve|determine|provide|comply|fulfil\w*|see|view|access|complete|process|compute|calculate)\b"
+    r"(?!.*\b(?:but|however|so|thus|likely|probably|would|may|might|is|are|was|other|except|unless)\b)|"
+    r"\b(?:I|we)\s+(?:do not|don't)\s+know\W*$",
     re.IGNORECASE,
 )
 # What else a refusal says.
-_POLITE = re.compile(
-    r"\b(?:sorry|apologi[sz]e|unfortunately|please|consult|more (?:information|context|details)|let me know|"
-    r"happy to help|as an? (?:AI|(?:large )?language model))\b",
+_REQUEST = re.compile(
+    r"(?:(?:I'm|I\s+am|we're|we\s+are)\s+)?(?:(?:so|very)\s+)?sorry\W*|"
+    r"(?:please|could you)\s+(?:provide|share|consult|contact|ask|try|rephrase|clarify)\b.*|"
+    r"(?:please\s+)?let me know\b.*|I\s+(?:would\s+)?need\s+more\s+(?:information|context|details)\W*",
     re.IGNORECASE,
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
@@ -29,7 +34,7 @@ def declines_answer(response: str) -> bool:
     sentences = [sentence for sentence in _SENTENCE_END.split(text) if sentence.strip()]
     if _VALUE.search(text) or other_options(text, "") or not _REFUSAL.search(text):
         return False
-    return all(_REFUSAL.search(sentence) or _POLITE.search(sentence) for sentence in sentences)
+    return all(_REFUSAL.search(sentence) or _REQUEST.fullmatch(sentence.strip()) for sentence in sentences)
 
 
 def unclear_verdict(
@@ -52,6 +57,6 @@ def unclear_verdict(
         return Verdict(None, answer=answer, reason=str(unclear))
     try:
         check_reference()
-    except Unclear as error:
-        return Verdict(None, reason=str(error))
+    except Unclear as incomparable:
+        return Verdict(None, reason=str(incomparable))
     return Verdict(False if unanswered == "incorrect" else None, reason=cause.value)
