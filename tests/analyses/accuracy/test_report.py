@@ -280,6 +280,18 @@ def test_counts_of_a_domain_without_labels_are_words(reason, words):
     assert f"a puzzles 9 {words} 9 0 0.0% 80.0 - - {reason}: 9" in text_of(small_report(domains=domains))
 
 
+def test_responses_without_an_answer_are_counted_with_accuracies_both_ways():
+    """60 correct and 20 incorrect labels, and 20 responses without an answer: 60 of 100, or 60 of 80."""
+    row = ("a", "logic", 100, 60, 20, 20, 0, 0, 0, 0, 80.0, 0.75, 0.75, *MASS, "{}", None, None, 20, 0)
+    study = {"domains": DOMAINS.frame([row])}
+    text = text_of(small_report(**study))
+    assert "a logic 100 20 (20.0%) unlabelled 0.600 0.750" in text
+    assert "as incorrect, accuracies would be lower by up to 0.150 (a, logic)." in text
+    (entry,) = small_study(**study).machine_summary(LABEL, DEFAULT)["unanswered"]
+    assert (entry["setting"], entry["n_unanswered"], entry["if_incorrect"]) == ("unlabelled", 20, 0.6)
+    assert "Without answer" not in text_of(small_report())
+
+
 def test_a_judge_made_of_others_says_how_much_each_labelled():
     counts = {
         "exact": {"asked": 200, "labelled": 180, "decided": 180},
