@@ -37,7 +37,7 @@ _FEWEST = {"base": 0, "cqr": 2}
 class TooFewQuestions(ValueError):
     """Raised if there are too few questions to fit a method; the message says how many it needs and how many it got."""
 
-    def __init__(self, needed: int, there: int, of: str = "readable intervals") -> None:
+    def __init__(self, needed: int, there: int, of: str = "usable intervals") -> None:
         super().__init__(f"some fold has too few {of} to fit on: {there}, at least {needed} are needed")
 
 

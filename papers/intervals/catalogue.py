@@ -1,4 +1,4 @@
-"""The tables and figures of this analysis, its methods, why an answer cannot be read, and notes that exhibits share.
+"""The tables and figures of this analysis, its methods, why an answer is not used, and notes that exhibits share.
 
 The function of a table is called `table_<name>`, that of a figure `figure_<name>`.
 """
@@ -73,7 +73,8 @@ METHODS |= {
     ),
 }
 
-# Reasons why an answer cannot be read; the first that applies is reported.
+# Reasons why an answer is not used: it cannot be read, or (`too_far`) can be and is no power of ten. The first that
+# applies is reported.
 REASONS: dict[str, str] = {
     "refused": "refused",
     "cut_off": "cut off",
@@ -99,7 +100,7 @@ TABLES: dict[str, str] = {
     "1_examples": "Questions, answers and stated intervals",
     "2_winkler": "Winkler score by model, level and method",
     "3_coverage": "Coverage by log-probabilities",
-    "parsing": "Readable answers",
+    "parsing": "Answers that are used",
     "differences": "What each method changes",
     "reductions": "How much conformal adjustment lowers the score",
     "perception": "Perception size",

@@ -39,14 +39,14 @@ def figure_5_open_models(scores: pl.DataFrame, open_models: Sequence[str], label
 def _calibration(scores: pl.DataFrame, models: Sequence[str], label: str) -> Drawing:
     rows = scores.filter(pl.col("model").is_in(models), half=TEST, method="base").drop_nulls("coverage")
     if not len(rows):
-        return nothing("no such model has an interval that can be read", label)
+        return nothing("no such model has an interval that is used", label)
     figure = new_figure(5.5, 4, label)
     axes = figure.subplots()
     for number, model in enumerate(rows["model"].unique(maintain_order=True)):
         _curve(axes, rows.filter(model=model), model, number)
     _identity(axes, rows)
     axes.legend(fontsize=8, frameon=False, loc="best")
-    return Drawing(figure, f"Below the line: overconfident. {_BARS} Only readable intervals on the test half count.")
+    return Drawing(figure, f"Below the line: overconfident. {_BARS} On the test half, of the intervals that are used.")
 
 
 def figure_2_conformal(scores: pl.DataFrame, label: str) -> Drawing:

@@ -86,6 +86,12 @@ SCORES = Contract(
         *_OF_METHOD,
         Column("n_questions", pl.UInt32, "questions of the half", "questions"),
         Column("n", pl.UInt32, "of these, with an interval", "questions"),
+        Column(
+            "n_too_far",
+            pl.UInt32,
+            "of the questions, those whose stated interval can be read but has an end beyond `farthest`",
+            "questions",
+        ),
         Column("n_infinite", pl.UInt32, "of these, with an infinite one", "questions"),
         Column("n_common", pl.UInt32, "questions for which every method has an interval", "questions"),
         Column(

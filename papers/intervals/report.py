@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.core.files import write_whole
-from entropy_sentinel.formatting.text import number, span
+from entropy_sentinel.formatting.text import counted, number, span
 from entropy_sentinel.report.exhibits import save_page
 from entropy_sentinel.report.plain_text import below, text_table
 from papers.intervals.catalogue import (
@@ -51,15 +51,25 @@ class IntervalsSummary:
         return max(int(row["n_common"]) for row in self.scores.values())
 
     @property
-    def holds(self) -> str:
-        """Return a sentence with the share of stated intervals that contain the truth."""
+    def n_unread(self) -> int:
+        """Return the number of questions whose answer could not be read; those too far from 0 are not among them."""
         base = self.scores["base"]
+        return int(base["n_questions"] - base["n"] - base["n_too_far"])
+
+    @property
+    def holds(self) -> str:
+        """Return a sentence with the share of stated intervals that contain the truth, and the number without one."""
+        base, level = self.scores["base"], level_title(self.level)
+        rest = []
+        if self.n_unread:
+            rest.append(f"{counted(self.n_unread, 'more answer')} could not be read")
+        if far := base["n_too_far"]:
+            rest.append(f"{counted(far, 'more interval')} {'is' if far == 1 else 'are'} too far from 0 to be used")
         if base["coverage"] is None:
-            return f"No {level_title(self.level)} interval of {self.model} could be read."
-        unread = base["n_questions"] - base["n"]
-        more = f"; {unread} more answers could not be read" if unread else ""
-        stated = f"{base['n']} {level_title(self.level)} intervals by {self.model}"
-        return f"Of {stated}, {_share(base)} contain the truth{more}."
+            some = f": {' and '.join(rest).replace('more ', '')}" if base["n_too_far"] else ""
+            return f"No {level} interval of {self.model} {'can be used' if some else 'could be read'}{some}."
+        more = f"; {' and '.join(rest)}" if rest else ""
+        return f"Of {base['n']} {level} intervals by {self.model}, {_share(base)} contain the truth{more}."
 
     @property
     def advice(self) -> str:

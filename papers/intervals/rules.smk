@@ -75,6 +75,7 @@ use rule cpu_job as intervals_adjusted with:
 use rule cpu_job as intervals_scores with:
     input:
         adjusted=INTERVALS_ADJUSTED,
+        stated=expand(INTERVALS_STATED, model=INTERVALS_LEVELS),
     output:
         scores=INTERVALS_SCORES,
         differences=INTERVALS_DIFFERENCES,
@@ -82,6 +83,7 @@ use rule cpu_job as intervals_scores with:
         f"{LOGS}/intervals_scores.log",
     params:
         **calls("papers.intervals.scores.write_scores"),
+        models=INTERVALS_MODELS,
         settings=INTERVALS_RESAMPLES,
 
 

@@ -24,6 +24,7 @@ from papers.intervals.frames import (
     INTEGER_ANSWERS,
     SCORES,
     SETS,
+    STATED,
     TUNNEL_INDEX,
 )
 from papers.intervals.interval_score import score_difference, winkler
@@ -42,17 +43,36 @@ class ScoreSettings(TypedDict):
     seed: int
 
 
-def write_scores(adjusted: str, settings: ScoreSettings, scores_output: str, differences_output: str) -> None:
-    """Write the scores of a file ADJUSTED, and the differences."""
+def write_scores(
+    adjusted: str,
+    stated: Sequence[str],
+    models: Mapping[str, str],
+    settings: ScoreSettings,
+    scores_output: str,
+    differences_output: str,
+) -> None:
+    """Write the scores of a file ADJUSTED, and the differences; `models` are the names that are shown, by variant."""
     rows, about = ADJUSTED.read(adjusted), {"settings": dict(settings)}
-    SCORES.write(SCORES.frame(list(scores(rows))), scores_output, about)
+    too_far = find_too_far(read_all(STATED, stated), models)
+    SCORES.write(SCORES.frame(list(scores(rows, too_far))), scores_output, about)
     DIFFERENCES.write(DIFFERENCES.frame(list(differences(rows, settings))), differences_output, about)
 
 
-def scores(adjusted: pl.DataFrame) -> Rows:
-    """Return rows of SCORES from a frame ADJUSTED: coverage over a method's intervals, others over common questions."""
+def find_too_far(stated: pl.DataFrame, models: Mapping[str, str]) -> pl.DataFrame:
+    """Return model, level and item_id where the first query states an interval that is too far from 0 to be used."""
+    name = pl.col("model").replace_strict(models, return_dtype=pl.String)
+    return stated.filter(sample=0, reason="too_far").select(name, "level", "item_id")
+
+
+def scores(adjusted: pl.DataFrame, too_far: pl.DataFrame) -> Rows:
+    """Return rows of SCORES from a frame ADJUSTED: coverage over a method's intervals, others over common questions.
+
+    `too_far` has model, level and item_id of the statements that `find_too_far` finds.
+    """
     for keys, own in adjusted.group_by(_OF, maintain_order=True):
         shared, about = common(own), dict(zip(_OF, keys, strict=True))
+        far = too_far.filter(model=about["model"], level=about["level"])["item_id"]
+        n_too_far = far.is_in(own["item_id"].unique().implode()).sum()
         for (method,), rows in own.group_by("method", maintain_order=True):
             read = rows.drop_nulls("lower")
             lower, upper, true = _ends(read)
@@ -61,6 +81,7 @@ def scores(adjusted: pl.DataFrame) -> Rows:
                 "method": method,
                 "n_questions": len(rows),
                 "n": len(read),
+                "n_too_far": n_too_far,
                 "n_infinite": int((~np.isfinite(upper - lower)).sum()),
                 "coverage": share.estimate,
                 "coverage_lower": share.lower,

@@ -55,21 +55,22 @@ def table_1_examples(items: pl.DataFrame, adjusted: pl.DataFrame) -> Table:
     return Table(
         "Questions of the test half, their answers as powers of ten, and the intervals that models state.",
         pl.DataFrame(rows, schema=headings, infer_schema_length=None),
-        (f"The first {N_EXAMPLES} questions. -: no readable interval.",),
+        (f"The first {N_EXAMPLES} questions. -: the answer could not be read, or an end is too far from 0.",),
     )
 
 
 def table_parsing(stated: pl.DataFrame, integers: pl.DataFrame) -> Table:
-    """Tabulate the share of readable answers for every variant and benchmark, and why the others cannot be read."""
-    keys, numbers = ["Variant", "Asked for", "Benchmark"], ["Answers", "Read", *REASONS.values()]
+    """Tabulate the share of answers that are used for every variant and benchmark, and why the others are not."""
+    keys, numbers = ["Variant", "Asked for", "Benchmark"], ["Answers", "Used", *REASONS.values()]
     rows = [*_shares(stated, "level"), *_shares(integers, "temperature")]
     return Table(
-        "Share of readable answers among all samples, and of unreadable ones by reason.",
+        "Share of all samples whose answer is used, and of the others by reason.",
         number_frame(rows, keys, numbers),
         (
             "An interval is the last JSON object of a complete response: integers L and U, L at most "
             "U, and nothing else. An integer must be the whole response.",
-            "Unreadable answers count neither as wrong nor as covered.",
+            "too far from 0: the answer can be read, but an end, or the integer, is beyond `farthest`. All other reasons: "
+            "it cannot be read. Both count neither as wrong nor as covered.",
         ),
     )
 
@@ -82,7 +83,7 @@ def _shares(answers: pl.DataFrame, axis: str) -> Iterator[dict[str, object]]:
             "Asked for": wanted,
             "Benchmark": benchmark,
             "Answers": len(own),
-            "Read": own["reason"].null_count() / len(own),
+            "Used": own["reason"].null_count() / len(own),
             **{title: len(own.filter(reason=reason)) / len(own) for reason, title in REASONS.items()},
         }
 
@@ -121,8 +122,8 @@ def table_3_coverage(sets: pl.DataFrame) -> Table:
         headed(sets, headings, WORDS),
         (
             "Distribution: " + "; ".join(f"{name}: {meaning}" for name, meaning in BASES.items()) + ".",
-            "Mass left out: mean probability of all other possible outputs; the distributions are normalised "
-            "without it.",
+            "Mass left out: mean probability of all other possible outputs, and of integers beyond `farthest`; the "
+            "distributions are normalised without it.",
             "T*: the one temperature whose mean score over all levels is lowest on the calibration half.",
             *dict.fromkeys(notes),
         ),

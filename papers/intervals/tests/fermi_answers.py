@@ -43,13 +43,14 @@ def questions(number: int, seed: int) -> pl.DataFrame:
 
 
 def texts(answers: np.ndarray, level: float, seed: int) -> list[list[str]]:
-    """By question what each query states: guesses are off by a few; some cannot be read."""
+    """By question what each query states: guesses are off by a few; three cannot be read, and one is too far from 0."""
     random, message = np.random.default_rng([seed, int(level)]), []
     for answer in answers:
         guesses = answer + random.normal(0, 2, SAMPLES["interval"]).round().astype(int)
         ends = [(int(guess - REACH[level]), int(guess + REACH[level])) for guess in guesses]
         message.append([f'About 10^{low + 1}. {{"L": {low}, "U": {high}}}' for low, high in ends])
     message[0][0], message[1][0], message[2][0] = "I do not know.", '{"L": 3, "U": 1}', '{"L": 3.5, "U": 7}'
+    message[4][0] = '{"L": 3, "U": 1000}'
     return message
 
 
@@ -109,7 +110,7 @@ def write_study(folder: Path, number: int = 60) -> dict[str, Any]:
         "benchmarks": {name: {"path": f"{name}.jsonl", **columns} for name in ("known", "new")},
         "analyses": {
             "intervals": {
-                **{"calibration": "known", "test": "new", "resamples": 100},
+                **{"calibration": "known", "test": "new", "farthest": 100, "resamples": 100},
                 "models": {
                     "toy": {
                         "stated": {f"{level:g}": variant(level) for level in LEVELS},
@@ -161,7 +162,7 @@ def make_all(folder: Path, config: Config) -> dict[str, Any]:
     halves = {half: result[half] for half in ("calibration", "test")}
     write_adjusted(stated, integers, features, result["beliefs"], **halves, settings=about, output=result["adjusted"])
     drawn = {"resamples": shown.resamples, "seed": 42}
-    write_scores(result["adjusted"], drawn, result["scores"], result["differences"])
+    write_scores(result["adjusted"], stated, models, drawn, result["scores"], result["differences"])
     write_sets(result["beliefs"], result["adjusted"], **halves, output=result["sets"])
     write_tunnel_index(result["beliefs"], integers, result["test"], models, drawn, result["tunnel_index"])
     return result

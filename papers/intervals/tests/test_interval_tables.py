@@ -62,10 +62,10 @@ def said(made: dict[str, Any], name: str, benchmark: str) -> list[list[str]]:
 
 
 def first_ends(made: dict[str, Any], level: float, benchmark: str) -> list[tuple[int, int] | None]:
-    """The interval of the first query of each question, by a regular expression."""
+    """The interval of the first query of each question, by a regular expression, if it can be read and ends by 100."""
     result = [ENDS.search(texts[0]) for texts in said(made, variant(level), benchmark)]
     ends = [None if one is None else (int(one[1]), int(one[2])) for one in result]
-    return [None if end is None or end[0] > end[1] else end for end in ends]
+    return [None if end is None or end[0] > end[1] or end[1] > 100 else end for end in ends]
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -75,7 +75,7 @@ def test_base_and_conformal_are_what_the_answers_say(made: dict[str, Any], level
         [(*ends, true) for ends, true in zip(first_ends(made, level, half), answers(made, half), strict=True) if ends]
         for half in ("known", "new")
     )
-    assert len(known) == len(new) == 107
+    assert len(known) == len(new) == 106
     misses = sorted(max(low - true, true - high) for low, high, true in known)
     by = misses[math.ceil((1 - alpha) * (len(known) + 1) - 1e-9) - 1]
     shown = table(made, "2_winkler").filter(Model="toy", Level=f"{level:g} %")
@@ -83,18 +83,18 @@ def test_base_and_conformal_are_what_the_answers_say(made: dict[str, Any], level
         moved = [(low - margin, high + margin, true) for low, high, true in new]
         row = shown.filter(Method=METHODS[method].title).row(0, named=True)
         hits, costs = sum(low <= true <= high for low, high, true in moved), winkler(*zip(*moved, strict=True), alpha)
-        assert row["Questions"] == row["Compared"] == 107
+        assert row["Questions"] == row["Compared"] == 106
         assert (row["Score"], row["Median score"]) == pytest.approx((np.mean(costs), np.median(costs)))
-        expected = binomtest(hits, 107).proportion_ci(0.95, "wilson")
-        assert (row["Coverage"], row["from"], row["to"]) == pytest.approx((hits / 107, expected.low, expected.high))
+        expected = binomtest(hits, 106).proportion_ci(0.95, "wilson")
+        assert (row["Coverage"], row["from"], row["to"]) == pytest.approx((hits / 106, expected.low, expected.high))
         assert row["Width"] == pytest.approx(np.mean([high - low for low, high, _ in moved]))
 
 
 def test_the_temperature_that_is_found_and_questions_without_a_readable_interval_are_told(made: dict[str, Any]) -> None:
     shown = table(made, "2_winkler").filter(Level="90 %")
     searched = shown.filter(Method=METHODS["temperature_search"].title).row(0, named=True)
-    # Scores are over the 107 questions whose stated interval can be read, as that of every method.
-    assert (searched["Compared"], searched["Questions"]) == (107, 110)
+    # Scores are over the 106 questions whose stated interval is used, as that of every method.
+    assert (searched["Compared"], searched["Questions"]) == (106, 110)
     # The study samples at 0.5 and at 1, so whichever is chosen is the first or the last.
     text = (made["folder"] / "tables" / "table_2_winkler.md").read_text()
     assert "toy, Sampling, T*, 90 %, 99 %: T* 0.5 is the smallest candidate; a better one may lie beyond it." in text
@@ -125,17 +125,17 @@ def test_coverage_by_log_probabilities_is_that_of_the_smallest_sets(made: dict[s
         {f"{level:g} %": n / 110 for level, n in inside.items()}
     )
     assert (shown["In hull"] >= shown["In set"]).all()
-    assert shown["Base: questions"].to_list() == [107, 107]
+    assert shown["Base: questions"].to_list() == [106, 106]
 
 
 def test_shares_of_what_can_be_read_are_counts_over_all_samples(made: dict[str, Any]) -> None:
-    """Three of 330 intervals cannot be read, each for another reason, and one of 1,320 integers."""
+    """Three of 330 intervals cannot be read, each for another reason, one is too far from 0; also one of 1,320 integers."""
     shown = table(made, "parsing")
     row = shown.filter(Variant="toy-90", Benchmark="new").row(0, named=True)
     assert row["Answers"] == 330
-    assert [row[name] for name in ("Read", "no JSON", "not integers", "reversed", "cut off")] == pytest.approx(
-        [327 / 330, 1 / 330, 1 / 330, 1 / 330, 0]
-    )
+    assert [
+        row[name] for name in ("Used", "no JSON", "not integers", "reversed", "too far from 0", "cut off")
+    ] == pytest.approx([326 / 330, 1 / 330, 1 / 330, 1 / 330, 1 / 330, 0])
     integers = shown.filter(Variant="toy-integer-t1", Benchmark="known").row(0, named=True)
     assert (integers["Asked for"], integers["Answers"]) == ("integer, temperature 1", 1320)
     assert integers["not an integer alone"] == pytest.approx(1 / 1320)
@@ -144,7 +144,7 @@ def test_shares_of_what_can_be_read_are_counts_over_all_samples(made: dict[str, 
 def test_methods_are_compared_on_the_same_questions(made: dict[str, Any]) -> None:
     rows = pl.read_parquet(made["adjusted"]).filter(half="test", level=90.0)
     shown = table(made, "differences").filter(Level="90 %")
-    assert set(shown["Questions"]) == {107}
+    assert set(shown["Questions"]) == {106}
     there = rows.group_by("item_id").agg(pl.col("lower").is_null().any()).filter(~pl.col("lower"))["item_id"]
     scores = {
         method: winkler(own["lower"], own["upper"], own["true"], 0.1).mean()
@@ -193,7 +193,8 @@ def test_with_one_answer_the_tunnel_index_is_the_whole_entropy(made: dict[str, A
 def test_page_and_summary_begin_with_what_holds_and_what_to_use(made: dict[str, Any]) -> None:
     row = table(made, "2_winkler").filter(Level="99 %", Method=METHODS["base"].title).row(0, named=True)
     span = f"{row['Coverage']:.0%} ({row['from']:.0%} to {row['to']:.0%})"
-    sentence = f"Of 107 99 % intervals by toy, {span} contain the truth; 3 more answers could not be read."
+    sentence = f"Of 106 99 % intervals by toy, {span} contain the truth; "
+    sentence += "3 more answers could not be read and 1 more interval is too far from 0 to be used."
     chosen = table(made, "differences").filter(Level="99 %", Chosen="chosen")["Method"][0]
     for name in ("report.html", "summary.txt"):
         text = (made["folder"] / name).read_text()

@@ -16,6 +16,7 @@ from papers.intervals.smallest_mass import Distribution
 from scipy.stats import binomtest
 
 LEVEL = 90.0
+NONE_FAR = pl.DataFrame(schema={"model": pl.String, "level": pl.Float64, "item_id": pl.String})
 
 
 def questions(number: int, repeats: int = 1, readable: bool = True) -> Questions:
@@ -88,7 +89,7 @@ def test_a_level_with_too_few_questions_is_reported() -> None:
     """Seven questions reach 87.5 % at most, so that only the stated intervals of 90 % have ends."""
     frame = ADJUSTED.frame([{"model": "m"} | row for row in of_model(questions(7), questions(5), 0, 1)])
     compared = DIFFERENCES.frame(list(differences(frame, {"resamples": 10, "seed": 1})))
-    message = summaries(pl.DataFrame(list(scores(frame))), compared)[0]
+    message = summaries(pl.DataFrame(list(scores(frame, NONE_FAR))), compared)[0]
     assert (message.chosen, message.may_hold) == ("base", True)
     assert message.advice.startswith("No other method has finite ends at this level")
 
@@ -109,7 +110,9 @@ def test_scores_are_over_the_questions_of_all_methods_and_coverage_over_its_own(
         for method, all_of in ends.items()
         for place, one in enumerate(all_of)
     ]
-    base, sampling = scores(ADJUSTED.frame(rows))
+    far = [("m", 90.0, "i2"), ("m", 99.0, "i0"), ("other", 90.0, "i0"), ("m", 90.0, "of the other half")]
+    base, sampling = scores(ADJUSTED.frame(rows), pl.DataFrame(far, NONE_FAR.schema, orient="row"))
+    assert (base["n_questions"], base["n_too_far"]) == (3, 1)
     # Widths 2 and 0, and 20 for a distance of 1; widths 4 and 1: the miss by 8 (161) is on the third question.
     assert (base["score"], base["n_common"], base["n"], base["coverage"]) == (11.0, 2, 2, 0.5)
     assert (sampling["score"], sampling["median_score"], sampling["width"]) == (2.5, 2.5, 2.5)
@@ -135,7 +138,11 @@ def _one(method: str, score: float, covered: int) -> tuple[dict, dict]:
     share = binomtest(covered, 100).proportion_ci(0.95, "wilson")
     about = {"model": "m", "method": method, "level": 90.0, "n": 100, "score": score}
     held = {"coverage": covered / 100, "coverage_lower": share.low, "coverage_upper": share.high}
-    return about | held | {"n_questions": 100}, about | {"difference": score - 9, "lower": -1.0, "upper": 1.0}
+    return about | held | {"n_questions": 100, "n_too_far": 0}, about | {
+        "difference": score - 9,
+        "lower": -1.0,
+        "upper": 1.0,
+    }
 
 
 @pytest.mark.parametrize(
@@ -161,6 +168,28 @@ def test_what_does_not_hold_is_not_chosen_for_its_score(
     assert result.advice.startswith(message)
 
 
+@pytest.mark.parametrize(
+    ("n", "n_too_far", "message"),
+    [
+        (100, 0, "Of 100 90 % intervals by m, 20% (13% to 29%) contain the truth."),
+        (90, 0, "Of 90 90 % intervals by m, 20% (13% to 29%) contain the truth; 10 more answers could not be read."),
+        (99, 1, "contain the truth; 1 more interval is too far from 0 to be used."),
+        (79, 15, "; 6 more answers could not be read and 15 more intervals are too far from 0 to be used."),
+        (0, 0, "No 90 % interval of m could be read."),
+        (0, 100, "No 90 % interval of m can be used: 100 intervals are too far from 0 to be used."),
+        (0, 99, "can be used: 1 answer could not be read and 99 intervals are too far from 0 to be used."),
+    ],
+)
+def test_intervals_too_far_from_zero_are_counted_apart_from_answers_that_cannot_be_read(
+    n: int, n_too_far: int, message: str
+) -> None:
+    score, difference = _one("base", 9.0, 20)
+    score |= {"n": n, "n_too_far": n_too_far} | ({} if n else {"coverage": None})
+    (result,) = summaries(*(pl.DataFrame([{"half": "test"} | row]) for row in (score, difference)))
+    assert result.n_unread == 100 - n - n_too_far
+    assert result.holds.endswith(message)
+
+
 @pytest.mark.parametrize(("known", "new"), [(False, True), (True, False), (False, False)])
 def test_if_nothing_can_be_read_there_are_no_intervals_and_no_error(known: bool, new: bool) -> None:
     rows = [{"model": "m"} | row for row in of_model(questions(7, 1, known), questions(5, 1, new), 0, 1)]
@@ -168,7 +197,7 @@ def test_if_nothing_can_be_read_there_are_no_intervals_and_no_error(known: bool,
     test = frame.filter(half="test")
     assert test.filter(method="base")["lower"].null_count() == (0 if new else 5)
     assert test.filter(method="conformal")["lower"].null_count() == (0 if known and new else 5)
-    result = list(scores(frame))
+    result = list(scores(frame, NONE_FAR))
     assert {row["n"] for row in result if row["half"] == "calibration"} == {7 if known else 0}
     compared = DIFFERENCES.frame(list(differences(frame, {"resamples": 10, "seed": 1})))
     reasons = dict(compared.filter(half="test").select("method", "reason").iter_rows())
@@ -197,7 +226,7 @@ def test_a_method_that_cannot_be_fitted_on_every_fold_is_left_out_with_the_reaso
     unreadable = np.setdiff1d(np.arange(100), readable)
     lower[unreadable] = upper[unreadable] = np.nan
     frame = ADJUSTED.frame([{"model": "m"} | row for row in of_model(known, questions(40), 0, 1)])
-    message, least = "some fold has too few readable intervals to fit on: {}, at least {} are needed", {"cqr": 2}
+    message, least = "some fold has too few usable intervals to fit on: {}, at least {} are needed", {"cqr": 2}
     reasons = {method: message.format(there, least.get(method, 1)) for method, there in left_out.items()}
     assert dict(frame.drop_nulls("reason").select("method", "reason").iter_rows()) == reasons
     assert frame.drop_nulls("reason")["lower"].null_count() == 140 * len(left_out)
@@ -207,7 +236,7 @@ def test_a_method_that_cannot_be_fitted_on_every_fold_is_left_out_with_the_reaso
     )
     # What is left out takes no question from the others.
     assert compared.filter(method="base")["n"].item() == 40
-    assert summaries(pl.DataFrame(list(scores(frame))), compared)[0].holds.startswith("Of 40 ")
+    assert summaries(pl.DataFrame(list(scores(frame, NONE_FAR))), compared)[0].holds.startswith("Of 40 ")
 
 
 @pytest.mark.parametrize(("method", "number"), [("conformal", 12), ("normalised", 12), ("cqr", 24)])
