@@ -78,8 +78,8 @@ class Intervals(Analysis):
     farthest: Positive | None = Field(
         None,
         description="integers farther from 0 are not powers of ten: the model has stated the number itself. Each "
-        "is not used, like an interval with such an end, and is counted apart from answers that cannot be read; null for "
-        "any",
+        "is not used, like an interval with such an end, and is counted apart from answers that cannot be read; "
+        "null for any",
     )
     undercoverage: Number = Field(
         100,

@@ -69,8 +69,8 @@ def table_parsing(stated: pl.DataFrame, integers: pl.DataFrame) -> Table:
         (
             "An interval is the last JSON object of a complete response: integers L and U, L at most "
             "U, and nothing else. An integer must be the whole response.",
-            "too far from 0: the answer can be read, but an end, or the integer, is beyond `farthest`. All other reasons: "
-            "it cannot be read. Both count neither as wrong nor as covered.",
+            "too far from 0: the answer can be read, but an end, or the integer, is beyond `farthest`. All other "
+            "reasons: it cannot be read. Both count neither as wrong nor as covered.",
         ),
     )
 

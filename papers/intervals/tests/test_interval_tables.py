@@ -129,7 +129,7 @@ def test_coverage_by_log_probabilities_is_that_of_the_smallest_sets(made: dict[s
 
 
 def test_shares_of_what_can_be_read_are_counts_over_all_samples(made: dict[str, Any]) -> None:
-    """Three of 330 intervals cannot be read, each for another reason, one is too far from 0; also one of 1,320 integers."""
+    """Of 330 intervals three cannot be read, each for another reason, and one is too far; one of 1,320 integers."""
     shown = table(made, "parsing")
     row = shown.filter(Variant="toy-90", Benchmark="new").row(0, named=True)
     assert row["Answers"] == 330
