@@ -48,13 +48,14 @@ def test_made_up_answers_run_from_end_to_end_and_nothing_is_made_twice(tmp_path:
     # Each method has every question of both halves once.
     counts = adjusted.group_by("method", "level", "half").len()
     assert set(counts["len"]) == {40}
-    assert scores.filter(method="base", half="test")["n"].to_list() == [37, 37]
-    assert set(DIFFERENCES.read(folder / "differences.parquet")["n"]) == {37}
-    # 37 questions are too few for 99 %: the adjusted intervals are infinite, and said to be.
+    assert scores.filter(method="base", half="test")["n"].to_list() == [36, 36]
+    assert scores.filter(method="base", half="test")["n_too_far"].to_list() == [1, 1]
+    assert set(DIFFERENCES.read(folder / "differences.parquet")["n"]) == {36}
+    # 36 questions are too few for 99 %: the adjusted intervals are infinite, and said to be.
     infinite = scores.filter(pl.col("n_infinite") > 0, half="test")
     assert set(infinite["level"]) == {99.0}
     assert infinite["score"].is_infinite().all()
-    assert "Of 37 99 % intervals by toy" in (folder / "summary.txt").read_text()
+    assert "Of 36 99 % intervals by toy" in (folder / "summary.txt").read_text()
     assert len(list((folder / "figures").glob("*.png"))) == 6
     # Another number of bootstrap samples makes no interval again.
     raw["analyses"]["intervals"]["resamples"] = 50
