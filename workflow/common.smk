@@ -35,11 +35,12 @@ from entropy_sentinel.jobs.records import StudyRecords, remember_jobs
 from entropy_sentinel.jobs.requests import check_requests
 from entropy_sentinel.jobs.reusable import describe_reusable, find_reusable
 from entropy_sentinel.jobs.reuse import check_store, compute_again, describe_store
-from entropy_sentinel.jobs.terminal import show_jobs
+from entropy_sentinel.jobs.terminal import record_failures_of_groups, show_jobs
 from entropy_sentinel.jobs.versions import announce_versions
 from entropy_sentinel.signals.catalogue import FAMILIES, module_of, rules_of
 from snakemake.common.configfile import load_configfile
 from snakemake.io import IOFile, strip_wildcard_constraints
+from snakemake.jobs import GroupJob
 from snakemake.path_modifier import PathModifier
 from snakemake.persistence import RECORD_FORMAT_VERSION, MetadataRecord, PersistenceBase
 from snakemake.utils import update_config
@@ -122,6 +123,7 @@ if not workflow.subprocess_exec:
     announce_run(CONFIG.generation.engine_idle_s, workflow.is_main_process)
 ESTIMATORS_OF = {file: GROUPS[group] for file, group in GROUP_FILES.items()}
 JOB_LINES = show_jobs(workflow)
+record_failures_of_groups(GroupJob)
 
 LAYOUT = CONFIG.layout
 RESULTS, LOGS = LAYOUT.results, LAYOUT.logs
@@ -265,9 +267,12 @@ def drawn_figures(section, of_each_model):
 
 
 # An engine's jobs run together, and only as many at a time as keep all GPUs, or cores, busy: each engine starts once,
-# and another model's engine can work beside it. In a cluster job they run one after the other.
+# and another model's engine can work beside it. In a cluster job they run one after the other, and Snakemake asks for
+# as many of them side by side as this number allows, so it is 1 where jobs are submitted. `--jobs` says that they are:
+# the executor is chosen after this file is read, and Snakemake's scheduler goes by the same sign. The GPUs of the
+# machine that submits do not limit a cluster.
 ENGINES = generations.engines(CONFIG)
-on_one_machine = workflow.is_main_process and workflow.local_exec
+on_one_machine = workflow.is_main_process and workflow.nodes is None
 if on_one_machine and workflow.global_resources.get("gpu").value is None and (gpus := visible(os.environ)):
     workflow.register_resource("gpu", len(gpus))  # without --resources gpu=N, all GPUs
 SIDE_BY_SIDE = (
@@ -309,7 +314,8 @@ def check_study():
     files = {Path(name) for job in workflow.dag.needrun_jobs() for name in job.output}
     work = PendingWork(CONFIG, files, REUSABLE.keys())
     executor = Executor.SLURM if workflow.executor_plugin.name == "slurm" else Executor.OTHER
-    problems = find_problems(work, Executor.LOCAL if workflow.local_exec else executor)
+    status_command = getattr(workflow.executor_settings, "status_command", None)
+    problems = find_problems(work, Executor.LOCAL if workflow.local_exec else executor, status_command)
     errors = [str(problem) for problem in problems if problem.severity is Severity.ERROR]
     if errors:
         raise WorkflowError("\n".join(["the run would fail, so no job is started:", *errors]))

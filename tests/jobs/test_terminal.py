@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from entropy_sentinel.jobs.terminal import JobLines
+from entropy_sentinel.jobs.terminal import JobLines, describe_refusal
 
 pytestmark = pytest.mark.slow
 
@@ -197,3 +197,20 @@ def test_a_job_that_recovered_is_not_shown_again(tmp_path: Path, caplog: pytest.
     with caplog.at_level("ERROR", logger="snakemake.logging"):
         slurm.lines.show_failures_again()
     assert caplog.messages[-1] == "1 failed:\nFAILED estimate m, a: MemoryError"
+
+
+def test_a_refused_job_says_why_what_was_asked_and_what_to_do() -> None:
+    message = (
+        "SLURM sbatch failed. The error message was 'sbatch: error: Requested node configuration is not available'.\n"
+        "    sbatch call:\n        sbatch --mem 1 a page of text\nFor further error details see the cluster/cloud log"
+    )
+    requested = {"gpu": 4, "_cores": 8, "mem_mb": 32000, "runtime": 240, "slurm_partition": "", "disk_mb": 1000}
+    refusal = describe_refusal(message, requested, is_submitted=False)
+    assert refusal is not None
+    assert "Requested node configuration is not available" in refusal
+    assert "a page of text" not in refusal
+    assert "gpu=4, cpus=8, mem_mb=32000, runtime=240." in refusal
+    assert "set-resources" in refusal
+    # What happened to a job that the cluster took is another failure.
+    assert describe_refusal(message, requested, is_submitted=True) is None
+    assert describe_refusal("SLURM-job '7' failed", requested, is_submitted=False) is None

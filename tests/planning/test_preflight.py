@@ -18,6 +18,7 @@ from entropy_sentinel.config.config import Config, load_config
 from entropy_sentinel.core.sections import merged
 from entropy_sentinel.planning.files import study_files
 from entropy_sentinel.planning.preflight import hub_access
+from entropy_sentinel.planning.preflight.accounting import find_broken_accounting
 from entropy_sentinel.planning.preflight.checks import find_problems
 from entropy_sentinel.planning.preflight.hub_access import find_missing_access
 from entropy_sentinel.planning.preflight.keys import find_missing_keys
@@ -295,3 +296,38 @@ def test_a_value_of_another_form_is_an_error(text, study, capsys: pytest.Capture
 def test_a_problem_is_a_line() -> None:
     problem = Problem(ProblemCode.MISSING_KEY, Severity.ERROR, "judges.grok", "KEY is not set", "Set it.")
     assert str(problem) == "ERROR judges.grok: KEY is not set. Set it."
+
+
+@pytest.mark.parametrize(
+    ("executor", "status_command", "severities"),
+    [
+        (Executor.SLURM, "sacct", [Severity.ERROR]),
+        (Executor.SLURM, None, [Severity.WARNING]),  # the profile may have set `squeue`
+        (Executor.SLURM, "squeue", []),
+        (Executor.LOCAL, None, []),
+        (Executor.OTHER, None, []),
+    ],
+)
+def test_accounting_that_does_not_work_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, executor: Executor, status_command: str, severities: list[Severity]
+) -> None:
+    put_sacct(tmp_path, monkeypatch, "echo 'Slurm accounting storage is disabled' >&2; exit 1")
+    found = list(find_broken_accounting(executor, status_command))
+    assert [problem.severity for problem in found] == severities
+    assert all("(Slurm accounting storage is disabled)" in problem.message for problem in found)
+    assert all("slurm-status-command: squeue" in problem.remedy for problem in found)
+
+
+def test_accounting_that_works_or_is_absent_is_no_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put_sacct(tmp_path, monkeypatch, "exit 0")
+    assert list(find_broken_accounting(Executor.SLURM, "sacct")) == []
+    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+    assert list(find_broken_accounting(Executor.SLURM, "sacct")) == []
+
+
+def put_sacct(folder: Path, monkeypatch: pytest.MonkeyPatch, body: str) -> None:
+    """Make `sacct` a script, the first on PATH."""
+    script = folder / "sacct"
+    script.write_text(f"#!/bin/sh\n{body}\n")
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")

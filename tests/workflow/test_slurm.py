@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import psutil
 import pytest
+import yaml
 from forked_snakemake import ForkedSnakemake
 from slurm.cluster import cluster, impatient, obstacle, queue, run, wait_for
 from workflow_runs import Project
@@ -21,6 +22,8 @@ from workflow_runs import Project
 STUDY = "slurm-test"
 # Lines of the profile that a user takes out of their comments; the cluster has all that they name.
 SETTINGS = ("slurm_partition: gpu", "constraint: internet", "slurm-status-command: squeue")
+# The groups of the profile before it was edited.
+BY_DEFAULT = ["--group-components", "generation_{model}=10", "estimate_{model}=32"]
 GENERATE = "rule_generation_tiny-1m_generation"  # the plugin's comment on such a job
 SECRET = "token-that-no-log-may-show"
 TIMEOUT_S = 900  # a bound for a busy machine
@@ -125,12 +128,70 @@ def test_second_run_has_nothing_to_do(project, finished):
 
 def test_a_group_of_benchmarks_starts_one_engine(project, finished):
     before = submissions("rule_generation")
-    together = ["--group-components", "generation_{model}=10", "--forcerun", "generation", "--until", "generation"]
-    project.run(*together)
+    project.run("--forcerun", "generation", "--until", "generation", *BY_DEFAULT)
     assert len(submissions("rule_generation") - before) == 1
     logs = "".join(path.read_text() for path in (project.folder / f"logs/{STUDY}/generations/tiny-1m").glob("*.log"))
     assert logs.count("starting an engine") == 1
     assert logs.count("models.tiny-1m: using the engine that an earlier job started") == 1
+
+
+@pytest.mark.parametrize(("models", "gpus"), [(1, 1), (2, 1), (1, 2), (2, 2)])
+def test_a_group_asks_for_what_one_of_its_jobs_uses(project, finished, models, gpus):
+    # Two benchmarks a model, one after the other on its engine: twice 120 minutes, and the rest as one job asks.
+    shape = {
+        "run": {"models": ["tiny-1m", "tiny-3m"][:models]},
+        "generation": {"threads": 4, "engine_args": {"tensor_parallel_size": gpus}},
+    }
+    (project.folder / "shape.yaml").write_text(yaml.safe_dump(shape))
+    arguments = ["--verbose", "--forcerun", "generation", "--until", "generation", *BY_DEFAULT]
+    before = set(queue("all"))
+    held(project).touch()
+    with started(project.over("shape.yaml"), *arguments) as process:
+        wait_for(lambda: alive(process) and len(set(queue("all")) - before) == models, "the submissions", TIMEOUT_S)
+        submitted = [details(job) for job in set(queue("all")) - before]
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=TIMEOUT_S)
+    held(project).unlink()
+    calls = re.findall(r"sbatch call: (.*)", output)
+    assert len(calls) == len(submitted) == models
+    for call in calls:
+        options = {
+            name: re.findall(rf"\s{name}[ =](\d+)", call) for name in ("--gpus", "--mem", "-t", "-c|--cpus-per-task")
+        }
+        assert options == {"--gpus": [str(gpus)], "--mem": ["16000"], "-t": ["240"], "-c|--cpus-per-task": ["4"]}, call
+    for job in submitted:
+        assert f"TresPerJob=gres:gpu:{gpus}\n" in job
+        assert "NumCPUs=4 " in job
+        assert "MinMemoryNode=16000M" in job
+        assert "TimeLimit=04:00:00" in job
+
+
+def test_a_refused_submission_shows_what_slurm_says(project, finished):
+    greedy = ["--forcerun", "generation", "--until", "generation", "--set-resources", "generation:gpu=9"]
+    with started(project, *greedy, *BY_DEFAULT, "--retries", "0") as process:
+        output, _ = process.communicate(timeout=TIMEOUT_S)
+    assert process.returncode != 0
+    (failed,) = set(re.findall("FAILED group.*", output))
+    assert "the cluster refused the job" in failed
+    assert "Requested node configuration is not available" in failed
+    asked = failed.partition("It was asked for ")[2].partition(". ")[0]
+    # The command line replaces the profile's set-resources, so memory and time are the rule's: 240 minutes twice.
+    assert asked == "gpu=9, cpus=1, mem_mb=4000, runtime=480", failed
+    assert "sinfo" in failed
+    assert "sbatch call" not in failed
+
+
+def test_a_cluster_without_accounting_is_told_before_the_first_job(project, finished):
+    unset = project.edit(
+        "profiles/slurm/config.v9+.yaml", "slurm-status-command: squeue", "# slurm-status-command: squeue"
+    )
+    with started(project, "--forcerun", "generation", "--until", "generation") as process:
+        output, _ = process.communicate(timeout=TIMEOUT_S)
+    unset()
+    assert process.returncode != 0
+    assert "sacct does not work on this machine" in output
+    assert "slurm-status-command: squeue" in output
+    assert not queue()
 
 
 def test_interrupt_empties_the_queue(project, finished):

@@ -19,7 +19,7 @@ HELD = "ENGINE_WITHOUT_MODEL_HELD"
 class EngineWithoutModel:
     """Answers with its process, its GPUs and what it is asked with; a chat may say what becomes of it."""
 
-    provenance = {"engine": "none", "logprobs_mode": "raw_logprobs"}
+    provenance = {"engine": "none", "engine_version": "0", "logprobs_mode": "raw_logprobs"}
     vocabulary = 7
 
     def __init__(self, settings, threads):

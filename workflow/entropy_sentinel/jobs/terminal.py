@@ -10,8 +10,9 @@ import os
 import re
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import wraps
 from typing import Any
 
 from entropy_sentinel.jobs.logs import note_cause, read_cause
@@ -24,6 +25,14 @@ _REPLACED = {"job_started", "job_finished"}
 _REPLACED_TEXT = re.compile(r"Select jobs to execute|Trying to restart job|RuleException:\nCalledProcessError in file")
 _RESTART = re.compile(r"Trying to restart job ([\w-]+)")
 _STATUS = re.compile(r"exit status (\d+)|died with <Signals\.(\w+)")
+# How an executor begins what it says of a job that it could not submit.
+_SUBMISSION = re.compile(r"sbatch failed|submission failed", re.IGNORECASE)
+_END_OF_REASON = re.compile(r"\n\s*sbatch (?:call|script):|For further error details see the cluster/cloud")
+# Resources of a refused job that are shown, and as what.
+_REQUESTED = {
+    **{name: name for name in ("slurm_account", "slurm_partition", "constraint", "gpu", "gpus", "gres")},
+    **{"_cores": "cpus", "mem_mb": "mem_mb", "runtime": "runtime"},
+}
 _SIGNALS = {
     "SIGKILL": "killed (SIGKILL), as the kernel does when memory runs out",
     "SIGSEGV": "a C library crashed (SIGSEGV)",
@@ -43,6 +52,37 @@ def show_jobs(workflow: Any) -> "JobLines":
     return lines
 
 
+@dataclass(frozen=True)
+class _GroupFailure:
+    """What an executor says of a group that failed."""
+
+    message: str | None
+    is_submitted: bool
+    requested: Mapping[str, Any]
+
+
+# By group id, from the failure until its event, which follows at once.
+_GROUP_FAILURES: dict[str, _GroupFailure] = {}
+
+
+def record_failures_of_groups(group_job: Any) -> None:
+    """Let Snakemake's class `GroupJob` record what the executor says of a failed group.
+
+    Snakemake logs it for a single job, and drops it for a group.
+    """
+    log_error = group_job.log_error
+    if hasattr(log_error, "__wrapped__"):
+        return
+
+    @wraps(log_error)
+    def record_and_log_error(self: Any, msg: str | None = None, aux_logs: Any = None, **kwargs: Any) -> None:
+        failure = _GroupFailure(msg, "external_jobid" in kwargs, dict(self.resources.items()))
+        _GROUP_FAILURES[self.groupid] = failure
+        log_error(self, msg, aux_logs, **kwargs)
+
+    group_job.log_error = record_and_log_error
+
+
 @dataclass
 class _Job:
     """A job that Snakemake has begun or submitted."""
@@ -50,6 +90,7 @@ class _Job:
     rule: str
     wildcards: dict[str, str]
     logs: dict[str, tuple[int, int] | None]  # by path, what the file was before the job
+    requested: Mapping[str, Any] = field(default_factory=dict)  # resources
     start: float = field(default_factory=time.monotonic)
 
     @property
@@ -96,7 +137,9 @@ class JobLines(logging.Handler):
 
     def _begin(self, record: _Event) -> None:
         logs = {path: _stamp(path) for path in record.log}
-        job = self._jobs[record.jobid] = _Job(record.rule_name, dict(record.wildcards.items()), logs)
+        job = self._jobs[record.jobid] = _Job(
+            record.rule_name, dict(record.wildcards.items()), logs, dict(getattr(record, "resources", {}).items())
+        )
         if job.rule in _LONG and self._workflow.is_main_process:
             self._logger.info(f"{job.name}: begins; log: {', '.join(logs)}")
 
@@ -119,6 +162,10 @@ class JobLines(logging.Handler):
         causes = list(filter(None, map(read_cause, logs)))
         if causes:
             cause = causes[0]
+        elif refusal := describe_refusal(
+            record.rule_msg, job.requested, "external_jobid" in getattr(record, "aux", {})
+        ):
+            cause = refusal
         elif record.rule_msg:
             cause = _one_line(record.rule_msg)
         else:
@@ -139,7 +186,12 @@ class JobLines(logging.Handler):
                     self._show_failure(job.name, cause, [path])
                     has_cause = True
         if not has_cause:
-            what = f"failed as a whole ({len(record.job_error_info)} jobs), and no log states a cause"
+            failure = _GROUP_FAILURES.pop(record.groupid, None)
+            cause = None
+            if failure:
+                cause = describe_refusal(failure.message, failure.requested, failure.is_submitted)
+            what = f"failed as a whole ({len(record.job_error_info)} jobs)"
+            what += f": {cause}" if cause else ", and no log states a cause"
             self._show_failure(f"group {record.groupid}", what, record.aux_logs)
 
     def _show_failure(self, name: str, cause: str, logs: Sequence[str]) -> None:
@@ -165,6 +217,21 @@ def _stamp(path: str) -> tuple[int, int] | None:
     except OSError:
         return None
     return status.st_mtime_ns, status.st_size
+
+
+def describe_refusal(message: str | None, requested: Mapping[str, Any], is_submitted: bool) -> str | None:
+    """Return why a cluster refused a job, what it was asked for, and what to do; None for other failures."""
+    if not message or is_submitted or not _SUBMISSION.search(message):
+        return None
+    # The executor's call of its command, a page of text, follows the reason.
+    reason = _one_line(_END_OF_REASON.split(message, maxsplit=1)[0])
+    shown = ", ".join(f"{name}={requested[key]}" for key, name in _REQUESTED.items() if requested.get(key))
+    asked = f" It was asked for {shown}." if shown else ""
+    return (
+        f"the cluster refused the job: {reason}{asked} Change set-resources, default-resources or group-components in "
+        "the profile to what one node of the partition has; on Slurm, `sinfo -o '%P %l %c %m %G'` lists partition, "
+        "time, CPUs, memory (MB) and GPUs"
+    )
 
 
 def _exit_cause(exception: str, has_log: bool) -> str:

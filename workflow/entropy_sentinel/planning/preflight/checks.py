@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from itertools import chain
 
+from entropy_sentinel.planning.preflight.accounting import find_broken_accounting
 from entropy_sentinel.planning.preflight.hub_access import find_missing_access
 from entropy_sentinel.planning.preflight.keys import find_missing_keys
 from entropy_sentinel.planning.preflight.machine import Executor, find_full_disk, find_missing_gpus
@@ -11,12 +12,16 @@ from entropy_sentinel.planning.preflight.problem import Problem, Severity
 from entropy_sentinel.planning.preflight.row_counts import find_small_groups
 
 
-def find_problems(work: PendingWork, executor: Executor) -> list[Problem]:
-    """Return the problems of a run that does this work with this executor, errors first."""
+def find_problems(work: PendingWork, executor: Executor, status_command: str | None = None) -> list[Problem]:
+    """Return the problems of a run that does this work with this executor, errors first.
+
+    `status_command` is what a run on Slurm asks, `sacct` or `squeue`; None if that is not known.
+    """
     found: Iterator[Problem] = chain(
         find_missing_keys(work),
         find_missing_access(work),
         find_missing_gpus(work, executor),
+        find_broken_accounting(executor, status_command),
         find_full_disk(work),
         find_small_groups(work.config),
     )
