@@ -94,12 +94,16 @@ def run_line(environment: Path, folder: Path, line: str) -> subprocess.Completed
     return subprocess.run(["bash", "-e", "-c", line], **given, capture_output=True, text=True)
 
 
+# The key of the judge of the paper's study, which `check` looks for.
+KEYS = {"XAI_API_KEY": "of-the-tests"}
+
+
 def variables(environment: Path, folder: Path) -> dict[str, str]:
     blocked = folder / "blocked"
     blocked.mkdir(exist_ok=True)
     for name in BLOCKED:
         (blocked / f"{name}.py").write_text("raise ImportError(f'{__name__} is blocked')")
-    return {"PATH": f"{environment}:{os.environ['PATH']}", "PYTHONPATH": str(blocked), "HOME": str(folder)}
+    return {"PATH": f"{environment}:{os.environ['PATH']}", "PYTHONPATH": str(blocked), "HOME": str(folder)} | KEYS
 
 
 def test_the_wheel_holds_every_file_of_the_package(wheel: Path) -> None:
@@ -232,8 +236,8 @@ def test_every_documented_command_runs_without_the_extras(environment: Path, fol
         assert "blocked" not in done.stderr
 
 
-# What reads keys from a terminal, and what compares the answers that were given there.
-ASKING = ("entropy-sentinel audit", "entropy-sentinel audit report")
+# What reads keys from a terminal, what compares the answers that were given there, and what asks a language model.
+ASKING = ("entropy-sentinel audit", "entropy-sentinel audit report", "entropy-sentinel judge")
 # By what a command reads, `mine.estimator` is fitted anew: for a study's traces, the log of the real model, other logs.
 FITS = {
     "generations": "entropy-sentinel fit results/demo/generations/tiny-1m -l results/demo/labels -o mine.estimator",

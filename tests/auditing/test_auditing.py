@@ -89,7 +89,10 @@ def study_of(folder: Path) -> None:
     message = [True] * 6 + [False] * 4 + [None] * 2
     over = {
         "study": "audited",
-        "run": {"models": ["m"], "benchmarks": ["a", "b"], "groups": [], "sizes": [{"size": 1}]},
+        "run": {
+            **{"models": ["m"], "benchmarks": ["a", "b"], "judges": ["math-verify"]},
+            **{"groups": [], "sizes": [{"size": 1}]},
+        },
         "models": {"m": {"id": "x/y"}},
         "benchmarks": {
             "a": {"dataset": "x/a", "question": ["{q}"], "reference": ["{r}"]},

@@ -121,7 +121,7 @@ def leveled(**model: Any) -> dict[str, Any]:
             {"benchmarks.x": {"path": "a.jsonl", "revision": "b", "question": ["{q}"], "reference": ["{a}"]}},
             "benchmarks.x: 'revision' needs 'dataset'",
         ),
-        ({"benchmarks.gsm8k.judge": "leters"}, "benchmarks.gsm8k.judge: 'leters'; known: math-verify, choice, grok"),
+        ({"benchmarks.gsm8k.judge": "leters"}, "benchmarks.gsm8k.judge: 'leters'; known: grok, math-verify, "),
         ({"benchmarks.gsm8k.reference_is": "letter"}, "benchmarks.gsm8k: 'reference_is' .*'options'"),
         ({"benchmarks.gsm8k.options": ["{choices}"]}, "'{choices}' must be a column"),
         (

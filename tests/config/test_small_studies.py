@@ -10,6 +10,7 @@ import yaml
 from studies import PAPER, refusal, study
 from workflow_runs import Project, job_counts
 
+from entropy_sentinel.config import generations, judging
 from entropy_sentinel.config.config import load_config, read_config
 from entropy_sentinel.config.estimates import group_files, shown_groups, training_groups
 from entropy_sentinel.config.sections import Config
@@ -187,7 +188,8 @@ def test_skipped_names_are_reported_once(tmp_path: Path) -> None:
     named = FOUR | {"analyses": {"accuracy": {"auroc_models": ["gpt-oss-20b"]}}}
     output = plan(tmp_path, named)
     counts = job_counts(output)
-    assert (counts["benchmark"], counts["generation"], counts["estimate"]) == (4, 4, 14)
+    # 14 groups for the first judge, and one of them for the second, to compare the two.
+    assert (counts["benchmark"], counts["generation"], counts["estimate"]) == (4, 4, 14 + 1)
     assert output.count("analyses.accuracy.auroc_models: left out because not run: gpt-oss-20b") == 1
     assert output.count("left out") == 1, "the groups, sizes and names of the paper's study"
 
@@ -197,3 +199,29 @@ def test_responses_of_one_benchmark_need_no_training_group(tmp_path: Path) -> No
     run = {"models": ["tiny-1m"], "benchmarks": ["averages"], "groups": [], "sizes": [], "analyses": ["responses"]}
     counts = job_counts(plan(tmp_path, {"study": "one", "run": run | {"judges": ["math-verify"]}}, "demo/config.yaml"))
     assert counts == dict.fromkeys(["benchmark", "generation", "label", "feature", "observation", "responses_page"], 1)
+
+
+def test_the_judge_in_comments_is_served_on_one_gpu_and_needs_no_key(over: Any) -> None:
+    text = (ROOT / "config.yaml").read_text()
+    entries: dict[str, Any] = {}
+    for section, name in (("judges", "local"), ("models", "qwen3-14b")):
+        (block,) = re.findall(rf"^(  # {name}:\n(?:  #   .*\n)+)", text, re.MULTILINE)
+        entries[section] = yaml.safe_load(re.sub(r"^  # ", "", block, flags=re.MULTILINE))
+    config = over(FOUR | entries | {"run": FOUR["run"] | {"judges": ["local", "math-verify"]}})
+    assert judging.served_judges(config) == ["local"]
+    assert judging.judge_settings(config, "local")["llm"]["model"] == "hosted_vllm/qwen3-14b"
+    assert generations.gpus(config, "qwen3-14b") == 1
+    assert judging.hub_models(config) == ["qwen3-4b", "qwen3-14b"]
+
+
+def test_the_papers_labels_are_an_llms_and_compared_with_exact_ones(over: Any) -> None:
+    config = over({})
+    assert config.run.judges == ["grok", "math-verify"]
+    assert "agreement" in config.run.analyses
+    analyses = config.analyses
+    assert [analyses.accuracy.judges, analyses.rejection.judges, analyses.responses.judges] == [["grok"]] * 3
+    # A study without keys needs only this line.
+    exact = over(FOUR | {"run": FOUR["run"] | {"judges": ["math-verify"]}})
+    assert "agreement" not in exact.run.analyses
+    assert exact.analyses.accuracy.judges == ["math-verify"]
+    assert judging.paid_judges(exact) == {}

@@ -42,7 +42,13 @@ def study_of(logs: Path, folder: Path) -> None:
     names = ["averages", "percentages"]
     study = {
         "study": "inspected",
-        "run": {"models": ["mine"], "benchmarks": names, "analyses": ["responses"], "sizes": []},
+        "run": {
+            "models": ["mine"],
+            "benchmarks": names,
+            "analyses": ["responses"],
+            "sizes": [],
+            "judges": ["math-verify"],
+        },
         "models": {"mine": {"source": str(logs), "source_logprobs_mode": "raw_logprobs"}},
         "generation": {"samples": 2},
         "benchmarks": {

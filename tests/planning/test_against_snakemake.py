@@ -22,7 +22,7 @@ Graph = dict[str, set[str]]  # of every file that is made, those that it is made
 STAGES = ("benchmarks", "generations", "labels", "features", "observations", "estimates", "scores")
 BENCHMARKS = ["gsm8k", "math", "olympiadbench"]
 STUDIES: dict[str, dict[str, Any]] = {
-    "all analyses": {"run": {"models": ["qwen3-4b", "qwen3-8b"]}},
+    "one judge": {"run": {"models": ["qwen3-4b", "qwen3-8b"], "judges": ["math-verify"]}},
     "two judges": {
         "run": {"models": ["qwen3-4b"], "judges": ["math-verify", "other"], "analyses": ["accuracy", "agreement"]},
         "judges": {"other": {"kind": "exact"}},
@@ -90,7 +90,7 @@ def test_files_and_their_inputs_match_snakemake(name: str, tmp_path: Path, monke
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, Config]:
     """A study of which all is made, by files that hold what `progress` looks for."""
     back = Path.cwd()
-    project, config = started(tmp_path_factory.mktemp("made"), STUDIES["all analyses"])
+    project, config = started(tmp_path_factory.mktemp("made"), STUDIES["one judge"])
     graph = planned(project)
     pairs = [(model, group) for model in config.run.models for group in study_files(config).axes["group_id"]]
     held = {"observations": pl.DataFrame({"benchmark": BENCHMARKS})}

@@ -75,7 +75,10 @@ def test_full_study_of_the_paper_has_its_files() -> None:
     config, start = load_config(PAPER), time.process_time()
     stages = study_files(config).stages
     assert time.process_time() - start < 2, "seconds of CPU time; 0.05 on the machine that it was written on"
-    assert [len(stages[stage]) for stage in ("generations", "labels", "features", "estimates")] == [90, 90, 90, 3555]
+    assert [len(stages[stage]) for stage in ("generations", "labels", "features", "estimates")] == [
+        *(90, 2 * 90, 90),
+        3555 + 9 * 4,  # the second judge's labels: four named groups of nine models
+    ]
 
 
 FEATURES, OBSERVATIONS = "features/qwen3-4b/gsm8k.parquet", "observations/math-verify/qwen3-4b.parquet"

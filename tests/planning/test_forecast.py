@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from study_trees import PAPER, make, make_all
+from studies import PAPER, without_api_judges
+from study_trees import make, make_all
 
 from entropy_sentinel.config.config import Config, load_config
 from entropy_sentinel.formatting.text import millions
@@ -36,7 +37,7 @@ ONE_GPU = Cost(3238, 3238, 1_619_000, 0.1619, 1719 / 3600, 1719 / 3600 * 3 + 32.
 
 def raw_study() -> dict[str, Any]:
     """Three models on gsm8k and svamp: one of one GPU, one of two with short responses, one behind an API."""
-    raw = deepcopy(PAPER)
+    raw = without_api_judges(PAPER)
     raw["models"] = {
         "one": {"id": "a/one"},
         "two": {"id": "a/two", "engine_args": {"tensor_parallel_size": 2}, "sampling": {"max_tokens": 250}},
@@ -249,7 +250,10 @@ def test_plan_of_the_papers_study_is_a_table_with_totals() -> None:
     # 11,569 items on eight models of 600 tokens each and one of 1,200, 80 bytes each: 69.4 million tokens, 5.55 GB.
     # 6.94 million tokens at 5200, 5900, 5000, 5000, 2500, 2500, 2500, 1700 per second, 13.9 million at 5600: 20,180 s;
     # 9 starts of 90 s: 810 s; together 5.83 hours at 2.50 USD.
-    # Per model 385 groups with 48 configurations and 10 with one: 385 + 10 / 48 searches of 5 s, 0.535 CPU-hours.
-    assert row(config, "total") == ["total", "104,121", "104,121", "69.4", "5.55", "5.83", "14.58", "4.82"]
+    # The judge reads 11,569 x (600 + 200) tokens of eight models and (1,200 + 200) of one at 0.2 USD a million, and
+    # replies with 300 at 0.5: 8 x 3.586 + 4.975 = 33.67 USD.
+    # Per model 385 groups with 48 configurations and 10 with one: 385 + 10 / 48 searches of 5 s, 0.535 CPU-hours, and
+    # the 4 named groups for the labels of the second judge, 0.0056.
+    assert row(config, "total") == ["total", "104,121", "104,121", "69.4", "5.55", "5.83", "48.24", "4.87"]
     assert "unknown" not in text(config)
     assert text(config).isascii()

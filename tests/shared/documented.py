@@ -106,7 +106,10 @@ def _make_study(folder: Path) -> None:
         names = [_make_results(folder / "results" / study, path, labels) for path in TINY.traces.iterdir()]
     over = {
         "study": "mine",
-        "run": {"models": ["tiny-1m"], "benchmarks": sorted(names), "groups": [], "sizes": [{"size": 1}]},
+        "run": {
+            **{"models": ["tiny-1m"], "benchmarks": sorted(names), "judges": ["math-verify"]},
+            **{"groups": [], "sizes": [{"size": 1}]},
+        },
         "models": {"tiny-1m": {"id": "x/y"}},
         "benchmarks": {name: {"dataset": "x/y", "question": ["{q}"], "reference": ["{r}"]} for name in names},
     }

@@ -1,4 +1,4 @@
-"""The paper's study with keys changed, and what is said of one that is refused."""
+"""The paper's study, without the judge that needs a key, with keys changed; and what is said of one that is refused."""
 
 from collections.abc import Mapping
 from copy import deepcopy
@@ -15,9 +15,20 @@ from entropy_sentinel.core.errors import ConfigError
 PAPER = yaml.safe_load((Path(__file__).parents[2] / "config.yaml").read_text())
 
 
+def without_api_judges(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """A raw config whose only judge is math-verify: without a judge behind an API, and so without agreement."""
+    result = deepcopy(dict(raw))
+    result["run"] |= {"judges": ["math-verify"]}
+    result["run"]["analyses"] = [name for name in result["run"]["analyses"] if name != "agreement"]
+    for section in result["analyses"].values():
+        if section.get("judges"):
+            section["judges"] = None
+    return result
+
+
 def raw_study(changes: Mapping[str, Any]) -> dict[str, Any]:
     """The raw config with each key set, `a.b.c` or `a.0` for a list."""
-    raw = deepcopy(PAPER)
+    raw = without_api_judges(PAPER)
     for path, value in changes.items():
         *parents, last = path.split(".")
         node = raw

@@ -2,12 +2,11 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import polars as pl
-from studies import PAPER
+from studies import PAPER, without_api_judges
 
 from entropy_sentinel.config.config import Config
 from entropy_sentinel.planning.files import study_files
@@ -22,7 +21,7 @@ def small_study(
     benchmarks: Sequence[str] = BENCHMARKS, models: Sequence[str] = MODELS, **changes: Any
 ) -> dict[str, Any]:
     """The raw config: two models, 100 items of each benchmark, a training group per benchmark."""
-    raw = deepcopy(PAPER) | {"limit": 100} | changes
+    raw = without_api_judges(PAPER) | {"limit": 100} | changes
     raw["run"] |= {"models": list(models), "benchmarks": list(benchmarks), "groups": ["extremes"]}
     raw["run"]["sizes"] = [{"size": 1}]
     raw["groups"]["extremes"] = {"benchmarks": ["gsm8k"]}

@@ -14,11 +14,15 @@ def test_full_study_has_its_jobs(tmp_path: Path) -> None:
     counts = job_counts(plan.output)
     # 9 models x 10 benchmarks; 395 training groups per model: 10 + 45 + 120 + 210 of one to four benchmarks, and 10
     # that leave one out.
-    expected = {"benchmark": 10, "generation": 90, "label": 90, "feature": 90, "observation": 9, "estimate": 3555}
-    expected["estimator"] = 9 * 4  # kept for the named groups
+    expected = {"benchmark": 10, "generation": 90, "label": 2 * 90, "feature": 90}
+    # Labels of the second judge are compared with the first one's, for the four named groups.
+    expected |= {"observation": 2 * 9, "estimate": 3555 + 9 * 4}
+    expected["estimator"] = 2 * 9 * 4  # kept for the named groups
     analysis = ("sweep", "domains", "tables", "figures", "report")
     expected |= {f"accuracy_{rule}": 1 for rule in analysis}
     expected |= {"accuracy_validation": 9, "rejection_assessments": 9, "rejection_measures": 9, "responses_page": 9}
+    expected |= {f"agreement_{rule}": 1 for rule in ("judged", "pairs", "tables", "report")}
+    expected["cost"] = 1  # of the first judge
     assert counts == expected | {f"rejection_{rule}": 1 for rule in ("tables", "figures", "report")}
     assert plan.cpu_s < 30, "seconds of CPU time; see make bench-dag"
 

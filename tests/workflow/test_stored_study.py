@@ -12,7 +12,13 @@ pytestmark = [pytest.mark.slow, needs_program("moto_server")]
 MODEL, BENCHMARKS = "qwen2.5-coder-0.5b", ("svamp", "math")
 STUDY = {
     "study": "stored",
-    "run": {"models": [MODEL], "benchmarks": [*BENCHMARKS], "analyses": ["responses"], "sizes": []},
+    "run": {
+        "models": [MODEL],
+        "benchmarks": [*BENCHMARKS],
+        "analyses": ["responses"],
+        "sizes": [],
+        "judges": ["math-verify"],
+    },
     "models": {MODEL: {"source": f"examples/real/traces/{MODEL}"}},
     "benchmarks": {name: {"path": f"examples/real/benchmarks/{name}.jsonl"} for name in BENCHMARKS},
 }

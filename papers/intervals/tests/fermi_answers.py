@@ -104,7 +104,7 @@ def write_study(folder: Path, number: int = 60) -> dict[str, Any]:
         "study": "toy",
         "run": {
             **{"models": list(models), "benchmarks": ["known", "new"], "analyses": ["intervals"]},
-            **{"groups": [], "sizes": []},
+            **{"groups": [], "sizes": [], "judges": ["math-verify"]},
         },
         "models": models,
         "benchmarks": {name: {"path": f"{name}.jsonl", **columns} for name in ("known", "new")},
