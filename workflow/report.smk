@@ -38,12 +38,12 @@ def flag_exhibits(analysis, earlier):
 
     section = getattr(CONFIG.analyses, analysis)
     template = (ROOT / "workflow" / "report" / "exhibit.rst").read_text("utf-8")
-    for rule in workflow.rules:
-        if rule.name in earlier:
+    for producer in workflow.rules:
+        if producer.name in earlier:
             continue
-        outputs = [strip_wildcard_constraints(file) for file in rule.output]
+        outputs = [strip_wildcard_constraints(file) for file in producer.output]
         for entry in list_report_entries(analysis, section, outputs, section.label(CONFIG.study), template):
-            file = rule.output[entry.place]
+            file = producer.output[entry.place]
             if not {"report", "temp"} & set(file.flags):
                 caption = CaptionFile(entry.caption)
                 shown = ReportObject(caption, entry.category, entry.subcategory, entry.labels, [], None)
