@@ -110,7 +110,7 @@ def copy_of(project: Project, folder: Path) -> Project:
 def content(project: Project) -> dict[str, bytes]:
     """All results by name; without notes about their making."""
     files = [path for path in (project.folder / RESULTS).rglob("*") if path.is_file()]
-    kept = [path for path in files if path.suffix != ".json" and ".parts" not in str(path)]
+    kept = [path for path in files if path.suffix not in (".json", ".jsonl") and ".parts" not in str(path)]
     return {str(path.relative_to(project.folder)): path.read_bytes() for path in kept}
 
 

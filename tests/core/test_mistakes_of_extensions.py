@@ -14,6 +14,7 @@ from extended import extension, printed
 from production import line, log_file, saved
 
 from entropy_sentinel.core.errors import ConfigError, ContractError, InputError
+from entropy_sentinel.core.guard import guard_command
 from entropy_sentinel.core.sections import Settings
 from entropy_sentinel.frames.label import LABELS
 from entropy_sentinel.jobs.calls import check
@@ -342,3 +343,14 @@ def test_a_judge_that_leaves_cases_out_is_told() -> None:
     responses = pl.DataFrame({"item_id": ["a", "b"], "sample": [0, 0], "text": "1", "finish_reason": "stop"})
     with pytest.raises(InputError, match="judge sparing 1: must return a Verdict for each of 2 cases, returned 1"):
         label(items, responses, Sparing())
+
+
+def test_a_reader_that_closes_the_output_is_no_mistake_of_an_extension() -> None:
+    def print_table() -> None:  # as Rich does when `head` has read enough
+        try:
+            raise BrokenPipeError
+        except BrokenPipeError:
+            raise SystemExit(1)  # noqa: B904
+
+    with pytest.raises(SystemExit):
+        guard_command(print_table)()

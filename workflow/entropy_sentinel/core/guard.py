@@ -60,6 +60,8 @@ def guard_command(command: Callable[P, R]) -> Callable[P, R]:
         try:
             return command(*args, **options)
         except SystemExit as error:
+            if isinstance(error.__context__, BrokenPipeError):
+                raise  # the reader of the output has closed it, as `head` does
             raise ExtensionError(failed("the command was ended", error, "an unknown place")) from error
 
     return call
