@@ -26,6 +26,7 @@ SMALL = {
     "grouping": "--questions 4 --samples 4",
     "intervals": "--groups 1 --domains 20",
     "judge": "--share 0.01 --pairs 2 --parts forms",
+    "judged": "--worlds 2",
     "labels": "--draws 10",
     "methods": "--worlds 2 --groups 4 --without-forest",
     "monitor": "--features 500 --raw 20 --tokens 10",
