@@ -44,7 +44,7 @@ def test_errors_name_the_folder_in_which_paths_begin(folder: Path) -> None:
     assert "none at 'sums.jsonl'" in str(error.value)
     assert f"relative paths begin at the working folder, {folder}" in str(error.value)
     assert "--directory" not in str(error.value)
-    with pytest.raises(ConfigError, match=f"{TREE} has these files: run there, or with --directory {TREE}"):
+    with pytest.raises(ConfigError, match=f"{TREE} has these files: run there, or with `snakemake --directory {TREE}`"):
         load_study([TREE / "examples" / "real" / "study.yaml"])
 
 

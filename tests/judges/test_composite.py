@@ -123,7 +123,7 @@ def study(judges: dict[str, Any], run: list[str], **changes: Any) -> dict[str, A
     [
         (
             {"x": {"kind": "first_of", "judges": ["math-verify", "llm"]}},
-            "unknown judge in judges.x.judges: 'llm'; known: math-verify",
+            "unknown judge in judges.x.judges: 'llm'; known: grok, math-verify",
         ),
         (
             {"x": {"kind": "majority", "judges": ["math-verify", "x"]}},

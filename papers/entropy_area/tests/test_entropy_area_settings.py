@@ -27,7 +27,10 @@ def load(features: tuple[str, ...] = ("tokens", "forced_answer"), answers: Any =
 
 def test_what_is_left_open_is_filled_in() -> None:
     shown = load().analyses.entropy_area
-    assert (shown.judges, shown.figure_model, shown.figure_benchmark) == (["math-verify"], "qwen3-4b", None)
+    assert (shown.judges, shown.figure_model, shown.figure_benchmark) == (
+        *(["grok", "math-verify"], "qwen3-4b"),
+        None,
+    )
     assert shown.sets(["gsm8k", "svamp"]) == {"gsm8k": ["gsm8k"], "svamp": ["svamp"]}
     assert (shown.tables, shown.figures) == (list(TABLES), list(FIGURES))
 

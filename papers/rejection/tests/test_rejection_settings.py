@@ -27,7 +27,7 @@ def test_all_named_groups_and_kept_estimators_are_shown() -> None:
     assert shown.groups == config.run.groups
     assert (shown.headline_group, shown.accuracies) == ("extremes", [0.8, 0.9, 0.95])
     assert shown.estimators == config.estimation.keep
-    assert shown.judges == config.run.judges == ["math-verify"]
+    assert shown.judges == config.run.judges == ["grok", "math-verify"]
     assert config.left_out == []
 
 
@@ -56,7 +56,7 @@ def test_the_headline_group_is_shown() -> None:
 
 def test_without_named_groups_it_is_left_out() -> None:
     config = load([])
-    assert config.run.analyses == ["accuracy", "responses"]
+    assert config.run.analyses == ["accuracy", "agreement", "responses"]
     message = "no named group is run, and only named groups keep estimators"
     assert config.left_out == [f"run.analyses: rejection left out because {message}"]
 

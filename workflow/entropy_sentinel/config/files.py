@@ -34,7 +34,7 @@ def _advise_folder(missing: Iterable[Path]) -> str:
     """Return the advice to run in the repository, if it has the files that the working folder lacks."""
     if Path.cwd() == TREE or not all((TREE / path).is_file() for path in missing):
         return ""
-    return f"; {TREE} has these files: run there, or with --directory {TREE}"
+    return f"; {TREE} has these files: run there, or with `snakemake --directory {TREE}`"
 
 
 def unfit_rows(config: Config) -> Iterator[str]:
