@@ -13,7 +13,7 @@ from frames import SyntheticStudy, estimate_rows
 from paper_study import BENCHMARKS, paper_inputs, published
 from programs import find_program
 
-from entropy_sentinel.analyses.accuracy.catalogue import FIGURES, TABLES, in_paper
+from entropy_sentinel.analyses.accuracy.catalogue import FIGURES, TABLES, list_paper_exhibits
 from entropy_sentinel.analyses.accuracy.measuring.frames import AUROC, DOMAINS, SWEEP
 from entropy_sentinel.analyses.accuracy.paper import write_paper
 from entropy_sentinel.analyses.accuracy.paper_tables import FORMS, PaperSettings, form_table
@@ -48,7 +48,7 @@ def write(folder: Path, inputs: dict[str, Any], models: dict[str, str], benchmar
     keys = ("groups", "headline_group", "default", "auroc_models", "auroc_benchmarks", "label")
     settings = {key: inputs[key] for key in (*keys, "figure_model", "figure_benchmark")}
     settings |= {"models": models, "benchmarks": benchmarks}
-    shown = [{name: titles[name] for name in in_paper(titles)} for titles in (TABLES, FIGURES)]
+    shown = [{name: titles[name] for name in list_paper_exhibits(titles)} for titles in (TABLES, FIGURES)]
     write_paper(files, settings, *shown, str(folder))
     return folder
 
@@ -111,7 +111,9 @@ def test_tex_fits_every_exhibit_into_its_columns(study: str, document: str, requ
     assert max(overfull, default=0.0) <= _LARGEST_OVERFULL
     assert "Float too large" not in log
     numbers = dict(re.findall(r"\\newlabel\{([^}]*)\}\{\{(\d+)\}", (tmp_path / "document.aux").read_text()))
-    expected = [f"tab:{name}" for name in in_paper(TABLES)] + [f"fig:{name}" for name in in_paper(FIGURES)]
+    expected = [f"tab:{name}" for name in list_paper_exhibits(TABLES)] + [
+        f"fig:{name}" for name in list_paper_exhibits(FIGURES)
+    ]
     assert numbers == {label: re.findall(r"\d+", label)[0] for label in expected}
     if study == "full_study" and document == "wide columns":
         assert "Shrunk" not in log
@@ -194,7 +196,7 @@ def test_tables_by_model_and_group_have_the_papers_columns(full_study):
     assert len(rows_of(full_study, "9_best_and_worst_groups")) == 9
 
 
-@pytest.mark.parametrize("name", in_paper(FIGURES))
+@pytest.mark.parametrize("name", list_paper_exhibits(FIGURES))
 def test_figures_are_as_wide_as_a_column_with_a_serif_font_and_without_label_and_title(full_study, name):
     pdf = (full_study / f"figure_{name}.pdf").read_bytes()
     (width,) = re.findall(rb"/MediaBox \[ 0 0 ([\d.]+) ", pdf)
@@ -225,7 +227,7 @@ def test_a_study_without_the_results_of_a_table_has_a_comment_in_its_place(synth
         settings = PaperSettings(*(changed[key] for key in keys))
         texts = {
             name: format_table(form_table(name, make_table(name, changed, ""), settings), name)
-            for name in in_paper(TABLES)
+            for name in list_paper_exhibits(TABLES)
         }
         numbers = [int(name.partition("_")[0]) for name, text in texts.items() if r"\toprule" in text]
         assert sorted(numbers) == kept[study], study
@@ -233,13 +235,13 @@ def test_a_study_without_the_results_of_a_table_has_a_comment_in_its_place(synth
 
 
 def test_only_and_all_of_the_papers_tables_have_its_form():
-    assert list(FORMS) == sorted(in_paper(TABLES), key=lambda name: int(name.partition("_")[0]))
+    assert list(FORMS) == sorted(list_paper_exhibits(TABLES), key=lambda name: int(name.partition("_")[0]))
 
 
 def test_no_caption_repeats_its_title(synthetic, small_study):
     """A caption stands behind its title: it does not say all its words again."""
     captions = {title: make_table(name, synthetic.inputs(), "").caption for name, title in TABLES.items()}
-    for name in in_paper(FIGURES):
+    for name in list_paper_exhibits(FIGURES):
         (text,) = re.findall(r"\\caption\{(.*)\}", (small_study / f"figure_{name}.tex").read_text())
         assert text.startswith(f"{FIGURES[name]}. ")
         captions[FIGURES[name]] = text.removeprefix(FIGURES[name])

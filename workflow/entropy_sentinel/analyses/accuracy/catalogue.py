@@ -64,6 +64,6 @@ def compared(tables: Iterable[str], models: Iterable[str]) -> list[str]:
     return [name for name in tables if name in PUBLISHED_IN] if set(paper_models()) & set(models) else []
 
 
-def in_paper(names: Iterable[str]) -> list[str]:
+def list_paper_exhibits(names: Iterable[str]) -> list[str]:
     """Return the names of the tables and figures of the paper, which have its form (`paper_tables.FORMS`)."""
     return [name for name in names if name in PUBLISHED_IN or (name in FIGURES and name[0].isdigit())]

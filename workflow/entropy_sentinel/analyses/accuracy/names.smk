@@ -1,6 +1,6 @@
 # What the analysis `accuracy` calls its files, and what it shows: constants and functions for rules.smk.
 
-from entropy_sentinel.analyses.accuracy.catalogue import compared, in_paper
+from entropy_sentinel.analyses.accuracy.catalogue import compared, list_paper_exhibits
 from entropy_sentinel.estimators.catalogue import RECOMMENDED
 
 ACCURACY = CONFIG.analyses.accuracy
@@ -14,7 +14,7 @@ ACCURACY_PUBLISHED = [
 ]
 # The paper's exhibits in its form, by name with their titles, and their files; none without that style.
 ACCURACY_PAPER_TABLES, ACCURACY_PAPER_FIGURES = (
-    {name: titles[name] for name in in_paper(names)} if ACCURACY.style == "paper" else {}
+    {name: titles[name] for name in list_paper_exhibits(names)} if ACCURACY.style == "paper" else {}
     for titles, names in ((ACCURACY.TABLES, ACCURACY.tables), (ACCURACY.FIGURES, ACCURACY.figures))
 )
 ACCURACY_PAPER = [

@@ -1,4 +1,4 @@
-"""What the machine or cluster has: disk space, GPUs, and records of finished jobs."""
+"""What the machine or cluster has: disk space and GPUs."""
 
 import os
 import re
