@@ -1,0 +1,126 @@
+"""Whether two models give the same answer; all expected values are worked out by hand from the rules."""
+
+import pytest
+
+from entropy_sentinel.judges.answer_matching import (
+    is_comparable,
+    is_slice_comparable,
+    match_answers,
+    normalize_answer,
+)
+
+_LONG = "First we add the numbers of both boxes, and then we count again.\n"
+_SAME = {
+    "the same words": ("Beijing", "beijing."),
+    "an article": ("The Hague", "Hague"),
+    "in a sentence": ("Moscow", "Moscow is the capital of Russia."),
+    "the shorter may be either": ("It is New Delhi, I think.", "New Delhi"),
+    "bold": ("**Paris**", "The capital is Paris."),
+    "letter of an option": ("Answer: B", "B"),
+    "letter and text": ("B", "B) Neon"),
+    "option A is no article": ("Answer: A", "A"),
+    "option A with its text": ("A", "(A) Neon"),
+    "letter in lower case": ("B", "the answer is b"),
+    "option in a box": ("(B) 34", _LONG + "So 34 more. The correct answer is \\(\\boxed{B}\\)."),
+    "text of an option": ("B) Neon", "It is neon."),
+    "letter after a discussion": ("C", "A is too small and B too large. The answer is C."),
+    "yes and a reason": ("Yes", "Yes, 203 is prime."),
+    "no at the end": ("No.", "It is divisible by seven, so the answer is no"),
+    "a reason after the answer": ("no", "I checked. The answer is no because it is even."),
+    "two reasons": ("Yes, it is prime.", "Yes. No number divides it, and it is odd and larger than one."),
+    "thousands": ("1,000", "1000.0"),
+    "currency": ("$5", "5 dollars"),
+    "per cent": ("50%", "50"),
+    "fraction": ("1/2", "0.5"),
+    "fraction of LaTeX": ("\\(\\frac{1}{2}\\)", "0.5"),
+    "negative": ("-5", "x = −5"),
+    "negative money": ("-$5", "$-5.00"),
+    "unit": ("5 km", "The distance is 5km."),
+    "a range has no sign": ("3-5", "3 – 5"),
+    "last number": (_LONG + "That makes 12 in all.", _LONG + "So 3 + 9 = \\boxed{12}"),
+    "last line": (_LONG + "The result is a tree.", "We look at leaves and at roots, as always.\nThe result: a tree"),
+    "list": ("1. red\n2. green", "1) Red\n2) Green"),
+    "code": (
+        "```python\ndef f(items):\n    return sorted(items)\n```",
+        "```\ndef f(items):\n    # in order\n    return sorted(items)\n```",
+    ),
+    "thinking does not count": ("<think>Is it Lyon? No.</think>Paris", "Paris"),
+    "Chinese": ("北京", "中国的首都是北京。"),
+    "Japanese": ("東京", "答えは東京です"),
+    "Thai": ("กรุงเทพ", "เมืองหลวงคือกรุงเทพ"),
+    "Korean with an ending": ("서울", "수도는 서울입니다."),
+    "full width": ("１２", "12"),
+    "possessive": ("Felix", "The butter was Felix's."),
+    "emoji": ("🙂", "🙂"),
+}
+_DIFFERENT = {
+    "other words": ("Beijing", "Shanghai"),
+    "a part of a word": ("Nice", "Nicea is an old town."),
+    "a symbol is no part of another": ("I", "Ir"),
+    "words in another order": ("York New", "New York"),
+    "another option": ("A", "B) a cat"),
+    "an option among others": ("B", "The options are A, B and C. The answer is C."),
+    "several options": ("B", "A) 29 (B)"),
+    "no inside a sentence": ("no", "I do not know, no idea"),
+    "yes inside a sentence": ("Yes", "One might say yes to this, but the question is open"),
+    "yes and no": ("Yes", "No."),
+    "denied": ("Paris", "It is not Paris."),
+    "denied in Chinese": ("是", "不是"),
+    "sign of a number": ("-5", "5"),
+    "another number": ("5", "15"),
+    "another fraction": ("1/2", "1/3"),
+    "other unit": ("5 km", "5 m"),
+    "another relation": ("x > 5", "x < 5"),
+    "last numbers": (_LONG + "That makes 12 in all.", _LONG + "That makes 13 in all."),
+    "a number and none": (_LONG + "That makes 12 in all.", _LONG + "That makes none in all."),
+    "last lines": (_LONG + "The result is a tree.", _LONG + "The result is a bush."),
+    "Chinese": ("北京", "中国的首都是上海。"),
+    "Thai marks": ("ไม่", "ใหม่"),
+    "Hindi vowels": ("कि", "का"),
+    "emoji": ("🙂", "🙁"),
+    "emoji and words": ("🙂", "positive"),
+}
+_NO_ANSWER = {
+    "null": (None, "Paris"),
+    "empty": ("Paris", ""),
+    "blanks": (" \n", "Paris"),
+    "nothing after the thinking": ("<think>It is Paris.</think>\n", "Paris"),
+    "endless thinking": ("<think>It may be Paris", "Paris"),
+}
+
+
+@pytest.mark.parametrize(
+    ("pairs", "expected"), [(_SAME, True), (_DIFFERENT, False), (_NO_ANSWER, None)], ids=["same", "different", "none"]
+)
+def test_matches_answers(pairs: dict[str, tuple[str | None, str | None]], expected: bool | None) -> None:
+    both_ways = {name: {match_answers(*pair), match_answers(*pair[::-1])} for name, pair in pairs.items()}
+    assert {name: result for name, result in both_ways.items() if result != {expected}} == {}
+
+
+def test_normalizes_answers() -> None:
+    assert normalize_answer("The **U.S.** owed $1,200.50, don't they?") == ["u", "s", "owed", "2401/2", "dont", "they"]
+
+
+_SHORT_TEXTS = ["Paris", "B", "-5", "one two three four five six", "北京市朝阳区建国路", "🙂", "SELECT name FROM books"]
+_NUMBER_LAST = [_LONG + "So the final answer is \\boxed{12}.", "There are seven of these, and in all it is 7\n```"[:-4]]
+_OPEN = [
+    None,
+    "",
+    "<think>It may be Paris",
+    "one two three four five six seven",
+    "In 1998 it was sold to somebody else.\nNobody knows why.",
+    '```json\n{\n  "name": "Vera",\n  "city": "Cairo",\n  "job": "nurse",\n  "age": 43\n}\n```',
+    "SELECT name FROM books ORDER BY score ASC LIMIT 1",
+    "def f(numbers):\n    return sum(numbers) + numbers[1] * 2 - 17",
+    "北京是中华人民共和国的首都和政治文化中心",
+]
+
+
+def test_says_which_answers_can_be_compared() -> None:
+    assert [text for text in (*_SHORT_TEXTS, *_NUMBER_LAST) if not is_comparable(text)] == []
+    assert [text for text in _OPEN if is_comparable(text)] == []
+
+
+def test_a_slice_needs_half_of_its_answers() -> None:
+    assert [is_slice_comparable(share) for share in ([True, False], [True])] == [True, True]
+    assert [is_slice_comparable(share) for share in ([True, False, False], [])] == [False, False]
