@@ -1,0 +1,129 @@
+"""Check whether a partner, the model that gives second opinions, is stronger than the model that it watches.
+
+The agreement of two models estimates the accuracy of one only if the other is stronger: a weaker one disagrees with
+right answers. Labels of the logged answers show how often the partner is right, unless both differ and the logged one
+is wrong:
+
+    both agree,  logged right:  partner right
+    both agree,  logged wrong:  partner wrong
+    they differ, logged right:  partner wrong
+    they differ, logged wrong:  unknown
+
+So its accuracy lies between two bounds, which are far apart. But on the questions that the watched model gets wrong, a
+partner is hardly better than on those that it gets right. So its accuracy is at most the share of right answers with
+which it agrees. Compared with the share of right answers among all, this tells stronger partners from weaker ones: of
+seven pairs of real models, .64 to .86 against .13 to .56 for the stronger partners, and .42 against .48 and .28 against
+.33 for the weaker ones.
+
+If the answers have a reference, the answers of both models are compared with it, and no label is needed.
+"""
+
+from enum import StrEnum
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import norm
+
+from entropy_sentinel.statistics.numbers import Numbers
+
+# One-sided confidence in a difference.
+CONFIDENCE = 0.9
+# With so many labels a partner must have shown that it is strong enough; with fewer than the second it is not checked.
+ENOUGH, FEWEST = 100, 20
+# An agreement that is lower than the accuracy by at most this does no harm, however strong the partner is.
+HARMLESS = 0.1
+
+
+class PartnerVerdict(StrEnum):
+    """Whether the agreement of a partner may be an estimate."""
+
+    # Stronger than the watched model, or its agreement is near the accuracy.
+    STRONG = "strong"
+    # Weaker, or after many labels not shown to be stronger.
+    WEAK = "weak"
+    # Too few labels to tell.
+    UNCHECKED = "unchecked"
+
+
+class PartnerCheck(NamedTuple):
+    """What n labelled responses, or responses with a reference, say of a partner; null if they cannot tell.
+
+    `accuracy` is that of the watched model; `at_least` and `at_most` are the bounds of the partner's, which are equal
+    with a reference. `agreement` is the share of answers with which the partner agrees, `sensitivity` that of right
+    ones. `has_reference` tells whether a reference told the accuracies.
+    """
+
+    verdict: PartnerVerdict
+    n: int
+    accuracy: float | None = None
+    at_least: float | None = None
+    at_most: float | None = None
+    agreement: float | None = None
+    sensitivity: float | None = None
+    has_reference: bool = False
+
+
+def check_partner(labels: Numbers, agrees: Numbers, clusters: Numbers | None = None) -> PartnerCheck:
+    """Check a partner by n labels of logged answers and whether it agrees with these, (n,) each, 0 or 1.
+
+    `clusters`, (n,), are the numbers of clusters of dependent responses; by default all are independent.
+    """
+    y, z = np.asarray(labels, dtype=float), np.asarray(agrees, dtype=float)
+    n, n_right = len(y), float(y.sum())
+    if not n:
+        return PartnerCheck(PartnerVerdict.UNCHECKED, 0)
+    accuracy, both = n_right / n, float((y * z).mean())
+    at_most = both + float(((1 - y) * (1 - z)).mean())
+    sensitivity = float(y @ z) / n_right if n_right else None
+    verdict = PartnerVerdict.UNCHECKED
+    if n >= FEWEST and sensitivity is not None:
+        # Half of a right answer with which the partner agrees, and of one with which it does not, so that few right
+        # answers do not seem certain.
+        share = (float(y @ z) + 0.5) / (n_right + 1)
+        influences = y * (z - share) / accuracy - (y - accuracy)
+        verdict = _decide(share - accuracy, influences, z - y, clusters)
+    return PartnerCheck(verdict, n, accuracy, both, at_most, float(z.mean()), sensitivity)
+
+
+def check_by_reference(
+    partner_right: Numbers, logged_right: Numbers, agrees: Numbers, clusters: Numbers | None = None
+) -> PartnerCheck:
+    """Check a partner by n responses with a reference: whether each answer is right, and whether both agree, (n,)."""
+    partner, logged = np.asarray(partner_right, dtype=float), np.asarray(logged_right, dtype=float)
+    z, n = np.asarray(agrees, dtype=float), len(partner)
+    if not n:
+        return PartnerCheck(PartnerVerdict.UNCHECKED, 0)
+    verdict = PartnerVerdict.UNCHECKED
+    if n >= FEWEST:
+        more = partner - logged
+        verdict = _decide(float(more.mean()), more - more.mean(), z - logged, clusters)
+    right = float(logged.sum())
+    sensitivity = float(z @ logged) / right if right else None
+    own = float(partner.mean())
+    return PartnerCheck(verdict, n, float(logged.mean()), own, own, float(z.mean()), sensitivity, has_reference=True)
+
+
+def _decide(lead: float, influences: np.ndarray, errors: np.ndarray, clusters: Numbers | None) -> PartnerVerdict:
+    """Return the verdict from the partner's lead and the agreement's errors; arrays are (n,)."""
+    quantile = float(norm.ppf(CONFIDENCE))
+    margin = quantile * _standard_error(influences, clusters)
+    if lead - margin > 0:
+        return PartnerVerdict.STRONG
+    if lead + margin < 0:
+        return PartnerVerdict.WEAK
+    error = float(errors.mean())
+    if error - quantile * _standard_error(errors - error, clusters) > -HARMLESS:
+        return PartnerVerdict.STRONG
+    n = len(errors) if clusters is None else len(np.unique(np.asarray(clusters)))
+    return PartnerVerdict.WEAK if n >= ENOUGH else PartnerVerdict.UNCHECKED
+
+
+def _standard_error(deviations: np.ndarray, clusters: Numbers | None) -> float:
+    """Return the standard error of a mean from the deviations of n responses, (n,)."""
+    if clusters is not None:
+        _, place = np.unique(np.asarray(clusters), return_inverse=True)
+        sums = np.bincount(place, deviations)
+    else:
+        sums = deviations
+    # A quarter, half a difference squared, keeps the error above 0 if all responses are alike.
+    return float(np.sqrt(sums @ sums + 0.25)) / len(deviations)
