@@ -208,8 +208,9 @@ def fit(
     from entropy_sentinel.sources.logs.reader import QUESTION, REQUEST
     from entropy_sentinel.verbs.estimation import fit, save
     from entropy_sentinel.verbs.inputs import log_files
-    from entropy_sentinel.verbs.labels import label_files, read_labels, read_people_labels
+    from entropy_sentinel.verbs.labels import label_files, read_people_labels
     from entropy_sentinel.verbs.reading import read_features
+    from entropy_sentinel.verbs.witness_files import read_witnesses
 
     inputs = [*log_files(files), *label_files(labels), *(label_files(judged) if judged else [])]
     check_outputs({"--output": output, "--page": page}, inputs)
@@ -217,9 +218,10 @@ def fit(
     known = read_people_labels(labels, options["scorer"]) if labels else None
     asked = [REQUEST, *([QUESTION] if known is not None and ASKED in known.columns else [])]
     features = read_features(files, signals=further_signals(estimator), further=asked, **options)
-    verdicts = read_labels(judged, options["scorer"]) if judged else None
+    witnesses = read_witnesses(judged, options["scorer"], known) if judged else None
+    columns: dict[str, Any] = {"domain": domain, "group": group, "cluster": cluster}
     with working("fitting, and validating on each labelled domain"):
-        fitted = fit(features, known, estimator, domain=domain, group=group, cluster=cluster, judged=verdicts, **limits)
+        fitted = fit(features, known, estimator, judged=witnesses, **columns, **limits)
     n_validations = count_validations(fitted.about, _read_replaced(output))
     if n_validations > 1:
         fitted.about[N_VALIDATIONS] = n_validations

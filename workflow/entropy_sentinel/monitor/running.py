@@ -39,8 +39,9 @@ from entropy_sentinel.monitor.summing.state_file import PROGRESS, opened
 from entropy_sentinel.monitor.summing.sums import n_values
 from entropy_sentinel.monitor.unwatched_traffic import WatchedState, add_unwatched
 from entropy_sentinel.sources.logs.models import bare
-from entropy_sentinel.verbs.inputs import JUDGED, is_table, labels_table, table
-from entropy_sentinel.verbs.labels import drawn_by, drawn_columns, read_labels, read_people_labels
+from entropy_sentinel.verbs.inputs import is_table, labels_table, table
+from entropy_sentinel.verbs.labels import drawn_by, drawn_columns, read_people_labels
+from entropy_sentinel.verbs.witness_files import read_witnesses
 
 log = logging.getLogger(__name__)
 
@@ -355,8 +356,14 @@ class _EstimatorRun:
         """Return the labelled responses, if the settings name labels."""
         if settings.labels is None:
             return None
-        labels = _labels(settings.labels, settings, "labels")
-        judged = None if settings.judged is None else _labels(settings.judged, settings, JUDGED)
+        labels = _labels(settings.labels, settings)
+        judged = None
+        if settings.judged is not None:
+            witnesses = read_witnesses(settings.judged, settings.scorer, labels)
+            if len(witnesses) > 1:
+                names = ", ".join(witness.name for witness in witnesses)
+                raise InputError(f"judged: has several witnesses ({names}); give one of them")
+            judged = witnesses[0].rows
         at_random, has_strata = settings.labels_at_random, bool(self.state.strata)
         return LabelledResponses(self.state, labels, merged, settings.window, at_random, judged, has_strata)
 
@@ -501,12 +508,9 @@ class _EstimatorRun:
         }
 
 
-def _labels(given: Any, settings: MonitorOptions, name: str) -> pl.DataFrame:
-    """Return a table of labels from a table or files."""
-    if not is_table(given):
-        read = read_labels if name == JUDGED else read_people_labels
-        given = read(given, settings.scorer)
-    return labels_table(given, name)
+def _labels(given: Any, settings: MonitorOptions) -> pl.DataFrame:
+    """Return the labels by people in a table or files."""
+    return labels_table(given if is_table(given) else read_people_labels(given, settings.scorer))
 
 
 def label_strata(settings: MonitorOptions) -> list[str]:

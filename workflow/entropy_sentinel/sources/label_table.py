@@ -5,18 +5,18 @@ import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import polars as pl
 
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.formatting.spreadsheet import as_written
+from entropy_sentinel.frames.witness import JUDGE, PROBABILITY, WITNESS
 from entropy_sentinel.sources.logs.paths import from_json
 from entropy_sentinel.sources.logs.reader import question_of
 
 OF_LABELS = ("item_id", "label")
-# The column with the model that judged. It marks a file as one of verdicts, which are not labels by people.
-JUDGE = "judge"
 # Labels as text, in lower case.
 _LABELS = {"true": True, "yes": True, "1": True, "1.0": True, "false": False, "no": False, "0": False, "0.0": False}
 _SEPARATORS = ",;\t"
@@ -24,9 +24,15 @@ _SEPARATORS = ",;\t"
 _LONGEST_FIELD = 1 << 30
 
 
-def labels_of(path: Path, columns: Mapping[str, Any], scorer: str | None = None) -> pl.DataFrame:
+def labels_of(
+    path: Path,
+    columns: Mapping[str, Any],
+    scorer: str | None = None,
+    witness_columns: Mapping[str, Any] = MappingProxyType({}),
+) -> pl.DataFrame:
     """Return the labels of one file: `label`, and the columns of `columns` (names and dtypes) that the file has.
 
+    If the file names a judge or the kind of a witness, it also returns `witness_columns`.
     `scorer` is the filter whose metrics count in samples of lm-evaluation-harness; null if there is only one.
 
     Raises InputError with file, row and value if `label` is not true, false, yes, no, 1, 0 or empty, or if a value in
@@ -38,6 +44,8 @@ def labels_of(path: Path, columns: Mapping[str, Any], scorer: str | None = None)
         raise InputError(f"{path}: must be a Parquet, CSV (UTF-8) or JSON Lines file of labels: {error}") from None
     if absent := set(OF_LABELS) - set(columns_there):
         raise InputError(f"{path}: column '{min(absent)}' is missing; columns: {', '.join(map(str, columns_there))}")
+    if {JUDGE, WITNESS} & set(columns_there):
+        columns = {**columns, **witness_columns}
     wanted = {name: dtype for name, dtype in columns.items() if name in columns_there} | {"label": pl.Boolean}
     return pl.DataFrame([_converted(columns_there[name], name, dtype, path, decimal) for name, dtype in wanted.items()])
 
@@ -56,7 +64,7 @@ def _converted(column: pl.Series | list[Any], name: str, dtype: Any, path: Path,
         if column.dtype == dtype or column.dtype.is_unsigned_integer() and dtype.is_integer():
             return column.cast(dtype).alias(name)
         column = column.to_list()
-    convert, values = _CONVERTERS[dtype], list[Any]()
+    convert, values = _CONVERTERS_BY_NAME.get(name, _CONVERTERS[dtype]), list[Any]()
     for number, value in enumerate(column, 1):
         if value is None or value != value or (isinstance(value, str) and not value.strip()):
             values.append(None)
@@ -74,6 +82,13 @@ def _converted(column: pl.Series | list[Any], name: str, dtype: Any, path: Path,
 def _weight(value: Any) -> float:
     number = float(value)
     if isinstance(value, bool) or not 0 < number < math.inf:
+        raise ValueError
+    return number
+
+
+def _probability(value: Any) -> float:
+    number = float(value)
+    if isinstance(value, bool) or not 0 <= number <= 1:
         raise ValueError
     return number
 
@@ -105,6 +120,7 @@ _CONVERTERS = {
     pl.Float64: _Converter(_weight, "a number above 0"),
     pl.Int64: _Converter(_sample, "a whole number from 0"),
 }
+_CONVERTERS_BY_NAME = {PROBABILITY: _Converter(_probability, "a number from 0 to 1, or empty")}
 
 
 def _csv(path: Path, _: str | None) -> tuple[dict[str, pl.Series], str]:

@@ -49,7 +49,7 @@ def fit(
     domain: str | None = None,
     group: str | None = None,
     cluster: str | None = None,
-    judged: pl.DataFrame | None = None,
+    judged: Any | None = None,
     *,
     # The fields of `Limits`, by made.signatures
     usable_error: float = 0.1,
@@ -72,9 +72,10 @@ def fit(
         cluster: A column whose values are clusters of dependent responses, such as conversations or users: folds keep
             a cluster together, and a domain's labels count by clusters. By default responses to the same request, or to
             the same item, are a cluster, and count as one label.
-        judged: Verdicts of a judge, such as a language model, on more responses than the labels have, in the format of
-            labels. The labels correct the judge's errors. With 20 verdicts in a domain, 5 labels of these responses
-            are enough for it to count. Only the validation uses them; the estimator is fitted on the labels.
+        judged: Verdicts of a judge, such as a language model, on more responses than the labels have: a table, a file
+            of `judge`, or several. The labels correct the judge's errors. With 20 verdicts in a domain, 5 labels of
+            these responses are enough for it to count. Only the validation uses them; the estimator is fitted on the
+            labels.
         usable_error: Largest mean error on new domains of a usable estimator (above 0 and below 1).
         far_off: An estimator is not usable if more than 5% of new domains have a larger error (above 0 and below 1).
         confidence: Probability that the verdict `usable` needs, for each of these limits (0.5 or more and below 1).

@@ -17,7 +17,8 @@ from entropy_sentinel.features.catalogue import FEATURE_FRAME, FEATURES
 from entropy_sentinel.formatting.text import counted
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.frames.signals import with_reasons
-from entropy_sentinel.sources.label_table import ASKED, JUDGE, OF_LABELS
+from entropy_sentinel.frames.witness import JUDGE, WITNESS
+from entropy_sentinel.sources.label_table import ASKED, OF_LABELS
 from entropy_sentinel.sources.logs.catalogue import SUFFIXES
 from entropy_sentinel.sources.logs.reader import QUESTION
 from entropy_sentinel.sources.logs.records import is_log
@@ -35,8 +36,6 @@ _SHOWN = 5
 Paths = str | Path | Sequence[str | Path]
 # Column with the number of responses that a labelled one represents, if not all were equally likely to be labelled.
 WEIGHT = "weight"
-# The name of a table of verdicts by a judge, in place of labels by people.
-JUDGED = "judged"
 # Columns that all verbs need; a verb or the user's slices may need more (sample, facts of the log-probabilities).
 _OF_FEATURES = (*FEATURES, "item_id", "model", "benchmark", "reason")
 
@@ -176,13 +175,12 @@ def features_table(given: Any, name: str = "features", signals: Sequence[str] = 
 def labels_table(given: Any, name: str = "labels") -> pl.DataFrame:
     """Return a table of labels: `item_id`, `label` (true, false, null), and columns of RESPONSE and WEIGHT, if any.
 
-    Raises InputError for any other table, and for verdicts of a judge unless the table's `name` is JUDGED.
+    Raises InputError for any other table, and for verdicts of a judge.
     """
     frame = table(given, name)
     _require(frame, OF_LABELS, name)
-    if name != JUDGED:
-        refuse_verdicts(frame, name)
-    frame = frame.drop(JUDGE, strict=False)
+    refuse_verdicts(frame, name)
+    frame = frame.drop(JUDGE, WITNESS, strict=False)
     label = frame["label"]
     if label.dtype != pl.Boolean and label.null_count() < len(label):
         raise InputError(f"{name}: column 'label' must be true, false or null, was {label.dtype}")
@@ -197,18 +195,17 @@ def labels_table(given: Any, name: str = "labels") -> pl.DataFrame:
 
 
 def refuse_verdicts(labels: pl.DataFrame, name: str) -> None:
-    """Raise InputError, beginning with `name`, if some labels are verdicts of a judge instead of labels by people."""
-    if JUDGE not in labels.columns:
+    """Raise InputError, beginning with `name`, if some labels are those of a model instead of people's."""
+    marks = [column for column in (JUDGE, WITNESS) if column in labels.columns]
+    verdicts = labels.filter(pl.any_horizontal(pl.col(marks).is_not_null()), pl.col("label").is_not_null())
+    if not marks or verdicts.is_empty():
         return
-    verdicts = labels.filter(pl.col(JUDGE).is_not_null(), pl.col("label").is_not_null())
-    if verdicts.is_empty():
-        return
-    judges = verdicts[JUDGE].cast(pl.String).unique().sort().to_list()
+    judges = verdicts[marks[0]].cast(pl.String).drop_nulls().unique().sort().to_list()
     raise InputError(
-        f"{name}: {counted(len(verdicts), 'label')} are verdicts of a judge (column '{JUDGE}': "
+        f"{name}: {counted(len(verdicts), 'label')} are verdicts of a judge (column '{marks[0]}': "
         f"{', '.join(map(one_line, judges[:_SHOWN]))}), which makes errors. Give them to `fit` or `monitor` as "
         "--judged (judged=...), and labels by people of some of these responses as --labels, which correct the judge. "
-        f"If people gave these labels, remove the column '{JUDGE}'"
+        f"If people gave these labels, remove the column '{marks[0]}'"
     )
 
 

@@ -14,6 +14,7 @@ import polars as pl
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.formatting.text import counted
 from entropy_sentinel.frames.response import RESPONSE
+from entropy_sentinel.frames.witness import JUDGE, WITNESS
 from entropy_sentinel.sources.label_table import ASKED
 
 log = logging.getLogger(__name__)
@@ -31,10 +32,11 @@ class LabelFile(NamedTuple):
     rows: pl.DataFrame
 
 
-def merge_label_files(files: Sequence[LabelFile]) -> pl.DataFrame:
+def merge_label_files(files: Sequence[LabelFile], title: str = "labels") -> pl.DataFrame:
     """Return one label per response: the latest by LABELLED_AT; without that column, the label of the last file.
 
-    Empty labels replace nothing. Columns of RESPONSE that some file lacks are dropped, so that ids are comparable.
+    Empty labels replace nothing. Verdicts of several judges are kept apart. Columns of RESPONSE that some file lacks
+    are dropped, so that ids are comparable. Warnings begin with `title`.
     Raises InputError, which names file, id and rows, for two labels of a response within a file that differ.
     """
     absent = {name for name in RESPONSE for file in files if name not in file.rows.columns}
@@ -47,14 +49,14 @@ def merge_label_files(files: Sequence[LabelFile]) -> pl.DataFrame:
             )
         )
     every = pl.concat(numbered, how="diagonal_relaxed")
-    key = [name for name in (*RESPONSE, ASKED) if name in every.columns]
+    key = [name for name in (*RESPONSE, ASKED, JUDGE, WITNESS) if name in every.columns]
     for number, file in enumerate(files):
         check_conflicts(every.filter(pl.col(_FILE) == number), key, file.name, _ROW)
     # The label that counts is the last; empty labels come first.
     newest = every.sort(pl.col("label").is_not_null(), _TIME, _FILE, _ROW, nulls_last=False)
     named = newest.filter(pl.col("item_id").is_not_null()).unique(key, keep="last")
     kept = pl.concat([named, newest.filter(pl.col("item_id").is_null())]).sort(_FILE, _ROW)
-    _report_replaced(every, kept, key, files)
+    _report_replaced(every, kept, key, files, title)
     return kept.drop(_FILE, _ROW, _TIME)
 
 
@@ -95,7 +97,9 @@ def check_conflicts(labels: pl.DataFrame, key: Sequence[str], name: str, row: st
     )
 
 
-def _report_replaced(every: pl.DataFrame, kept: pl.DataFrame, key: Sequence[str], files: Sequence[LabelFile]) -> None:
+def _report_replaced(
+    every: pl.DataFrame, kept: pl.DataFrame, key: Sequence[str], files: Sequence[LabelFile], title: str
+) -> None:
     """Log how many responses have labels in several files, which ones, and whose label counts."""
     known = every.filter(pl.col("label").is_not_null(), pl.col("item_id").is_not_null())
     several = known.group_by(key).agg(pl.col(_FILE).n_unique().alias("n_files"), pl.col("label").n_unique())
@@ -110,7 +114,8 @@ def _report_replaced(every: pl.DataFrame, kept: pl.DataFrame, key: Sequence[str]
         parts.append(f"{', '.join(ids[:_NAMED])}{more} from {files[number].name}")
     n_different = several.filter(pl.col("label") > 1).height
     log.warning(
-        "labels: %s in several files (%d with labels that differ); the newest label counts: %s",
+        "%s: %s in several files (%d with labels that differ); the newest label counts: %s",
+        title,
         f"{counted(len(several), 'response')} {'has' if len(several) == 1 else 'have'} labels",
         n_different,
         "; ".join(parts),

@@ -9,7 +9,8 @@ import polars as pl
 
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.frames.response import RESPONSE
-from entropy_sentinel.sources.label_table import ASKED, JUDGE, OF_LABELS, label_columns, labels_of
+from entropy_sentinel.frames.witness import COMPARABLE, JUDGE, PROBABILITY, WITNESS
+from entropy_sentinel.sources.label_table import ASKED, OF_LABELS, label_columns, labels_of
 from entropy_sentinel.sources.logs.reading import Logs
 from entropy_sentinel.sources.logs.records import brings_labels
 from entropy_sentinel.sources.logs.settings import ReadOptions
@@ -25,6 +26,8 @@ _LABEL_COLUMNS = {
     "sample": pl.Int64,
     WEIGHT: pl.Float64,
 }
+# Further columns of files with the column `judge` or `witness`.
+_WITNESS_COLUMNS = {WITNESS: pl.String, PROBABILITY: pl.Float64, COMPARABLE: pl.Boolean}
 
 
 def read_labels(paths: Paths, scorer: str | None = None) -> pl.DataFrame:
@@ -42,8 +45,9 @@ def read_labels(paths: Paths, scorer: str | None = None) -> pl.DataFrame:
     Returns:
         One row per label: `item_id`, `label`, and if the files have them `model`, `benchmark`, `sample`,
         `weight` (how many responses the label represents), `judge` (the model whose verdict the label is; labels by
-        people have none). Samples of lm-evaluation-harness have the question in `asked`, by which `fit` joins them if
-        no id matches. For evaluations, `label_reason` says why a label is null.
+        people have none), and beside it `witness`, `probability` and `comparable`. Samples of lm-evaluation-harness
+        have the question in `asked`, by which `fit` joins them if no id matches. For evaluations, `label_reason` says
+        why a label is null.
 
     Raises:
         InputError: For a file without the two columns; with file, row and value for an invalid label or weight; with
@@ -55,30 +59,30 @@ def read_labels(paths: Paths, scorer: str | None = None) -> pl.DataFrame:
         >>> labels.height, labels["label"].mean()
         (150, 0...)
     """
-    return merge_label_files(_label_frames(paths, scorer))
+    return merge_label_files(read_label_frames(paths, scorer))
 
 
 def read_people_labels(paths: Paths, scorer: str | None = None) -> pl.DataFrame:
     """Return `read_labels`; raise InputError, which names the file, if it has the verdicts of a judge."""
-    frames = _label_frames(paths, scorer)
+    frames = read_label_frames(paths, scorer)
     for file in frames:
         refuse_verdicts(file.rows, file.name)
     return merge_label_files(frames)
 
 
-def _label_frames(paths: Paths, scorer: str | None) -> list[LabelFile]:
-    """Return the labels of each file; those of evaluations are together."""
+def read_label_frames(paths: Paths, scorer: str | None = None, title: str = "labels") -> list[LabelFile]:
+    """Return the labels of each file; those of evaluations are together. The error without a file names `title`."""
     evaluations: list[Path] = []
     label_frames: list[LabelFile] = []
     for path in label_files(paths):
         if brings_labels(path):
             evaluations.append(path)
         else:
-            label_frames.append(LabelFile(str(path), labels_of(path, _LABEL_COLUMNS, scorer)))
+            label_frames.append(LabelFile(str(path), labels_of(path, _LABEL_COLUMNS, scorer, _WITNESS_COLUMNS)))
     if evaluations:  # together, because a newer attempt replaces an older one
         label_frames.append(LabelFile(str(evaluations[-1]), _of_evaluations(evaluations, scorer)))
     if not label_frames:
-        raise InputError("labels: name at least one file")
+        raise InputError(f"{title}: name at least one file")
     return label_frames
 
 

@@ -14,7 +14,8 @@ from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.formatting.text import counted
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.verbs.clusters import cluster_numbers
-from entropy_sentinel.verbs.inputs import JUDGED, WEIGHT, labels_table, with_labels
+from entropy_sentinel.verbs.inputs import WEIGHT, labels_table, with_labels
+from entropy_sentinel.verbs.witness_files import JUDGED, read_witnesses
 
 log = logging.getLogger(__name__)
 _VERDICT, _WEIGHT, _LABEL_WEIGHT = "(verdict)", "(weight of the verdict)", "(weight of the label)"
@@ -37,13 +38,16 @@ def witnessed_rows(
 
     Raises InputError if no response with a label has a verdict.
     """
-    verdicts = labels_table(judged, JUDGED)
+    people = None if labels is None else labels_table(labels)
+    witnesses = read_witnesses(judged, labels=people)
+    if len(witnesses) > 1:
+        names = ", ".join(witness.name for witness in witnesses)
+        raise InputError(f"{JUDGED}: has several witnesses ({names}); give one of them")
+    verdicts = witnesses[0].rows
     rows = responses.with_columns(
         with_labels(responses, verdicts)["label"].cast(pl.Float64).alias(_VERDICT),
         _weights(responses, verdicts).alias(_WEIGHT),
-        (pl.lit(None, pl.Float64) if labels is None else _weights(responses, labels_table(labels))).alias(
-            _LABEL_WEIGHT
-        ),
+        (pl.lit(None, pl.Float64) if people is None else _weights(responses, people)).alias(_LABEL_WEIGHT),
     )
     has_label = pl.col("label").is_not_null()
     rows = rows.filter(pl.col("reason").is_null(), pl.col(domain).is_in(np.unique(training.domains).tolist()))

@@ -12,12 +12,12 @@ from entropy_sentinel.core.errors import ConfigError, EntropySentinelError, Inpu
 from entropy_sentinel.core.options import checked
 from entropy_sentinel.features.catalogue import FEATURE_FRAME
 from entropy_sentinel.frames.response import RESPONSE
+from entropy_sentinel.frames.witness import JUDGE
 from entropy_sentinel.judges.judge import Case, Verdict
 from entropy_sentinel.judges.prompts import WITHOUT_REFERENCE
 from entropy_sentinel.judges.settings import Llm
 from entropy_sentinel.monitor.labelling.to_label import LABEL, read_to_label
 from entropy_sentinel.monitor.settings import JudgeOptions
-from entropy_sentinel.sources.label_table import JUDGE
 from entropy_sentinel.sources.logs.reader import QUESTION
 from entropy_sentinel.verbs.inputs import WEIGHT, is_table, table
 

@@ -1,0 +1,26 @@
+"""Witnesses: what is known of a response without a person, such as a judge's verdict or another model's answer."""
+
+from enum import StrEnum
+
+# Columns of a file of a witness, beside the keys of responses, `label` and `weight`.
+WITNESS, JUDGE, PROBABILITY, COMPARABLE = "witness", "judge", "probability", "comparable"
+# The column with the value of a witness: its probability that a response is correct, or its label as 0 or 1.
+VALUE = "value"
+
+
+class WitnessKind(StrEnum):
+    """What a witness says of a response."""
+
+    # Whether the response is correct.
+    VERDICT = "verdict"
+    # Whether another model's answer to the same question agrees with the response.
+    SECOND_OPINION = "second-opinion"
+
+
+_TITLES = {WitnessKind.VERDICT: "judge", WitnessKind.SECOND_OPINION: "second opinion of"}
+
+
+def name_witness(kind: WitnessKind, model: str | None) -> str:
+    """Return the name of a witness for people; `model` is null if it is unknown."""
+    title = _TITLES[kind]
+    return f"{title} {model}" if model else title.removesuffix(" of")
