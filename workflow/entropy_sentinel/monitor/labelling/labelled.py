@@ -119,7 +119,7 @@ class LabelledResponses:
         self._merged = merged
         self._latest: tuple[tuple[datetime | None, ...], _Strata] | None = None
         asked = labels
-        labels, key = _checked(labels, "labels")
+        labels, key = prepare_labels(labels, "labels")
         labels = labels.with_columns(number=pl.int_range(pl.len()))
         joined = [self._numbered(part.join(labels, on=key), window) for part in state.all_responses()]
         if has_strata:
@@ -129,7 +129,7 @@ class LabelledResponses:
         columns = ["slice", "window", "p", CLUSTER, STRATUM]
         if judged is not None:
             columns += [VERDICT, VERDICT_WEIGHT]
-            verdicts, own = _checked(judged, "judged")
+            verdicts, own = prepare_labels(judged, "judged")
             verdicts = verdicts.rename({"label": VERDICT, WEIGHT: VERDICT_WEIGHT})
             if len(self._labelled):
                 self._labelled = self._labelled.join(verdicts.drop(VERDICT_WEIGHT), on=own, how="left")
@@ -143,7 +143,7 @@ class LabelledResponses:
             every.append(part.select(columns))
         self._every = pl.concat(every) if every else pl.DataFrame()
         if not at_random and len(self._labelled) < len(self._every):
-            _require_weights(self._labelled)
+            require_weights(self._labelled)
         self._uses_judge = False
         if judged is not None and len(self._labelled):
             if not at_random and self._every[VERDICT_WEIGHT].count():
@@ -152,7 +152,7 @@ class LabelledResponses:
                 self._every = self._every.with_columns(weighted)
             known = self._every.drop_nulls(VERDICT)
             if not at_random and len(known) < len(self._every):
-                _require_weights(known.rename({VERDICT_WEIGHT: WEIGHT}), "judged")
+                require_weights(known.rename({VERDICT_WEIGHT: WEIGHT}), "judged")
             self._add_powers()
         # The numbers of the labels without an estimated response.
         self.without = frozenset(labels["number"].to_list())
@@ -255,7 +255,7 @@ class _Strata(NamedTuple):
         return weigh_by_strata(verdicts, everywhere, self.every.drop_nulls(VERDICT), self.every, VERDICT_WEIGHT)
 
 
-def _checked(labels: pl.DataFrame, name: str) -> tuple[pl.DataFrame, list[str]]:
+def prepare_labels(labels: pl.DataFrame, name: str) -> tuple[pl.DataFrame, list[str]]:
     """Return labels that are not null, once each, with a weight that may be null, and their key.
 
     Raises InputError for labels of one response that differ.
@@ -269,7 +269,7 @@ def _checked(labels: pl.DataFrame, name: str) -> tuple[pl.DataFrame, list[str]]:
     return labels.select(*key, "label", WEIGHT), key
 
 
-def _require_weights(labels: pl.DataFrame, name: str = "labels") -> None:
+def require_weights(labels: pl.DataFrame, name: str = "labels") -> None:
     """Raise InputError if a label has no weight, because the number of responses it represents is then unknown."""
     if without := labels[WEIGHT].null_count():
         raise InputError(
@@ -311,7 +311,7 @@ def _row(
         everywhere["p"],
         weights.to_list(),
         level,
-        _cluster_numbers(labelled),
+        cluster_numbers(labelled),
     )
     if accuracies is None:
         return _UNLABELLED
@@ -345,17 +345,17 @@ def _with_judge(
             judged[VERDICT].cast(pl.Float64),
             judged["p"],
             None if verdict_weights.has_nulls() else verdict_weights,
-            _cluster_numbers(judged),
+            cluster_numbers(judged),
         ),
         everywhere["p"],
         level,
         Powers(both["power_verdict"], both["power_prediction"]),
         None if weights.has_nulls() else weights,
-        _cluster_numbers(both),
+        cluster_numbers(both),
     )
 
 
-def _cluster_numbers(responses: pl.DataFrame) -> np.ndarray | None:
+def cluster_numbers(responses: pl.DataFrame) -> np.ndarray | None:
     """Return the number of the cluster of each response, (n,); null if no two are in the same."""
     known = responses[CLUSTER].drop_nulls()
     if known.n_unique() == len(known):
