@@ -25,7 +25,7 @@ VERBS = {"monitor": MonitorOptions, "sample": SampleOptions}
 OWN = {"monitor": {"estimator", "logs", "state"}, "sample": {"estimator", "logs"}}
 OWN_OF_COMMAND = {
     "monitor": {"estimator", "logs", "state", "json", *OUTPUTS},
-    "sample": {"files", "output", "html", "langfuse_queue", "json"},
+    "sample": {"files", "output", "to_judge", "html", "langfuse_queue", "json"},
 }
 # The command shows responses where it writes a page.
 OTHER_DEFAULTS = {"monitor": {"responses": 5}, "sample": {}}

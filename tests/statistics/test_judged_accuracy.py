@@ -5,8 +5,8 @@ import pytest
 from labelled_slices import labelled_slice
 from scipy.stats import norm
 
-from entropy_sentinel.statistics.monitoring.judged import Powers, Verdicts, expected_worth, judged_mean, powers_of
-from entropy_sentinel.statistics.monitoring.prediction_powered import binomial_interval, prediction_powered_mean
+from entropy_sentinel.statistics.monitoring.judged import Powers, Verdicts, judged_mean, powers_of
+from entropy_sentinel.statistics.monitoring.prediction_powered import prediction_powered_mean
 
 
 def verdicts(correct: np.ndarray, sensitivity: float, specificity: float, rng: np.random.Generator) -> np.ndarray:
@@ -115,30 +115,3 @@ def test_a_good_judge_narrows_intervals_and_a_useless_one_does_no_harm(
     assert np.mean(inside) >= 0.9
     with_judge, without = np.mean(widths, axis=0)
     assert with_judge <= most * without
-
-
-@pytest.mark.parametrize(("accuracy", "quality"), [(0.3, 0.9), (0.7, 0.9), (0.7, 0.6), (0.9, 0.9)])
-def test_the_expected_width_is_that_of_the_intervals(accuracy: float, quality: float) -> None:
-    """Thirty labels and 300 verdicts of 600 responses; the powers come from 600 labels of other slices."""
-    rng, widths, expected = np.random.default_rng(8), [], []
-    for _ in range(150):
-        correct, p = labelled_slice("calibrated", accuracy, 600, rng)
-        z = verdicts(correct, quality, quality, rng)
-        others, q = labelled_slice("calibrated", accuracy, 600, rng)
-        powers = powers_of(others * 1.0, verdicts(others, quality, quality, rng), q, np.zeros(600))
-        assert powers is not None
-        powers = Powers(*(np.asarray(values)[:30] for values in powers))
-        judged = Verdicts(z[:300], p[:300], None)
-        found = judged_mean(correct[:30] * 1.0, z[:30], p[:30], judged, p, 0.9, powers)
-        widths.append(found.upper - found.lower)
-        lower, upper = binomial_interval(accuracy, expected_worth(p, 30, 300, quality, 0.9), 0.9)
-        expected.append(upper - lower)
-    assert np.mean(expected) == pytest.approx(np.mean(widths), rel=0.06)
-
-
-def test_a_useless_judge_adds_nothing_to_what_is_expected() -> None:
-    p = np.random.default_rng(0).beta(2, 1, 500)
-    assert expected_worth(p, 20, 200, 0.5, 0.9) == pytest.approx(expected_worth(p, 20, 20, 0.5, 0.9))
-    assert expected_worth(p, 20, 200, 0.9, 0.9) > 1.3 * expected_worth(p, 20, 200, 0.5, 0.9)
-    # Without spread, predictions add nothing either.
-    assert expected_worth(np.full(500, 0.6), 20, 200, 0.5, 0.9) == pytest.approx(20, rel=0.01)

@@ -21,9 +21,8 @@ from entropy_sentinel.monitor.settings import EstimateOptions, SampleOptions, Sl
 
 if TYPE_CHECKING:
     import polars as pl
-    from rich.table import Table
 
-    from entropy_sentinel.monitor.labelling.chosen import Sample
+    from entropy_sentinel.monitor.labelling.plan import Sample
 
 Estimator = Annotated[
     Path, typer.Argument(metavar="ESTIMATOR", help="An estimator file written by `fit` or by a study.")
@@ -76,6 +75,14 @@ SampleFiles = Annotated[
 ToLabelFile = Annotated[
     Path | None,
     typer.Option("--output", "-o", metavar="FILE", help="The file of responses to label: .csv or .jsonl."),
+]
+ToJudgeFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--to-judge",
+        metavar="FILE",
+        help="With --judge-usd: the file of responses to judge, those to label among them: .csv or .jsonl.",
+    ),
 ]
 LabelPage = Annotated[
     Path | None,
@@ -246,23 +253,32 @@ def _events(scores: "pl.DataFrame") -> str:
 def sample(
     files: SampleFiles,
     output: ToLabelFile = None,
+    to_judge: ToJudgeFile = None,
     html: LabelPage = None,
     langfuse_queue: LangfuseQueue = None,
     json: Json = False,
     **options: Any,
 ) -> None:
-    """Choose responses to label, before the first `fit` or after it.
+    """Plan a budget: choose responses to label and to judge, and show what they will tell.
 
-    Without an estimator, the labels are for a first `fit`: 20 to 40 per value of --by, spread over time and entropies,
-    for so many of the largest values that the verdict `usable` is most probable. It names the values left out. The
-    table shows this probability for other numbers of values and labels.
+    Name the column that will be watched with --by. The table shows the widths of the intervals to expect for each
+    slice, before anybody labels: from labels alone, with a judge, with an estimator.
+
+    Without an estimator, each slice gets equally many labels, at least 5, spread over time and entropies. If the
+    verdict `usable` of a first `fit` is likely enough, the labels are for that: 20 to 40 for so many of the largest
+    values that it is most probable. The output says which of the two the budget is better spent on, and names the
+    values left out.
 
     With an estimator, large and uncertain slices get most of the budget. Within a slice, responses are drawn by
-    P(correct), most often near 1/2. The table shows each slice's interval width: now, with only these labels, with
-    labels and estimator together if its P(correct) is right on average, and with the verdicts of a judge, too.
+    P(correct), most often near 1/2.
 
     Write true or false into the column `label`, or label on the page and save; then pass the file with --labels. Keep
     the column `weight`: it says how many responses each one represents. Existing labels in the file are kept.
+
+    \b
+    A hundred labels by people and two dollars for a judge:
+      entropy-sentinel sample app/logs --by metadata.route --budget 100 --judge-usd 2 \\
+          --judge-model openai/gpt-4o-mini --output to_label.csv --to-judge to_judge.csv
     """
     from entropy_sentinel.core.files import check_outputs
     from entropy_sentinel.estimators.saved import is_estimator
@@ -275,25 +291,30 @@ def sample(
 
     if output is None and html is None and langfuse_queue is None and not json:
         raise InputError("--output: name a file for the responses to label, or a page with --html")
-    if output is not None:
-        check_table_path(output, SUFFIXES)
+    for path in filter(None, (output, to_judge)):
+        check_table_path(path, SUFFIXES)
+    settings = SampleOptions.of(options)
+    if (settings.judge_usd is None) != (to_judge is None) and not (json and to_judge is None):
+        raise InputError(
+            "--to-judge: name the file of responses to judge together with --judge-usd, what they may cost"
+        )
     if langfuse_queue is not None:
         check_keys()
     given = is_estimator(files[0])
     logs = log_files(files[given:])
-    check_outputs({"--output": output, "--html": html}, [*files[:given], *logs])
+    check_outputs({"--output": output, "--to-judge": to_judge, "--html": html}, [*files[:given], *logs])
     saved = load(files[0]) if given else None
     with working("reading the logs"):
-        chosen = sampled(saved, logs, SampleOptions.of(options))
+        chosen = sampled(saved, logs, settings)
     if html is not None:
         write_page(chosen, html)
     kept = 0 if output is None else write_to_label(chosen.responses, output)
+    if to_judge is not None and chosen.to_judge is not None:
+        write_to_label(chosen.to_judge, to_judge)
     if json:
-        prospects = None if chosen.prospects is None else chosen.prospects.to_dicts()
-        parts = {"slices": chosen.slices.to_dicts(), "prospects": prospects, "notes": list(chosen.notes)}
-        print_json({**parts, "responses": chosen.responses.to_dicts()})
+        print_json(_as_json(chosen))
     else:
-        _say_chosen(chosen, options["by"], output, html, kept)
+        _say_chosen(chosen, output, to_judge, html, kept)
     for flag, reason in general_flags(saved, chosen.taken).items() if saved else ():
         say(f"{flag}: {reason}", err=True)
     if langfuse_queue is not None:
@@ -306,27 +327,35 @@ def sample(
     report(chosen.problems)
 
 
-def _say_chosen(chosen: "Sample", by: list[str], output: Path | None, html: Path | None, kept: int) -> None:
-    """Print the table of slices, where the responses to label are, and how many already have labels."""
-    from entropy_sentinel.monitor.labelling.prospects import ASSUMES, VERDICTS
-    from entropy_sentinel.monitor.labelling.sampling import JUDGE_QUALITY, VERDICTS_A_LABEL
-    from entropy_sentinel.report.terminal import show
+def _as_json(chosen: "Sample") -> dict[str, Any]:
+    """Return a sample as JSON-serialisable values."""
+    from dataclasses import asdict
 
-    show([_table(chosen.slices, list(by), chosen.level)])
-    if chosen.prospects is None:
-        say(
-            f"and a judge: with verdicts on {VERDICTS_A_LABEL} times as many responses, of a judge who is right about "
-            f"{JUDGE_QUALITY:.0%} of correct and of incorrect ones (`entropy-sentinel judge`)"
-        )
-    else:
-        typer.echo(
-            "Probability of the verdict `usable`, by mean error on new domains (first row: these labels); in brackets "
-            f"with a judge's verdicts, {VERDICTS} per domain:"
-        )
-        show([_prospects(chosen.prospects)])
-        say(ASSUMES)
-    for note in chosen.notes:
-        say(note)
+    def rows(frame: "pl.DataFrame | None") -> list[dict[str, Any]] | None:
+        return None if frame is None else frame.to_dicts()
+
+    return {
+        "purpose": chosen.purpose,
+        "slices": rows(chosen.slices),
+        "prospects": rows(chosen.prospects),
+        "judge": None if chosen.judge_budget is None else asdict(chosen.judge_budget),
+        "notes": list(chosen.notes),
+        "responses": rows(chosen.responses),
+        "to_judge": rows(chosen.to_judge),
+    }
+
+
+def _say_chosen(chosen: "Sample", output: Path | None, to_judge: Path | None, html: Path | None, kept: int) -> None:
+    """Print the tables, what they assume, where the responses are, and the commands that follow."""
+    from entropy_sentinel.monitor.labelling.plan import PROSPECTS, explain_sample, prospect_table, slice_table
+    from entropy_sentinel.report.terminal import show, table
+
+    show([table(*slice_table(chosen))])
+    if chosen.prospects is not None:
+        typer.echo(PROSPECTS)
+        show([table(*prospect_table(chosen.prospects))])
+    for line in explain_sample(chosen):
+        say(line)
     words = f"{len(chosen.responses):,} of {chosen.n_responses:,} responses to label"
     if output is not None:
         say(f"{output}: {words}, true or false in column 'label'")
@@ -334,45 +363,25 @@ def _say_chosen(chosen: "Sample", by: list[str], output: Path | None, html: Path
         say(f"{output}: kept the labels of {kept:,} of them")
     if html is not None:
         say(f"{html}: {words}; open it in a browser, and pass the file that it saves to `{chosen.next_step} --labels`")
+    if to_judge is not None and chosen.to_judge is not None:
+        say(f"{to_judge}: {len(chosen.to_judge):,} responses to judge, those to label among them; next:")
+        for command in _next_commands(chosen, output, to_judge):
+            typer.echo(f"  {command}")
 
 
-def _in_brackets(text: str, name: str, row: dict[str, Any]) -> str:
-    """Return the estimate of an unfamiliar slice in brackets, and any other number as it is."""
-    return f"({text})" if name in ("estimated_accuracy", "width_before") and row.get("unfamiliar") else text
+def _next_commands(chosen: "Sample", output: Path | None, to_judge: Path) -> list[str]:
+    """Return the commands for the judge and with the labels."""
+    from shlex import quote
 
-
-def _prospects(prospects: "pl.DataFrame") -> "Table":
-    from entropy_sentinel.report.terminal import table
-
-    errors = prospects["error"].unique().sort()
-    headings = ["domains", "labels each"] + [f"off by {error:.2f}" for error in errors]
-    rows = []
-    for (n_domains, n_labels), cells in prospects.group_by("domains", "labels", maintain_order=True):
-        chances = cells.sort("error").select("usable", "usable_with_judge").rows()
-        rows.append([str(n_domains), str(n_labels)] + [f"{alone:.0%} ({judged:.0%})" for alone, judged in chances])
-    return table(headings, rows)
-
-
-def _table(slices: "pl.DataFrame", by: list[str], level: float) -> "Table":
-    from entropy_sentinel.formatting.text import number
-    from entropy_sentinel.monitor.summing.merging import ALL, EVERYTHING
-    from entropy_sentinel.report.terminal import table
-
-    counts = {"n_responses": "responses", "n_to_label": "to label"}
-    shares = {
-        "estimated_accuracy": "estimated accuracy",
-        "width_before": f"{level:.0%} width now",
-        "width_labels_alone": "labels alone",
-        "width_expected": "with labels",
-        "width_with_judge": "and a judge",
-    }
-    shares = {name: heading for name, heading in shares.items() if name in slices.columns}
-    headings = [", ".join(by) or ALL, *counts.values(), *shares.values()]
-    rows = []
-    for row in slices.iter_rows(named=True):
-        values = ["-" if row[name] is None else str(row[name]) for name in by]
-        cells = [", ".join(values) or EVERYTHING]
-        cells += [f"{row[name]:,}" for name in counts]
-        cells += [_in_brackets(number(row[name]), name, row) for name in shares]
-        rows.append(cells)
-    return table(headings, rows)
+    budget = chosen.judge_budget
+    assert budget is not None  # there are responses to judge
+    prices = (
+        f"--budget-usd {budget.usd:g} --usd-per-million-input-tokens {budget.prices[0]:g} "
+        f"--usd-per-million-output-tokens {budget.prices[1]:g}"
+    )
+    labels = "LABELLED" if output is None else quote(str(output))
+    return [
+        f"entropy-sentinel judge {quote(str(to_judge))} --model {quote(budget.model or 'MODEL')} --output verdicts.csv "
+        f"{prices}",
+        f"entropy-sentinel {chosen.next_step} --labels {labels} --judged verdicts.csv",
+    ]

@@ -478,20 +478,50 @@ class SampleOptions(FormatOptions, Slicing):
         None,
         ge=0,
         le=10**9,
-        description="Minimum number of labels per slice: by default 5 with an estimator, otherwise 20 to 40.",
+        description="Minimum number of labels per slice: by default 5. Without an estimator, a number below 20 means "
+        "that no slice is left out for the sake of a first `fit`.",
     )
-    judge_sensitivity: Annotated[Number, Shown(Panel.SLICES, "SHARE")] = Field(
+    judge_usd: Annotated[Number | None, Shown(Panel.JUDGE, "USD")] = Field(
+        None,
+        ge=0,
+        description="What the verdicts of a judge may cost, in US dollars: also choose the responses for `judge`.",
+    )
+    judge_model: Annotated[Text | None, Shown(Panel.JUDGE, "NAME")] = Field(
+        None,
+        description="LiteLLM's name of the judge, such as openai/gpt-4o-mini; its prices are then those of LiteLLM's "
+        "own table, if it is installed.",
+    )
+    usd_per_million_input_tokens: Annotated[Number | None, Shown(Panel.JUDGE, "USD")] = Field(
+        None, ge=0, description="The judge's price of prompts, from the provider's list."
+    )
+    usd_per_million_output_tokens: Annotated[Number | None, Shown(Panel.JUDGE, "USD")] = Field(
+        None, ge=0, description="The judge's price of replies."
+    )
+    judge_reply_tokens: Annotated[Whole, Shown(Panel.JUDGE, "N")] = Field(
+        300,
+        ge=1,
+        le=2**20,
+        description="Mean tokens of a judge's reply, for its costs; models that reason write more.",
+    )
+    judge_sensitivity: Annotated[Number, Shown(Panel.JUDGE, "SHARE")] = Field(
         0.9,
         gt=0.5,
         le=1,
-        description="Without an estimator: share of correct responses that your judge calls correct, for the chances "
-        "with a judge; `fit --judged` prints it.",
+        description="The share of correct responses that your judge calls correct, for the expected widths and "
+        "chances; `monitor --judged` prints it.",
     )
-    judge_specificity: Annotated[Number, Shown(Panel.SLICES, "SHARE")] = Field(
+    judge_specificity: Annotated[Number, Shown(Panel.JUDGE, "SHARE")] = Field(
         0.85, gt=0.5, le=1, description="Likewise, the share of incorrect responses that it calls incorrect."
     )
     seed: Annotated[Seed, Shown(Panel.SLICES, "N")] = Field(42, description="A different seed chooses other responses.")
     level: Level = 0.9
+
+    def model_post_init(self, _: Any) -> None:
+        """Raise ValueError for prices or a judge without a budget, and for one price without the other."""
+        if (self.usd_per_million_input_tokens is None) != (self.usd_per_million_output_tokens is None):
+            raise ValueError("set both of usd_per_million_input_tokens and usd_per_million_output_tokens, or neither")
+        if self.judge_usd is None and (self.judge_model or self.usd_per_million_input_tokens is not None):
+            raise ValueError("judge_usd: must be set for a judge with prices: what its verdicts may cost")
 
 
 class JudgeOptions(Options):

@@ -1,65 +1,29 @@
-"""The responses to label, their ids, and their random order."""
+"""The table of responses to label or to judge, their ids, and their random order."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from enum import StrEnum
 
 import polars as pl
 
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.monitor.reading.inputs import BY
-from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.sources.logs.reader import QUESTION
 from entropy_sentinel.verbs.inputs import WEIGHT
 
 
-@dataclass(frozen=True)
-class Sample:
-    """The responses to label, and what to expect of the slices.
+class Purpose(StrEnum):
+    """What labels are drawn for: to know the accuracy of the slices, or to validate a first estimator as `usable`."""
 
-    Attributes:
-        responses: A row per response to label: the slice, its id, `stratum` (in 0 the model is least likely to be
-            correct), `inclusion_probability`, `weight`, `question` and `response` if the log has them, and an empty
-            `label`. P(correct) is omitted, because it could influence the person who labels.
-        slices: A row per slice: `n_responses`, `n_to_label`, `estimated_accuracy`, and four widths of its interval:
-            now (null without a validation); with only the labels; with labels and predictions if P(correct) is
-            calibrated; and with the verdicts of a judge too (`width_with_judge`), who has a sensitivity and specificity
-            of 0.9 and sees ten times as many responses (null if there are too few labels to correct the judge). And
-            whether it is unlike all labelled domains, `unfamiliar`; such slices come first. Without an estimator, only
-            the numbers of responses and labels. In both tables, a slice column with the name of another column is
-            called `slice_NAME`.
-        level: The level of these intervals.
-        prospects: Without an estimator: the probability that a first `fit` is validated as `usable`, by number of
-            `domains`, `labels` per domain, and mean `error`; the rows of this sample come first. `usable_with_judge` is
-            that with a judge's verdicts, too. Else null.
-        notes: How to get more domains, and which values of a slice column get no labels, and why.
-        next_step: The command to run with the labels: `monitor`, or `fit` with its options.
-        n_left_out: Number of responses in slices without any response to label.
-        taken: Counts of the chosen responses that do not match the estimator, by kind.
-        problems: Counts of unusable parts of the logs.
-    """
-
-    responses: pl.DataFrame
-    slices: pl.DataFrame
-    level: float
-    prospects: pl.DataFrame | None = None
-    notes: tuple[str, ...] = ()
-    next_step: str = "monitor"
-    n_left_out: int = 0
-    taken: Mapping[str, int] = field(default_factory=dict)
-    problems: Problems = field(default_factory=Problems)
-
-    @property
-    def n_responses(self) -> int:
-        """The number of responses that could have been chosen, with those of slices left out."""
-        return int(self.slices["n_responses"].sum()) + self.n_left_out
+    WATCH = "watch"
+    VALIDATE = "validate"
 
 
 # Columns of the two tables that are not slices.
 _OWN = {
     *("item_id", "stratum", "inclusion_probability", "weight", "question", "response", "label"),
-    *("n_responses", "n_to_label", "estimated_accuracy", "width_before", "width_labels_alone", "width_expected"),
-    "width_with_judge",
+    *("n_responses", "n_to_label", "n_to_judge", "estimated_accuracy", "width_before", "width_labels_alone"),
+    *("width_expected", "width_with_judge", "width_with_estimator", "width_with_both"),
     "unfamiliar",
 }
 

@@ -62,8 +62,11 @@ EXPLAINED = 0.12
 SPREAD = 0.7
 # With a judge: labels and verdicts in a domain. Without: labels, of which fewer do not count.
 LABELS_WITH_JUDGE, VERDICTS, _LABELS_ALONE = (10, 15, 20), 200, (20, 30, 40)
-# The probability of `usable` for which a budget is named.
-PROBABLE = 0.8
+# The probability of `usable` for which a budget is named; from which labels are drawn for it; and below which it is not
+# worth a line.
+PROBABLE, WORTHWHILE, NEGLIGIBLE = 0.8, 0.2, 0.05
+# The mean error of an estimator for which the slices are chosen.
+TYPICAL_ERROR = 0.04
 
 
 class JudgeQuality(NamedTuple):
@@ -73,6 +76,19 @@ class JudgeQuality(NamedTuple):
     specificity: float
 
 
+class LabelCount(NamedTuple):
+    """Numbers of domains and of labels in each."""
+
+    domains: int
+    labels: int
+
+    @property
+    def total(self) -> int:
+        """The number of labels."""
+        return self.domains * self.labels
+
+
+@cache
 def labels_with_judge(labels: int, judge: JudgeQuality, verdicts: int = VERDICTS) -> float:
     """Return how many labels of a domain tell as much as so many with this judge's verdicts.
 
@@ -109,16 +125,20 @@ def _logit(share: float) -> float:
     return float(logit(min(share, 0.9999)))
 
 
-def probability_with_judge(error: float, domains: int, labels: int, judge: JudgeQuality) -> float:
-    """Return the probability of `usable` with so many labels per domain and this judge's VERDICTS."""
+def probability_with_judge(
+    error: float, domains: int, labels: int, judge: JudgeQuality, verdicts: int = VERDICTS
+) -> float:
+    """Return the probability of `usable` with so many labels and verdicts of this judge per domain."""
     interpolate, (_, table_domains, table_labels) = _interpolator("usable_with_judge")
-    alike = labels_with_judge(labels, judge)
-    if domains < table_domains[0] or labels < LABELS_WITH_JUDGE[0] or alike < table_labels[0]:
+    if domains < table_domains[0] or labels < LABELS_WITH_JUDGE[0]:
+        return 0.0
+    alike = labels_with_judge(labels, judge, verdicts)
+    if alike < table_labels[0]:
         return 0.0
     return float(interpolate([[error, min(domains, table_domains[-1]), min(alike, table_labels[-1])]])[0])
 
 
-def labels_for_usable(error: float, judge: JudgeQuality | None = None) -> int | None:
+def labels_for_usable(error: float, judge: JudgeQuality | None = None) -> LabelCount | None:
     """Return the fewest labels with which `usable` is probable; null if the table has none."""
     table_domains = _interpolator()[1][1]
     enough = []
@@ -129,27 +149,38 @@ def labels_for_usable(error: float, judge: JudgeQuality | None = None) -> int | 
             else:
                 probability = probability_with_judge(error, domains, labels, judge)
             if probability >= PROBABLE:
-                enough.append(domains * labels)
+                enough.append(LabelCount(domains, labels))
                 break
-    return min(enough, default=None)
+    return min(enough, key=lambda count: count.total, default=None)
 
 
-def prospects(domains: int, labels: int, budget: int, judge: JudgeQuality) -> pl.DataFrame:
+def prospects(
+    domains: int, labels: int, budget: int, judge: JudgeQuality, verdicts: int = VERDICTS
+) -> pl.DataFrame | None:
     """Return the probability of `usable` by `domains`, `labels` per domain and mean `error`, first for this choice.
 
-    `usable_with_judge` is that with this judge's verdicts, too.
-    The other rows have the table's numbers of domains, with as many labels per domain as the budget allows.
+    `usable_with_judge` is that with this judge's verdicts, too. The other rows have the table's numbers of domains,
+    with as many labels per domain as the budget allows. Numbers of domains without a chance have no rows; null if this
+    choice has none.
     """
-    plans = {(domains, labels): None}
+    plans = {LabelCount(domains, labels): None}
     table_domains = _interpolator()[1][1]
     for n in map(int, table_domains):
         labels_each = min(budget // n, labels)
         if labels_each >= FEWEST_LABELS:
-            plans[n, labels_each] = None
+            plans[LabelCount(n, labels_each)] = None
     rows = []
     for plan in plans:
-        for error in errors():
-            with_judge = max(probability_with_judge(error, *plan, judge), probability_of_usable(error, *plan))
-            rows.append((*plan, error, probability_of_usable(error, *plan), with_judge))
+        chances = [_chances(error, plan, judge, verdicts) for error in errors()]
+        if max(map(max, chances)) >= NEGLIGIBLE:
+            rows += [(*plan, error, *pair) for error, pair in zip(errors(), chances, strict=True)]
+        elif not rows:
+            return None
     schema = ["domains", "labels", "error", "usable", "usable_with_judge"]
     return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _chances(error: float, plan: LabelCount, judge: JudgeQuality, verdicts: int) -> tuple[float, float]:
+    """Return the probabilities of `usable` without the judge, and with it."""
+    alone = probability_of_usable(error, *plan)
+    return alone, max(alone, probability_with_judge(error, *plan, judge, verdicts))

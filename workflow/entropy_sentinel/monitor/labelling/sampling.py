@@ -15,8 +15,12 @@ import polars as pl
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.estimators.familiarity import familiarity_of, residuals_if_unfamiliar
 from entropy_sentinel.estimators.saved import SavedEstimator
-from entropy_sentinel.monitor.labelling.chosen import Sample, identity, order_of, slice_columns, to_label
+from entropy_sentinel.monitor.labelling.allocation import LABELS_A_SLICE, ORDER, VERDICTS_A_LABEL, verdict_counts
+from entropy_sentinel.monitor.labelling.chosen import identity, order_of, slice_columns, to_label
 from entropy_sentinel.monitor.labelling.first import first_sample
+from entropy_sentinel.monitor.labelling.judge_budget import judge_budget
+from entropy_sentinel.monitor.labelling.plan import Sample
+from entropy_sentinel.monitor.labelling.prospects import JudgeQuality
 from entropy_sentinel.monitor.labelling.using import relies_on
 from entropy_sentinel.monitor.reading.inputs import Given, read_whole, sources
 from entropy_sentinel.monitor.settings import SampleOptions
@@ -24,25 +28,21 @@ from entropy_sentinel.monitor.summing.sums import predictions, values_of
 from entropy_sentinel.statistics.intervals import sampling_variance
 from entropy_sentinel.statistics.monitoring.allocation import apportion
 from entropy_sentinel.statistics.monitoring.combined import combined
-from entropy_sentinel.statistics.monitoring.judged import expected_worth
+from entropy_sentinel.statistics.monitoring.expected import worth_with_judge
 from entropy_sentinel.statistics.monitoring.prediction_powered import binomial_interval, effective_labels
 from entropy_sentinel.statistics.witnesses import FEWEST_FOR_POWERS
 from entropy_sentinel.verbs.estimation import saved_estimator
 from entropy_sentinel.verbs.inputs import WEIGHT
 
-# Columns for a row's slice number and random order; the parentheses avoid collisions with a log's columns.
-SLICE, ORDER, _LATER = "(slice)", "(order)", "(later)"
+# Columns for a row's slice number and place; the parentheses avoid collisions with a log's columns.
+SLICE, _LATER = "(slice)", "(later)"
 # Largest number of strata per slice, labels per stratum that set the number of strata, and fewest labels per stratum.
 MOST_STRATA, LABELS_A_STRATUM, FEWEST_IN_STRATUM = 4, 4, 2
 # P(correct) is clipped to [1 - SUREST, SUREST], because a confident estimator may be wrong.
 SUREST = 0.95
-# Default minimum number of labels per slice.
-LABELS_A_SLICE = 5
 # Minimum number of labels of a slice that is unlike all labelled domains, if the budget allows: from ten labels on, the
 # estimate of such a slice adds nothing to them.
 LABELS_IF_UNFAMILIAR = 10
-# The judge whose help is shown: its sensitivity and specificity, and its verdicts for each label.
-JUDGE_QUALITY, VERDICTS_A_LABEL = 0.9, 10
 
 
 def candidates(rows: pl.DataFrame, options: SampleOptions) -> pl.DataFrame:
@@ -124,11 +124,22 @@ def draw(p: np.ndarray, order: np.ndarray, n: int) -> SliceSample:
     sizes = np.bincount(strata)
     shares = [size * _deviation(p[strata == stratum]) for stratum, size in enumerate(sizes)]
     counts = apportion(shares, np.minimum(min(FEWEST_IN_STRATUM, n), sizes), sizes, int(n))
+    return SliceSample(_first_rows(strata, counts, order), strata, sizes, counts)
+
+
+def extend_draw(labelled: SliceSample, order: np.ndarray, n: int) -> SliceSample:
+    """Draw `n` responses to judge from the same strata, in proportion to their sizes; those to label are among them."""
+    counts = apportion(labelled.sizes, labelled.counts, labelled.sizes, int(n))
+    return SliceSample(_first_rows(labelled.strata, counts, order), labelled.strata, labelled.sizes, counts)
+
+
+def _first_rows(strata: np.ndarray, counts: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """Return the positions of the first responses by `order` in each stratum, (counts.sum(),)."""
     rows = []
     for stratum, count in enumerate(counts):
         of_stratum = np.flatnonzero(strata == stratum)
         rows.append(of_stratum[np.argsort(order[of_stratum], kind="stable")[:count]])
-    return SliceSample(np.concatenate(rows), strata, sizes, counts)
+    return np.concatenate(rows)
 
 
 def _strata(p: np.ndarray, n: int) -> np.ndarray:
@@ -160,10 +171,15 @@ def sample(
     *,
     # The fields of `SampleOptions`, by made.signatures
     per_slice: int | None = None,
-    judge_sensitivity: float = 0.9,
-    judge_specificity: float = 0.85,
     seed: int = 42,
     level: float = 0.9,
+    judge_usd: float | None = None,
+    judge_model: str | None = None,
+    usd_per_million_input_tokens: float | None = None,
+    usd_per_million_output_tokens: float | None = None,
+    judge_reply_tokens: int = 300,
+    judge_sensitivity: float = 0.9,
+    judge_specificity: float = 0.85,
     top_k: int | None = None,
     logprobs_mode: Literal["raw_logprobs", "processed_logprobs"] | None = None,
     trace_after: str | None = None,
@@ -180,26 +196,35 @@ def sample(
     format: str | None = None,
     max_record_mb: float = 256,
 ) -> Sample:
-    """Choose the responses whose labels are most informative about the accuracy of the slices.
+    """Plan what a budget of labels and dollars for a judge tells: choose responses to label and to judge.
 
-    Without an estimator, the responses are for a first `fit`: they cover as many slices as can get enough labels, and
-    are spread over time and entropies. With an estimator, each slice gets at least `per_slice` labels, or all its
-    responses if it has fewer; the other labels go to large and uncertain slices. The choice depends only on the ids of
-    the responses and `seed`, not on the order of the logs. Responses without features are not chosen.
+    Without an estimator, each slice gets equally many labels, spread over time and entropies. If the verdict `usable`
+    of a first `fit` is likely enough, the labels are for that, and slices that would make it less probable are left
+    out. With an estimator, each slice gets at least `per_slice` labels, or all its responses if it has fewer; the other
+    labels go to large and uncertain slices. With `judge_usd`, more responses of the same slices are for a judge, those
+    to label among them. The choice depends only on the ids of the responses and `seed`, not on the order of the logs.
 
     Args:
         estimator: An estimator from `fit` or `load`, or its file; null before the first `fit`.
         logs: Files of logs, traces or features, or a frame of features.
-        by: The columns whose values define slices, combined. Without any, all responses are one slice. For a first
-            `fit` they are the domains.
+        by: The columns whose values define slices, combined: those that will be watched. Without any, all responses are
+            one slice. For a first `fit` they are the domains.
         budget: The number of responses to choose.
-        per_slice: Minimum number of labels per slice: by default 5 with an estimator, otherwise 20 to 40 (0 or more and
-            at most 1,000,000,000).
-        judge_sensitivity: Without an estimator: share of correct responses that your judge calls correct, for the
-            chances with a judge; `fit --judged` prints it (above 0.5 and at most 1).
-        judge_specificity: Likewise, the share of incorrect responses that it calls incorrect (above 0.5 and at most 1).
+        per_slice: Minimum number of labels per slice: by default 5. Without an estimator, a number below 20 means that
+            no slice is left out for the sake of a first `fit` (0 or more and at most 1,000,000,000).
         seed: A different seed chooses other responses (0 or more and below 4,294,967,296).
         level: Level of the intervals (above 0 and below 1).
+        judge_usd: What the verdicts of a judge may cost, in US dollars: also choose the responses for `judge` (0 or
+            more).
+        judge_model: LiteLLM's name of the judge, such as openai/gpt-4o-mini; its prices are then those of LiteLLM's own
+            table, if it is installed.
+        usd_per_million_input_tokens: The judge's price of prompts, from the provider's list (0 or more).
+        usd_per_million_output_tokens: The judge's price of replies (0 or more).
+        judge_reply_tokens: Mean tokens of a judge's reply, for its costs; models that reason write more (1 or more and
+            at most 1,048,576).
+        judge_sensitivity: The share of correct responses that your judge calls correct, for the expected widths and
+            chances; `monitor --judged` prints it (above 0.5 and at most 1).
+        judge_specificity: Likewise, the share of incorrect responses that it calls incorrect (above 0.5 and at most 1).
         top_k: Keep only this many alternatives per token (1 or more).
         logprobs_mode: Kind of log-probabilities: raw_logprobs (the default) or processed_logprobs.
         trace_after: The token that ends the thinking, such as </think>; features then use only the tokens after it.
@@ -228,7 +253,7 @@ def sample(
         max_record_mb: Skip larger records (in megabytes), to limit memory (above 0).
 
     Returns:
-        The responses to label, with their weights, and what to expect of the slices.
+        The responses to label and to judge, with their weights, and what to expect of the slices.
 
     Raises:
         InputError: For a missing column or a budget that is too small.
@@ -263,16 +288,28 @@ def sampled(estimator: SavedEstimator | str | Path | None, logs: Given, settings
     counts = counts_of(p, places, settings.budget, least)
     drawn = [draw(p[place], order[place], int(n)) for place, n in zip(places, counts, strict=True)]
     relied = np.full(len(slices), relies_on(saved) and not read.taken) & ~unfamiliar
-    expected = _expected(saved, rows, p, places, drawn, relied, settings.level)
+    budget = judge_budget(rows, settings)
+    sizes = np.array([len(place) for place in places])
+    n_judged = np.minimum(sizes, VERDICTS_A_LABEL * counts) if budget is None else verdict_counts(sizes, counts, budget)
+    worths = _worths_with_judge(p, places, counts, n_judged, settings)
+    expected = _expected(saved, rows, p, places, drawn, relied, worths, settings.level)
     if unfamiliar.any() and saved.validation:
         expected["width_before"] = _wider(expected, slices["n_responses"], unfamiliar, settings.level)
     if read.taken:  # the validation does not apply to these responses
         expected["width_before"] = pl.Series([None] * len(slices), dtype=pl.Float64)
-    slices = slices.drop(SLICE).with_columns(n_to_label=pl.Series(counts), **expected, unfamiliar=pl.Series(unfamiliar))
+    numbers = {"n_to_label": pl.Series(counts)} | ({} if budget is None else {"n_to_judge": pl.Series(n_judged)})
+    slices = slices.drop(SLICE).with_columns(**numbers, **expected, unfamiliar=pl.Series(unfamiliar))
+    judged = None
+    if budget is not None:
+        parts = zip(places, drawn, n_judged, strict=True)
+        judged = [extend_draw(labelled, order[place], int(n)) for place, labelled, n in parts]
     return Sample(
         _responses(rows, names, places, drawn, unfamiliar),
         slices.sort("unfamiliar", descending=True, maintain_order=True),
         settings.level,
+        to_judge=None if judged is None else _responses(rows, names, places, judged, unfamiliar),
+        judge_budget=budget,
+        quality=JudgeQuality(settings.judge_sensitivity, settings.judge_specificity),
         taken=read.taken,
         problems=read.problems,
     )
@@ -314,6 +351,7 @@ def _expected(
     places: list[np.ndarray],
     drawn: list[SliceSample],
     relied: np.ndarray,
+    worths: Sequence[float | None],
     level: float,
 ) -> dict[str, pl.Series]:
     """Return each slice's estimate, and the present and expected widths of its interval.
@@ -327,7 +365,6 @@ def _expected(
         sizes = [len(place) for place in places]
         intervals = saved.validation.residuals.intervals(estimates, sizes, level)
         before = (intervals.upper - intervals.lower).tolist()
-    worths = _worths_with_judge(p, places, drawn, level)
     labels_alone: list[float | None] = []
     expected: list[float | None] = []
     with_judge: list[float | None] = []
@@ -364,17 +401,16 @@ def _width(
 
 
 def _worths_with_judge(
-    p: np.ndarray, places: list[np.ndarray], drawn: list[SliceSample], level: float
+    p: np.ndarray, places: list[np.ndarray], counts: np.ndarray, n_judged: np.ndarray, options: SampleOptions
 ) -> list[float | None]:
     """Return how many labels each slice's labels are worth with a judge's verdicts; null if these could not be used."""
-    counts = [len(draw.rows) for draw in drawn]
-    if sum(counts) - np.count_nonzero(counts) < FEWEST_FOR_POWERS:
+    if counts.sum() - np.count_nonzero(counts) < FEWEST_FOR_POWERS:
         return [None] * len(places)
-    worths: list[float | None] = []
-    for place, n in zip(places, counts, strict=True):
-        n_verdicts = min(VERDICTS_A_LABEL * n, len(place))
-        worths.append(expected_worth(p[place], n, n_verdicts, JUDGE_QUALITY, level) if n else None)
-    return worths
+    rates = options.judge_sensitivity, options.judge_specificity
+    return [
+        worth_with_judge(p[place], int(n), int(n_verdicts), *rates, options.level) if n else None
+        for place, n, n_verdicts in zip(places, counts, n_judged, strict=True)
+    ]
 
 
 def _wider(expected: dict[str, pl.Series], sizes: pl.Series, unfamiliar: np.ndarray, level: float) -> pl.Series:

@@ -13,7 +13,7 @@ from entropy_sentinel.core.files import is_stream, write_whole
 from entropy_sentinel.formatting.spreadsheet import read_csv, write_table
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.frames.witness import JUDGE
-from entropy_sentinel.monitor.labelling.chosen import Sample
+from entropy_sentinel.monitor.labelling.plan import Sample
 from entropy_sentinel.report.labelling import labelling_page
 from entropy_sentinel.verbs.inputs import WEIGHT
 

@@ -25,7 +25,6 @@ from scipy.stats import norm
 from entropy_sentinel.statistics.monitoring.prediction_powered import (
     LabelledMean,
     binomial_interval,
-    effective_labels,
     prediction_powered_mean,
     squares_between,
 )
@@ -102,26 +101,3 @@ def judged_mean(
     n_effective = (estimate * (1 - estimate) * unbiased / n + unseen) / (variance + unseen * uneven) * n
     lower, upper = binomial_interval(estimate, float(n_effective), level)
     return LabelledMean(estimate, lower, upper, float(share @ prediction), float(n_effective))
-
-
-def expected_worth(predicted_on_all: Numbers, labels: int, verdicts: int, quality: float, level: float) -> float:
-    """Return the expected `n_effective` of `judged_mean` for a slice, if predictions are calibrated.
-
-    `predicted_on_all` is (N,), `labels` and `verdicts` are the numbers of evenly drawn responses with either, and
-    `quality` is the judge's sensitivity and specificity.
-    """
-    p = np.asarray(predicted_on_all, dtype=float)
-    accuracy, says = float(p.mean()), quality * p + (1 - quality) * (1 - p)
-    # Variances and covariances of a label y, a verdict z and a prediction p over the slice's responses.
-    y, z, spread = accuracy * (1 - accuracy), float(says.mean() * (1 - says.mean())), float(p.var())
-    yz, zp = quality * accuracy - accuracy * float(says.mean()), (2 * quality - 1) * spread
-    slopes = np.linalg.lstsq(np.array([[z, zp], [zp, spread]]), np.array([yz, spread]), rcond=None)[0]
-    a, b = np.clip(slopes, 0, 1)
-    left = y - 2 * a * yz - 2 * b * spread + a**2 * z + b**2 * spread + 2 * a * b * zp
-    left_of_verdict = z - zp**2 / spread if spread > 0 else z
-    sums = verdicts * z, verdicts * z, verdicts * left_of_verdict
-    whole = effective_labels(verdicts, len(p), *sums, 1.0, level)
-    unbiased = labels / (labels - 1) if labels > 1 else 1.0
-    unseen = float(norm.ppf((1 + level) / 2)) ** 2 / 4 / labels**2
-    variance = left * unbiased / labels + a**2 * z / whole
-    return float((y * unbiased / labels + unseen) / (variance + unseen) * labels)

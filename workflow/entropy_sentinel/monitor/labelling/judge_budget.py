@@ -1,0 +1,112 @@
+"""How many verdicts of a judge the dollars pay for: its prices, and the tokens of a request."""
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.core.errors import ConfigError, InputError
+from entropy_sentinel.judges.prompts import WITHOUT_REFERENCE
+from entropy_sentinel.monitor.settings import SampleOptions
+from entropy_sentinel.sources.logs.reader import QUESTION
+
+# The characters of a token, on average over English text.
+CHARACTERS_A_TOKEN = 4
+# LiteLLM's own table of prices, in its package.
+_PRICE_TABLE = "model_prices_and_context_window_backup.json"
+
+
+@dataclass(frozen=True)
+class JudgeBudget:
+    """What a judge's verdict is expected to cost, and how many the budget pays for.
+
+    Attributes:
+        usd: The budget, in US dollars.
+        usd_per_verdict: The expected costs of a verdict.
+        prompt_tokens: The mean tokens of a prompt, with question and response.
+        reply_tokens: The assumed tokens of a reply.
+        prices: US dollars for a million tokens of prompts and of replies.
+        source: Where the prices come from, if not from options, else empty.
+        model: LiteLLM's name of the judge, if it was given, else empty.
+    """
+
+    usd: float
+    usd_per_verdict: float
+    prompt_tokens: float
+    reply_tokens: int
+    prices: tuple[float, float]
+    source: str = ""
+    model: str = ""
+
+    @property
+    def n_affordable(self) -> int:
+        """The number of verdicts that the budget pays for; a very large one if they cost nothing."""
+        return int(self.usd / self.usd_per_verdict + 1e-9) if self.usd_per_verdict else 10**12
+
+
+def judge_budget(rows: pl.DataFrame, options: SampleOptions) -> JudgeBudget | None:
+    """Return the budget for a judge of responses with texts; null if none is planned.
+
+    A verdict costs the tokens of the package's prompt with the mean question and response, and those of a reply. Raises
+    ConfigError for unknown prices, and InputError if the responses have no texts.
+    """
+    if options.judge_usd is None:
+        return None
+    prices, source = _prices(options)
+    texts = rows.select(pl.col(QUESTION, "response").str.len_chars()).drop_nulls()
+    if texts.is_empty():
+        raise InputError(
+            "judge_usd: the judge needs the texts of questions and responses, which these responses lack; give logs "
+            "that have them"
+        )
+    prompt = f"{WITHOUT_REFERENCE.system}{WITHOUT_REFERENCE.user}"
+    placeholders = len("{question}{response}")
+    characters = len(prompt) - placeholders + float(texts.select(pl.sum_horizontal(pl.all()).mean()).item())
+    prompt_tokens = characters / CHARACTERS_A_TOKEN
+    usd = (prompt_tokens * prices[0] + options.judge_reply_tokens * prices[1]) / 1e6
+    return JudgeBudget(
+        options.judge_usd, usd, prompt_tokens, options.judge_reply_tokens, prices, source, options.judge_model or ""
+    )
+
+
+def _prices(options: SampleOptions) -> tuple[tuple[float, float], str]:
+    """Return the prices of a million tokens of prompts and replies, and their source; raise ConfigError if unknown."""
+    given = options.usd_per_million_input_tokens, options.usd_per_million_output_tokens
+    if given[0] is not None and given[1] is not None:
+        return (given[0], given[1]), ""
+    wanted = "--usd-per-million-input-tokens and --usd-per-million-output-tokens, from the provider's list"
+    if options.judge_model is None:
+        raise ConfigError(
+            f"judge_usd: needs the judge's prices: give {wanted}, or --judge-model if LiteLLM knows the model"
+        )
+    table = _price_table()
+    if not table:
+        raise ConfigError(
+            "judge_model: LiteLLM, whose table has the prices, is not installed: pip install "
+            f"'entropy-sentinel[judge]', or give {wanted}"
+        )
+    provider, _, name = options.judge_model.rpartition("/")
+    entry = table.get(options.judge_model) or table.get(name, {})
+    if entry.get("litellm_provider") != provider and options.judge_model not in table:
+        entry = {}
+    prices = entry.get("input_cost_per_token"), entry.get("output_cost_per_token")
+    if not all(isinstance(price, int | float) for price in prices):
+        raise ConfigError(f"judge_model: LiteLLM has no prices of '{options.judge_model}'; give {wanted}")
+    return (1e6 * prices[0], 1e6 * prices[1]), f"LiteLLM {version('litellm')}"
+
+
+@cache
+def _price_table() -> dict[str, Any]:
+    """Return LiteLLM's prices by model, read without importing it; empty if it is not installed or has no table."""
+    found = find_spec("litellm")
+    for folder in (found.submodule_search_locations or ()) if found else ():
+        path = Path(folder) / _PRICE_TABLE
+        if path.is_file():
+            table = json.loads(path.read_text(encoding="utf-8"))
+            return table if isinstance(table, dict) else {}
+    return {}

@@ -1,0 +1,197 @@
+"""What the labels of a first sample are good for, in sentences: before anybody has labelled."""
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.estimators.verdict import FEWEST_LABELS
+from entropy_sentinel.formatting.text import counted, listed
+from entropy_sentinel.monitor.labelling.allocation import (
+    LABELS_A_SLICE,
+    Allocation,
+    chance_of_usable,
+    is_fittable,
+)
+from entropy_sentinel.monitor.labelling.chosen import Purpose, slice_columns
+from entropy_sentinel.monitor.labelling.judge_budget import JudgeBudget
+from entropy_sentinel.monitor.labelling.prospects import (
+    LABELS_WITH_JUDGE,
+    NEGLIGIBLE,
+    PROBABLE,
+    TYPICAL_ERROR,
+    VERDICTS,
+    JudgeQuality,
+    LabelCount,
+    labels_for_usable,
+    probability_with_judge,
+    prospects,
+)
+from entropy_sentinel.monitor.settings import SampleOptions
+from entropy_sentinel.verbs.domains import n_domains, other_domains, remedy
+
+# Values that a note names.
+_NAMED = 10
+# Intervals this wide tell little.
+_WIDE = 0.5
+
+
+def quality_of(options: SampleOptions) -> JudgeQuality:
+    """Return the judge's sensitivity and specificity."""
+    return JudgeQuality(options.judge_sensitivity, options.judge_specificity)
+
+
+def validation_prospects(counts: np.ndarray, options: SampleOptions, judge: JudgeBudget | None) -> pl.DataFrame | None:
+    """Return the probabilities of `usable` with these labels, and with other numbers of slices; null without a chance.
+
+    `counts`, (n_slices,), are the numbers of labels of the slices.
+    """
+    domains = _count_domains(counts, judge is not None)
+    if not domains.domains:
+        return None
+    verdicts = VERDICTS if judge is None else min(VERDICTS, judge.n_affordable // domains.domains)
+    return prospects(*domains, options.budget, quality_of(options), max(verdicts, 1))
+
+
+def _count_domains(counts: np.ndarray, has_judge: bool) -> LabelCount:
+    """Return how many slices have enough labels to count as domains of a validation, and the fewest labels of these."""
+    enough = counts[counts >= (LABELS_WITH_JUDGE[0] if has_judge else FEWEST_LABELS)]
+    return LabelCount(len(enough), int(enough.min())) if len(enough) else LabelCount(0, 0)
+
+
+def describe_plan(
+    plan: Allocation,
+    rows: pl.DataFrame,
+    widths: Mapping[str, pl.Series],
+    options: SampleOptions,
+    judge: JudgeBudget | None,
+) -> Iterator[str]:
+    """Yield what the budget is better spent on, what `usable` would take, and what is left out and what to do."""
+    yield _compare_purposes(plan, widths, options, judge)
+    yield _needed_for_usable(options)
+    yield from _left_out(plan, options)
+    if plan.purpose is Purpose.WATCH:
+        if not is_fittable(rows):
+            yield _not_fittable(rows)
+        yield from _more_domains(rows, plan, options)
+
+
+def _compare_purposes(
+    plan: Allocation, widths: Mapping[str, pl.Series], options: SampleOptions, judge: JudgeBudget | None
+) -> str:
+    """Return on which of the two the budget is better spent: knowing these slices now, or a validated estimator."""
+    counts, quality = plan.slices["n_to_label"].to_numpy(), quality_of(options)
+    chance = chance_of_usable(*_count_domains(counts, judge is not None), quality, judge)
+    if plan.purpose is Purpose.VALIDATE:
+        return (
+            f"Better spent on a validated estimator: with these labels{' and verdicts' if judge else ''}, `fit` is "
+            f"`usable` with a probability of {chance:.0%} if its mean error is {TYPICAL_ERROR:.2f}, and estimates new "
+            "slices without labels. The labels also tell the accuracies of these slices"
+        )
+    alone = _half_width(widths["width_labels_alone"], "from labels alone")
+    name = "with the judge" if judge is not None else "with a judge (--judge-usd)"
+    ways = ", ".join(filter(None, (alone, _half_width(widths["width_with_judge"], name))))
+    too_few = ""
+    if _largest(widths["width_labels_alone"]) >= _WIDE:
+        too_few = ". That is little: name a column with fewer values (--by), or label more"
+    likely = _likely(chance)
+    if judge is None:
+        with_judge = probability_with_judge(TYPICAL_ERROR, *_count_domains(counts, has_judge=True), quality)
+        likely += f" ({with_judge:.0%} with a judge)" if with_judge >= NEGLIGIBLE else ""
+    return (
+        f"Better spent on knowing {'these slices' if len(counts) > 1 else 'this slice'} now: accuracies within "
+        f"{ways}{too_few}. The probability that a `fit` on these labels is `usable` is {likely}; it can still watch "
+        "for drops between labels"
+    )
+
+
+def _likely(chance: float) -> str:
+    return f"{chance:.0%}" if chance >= NEGLIGIBLE else f"under {NEGLIGIBLE:.0%}"
+
+
+def _half_width(widths: pl.Series, way: str) -> str:
+    """Return the largest half width of the intervals as text; empty if there is none."""
+    largest = _largest(widths)
+    return f"about ±{largest / 2:.2f} {way}" if largest else ""
+
+
+def _largest(widths: pl.Series) -> float:
+    """Return the largest of the widths that are not null; 0 if there is none."""
+    return float(widths.drop_nulls().to_numpy().max(initial=0.0))
+
+
+def _needed_for_usable(options: SampleOptions) -> str:
+    """Return how many labels the verdict `usable` needs, with this judge and without."""
+    quality = quality_of(options)
+    rates = f"a judge of sensitivity {quality.sensitivity:g} and specificity {quality.specificity:g}"
+    ways = {
+        f"with {rates} and {VERDICTS} verdicts per domain (`fit --judged`)": labels_for_usable(TYPICAL_ERROR, quality),
+        "without one": labels_for_usable(TYPICAL_ERROR),
+    }
+    needed = [
+        f"about {count.total:,} labels {way}, {count.labels} in each of {count.domains} domains"
+        if count
+        else f"more labels than were simulated {way}"
+        for way, count in ways.items()
+    ]
+    return (
+        f"`usable` with a probability of {PROBABLE:.0%} at a mean error of {TYPICAL_ERROR:.2f} takes "
+        f"{'; and '.join(needed)}; for a single validation"
+    )
+
+
+def _left_out(plan: Allocation, options: SampleOptions) -> Iterator[str]:
+    """Yield the values that get no labels, why, and what to do; nothing if every value gets some."""
+    by = slice_columns(options.by)
+    if not by:
+        return
+    rest = plan.sizes.join(plan.slices.select(*by), on=list(by), how="anti", nulls_equal=True, maintain_order="left")
+    few = rest.filter(pl.col("n_responses") < plan.fewest)
+    others = rest.filter(pl.col("n_responses") >= plan.fewest)
+    if len(few):
+        yield (
+            f"left out, fewer than {plan.fewest} responses: {_values(few, by)}. Give logs of a longer time, or a "
+            "column that has these values as one"
+        )
+    if len(others) and plan.purpose is Purpose.WATCH:
+        least = LABELS_A_SLICE if options.per_slice is None else options.per_slice
+        needed = int(np.minimum(plan.sizes["n_responses"].to_numpy(), least)[: len(plan.slices) + len(others)].sum())
+        yield (
+            f"left out, beyond the budget: {_values(others, by)}. {options.budget:,} labels are {least} for each of "
+            f"{counted(len(plan.slices), 'value')} of {', '.join(options.by)}; name a column with fewer values "
+            f"(--by), or raise the budget: --budget {needed} is enough for all"
+        )
+    elif len(others):
+        yield (
+            "left out, with more values, each would get fewer labels, and the verdict `usable` would be less probable: "
+            f"{_values(others, by)}. To know these slices too, use --per-slice {LABELS_A_SLICE}"
+        )
+
+
+def _values(sizes: pl.DataFrame, by: Mapping[str, str]) -> str:
+    """Return the first values of `sizes` with their numbers of responses."""
+    names = []
+    for row in sizes.iter_rows(named=True):
+        value = "/".join("-" if row[name] is None else str(row[name]) for name in by)
+        names.append(f"{value} ({row['n_responses']:,})")
+    return listed(names, _NAMED)
+
+
+def _not_fittable(rows: pl.DataFrame) -> str:
+    """Return why no estimator can be fitted on all these responses."""
+    if not rows["reason"].is_null().any():
+        return (
+            "these responses have no log-probabilities: labels and a judge tell the accuracies, but no estimator can "
+            "be fitted, and drops are seen only in new labels"
+        )
+    models = rows["model"].n_unique()
+    why = counted(models, "model") if models > 1 else "several kinds of log-probabilities"
+    return f"these responses are of {why}, and an estimator is for one: `fit` needs --where model=NAME"
+
+
+def _more_domains(rows: pl.DataFrame, plan: Allocation, options: SampleOptions) -> Iterator[str]:
+    """Yield the columns with more domains than these, as far as there are any."""
+    n_now = n_domains(rows, list(slice_columns(options.by))) if options.by else 1
+    others = other_domains(rows.drop(*slice_columns(options.by)), options.by, n_now)
+    if others:
+        yield f"for a validated estimator, or for more slices: {remedy(others, '--by')}"
