@@ -71,7 +71,7 @@ def test_sample(estimator: list[str], folder: Path, capsys: pytest.CaptureFixtur
     assert chosen["responses"] == [json.loads(line) for line in file.read_text().splitlines()]
     assert list(chosen) == documented("sample")
     assert sum(row["n_to_label"] for row in chosen["slices"]) == len(chosen["responses"]) == 60
-    assert (chosen["prospects"] is None) == bool(estimator)
+    assert (chosen["purpose"] is None) == bool(estimator)
 
 
 def test_compare(folder: Path, capsys: pytest.CaptureFixture) -> None:
