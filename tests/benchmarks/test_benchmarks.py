@@ -35,6 +35,7 @@ SMALL = {
     "sweep": "--rows 100 --seeds 2 --configurations 3 --no-growth",
     "usable": "--worlds 10",
     "verdict": "--worlds 60",
+    "witnesses": "--no-estimator",
     "year": "--responses 500 --days 4",
 }
 # Those that take more than ten seconds of CPU time even so.
@@ -49,7 +50,7 @@ def test_each_is_here() -> None:
 
 
 def run(name: str, folder: Path, arguments: str = "") -> subprocess.CompletedProcess[str]:
-    paths = os.pathsep.join(str(ROOT / part) for part in ("workflow", "tests/shared"))
+    paths = os.pathsep.join(str(ROOT / part) for part in ("workflow", "tests/shared", "docs"))
     command = [sys.executable, ROOT / "benchmarks" / f"bench_{name}.py", *arguments.split()]
     return subprocess.run(command, cwd=folder, env=os.environ | {"PYTHONPATH": paths}, capture_output=True, text=True)
 

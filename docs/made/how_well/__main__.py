@@ -9,7 +9,7 @@ import polars as pl
 
 from entropy_sentinel.analyses.accuracy.measuring.validation import read_validations
 from entropy_sentinel.frames.contract import read_provenance
-from made.how_well import elsewhere, page, unlike
+from made.how_well import elsewhere, page, unlike, witnesses
 from made.how_well.cases import read_cases
 from made.how_well.fitted import beside_estimates, chosen_by_benchmarks, moved, read_observations, validated
 from made.how_well.picture import PICTURE, draw
@@ -66,15 +66,18 @@ def _of_many_kinds(study: Path, mathematics: Mapping[str, pl.DataFrame]) -> str:
     """Return the section on traffic of many kinds, for the models of the study of kinds."""
     of_models = {model: unlike.by_kind(rows) for model, rows in read_observations(study, CHECKS).items()}
     validations = read_validations(sorted((study / CHECKS / "validation").glob("*.json")))
-    return unlike.section(
+    left_out = {
+        model: (unlike.estimates_left_out(rows, "benchmark"), unlike.estimates_left_out(rows, "family"))
+        for model, rows in of_models.items()
+    }
+    labels_alone = unlike.section(
         {model: unlike.asked_elsewhere(rows, mathematics.get(model)) for model, rows in of_models.items()},
-        {
-            model: (unlike.methods_left_out(rows, "benchmark"), unlike.methods_left_out(rows, "family"))
-            for model, rows in of_models.items()
-        },
+        left_out,
         {model: unlike.with_labels(rows) for model, rows in of_models.items()},
         [verdict for validation in validations for _, verdict, _ in validation.answers],
     )
+    watched = {model: witnesses.watch(model, cases) for model, cases in left_out.items()}
+    return f"{labels_alone}\n\n{witnesses.section(watched)}"
 
 
 def _between_kinds(mathematics: Mapping[str, pl.DataFrame]) -> dict[tuple[str, str], pl.DataFrame]:

@@ -1,7 +1,7 @@
 """The page's section on traffic of many kinds: fitted on some families of questions, applied to others."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -10,9 +10,12 @@ from entropy_sentinel.estimators.estimator import FitFailure
 from entropy_sentinel.estimators.familiarity import PRIOR
 from entropy_sentinel.estimators.training import one_thread
 from entropy_sentinel.estimators.validation import validate
-from made.how_well.cases import FLOOR, METHODS
+from entropy_sentinel.features.compute import compute_features
+from entropy_sentinel.verbs.reading import read_logs
+from made.how_well.cases import FLOOR, METHODS, with_errors
 from made.how_well.fitted import beside_estimates, training_rows
 from made.how_well.page import Cases, inside, number, share
+from made.how_well.second_opinion import EXAMPLE, read_kinds
 from made.markdown import table
 
 # Families whose answers are a word or a number.
@@ -21,6 +24,15 @@ FAR = 0.25
 # Numbers of random labels in the new kind, and draws of each number.
 LABELS = (0, 2, 3, 5, 7, 10, 20)
 _DRAWS = 200
+
+
+def read_observations_of_kinds(model: str) -> pl.DataFrame:
+    """Return `by_kind` of a model from the example's traces and labels, without results of the study."""
+    traces = read_logs(EXAMPLE / "traces" / model)
+    labels = pl.concat(pl.read_parquet(path) for path in sorted((EXAMPLE / "labels" / model).iterdir()))
+    rows = compute_features(traces).rename({"reason": "feature_reason"}).filter(pl.col("feature_reason").is_null())
+    rows = rows.join(labels.select("item_id", "label"), on="item_id", maintain_order="left")
+    return by_kind(rows.join(read_kinds().select("item_id", "kind"), on="item_id", maintain_order="left"))
 
 
 def by_kind(observations: pl.DataFrame) -> pl.DataFrame:
@@ -44,20 +56,20 @@ def asked_elsewhere(kinds: pl.DataFrame, mathematics: pl.DataFrame | None) -> di
     return result
 
 
-def methods_left_out(kinds: pl.DataFrame, column: str) -> dict[str, float]:
-    """Return the mean error of each method on every kind, fitted without its value of `column`."""
-    errors: dict[str, list[float]] = {name: [] for name in METHODS}
+def estimates_left_out(kinds: pl.DataFrame, column: str, methods: Iterable[str] = METHODS) -> Cases:
+    """Return the estimate of each method for every kind, fitted without the kind's value of `column`."""
+    rows = []
     with one_thread():
         for (value,), part in kinds.group_by(column, maintain_order=True):
-            rows = training_rows(kinds.filter(pl.col(column) != value))
-            for name in METHODS:
-                estimator = rows.fit(name)
+            training = training_rows(kinds.filter(pl.col(column) != value))
+            for name in methods:
+                estimator = training.fit(name)
                 if isinstance(estimator, FitFailure):
                     continue
-                for _, one in part.group_by("benchmark", maintain_order=True):
-                    known = one.filter(pl.col("label").is_not_null())
-                    errors[name].append(abs(estimator.accuracy(known) - known["label"].mean()))
-    return {name: float(np.mean(of)) for name, of in errors.items() if of}
+                for (kind,), one in part.group_by("benchmark", maintain_order=True):
+                    labelled = one.filter(pl.col("label").is_not_null())
+                    rows.append((name, kind, estimator.accuracy(labelled), labelled["label"].mean()))
+    return with_errors(pl.DataFrame(rows, schema=["method", "benchmark", "estimated", "true"], orient="row"))
 
 
 def with_labels(kinds: pl.DataFrame) -> dict[int, tuple[float, float]]:
@@ -102,13 +114,13 @@ def _estimated(kinds: pl.DataFrame) -> Iterator[tuple[float, float, np.ndarray]]
 
 def section(
     cases: Mapping[str, Mapping[str, Cases]],
-    left_out: Mapping[str, tuple[dict[str, float], dict[str, float]]],
+    left_out: Mapping[str, tuple[Cases, Cases]],
     labels: Mapping[str, dict[int, tuple[float, float]]],
     verdicts: Sequence[str],
 ) -> str:
-    """Return the section. `cases` are keyed by model and by training families. `left_out` has the errors of methods if
-    a kind, or its whole family, is left out; `labels` has the errors with some labels, by model. `verdicts` are those
-    of the validations of all models, for new kinds and for new families.
+    """Return the section. `cases` are keyed by model and by training families. `left_out` has the estimates of methods
+    if a kind, or its whole family, is left out; `labels` has the errors with some labels, by model. `verdicts` are
+    those of the validations of all models, for new kinds and for new families.
     """
     rows = []
     for model, by_training in cases.items():
@@ -156,11 +168,14 @@ def _in_words(verdicts: Sequence[str]) -> str:
     return ", ".join(f"**{verdict}** ({count})" for verdict, count in counts.most_common())
 
 
-def _methods(left_out: Mapping[str, tuple[dict[str, float], dict[str, float]]]) -> str:
+def _methods(left_out: Mapping[str, tuple[Cases, Cases]]) -> str:
     head = ["AEE of", *(f"{model}: one {what} left out" for model in left_out for what in ("kind", "family"))]
     floor_first = [FLOOR, *(name for name in METHODS if name != FLOOR)]
     rows = [
-        [METHODS[name], *(number(part.get(name)) for pair in left_out.values() for part in pair)]
+        [
+            METHODS[name],
+            *(number(part.filter(method=name)["error"].mean()) for pair in left_out.values() for part in pair),
+        ]
         for name in floor_first
     ]
     return table(head, rows)
