@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from entropy_sentinel.commands.options import INCOMPLETE, RESPONSES, Json, print_json, taking, working
-from entropy_sentinel.commands.responses import Estimator
 from entropy_sentinel.core.options import Panel
 from entropy_sentinel.monitor.settings import MonitorOptions, is_event_file
 from entropy_sentinel.monitor.showing.catalogue import OUTPUTS
@@ -28,8 +27,8 @@ Logs = Annotated[
     list[str],
     typer.Argument(
         metavar="[ESTIMATOR...] LOGS",
-        help=f"Estimators of other models, if you watch several. Then: {RESPONSES} Also --state files of parts of the "
-        "logs.",
+        help="The estimator's file, or one for each of several models; without any, accuracies rest on --labels. Then: "
+        f"{RESPONSES} Also --state files of parts of the logs.",
     ),
 ]
 State = Annotated[
@@ -57,7 +56,7 @@ def _option(output: Output) -> inspect.Parameter:
 
 
 @taking(MonitorOptions, *map(_option, OUTPUTS.values()), responses=BEHIND)
-def command(estimator: Estimator, logs: Logs, state: State = None, json: Json = False, **options: Any) -> None:
+def command(logs: Logs, state: State = None, json: Json = False, **options: Any) -> None:
     """Watch the accuracy of slices of production logs, without labels.
 
     Reports for each slice, and each slice in each window: responses, estimated accuracy with its interval, change since
@@ -88,16 +87,15 @@ def command(estimator: Estimator, logs: Logs, state: State = None, json: Json = 
     targets = {name: options.pop(name) for name in OUTPUTS}
     for name in ("labels", "judged"):
         options[name] = options[name] or None
-    others = list(takewhile(is_estimator, logs))
-    estimators = [estimator, *map(Path, others)]
+    estimators = [Path(path) for path in takewhile(is_estimator, logs)]
     inputs = [*_label_files(options["labels"]), *_label_files(options["judged"])]
     inputs += [path for path in (options["acknowledged"], state) if path is not None]
     inputs += [Path(entry) for entry in options["events"] if is_event_file(entry)]
-    sources = _checked(targets, [*estimators, *inputs], logs[len(others) :], state)
+    sources = _checked(targets, [*estimators, *inputs], logs[len(estimators) :], state)
     if targets["page"] is None:
         options["responses"] = 0
     all_windows = json or any(OUTPUTS[name].has_all_windows for name, target in targets.items() if target is not None)
-    watched = tuple(estimators) if others else estimator
+    watched = tuple(estimators) if len(estimators) > 1 else next(iter(estimators), None)
     with working("reading the logs"):
         result = monitored(watched, sources, MonitorOptions.of(options), state, test_all_windows=all_windows)
     if json:

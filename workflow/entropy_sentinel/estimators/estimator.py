@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -26,7 +26,11 @@ class Estimator(ABC):
 
     The accuracy of a slice is a function of the mean of one or several values per response. So one pass over the rows
     is enough for any number of slices, and sums and counts of a slice's parts add up.
+
+    Without `has_estimates`, accuracies are NaN (`no_estimator`).
     """
+
+    has_estimates: ClassVar[bool] = True
 
     name: str
 

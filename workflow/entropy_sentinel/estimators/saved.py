@@ -232,7 +232,7 @@ class SavedEstimator:
     Attributes:
         estimator: The fitted estimator.
         about: What it was fitted on: model, domains, logprobs, the signals that it needs by name with their family,
-            their statistics, its validation.
+            their statistics, its validation. With `needs_features` false, responses without features count, too.
     """
 
     estimator: Estimator
@@ -242,6 +242,11 @@ class SavedEstimator:
     def validation(self) -> Validation | None:
         """Return its validation; None if it was fitted on rows without domains, or by an earlier version."""
         return Validation.from_dict(self.about["validation"]) if self.about.get("validation") else None
+
+    @property
+    def has_estimates(self) -> bool:
+        """Return whether it estimates accuracies; only `no_estimator` does not."""
+        return self.estimator.has_estimates
 
     @property
     def signals(self) -> tuple[str, ...]:

@@ -123,6 +123,11 @@ class Monitored:
         return self.slices if self.recent is None else self.recent.filter(pl.col("window").is_in(self.newest[-1:]))
 
     @property
+    def has_estimates(self) -> bool:
+        """Return whether an estimator was used; without one, accuracies rest on labels."""
+        return bool(self.provenance["estimators"])
+
+    @property
     def silent(self) -> bool:
         """Return whether no slice of the newest window has enough responses."""
         least = max(self.provenance["min_responses"], 1)
@@ -171,11 +176,18 @@ def table_of(result: Monitored, rows: pl.DataFrame, most: int) -> tuple[list[str
 def _columns(result: Monitored, rows: pl.DataFrame) -> Iterator[Column]:
     """Yield the columns after the slice's name; flags of all slices are omitted."""
     about = result.provenance
-    yield "responses", partial(_responses, about["window"])
-    yield "estimated", lambda row: _bracketed(row, number(row["estimated_accuracy"]))
     heading = f"{about['level']:.0%} interval" if len(rows) else "interval"
-    yield heading, lambda row: _bracketed(row, _interval(row, "", ".3f"))
-    yield "worth labels", _worth
+    yield "responses", partial(_responses, about["window"])
+    if result.has_estimates:
+        yield "estimated", lambda row: _bracketed(row, number(row["estimated_accuracy"]))
+        yield heading, lambda row: _bracketed(row, _interval(row, "", ".3f"))
+        yield "worth labels", _worth
+    else:
+        yield "labels say (n)", _labels
+        if about["judge"] is not None:
+            yield "judged", lambda row: f"{row['n_judged']:,}"
+        yield "accuracy", lambda row: number(row["use_accuracy"])
+        yield heading, lambda row: _interval(row, "use_", ".3f")
     yield "errors expected", lambda row: _bracketed(row, _errors(row))
     # With windows, a change is that of the newest one, so it stands in that window's table.
     if about["reference"] is not None and ("window" in rows.columns or result.windows is None):
@@ -187,7 +199,7 @@ def _columns(result: Monitored, rows: pl.DataFrame) -> Iterator[Column]:
     for name in about["numbers"]:
         for percentile in ("p50", "p95"):
             yield f"{name.removeprefix('metadata.')} {percentile}", partial(_quantile, f"{name}_{percentile}")
-    if LABELLED in rows.columns:
+    if LABELLED in rows.columns and result.has_estimates:
         yield "labels say (n)", _labels
         yield "use", lambda row: _bracketed_unless_labelled(row, number(row["use_accuracy"]))
         yield "interval", lambda row: _bracketed_unless_labelled(row, _interval(row, "use_", ".3f"))
@@ -309,12 +321,20 @@ def since_newest(result: Monitored) -> str:
 
 
 def whose(result: Monitored) -> tuple[str, str]:
-    """Return two lines: which estimators were used, and how much was read."""
+    """Return two lines: which estimators were used, or that accuracies rest on labels; and how much was read."""
     files, responses = result.provenance["files"], result.provenance["responses"]
     read = f"{counted(responses['in_all'], 'response')} in {counted(files['in_all'], 'file')}"
     if files["read_now"] != files["in_all"]:
         read += f"; read now: {files['read_now']:,}"
-    return "; ".join(map(_estimator, result.provenance["estimators"])), read
+    return "; ".join(map(_estimator, result.provenance["estimators"])) or label_basis(result), read
+
+
+def label_basis(result: Monitored) -> str:
+    """Return what accuracies rest on without an estimator."""
+    basis = counted(int(result.slices["n_labelled"].sum()), "label")
+    if n_judged := int(result.slices["n_judged"].sum()):
+        basis += f" and {counted(n_judged, 'verdict')} of a judge"
+    return f"no estimator: accuracies rest on {basis}"
 
 
 def _estimator(about: Mapping[str, Any]) -> str:

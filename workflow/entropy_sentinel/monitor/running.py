@@ -14,6 +14,7 @@ import polars as pl
 from entropy_sentinel import __version__
 from entropy_sentinel.core.errors import EntropySentinelError, InputError
 from entropy_sentinel.core.urls import file_name
+from entropy_sentinel.estimators.no_estimator import NO_ESTIMATOR
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.monitor.alerting.alerts import Alerts, Memory, alerts_of
 from entropy_sentinel.monitor.alerting.drops import SliceDrop, n_slices_tested, slice_drops
@@ -24,6 +25,7 @@ from entropy_sentinel.monitor.estimating.same_model import compare_same_models
 from entropy_sentinel.monitor.events import mark_alerts, read_events
 from entropy_sentinel.monitor.joining import Estimators, Part, is_of_model, joined, parts_of
 from entropy_sentinel.monitor.labelling.labelled import LAST_LABELLED, LabelledResponses
+from entropy_sentinel.monitor.labelling.option_checks import check_labelled_options
 from entropy_sentinel.monitor.reading.inputs import Given, loaded, sources
 from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.reading.times import in_zone, windows_after
@@ -47,7 +49,7 @@ log = logging.getLogger(__name__)
 
 
 def monitor(
-    estimator: SavedEstimator | str | Path | Estimators,
+    estimator: SavedEstimator | str | Path | Estimators | None,
     logs: Given,
     by: Sequence[str] = (),
     *,
@@ -98,7 +100,8 @@ def monitor(
 
     Args:
         estimator: An estimator from `fit` or `load`, or its file. Several are each used for the responses of their
-            model, and the column `model` is added to `by`.
+            model, and the column `model` is added to `by`. With None, accuracies rest on `labels` (and `judged`), and
+            responses need no log-probabilities.
         logs: Logs, traces or features, as files, folders, patterns or `-` for standard input; a frame of features; or
             state files of parts of the logs.
         by: The columns whose values define slices, combined; without any, all responses are one slice.
@@ -176,7 +179,7 @@ def monitor(
         InputError: For unreadable files, missing columns, or a reference without responses.
         ProvenanceError: If no response matches the estimator's model and log-probabilities, or if `state` belongs to
             another estimator or other settings.
-        ConfigError: For invalid options.
+        ConfigError: For invalid options, such as those that need an estimator.
         DamagedFileError: For a state file that was damaged or edited.
 
     Examples:
@@ -191,7 +194,7 @@ def monitor(
 
 
 def monitored(
-    estimator: SavedEstimator | str | Path | Estimators,
+    estimator: SavedEstimator | str | Path | Estimators | None,
     logs: Given,
     settings: MonitorOptions,
     state: str | Path | None = None,
@@ -202,6 +205,9 @@ def monitored(
     Without `test_all_windows`, changes are tested only in the newest windows; only files have those of all windows, and
     for a year of many slices the tests take most of the time.
     """
+    if estimator is None:
+        check_labelled_options(settings)
+        estimator = NO_ESTIMATOR
     single, events = settings.labels is not None or settings.responses > 0, read_events(settings)
     strata = label_strata(settings)
     if isinstance(estimator, list | tuple):
@@ -337,6 +343,13 @@ class _EstimatorRun:
             total.update(about.same_models)
         return total
 
+    def _models(self) -> dict[str, int]:
+        """Return the models of the responses that count, with the number of responses of each, the most first."""
+        total = Counter[str]()
+        for part in self.state.all_responses():
+            total.update(dict(part["model"].drop_nulls().value_counts().iter_rows()))
+        return dict(total.most_common())
+
     def problems(self, settings: MonitorOptions) -> Problems:
         """Return the counts of unusable parts, with notes about dependent responses."""
         problems = self.collector.problems()
@@ -393,7 +406,7 @@ class _EstimatorRun:
         if rows["windows"] is not None:
             rows["windows"] = rows["windows"].drop("window_from")
         responses: list[AlertResponses] = []
-        if settings.responses:
+        if settings.responses and self.saved.has_estimates:
             responses = behind(alerts.alerts, settings.window, self.state, settings, settings.responses)
         provenance = self._provenance(settings, estimates, merged, taken, problems)
         provenance["labels_drawn_by"] = self.state.strata
@@ -476,11 +489,14 @@ class _EstimatorRun:
             "training_accuracy": about.get("training_accuracy"),
             "verdicts": [f"{answer.verdict}{answer.scope}" for answer in answers],
         }
+        has_estimates = self.saved.has_estimates
+        name = " ".join(filter(None, (str(about.get("model") or ""), self.file)))
         return {
             "version": __version__,
-            "monitor": settings.name or " ".join(filter(None, (str(about.get("model") or ""), self.file))),
+            "monitor": settings.name or name or self.saved.estimator.name,
             "made": datetime.now(UTC).isoformat(timespec="seconds"),
-            "estimators": [estimator],
+            "estimators": [estimator] if has_estimates else [],
+            "models": {} if has_estimates else self._models(),
             "recognises_unfamiliar": bool(about.get("familiarity")),
             "general_flags": estimates.general_flags(merged.total),
             "overridden": dict(taken),

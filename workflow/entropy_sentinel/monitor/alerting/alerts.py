@@ -9,12 +9,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from entropy_sentinel.monitor.alerting.spells import Spell
+from entropy_sentinel.monitor.alerting.spells import Spell, tells
 from entropy_sentinel.monitor.alerting.told import Acknowledgement, Key, ReportedAlert
 from entropy_sentinel.monitor.result import slice_name
 from entropy_sentinel.monitor.settings import CONTINUES, DROP, NEW, OVER, STALE, UNWATCHED, WORSE
 
 _NUMBERS = ("n_estimated", "estimated_accuracy", "lower", "upper", "level", "change", "change_p", "change_q")
+# Those of an alert without an estimate.
+_FROM_LABELS = ("use_accuracy", "use_lower", "use_upper")
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ def _end_others(
         if key in alerts.told or told.over or kind == DROP:
             continue
         row = rows.get(values)
-        if row is not None:
+        if row is not None and tells(row, kind):
             subject = (str(values[0]), str(values[1])) if kind == UNWATCHED else None
             spell = Spell(kind, row, "no longer", told.since, told.newest, until=until, subject=subject)
             alerts.alerts.append(_alert(spell, by, OVER, told.since, memory))
@@ -133,6 +135,7 @@ def _alert(spell: Spell, by: Sequence[str], status: str, since: datetime | None,
         "until": None if spell.until is None else spell.until.isoformat(),
         **window,
         **{number: row[number] for number in _NUMBERS},
+        **{number: row[number] for number in _FROM_LABELS if row["estimated_accuracy"] is None and number in row},
         **spell.more,
         "flags": row["flags"],
         "message": spell.message,

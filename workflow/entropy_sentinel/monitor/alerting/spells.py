@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -70,11 +70,17 @@ def spells_of_rows(
         for conditions in messages:
             kinds |= dict.fromkeys(conditions)
         for kind in kinds:
-            spell = _last_spell(kind, looks, messages)
+            telling = [place for place, row in enumerate(looks) if tells(row, kind)]
+            spell = _last_spell(kind, [looks[place] for place in telling], [messages[place] for place in telling])
             if every is None or spell.since is None:
                 yield spell
             elif (confirmed := _confirmed(spell, every, by, rules)) is not None:
                 yield confirmed
+
+
+def tells(row: Row, kind: str) -> bool:
+    """Return whether a row tells whether the condition of a kind holds: not if it has no accuracy to compare."""
+    return kind != BELOW or UNFAMILIAR in row["flags"] or _watched_accuracy(row).accuracy is not None
 
 
 def _last_spell(kind: str, looks: Sequence[Row], messages: Sequence[Mapping[str, str]]) -> Spell:
@@ -103,6 +109,8 @@ def _confirmed(spell: Spell, every: pl.DataFrame, by: Sequence[str], rules: Moni
     if spell.since != spell.told:
         windows.append(spell.since)
     for row in earlier.sort("window", descending=True).iter_rows(named=True):
+        if not tells(row, spell.kind):
+            continue
         if spell.kind not in dict(_conditions(row, rules)):
             break
         windows.append(row["window"])
@@ -151,17 +159,33 @@ def _conditions(row: Row, rules: MonitorOptions) -> Iterator[tuple[str, str]]:
     """Yield the kinds of alerts whose condition a row meets, with their messages."""
     pooled = pooled_words(row, rules.window)
     more = f" (of {row['n_estimated']:,} responses in {pooled})" if pooled else ""
-    accuracy, unfamiliar = row["estimated_accuracy"], UNFAMILIAR in row["flags"]
-    if rules.fail_below is not None and unfamiliar:
+    if rules.fail_below is not None and UNFAMILIAR in row["flags"]:
         yield BELOW, f"its accuracy may be below {rules.fail_below:g}: it is unlike all labelled domains{more}"
-    elif rules.fail_below is not None and accuracy < rules.fail_below:
-        interval = "but the interval reaches above it"
-        if row["upper"] < rules.fail_below:
-            interval = "and so is the whole interval"
-        yield BELOW, f"estimated accuracy {accuracy:.3f} is below {rules.fail_below:g}, {interval}{more}"
+    elif rules.fail_below is not None:
+        name, accuracy, upper = _watched_accuracy(row)
+        if accuracy is not None and accuracy < rules.fail_below:
+            interval = "but the interval reaches above it"
+            if upper is not None and upper < rules.fail_below:
+                interval = "and so is the whole interval"
+            yield BELOW, f"{name} {accuracy:.3f} is below {rules.fail_below:g}, {interval}{more}"
     for kind, flag in _FLAGS.items():
         if kind in rules.alert_on and flag in row["flags"]:
             yield kind, f"{_reason(row, flag)}{more}"
+
+
+class _WatchedAccuracy(NamedTuple):
+    """The accuracy that `fail_below` limits, with what it is called and its upper limit; null if it is not known."""
+
+    name: str
+    accuracy: float | None
+    upper: float | None
+
+
+def _watched_accuracy(row: Row) -> _WatchedAccuracy:
+    """Return the estimated accuracy; without an estimate, that from labels."""
+    if row["estimated_accuracy"] is None:
+        return _WatchedAccuracy("accuracy", row.get("use_accuracy"), row.get("use_upper"))
+    return _WatchedAccuracy("estimated accuracy", row["estimated_accuracy"], row["upper"])
 
 
 def _reason(row: Row, flag: str) -> str:

@@ -11,7 +11,7 @@ from entropy_sentinel.monitor.catalogue import CATALOGUE, STATISTICS
 from entropy_sentinel.monitor.estimating.change import adjusted, p_of_change
 from entropy_sentinel.monitor.estimating.flags import Flags, notes_of, notes_of_slices
 from entropy_sentinel.monitor.labelling.labelled import LabelledResponses
-from entropy_sentinel.monitor.labelling.using import relies_on, with_use
+from entropy_sentinel.monitor.labelling.using import relies_on, with_labelled_errors, with_use
 from entropy_sentinel.monitor.settings import Reference
 from entropy_sentinel.monitor.summing.merging import ONLY_TESTED, MergedSums, RecentWindows
 from entropy_sentinel.monitor.summing.sums import Sums
@@ -106,10 +106,10 @@ class Estimates:
         unlike = np.array([why is not None for why in unfamiliar], dtype=bool)
         # Which errors the interval of each slice rests on.
         which = np.where(unlike, 2, np.where(self._flags.overridden(sums), 1, 0))
-        lower, upper, worth = np.zeros(len(n)), np.zeros(len(n)), np.zeros(len(n))
-        basis = np.full(len(n), "", dtype=object)
+        lower, upper, worth = np.full((3, len(n)), np.nan)
+        basis = np.full(len(n), None, dtype=object)
         for number, residuals in enumerate((self._residuals, self._unvalidated, self._unfamiliar)):
-            here = which == number
+            here = (which == number) & ~np.isnan(accuracy)
             intervals = residuals.intervals(accuracy[here], n_effective[here], self._level)
             lower[here], upper[here] = intervals.lower, intervals.upper
             worth[here] = residuals.worth(accuracy[here])
@@ -161,7 +161,8 @@ class Estimates:
         for unlike, differs in zip(self._flags.unfamiliar(sums), other, strict=True):
             relied_on = self._usable and unlike is None and not differs
             residuals.append(self._residuals if relied_on else None)
-        return with_use(pl.concat([frame, more], how="horizontal"), residuals, self._level)
+        rows = with_use(pl.concat([frame, more], how="horizontal"), residuals, self._level)
+        return rows if self._estimator.has_estimates else with_labelled_errors(rows)
 
     def _accuracy(self, sums: Sums) -> np.ndarray:
         accuracy = np.full(len(sums), np.nan)
@@ -192,7 +193,7 @@ class Estimates:
         compared = (smaller > 0) & (True if which is None else which)
         change = np.where(compared, self._accuracy(now) - self._accuracy(then), np.nan)
         p = np.full(len(frame), np.nan)
-        for row in np.flatnonzero(compared & (smaller >= max(self._few, 2)) & test):
+        for row in np.flatnonzero(~np.isnan(change) & (smaller >= max(self._few, 2)) & test):
             after = n_now[row], now.values[row], now.products[row]
             before = n_then[row], then.values[row], then.products[row]
             of_row = float(effects[0][row]), float(effects[1][row])

@@ -39,7 +39,7 @@ class Flags:
         """`taken` counts the responses whose model or log-probabilities do not match the estimator, by kind."""
         self._support, self._few = support_of(saved.about), min_responses
         self._familiarity = familiarity_of(saved.about)
-        self._taken, self._model = bool(taken), saved.about.get("model")
+        self._taken, self._model, self._has_estimates = bool(taken), saved.about.get("model"), saved.has_estimates
         self.general, self._of_differing = general_flags(saved), general_flags(saved, taken)
 
     def overridden(self, sums: Sums) -> np.ndarray:
@@ -78,12 +78,14 @@ class Flags:
         """Return the flags from a row's numbers; `questions` are the numbers of ambiguous questions and of all."""
         flags = {}
         if row["n_estimated"] < self._few:
-            flags[FEW] = f"{counted(row['n_estimated'], 'response')} with an estimate, fewer than {self._few}"
+            kind = " with an estimate" if self._has_estimates else ""
+            flags[FEW] = f"{counted(row['n_estimated'], 'response')}{kind}, fewer than {self._few}"
         for statistic in STATISTICS.values():
             if statistic.flag and (row[statistic.name] or 0) > LARGEST_SHARE:
                 flags[statistic.flag] = f"{row[statistic.name]:.0%} of the responses {statistic.flagged}"
         if row["n_excluded"] > LARGEST_SHARE * row["n_responses"]:
-            flags[EXCLUDED] = f"{row['n_excluded']:,} of {row['n_responses']:,} responses could not be estimated"
+            problem = "could not be estimated" if self._has_estimates else "have no answer"
+            flags[EXCLUDED] = f"{row['n_excluded']:,} of {row['n_responses']:,} responses {problem}"
         if n_same := row["n_same_model"]:
             flags[SAME_MODEL] = (
                 f"{n_same:,} of {counted(row['n_estimated'], 'response')} are of a model that counts as "
@@ -127,7 +129,10 @@ def notes_of(merged: MergedSums, slices: np.ndarray) -> list[Reasons]:
 
 def general_flags(saved: SavedEstimator, taken: Mapping[str, int] | None = None) -> Reasons:
     """Return the flags that apply to all slices, with reasons; `taken` counts responses that do not match by kind."""
-    flags, about, validation = {}, saved.about, saved.validation
+    flags: Reasons = {}
+    if not saved.has_estimates:
+        return flags
+    about, validation = saved.about, saved.validation
     if about.get("caution"):
         flags[CAUTION] = about["caution"]
     if taken:

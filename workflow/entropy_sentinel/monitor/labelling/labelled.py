@@ -215,6 +215,8 @@ class LabelledResponses:
         return part.with_columns(
             slice=pl.Series(self._merged.slices_of(part), dtype=pl.Int64),
             window=starts(pl.col("grain"), window or "day"),
+            # Without an estimator there are no predictions, and a constant has the power 0.
+            p=pl.col("p").fill_null(0.0),
         )
 
     def _improved(self, rows: pl.DataFrame, level: float) -> pl.DataFrame:

@@ -39,7 +39,7 @@ def with_use(rows: pl.DataFrame, residuals: Sequence[Residuals | None], level: f
     - `both`: estimate and labels together (`statistics.combined`);
     - `labels`: labels, with predictions for all responses (`statistics.prediction_powered`). They assume only that the
       weights match how responses were drawn;
-    - `estimate`: without labels, or with labels of only a part of the slice.
+    - `estimate`: without labels, or with labels of only a part of the slice; null without an estimate either.
     """
     accuracies = [_use(row, errors, level) for row, errors in zip(rows.to_dicts(), residuals, strict=True)]
     rows = rows.with_columns(pl.DataFrame(accuracies, schema=COLUMNS, orient="row"))
@@ -50,10 +50,21 @@ def with_use(rows: pl.DataFrame, residuals: Sequence[Residuals | None], level: f
     )
 
 
+def with_labelled_errors(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows with the expected errors that follow from the accuracy to use, as no estimate gives them."""
+    n = pl.col("n_estimated")
+    return rows.with_columns(
+        expected_errors=n * (1 - pl.col("use_accuracy")),
+        expected_errors_lower=n * (1 - pl.col("use_upper")),
+        expected_errors_upper=n * (1 - pl.col("use_lower")),
+    )
+
+
 def _use(row: Row, residuals: Residuals | None, level: float) -> list[Any]:
     """Return the values of COLUMNS for a row."""
     if row["improved_accuracy"] is None:
-        return [row["estimated_accuracy"], row["lower"], row["upper"], FROM_ESTIMATE, None]
+        rests_on = None if row["estimated_accuracy"] is None else FROM_ESTIMATE
+        return [row["estimated_accuracy"], row["lower"], row["upper"], rests_on, None]
     labels = [row["improved_accuracy"], row["improved_lower"], row["improved_upper"], FROM_LABELS]
     if residuals is None or row["estimated_accuracy"] is None:
         return [*labels, _why_wider(row)]

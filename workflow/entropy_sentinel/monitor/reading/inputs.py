@@ -63,14 +63,14 @@ _OF_LOGS = [name for name in made_of() if name not in (*_OF_FEATURES, *_OF_TRACE
 
 
 def loaded(estimator: SavedEstimator | str | Path, state: str | Path | None) -> tuple[SavedEstimator, str]:
-    """Return the estimator and the SHA-256 of its file; the latter is empty without a file."""
+    """Return the estimator and the SHA-256 of its file; the latter is empty without a file or an estimator."""
     if state is not None:
         if url_of(state) is not None:
             raise ConfigError(f"state: must be a local file, was {url_of(state)}; logs and outputs may be remote")
         check_name(state)
     if not isinstance(estimator, SavedEstimator):
         return saved_estimator(estimator), hashlib.sha256(local(estimator).read_bytes()).hexdigest()
-    if state is not None:
+    if state is not None and estimator.has_estimates:
         raise ConfigError(
             "state: needs an estimator from a file; save the estimator, and pass the path of its file instead"
         )
@@ -350,7 +350,8 @@ class Inputs:
         self._problems.left_out.update(selection.left_out)
 
     def _prepared(self, batch: pl.DataFrame, clock: Clock | None) -> pl.DataFrame:
-        if unnamed := batch.filter(pl.col("model") == UNNAMED)[PLACE].to_list():
+        unnamed = batch.filter(pl.col("model") == UNNAMED)[PLACE].to_list()
+        if unnamed and self._model is not None:
             self._problems.note(f"responses without a model name, assumed to be from '{self._model}'", unnamed)
             batch = batch.with_columns(pl.col("model").replace(UNNAMED, self._model))
         frame = batch.with_columns(*self.excluding.of(batch), grain=self._grain(batch, clock))

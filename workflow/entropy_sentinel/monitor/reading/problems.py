@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.core.errors import InputError, ProvenanceError, with_urls
-from entropy_sentinel.features.remedies import remedy_of
+from entropy_sentinel.features.remedies import ExclusionCode, remedy_of
 from entropy_sentinel.formatting.text import counted
 from entropy_sentinel.frames.generation import LOGPROBS
 from entropy_sentinel.monitor.reading.exclusions import (
@@ -171,12 +171,14 @@ class TrainingDataFilter:
     """Compares responses with an estimator's training data, according to the provenance `about` of the estimator.
 
     `rejected` counts the responses that differ, by mismatch, and `taken` the responses that differ but are used anyway.
+    With `needs_features` false in `about`, responses without features count, if there is an answer.
     A response of a model that counts as the estimator's (LOGGED_MODEL) does not differ.
     """
 
     def __init__(self, about: Mapping[str, Any], matching: Matching, problems: Problems) -> None:
         model = about.get("model")
         self._about, self._model, self._logprobs = about, model and bare(model), about["logprobs"]
+        self._needs_features = about.get("needs_features", True)
         self._matching, self._problems = matching, problems
         self.rejected, self.taken = Counter[Mismatch](), Counter[str]()
         # Estimated responses whose model counts as the estimator's, by the name in the log.
@@ -191,6 +193,9 @@ class TrainingDataFilter:
         others = batch.select(
             "reason", *self._other_model(), *self._other_logprobs(batch), reason_code=_reason_codes(batch["reason"])
         )
+        if not self._needs_features:
+            has_no_answer = pl.col("reason_code").is_in([*map(str, HARMLESS_CODES), str(ExclusionCode.UNREADABLE)])
+            others = others.with_columns(pl.when(has_no_answer).then(pl.col("reason", "reason_code")).name.keep())
         with_features = others.filter(pl.col("reason").is_null())
         # Why a response is left out, in the order of precedence; and the kinds of differences that are overridden.
         reasons, kinds = ["reason"], []

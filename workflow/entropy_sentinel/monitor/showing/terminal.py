@@ -10,6 +10,7 @@ from entropy_sentinel.core.printable import one_line
 from entropy_sentinel.estimators.familiarity import NO_WORDS
 from entropy_sentinel.formatting.text import counted, listed
 from entropy_sentinel.monitor.estimating.same_model import same_model_text
+from entropy_sentinel.monitor.labelling.labelled import LEAST_SHARE
 from entropy_sentinel.monitor.reading.times import windows_between
 from entropy_sentinel.monitor.result import (
     LABELLED,
@@ -25,6 +26,7 @@ from entropy_sentinel.monitor.result import (
     without_row,
 )
 from entropy_sentinel.monitor.settings import FROM_BOTH, FROM_LABELS, OVER
+from entropy_sentinel.monitor.showing.label_basis import model_mixture, unlabelled_slices
 from entropy_sentinel.report.terminal import Part, table
 from entropy_sentinel.statistics.intervals import NOTES, PRIOR
 
@@ -72,12 +74,17 @@ def labels_of_a_part(result: Monitored) -> list[str]:
             f"labels ignored for {names}: they were drawn by {', '.join(drawn)} and do not cover the whole slice, or "
             f"not its whole time. Draw them with `sample{f' {by}' if by else ''}`"
         ]
+    if not result.has_estimates:
+        return [
+            f"no accuracy for {names}: the labels represent less than {LEAST_SHARE:.0%} of the responses, because they "
+            "are of some weeks only, or drawn responses have no label yet"
+        ]
     return [f"labels from only a part of the slice do not improve its estimate: {names}"]
 
 
 def labels_and_estimates(result: Monitored) -> list[str]:
     """Return a line about what the accuracy to use rests on, and notes about slices with labels."""
-    if LABELLED not in result.now.columns:
+    if LABELLED not in result.now.columns or not result.has_estimates:
         return []
     kinds = result.now["rests_on"].unique().to_list()
     assumptions = [words for kind, words in _RESTS_ON.items() if kind in kinds]
@@ -166,7 +173,7 @@ def _beginning(reason: str) -> str:
 
 def parts(result: Monitored) -> list[Part]:
     """Return the parts to print: estimator and input, slices, newest window, reasons for the flags, alerts."""
-    shown: list[Part] = [*whose(result)]
+    shown: list[Part] = [*whose(result), *model_mixture(result)]
     for title, rows in shown_rows(result):
         shown += _table(result, rows, title)
     shown += [*without_traffic(result), *absent(result)]
@@ -174,12 +181,12 @@ def parts(result: Monitored) -> list[Part]:
         shown += pooled(result)
     for flag, reason in result.provenance["general_flags"].items():
         shown.append(f"{flag}: {_beginning(reason)}")
-    if not result.provenance["recognises_unfamiliar"]:
+    if result.has_estimates and not result.provenance["recognises_unfamiliar"]:
         shown.append(NO_WORDS)
     shown += same_models(result)
     if PRIOR in result.slices["basis"].to_list():
         shown.append(NOTES[PRIOR])
-    shown += [*labels_of_a_part(result), *labels_and_estimates(result), *judge(result)]
+    shown += [*unlabelled_slices(result), *labels_of_a_part(result), *labels_and_estimates(result), *judge(result)]
     shown += [f"{flag}: {reason}" for flag, reason in reasons(result).items()]
     shown += [*untested(result), *map(_coloured, result.alerts), *silence(result)]
     return [one_line(part) if isinstance(part, str) else part for part in shown]

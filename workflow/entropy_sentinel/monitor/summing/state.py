@@ -270,11 +270,13 @@ def _check_same(path: Path | None, then: dict[str, Any], now: dict[str, Any]) ->
     """Raise ProvenanceError if a state has another estimator or way of reading than this run."""
     remedy = f"name another file, or delete {path} and give all the logs again"
     if then["checksum"] != now["checksum"]:
-        raise ProvenanceError(
-            f"{path}: contains results of another estimator, '{then['estimator']}' with checksum "
-            f"{then['checksum'][:12]}; this estimator has {now['checksum'][:12]}. The results cannot be added: "
-            f"{remedy}"
-        )
+        before = f"of another estimator, '{then['estimator']}' with checksum {then['checksum'][:12]}"
+        run = f"this estimator has {now['checksum'][:12]}"
+        if not then["checksum"]:
+            before = "without an estimator"
+        if not now["checksum"]:
+            run = "this run has no estimator"
+        raise ProvenanceError(f"{path}: contains results {before}; {run}. The results cannot be added: {remedy}")
     for name, value in now["reading"].items():
         before = then["reading"].get(name)
         if before != value:

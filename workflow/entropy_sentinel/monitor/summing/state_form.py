@@ -47,12 +47,18 @@ def checked_sums(
 
 
 def checked_responses(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
-    """Return a frame of responses: their ids, slice columns, window, cluster and prediction."""
+    """Return a frame of responses: their ids, slice columns, window, cluster and prediction.
+
+    Predictions are numbers, or all null.
+    """
     hashes = dict.fromkeys((CLUSTER, STRATUM), pl.UInt64())
     for name in set(hashes) - set(frame.columns):  # written by an earlier version
         frame = frame.with_columns(pl.lit(None, pl.UInt64).alias(name))
     columns = {**_RESPONSES, **_keys(by), **hashes, "p": pl.Float64}
-    checked = _checked_columns(frame, columns, nullable=("model", "benchmark", "item_id", *hashes))
+    nullable = ["model", "benchmark", "item_id", *hashes]
+    if "p" in frame.columns and frame["p"].null_count() == len(frame):  # without an estimator
+        nullable.append("p")
+    checked = _checked_columns(frame, columns, nullable)
     _check_between(frame["p"], 0, 1)
     return checked
 

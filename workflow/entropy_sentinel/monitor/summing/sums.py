@@ -31,7 +31,10 @@ HELD = 20_000
 
 
 def predictions(estimator: Estimator, features: pl.DataFrame) -> np.ndarray:
-    """Return each response's prediction, (n_rows,), in [0, 1]: P(correct), or else the estimate for it alone."""
+    """Return each response's prediction, (n_rows,), in [0, 1]: P(correct), or else the estimate for it alone.
+
+    Without an estimator, all are NaN.
+    """
     with one_thread():
         p = estimator.p_correct(features)
         return np.clip(estimator.accuracies_of(estimator.values(features)) if p is None else p, 0, 1)
@@ -211,9 +214,14 @@ def places(keys: pl.DataFrame, among: pl.DataFrame) -> np.ndarray:
 
 
 def responses(frame: pl.DataFrame, estimator: Estimator) -> pl.DataFrame:
-    """Return the id, keys, cluster, stratum and prediction `p` of each estimated response, to match with labels."""
+    """Return the id, keys, cluster, stratum and prediction `p` of each estimated response, to match with labels.
+
+    `p` is null without an estimator.
+    """
     usable = frame.filter(pl.col("excluded").is_null())
     p = pl.Series(predictions(estimator, usable) if len(usable) else [], dtype=pl.Float64)
+    if not estimator.has_estimates:
+        p = p.fill_nan(None)
     return usable.select(*RESPONSE, pl.col(f"^{BY}.*$"), "grain", CLUSTER, STRATUM, p=p)
 
 

@@ -1,0 +1,33 @@
+"""Check the options of a monitor without an estimator, whose accuracies rest on labels."""
+
+from entropy_sentinel.core.errors import ConfigError, InputError
+from entropy_sentinel.formatting.text import listed
+from entropy_sentinel.monitor.labelling.using import CONTRADICTED
+from entropy_sentinel.monitor.settings import DROP, OUTSIDE, UNFAMILIAR, MonitorOptions
+
+# Kinds of alerts that are about estimates.
+_OF_ESTIMATES = (DROP, UNFAMILIAR, CONTRADICTED, OUTSIDE)
+# Options that are about an estimator, and what holds without one.
+_OF_ESTIMATORS = {
+    "reference": "a change is one of its estimates; fit one (`fit`), or leave out --reference",
+    "same_model": "without one, responses of all models count; --by model tells them apart",
+    "any_model": "without one, responses of all models count; --by model tells them apart",
+    "any_logprobs": "without one, responses count whatever their log-probabilities",
+}
+
+
+def check_labelled_options(settings: MonitorOptions) -> None:
+    """Raise InputError without labels, and ConfigError for an option that needs an estimator."""
+    if settings.labels is None:
+        raise InputError(
+            "labels: must be given without an estimator, because accuracies then rest on labels (--labels FILE; "
+            "`sample LOGS --by COLUMN` chooses the responses to label). Or name an estimator's file before the logs"
+        )
+    if kinds := [kind for kind in _OF_ESTIMATES if kind in settings.alert_on]:
+        raise ConfigError(
+            f"alert_on: {listed(kinds, len(kinds))} needs an estimator, which follows the accuracy between labels; "
+            "fit one (`fit`). Without one, --fail-below compares the accuracies that labels show"
+        )
+    for name, consequence in _OF_ESTIMATORS.items():
+        if getattr(settings, name):
+            raise ConfigError(f"{name}: needs an estimator: {consequence}")

@@ -1,0 +1,59 @@
+"""Sentences of a result without an estimator: what its accuracies rest on, and which slices have none, and why."""
+
+import polars as pl
+
+from entropy_sentinel.formatting.text import listed
+from entropy_sentinel.monitor.labelling.proposal import FEWEST
+from entropy_sentinel.monitor.result import SHOWN, Monitored, names_of
+from entropy_sentinel.monitor.settings import MODEL
+
+_MOST_MODELS = 5
+
+
+def model_mixture(result: Monitored) -> list[str]:
+    """Return a line about a log with several models that the slices do not tell apart."""
+    models = result.provenance["models"]
+    if len(models) < 2 or MODEL in result.by:
+        return []
+    names = [f"{name} ({n:,})" for name, n in models.items()]
+    return [
+        f"accuracies are over {len(models)} models together: {listed(names, _MOST_MODELS)}. Use --by {MODEL} to tell "
+        f"them apart, or --where {MODEL}=NAME"
+    ]
+
+
+def unlabelled_slices(result: Monitored) -> list[str]:
+    """Return lines about the slices, and about those of the newest window, that have no label, and what to do."""
+    if result.has_estimates:
+        return []
+    lines = []
+    unlabelled = result.slices.filter(pl.col("n_labelled") == 0)
+    if len(unlabelled):
+        by = "".join(f" --by {name}" for name in result.provenance["reading"]["by"])
+        verdicts = ""
+        if result.provenance["judge"] is not None:
+            verdicts = " Verdicts alone do not count, because nothing shows how often the judge is wrong there."
+        lines.append(
+            f"no accuracy for {listed(names_of(result, unlabelled), SHOWN, '; ')}: no labels.{verdicts} Label at least "
+            f"{FEWEST} responses of each: `sample LOGS{by}` chooses them"
+        )
+    if result.newest:
+        lines += _unlabelled_now(result, unlabelled)
+    return lines
+
+
+def _unlabelled_now(result: Monitored, unlabelled: pl.DataFrame) -> list[str]:
+    """Return a line about slices with labels, but none of the newest window."""
+    by = list(result.by)
+    rows = result.now.filter(pl.col("n_labelled") == 0)
+    rows = rows.join(unlabelled.select(by), on=by, how="anti", nulls_equal=True, maintain_order="left")
+    if rows.is_empty():
+        return []
+    limit = result.provenance["fail_below"]
+    consequence = "" if limit is None else f", so --fail-below {limit:g} did not check them"
+    window = result.provenance["window"]
+    return [
+        f"no labels of the newest {window}, and of those pooled with it: "
+        f"{listed(names_of(result, rows), SHOWN, '; ')}{consequence}. Their accuracy is that of the whole time until "
+        "you label newer responses"
+    ]
