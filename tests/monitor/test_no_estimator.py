@@ -146,7 +146,9 @@ def test_fail_below_compares_the_accuracies_of_labels(log: Path, labels: Path, c
     status, text, _ = run(capsys, "monitor", log, *options)
     assert status == 4
     (alert,) = [line for line in text.splitlines() if line.startswith("ALERT")]
-    assert alert.startswith("ALERT school: accuracy 0.600 is below 0.65, but the interval reaches above it")
+    assert alert.startswith(
+        "ALERT school: with 5 labels, accuracy 0.600 is below 0.65, but the interval reaches above it"
+    )
 
 
 def test_a_state_goes_on_only_as_it_began(log: Path, labels: Path, tmp_path: Path) -> None:

@@ -128,6 +128,13 @@ class Monitored:
         return bool(self.provenance["estimators"])
 
     @property
+    def accuracy_columns(self) -> tuple[str, str, str]:
+        """Return the columns of the accuracy and its limits that tables and pictures rank by: estimates, or labels."""
+        if self.has_estimates:
+            return "estimated_accuracy", "lower", "upper"
+        return "use_accuracy", "use_lower", "use_upper"
+
+    @property
     def silent(self) -> bool:
         """Return whether no slice of the newest window has enough responses."""
         least = max(self.provenance["min_responses"], 1)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from entropy_sentinel.formatting.text import counted
 from entropy_sentinel.monitor.alerting.drops import SliceDrop
 from entropy_sentinel.monitor.catalogue import STATISTICS
 from entropy_sentinel.monitor.estimating.flags import OUTSIDE_SUPPORT, SAME_MODEL
@@ -162,12 +163,12 @@ def _conditions(row: Row, rules: MonitorOptions) -> Iterator[tuple[str, str]]:
     if rules.fail_below is not None and UNFAMILIAR in row["flags"]:
         yield BELOW, f"its accuracy may be below {rules.fail_below:g}: it is unlike all labelled domains{more}"
     elif rules.fail_below is not None:
-        name, accuracy, upper = _watched_accuracy(row)
+        words, accuracy, upper = _watched_accuracy(row)
         if accuracy is not None and accuracy < rules.fail_below:
             interval = "but the interval reaches above it"
             if upper is not None and upper < rules.fail_below:
                 interval = "and so is the whole interval"
-            yield BELOW, f"{name} {accuracy:.3f} is below {rules.fail_below:g}, {interval}{more}"
+            yield BELOW, f"{words} {accuracy:.3f} is below {rules.fail_below:g}, {interval}{more}"
     for kind, flag in _FLAGS.items():
         if kind in rules.alert_on and flag in row["flags"]:
             yield kind, f"{_reason(row, flag)}{more}"
@@ -176,7 +177,7 @@ def _conditions(row: Row, rules: MonitorOptions) -> Iterator[tuple[str, str]]:
 class _WatchedAccuracy(NamedTuple):
     """The accuracy that `fail_below` limits, with what it is called and its upper limit; null if it is not known."""
 
-    name: str
+    words: str
     accuracy: float | None
     upper: float | None
 
@@ -184,7 +185,8 @@ class _WatchedAccuracy(NamedTuple):
 def _watched_accuracy(row: Row) -> _WatchedAccuracy:
     """Return the estimated accuracy; without an estimate, that from labels."""
     if row["estimated_accuracy"] is None:
-        return _WatchedAccuracy("accuracy", row.get("use_accuracy"), row.get("use_upper"))
+        words = f"with {counted(row.get('n_labelled', 0), 'label')}, accuracy"
+        return _WatchedAccuracy(words, row.get("use_accuracy"), row.get("use_upper"))
     return _WatchedAccuracy("estimated accuracy", row["estimated_accuracy"], row["upper"])
 
 

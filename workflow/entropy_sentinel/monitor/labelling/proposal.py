@@ -27,9 +27,9 @@ class Proposal:
 def proposals(result: Monitored) -> list[Proposal]:
     """Return the slices of the newest window to label next, at most BUDGET labels in all, the most labels first.
 
-    Slices whose estimate cannot be relied on (unfamiliar, or contradicted by labels) come first, until they have
-    FEWEST_UNRELIED labels. The others share the rest as in `sample`, with more labels for large and uncertain slices,
-    as far as each gets FEWEST.
+    Slices whose accuracy is unknown or cannot be relied on (unfamiliar, or contradicted by labels) come first, until
+    they have FEWEST_UNRELIED labels. The others share the rest as in `sample`, with more labels for large and
+    uncertain slices, as far as each gets FEWEST.
     """
     rows = result.now.filter(result.now["n_estimated"] > 0).to_dicts()
     chosen: list[tuple[Row, int]] = []
@@ -54,13 +54,22 @@ def proposals(result: Monitored) -> list[Proposal]:
 
 
 def _why(row: Row) -> str:
-    """Return why a slice's estimate cannot be relied on, or an empty text."""
+    """Return why a slice's accuracy is unknown or cannot be relied on, or an empty text."""
     if UNFAMILIAR in row["flags"]:
         return UNFAMILIAR
+    if _accuracy(row) is None:
+        return "no accuracy yet"
     return CONTRADICTED if CONTRADICTED in row["flags"] else ""
+
+
+def _accuracy(row: Row) -> float | None:
+    """Return the estimated accuracy; without an estimate, that from labels."""
+    accuracy: float | None = row["estimated_accuracy"]
+    return row.get("use_accuracy") if accuracy is None else accuracy
 
 
 def _weight(row: Row) -> float:
     """Return sqrt(size) times the standard deviation of a label."""
-    accuracy = min(max(row["estimated_accuracy"], 0.05), 0.95)
+    known = _accuracy(row)
+    accuracy = min(max(0.5 if known is None else known, 0.05), 0.95)
     return float(np.sqrt(row["n_estimated"] * accuracy * (1 - accuracy)))

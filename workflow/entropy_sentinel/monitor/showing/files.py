@@ -17,7 +17,7 @@ from entropy_sentinel.core.files import whole_file, write_whole
 from entropy_sentinel.formatting.spreadsheet import write_csv
 from entropy_sentinel.frames.contract import PROVENANCE_KEY
 from entropy_sentinel.monitor.catalogue import CATALOGUE
-from entropy_sentinel.monitor.result import Monitored, verdicts_of
+from entropy_sentinel.monitor.result import NAMED, Monitored, verdicts_of
 from entropy_sentinel.monitor.settings import OVER, STALE, UNWATCHED
 from entropy_sentinel.monitor.summing.merging import NOTHING
 
@@ -28,6 +28,8 @@ MONITOR = "monitor"
 # The labels of a sample by name, and its value.
 Sample = tuple[Mapping[str, Any], float]
 _STAGE = "monitor"
+# The name and the verdict of an estimator in `monitor_info` if there is none.
+NONE = "no estimator"
 
 
 def metrics(result: Monitored) -> str:
@@ -153,6 +155,9 @@ class _Families(Collector):
                 "overridden": "; ".join(about["overridden"]),
             }
             samples.append((labels, 1))
+        if not samples:
+            labels = {"model": ", ".join([*about["models"]][:NAMED]), "sha256": "", "overridden": "", "flags": ""}
+            samples.append(({**labels, "estimator": NONE, "verdict": NONE}, 1))
         return _gauge("monitor_info", "Always 1; the labels describe where the numbers come from.", samples)
 
     def _labels_of(self, rows: pl.DataFrame) -> list[dict[str, str]]:

@@ -17,6 +17,7 @@ from entropy_sentinel.monitor.result import (
     SHOWN,
     Monitored,
     alert_text,
+    label_basis,
     names_of,
     silence,
     since_newest,
@@ -27,6 +28,7 @@ from entropy_sentinel.monitor.result import (
     without_row,
 )
 from entropy_sentinel.monitor.settings import UNFAMILIAR, Reference, period_text
+from entropy_sentinel.monitor.showing.label_basis import model_mixture, unlabelled_slices
 from entropy_sentinel.monitor.showing.pictures import labelled, newest_window, over_time, ranked
 from entropy_sentinel.monitor.showing.terminal import (
     judge,
@@ -55,19 +57,29 @@ def write_page(result: Monitored, path: str | Path) -> None:
 def page(result: Monitored) -> str:
     """Return the page's HTML."""
     about = result.provenance
-    models = ", ".join(str(estimator["model"]) for estimator in about["estimators"])
+    models = listed([*about["models"]], NAMED)
+    if result.has_estimates:
+        models = ", ".join(str(estimator["model"]) for estimator in about["estimators"])
     alerts, left_out = _alerts(result), _left_out(result)
-    notes = [*labels_of_a_part(result), *labels_and_estimates(result), *judge(result), *result.problems.lines()]
+    notes = [*labels_and_estimates(result), *judge(result), *result.problems.lines()]
+    verdicts = [f"Estimates of {each['model']}: {verdicts_of(each)}." for each in about["estimators"]]
+    warnings = [*silence(result), *same_models(result)]
+    if result.has_estimates:
+        notes = [*labels_of_a_part(result), *notes]
+    else:
+        verdicts += [f"{line[0].upper()}{line[1:]}." for line in (label_basis(result), *model_mixture(result))]
+        warnings += [*unlabelled_slices(result), *labels_of_a_part(result)]
     return render(
         _TEMPLATE,
-        title="Estimated accuracy by slice",
+        title="Estimated accuracy by slice" if result.has_estimates else "Accuracy by slice, from labels",
         label=f"{models}, {about['made'][:16].replace('T', ' ')} UTC",
-        verdicts=[f"Estimates of {each['model']}: {verdicts_of(each)}." for each in about["estimators"]],
+        has_estimates=result.has_estimates,
+        verdicts=verdicts,
         general={flag: reason.split("; ") for flag, reason in about["general_flags"].items()},
         alerts=alerts[:MOST_ALERTS],
         n_more_alerts=max(len(alerts) - MOST_ALERTS, 0),
         no_alerts=_no_alerts(result),
-        warnings=[*silence(result), *same_models(result)],
+        warnings=warnings,
         left_out=left_out[:MOST_LINES],
         n_more_left_out=max(len(left_out) - MOST_LINES, 0),
         coloured=any(entry.responses for entry in result.behind),
@@ -76,7 +88,7 @@ def page(result: Monitored) -> str:
         parts=parts,
         sections=_sections(result),
         labelled=labelled(result),
-        interval=" ".join(NOTES[basis] for basis in result.slices["basis"].unique(maintain_order=True)),
+        interval=" ".join(NOTES[basis] for basis in result.slices["basis"].drop_nulls().unique(maintain_order=True)),
         statistics=[entry for entry in STATISTICS.values() if entry.heading],
         proposals=proposals(result),
         by=", ".join(result.by) or "slice",
@@ -125,7 +137,10 @@ def _alerts(result: Monitored) -> list[dict[str, Any]]:
 
 
 def _sections(result: Monitored) -> list[dict[str, Any]]:
-    """Return headings with pictures and tables: the newest window first, because alerts are about it."""
+    """Return headings with pictures and tables: the newest window first, because alerts are about it.
+
+    Without an estimator, the whole time comes first, because a window seldom has labels.
+    """
     if result.recent is None:
         section = _section(result, "Where errors are expected", result.slices, [*untested(result)])
         return [{**section, "summary": _summary(result, result.slices), "ranked": ranked(result)}]
@@ -147,13 +162,19 @@ def _sections(result: Monitored) -> list[dict[str, Any]]:
             sections.append(_section(result, heading, rows, notes))
         else:
             sections[0]["notes"] += [f"{heading}: {note}" for note in notes]
+    if not result.has_estimates:
+        newest, whole, *others = sections
+        newest["above"], whole["above"] = whole["above"], newest["above"]
+        newest["over_time"], whole["over_time"] = whole["over_time"], newest["over_time"]
+        return [whole, newest, *others]
     return sections
 
 
 def _summary(result: Monitored, rows: pl.DataFrame, window: str = "") -> str:
     """Return a sentence about the rows of the whole time, or of a window."""
     n_responses, unlike = int(rows["n_responses"].sum()), pl.col("flags").list.contains(UNFAMILIAR)
-    worst = rows.filter(pl.col("estimated_accuracy").is_not_null(), ~unlike).head(1)
+    accuracy, lower, upper = result.accuracy_columns
+    worst = rows.filter(pl.col(accuracy).is_not_null(), ~unlike).head(1)
     unknown = names_of(result, rows.filter(unlike))
     summary = f"{counted(n_responses, 'response')} in {counted(len(rows), 'slice')}."
     if window:
@@ -166,9 +187,9 @@ def _summary(result: Monitored, rows: pl.DataFrame, window: str = "") -> str:
         name = slice_name(row[column] for column in result.by)
         summary += (
             f" The most errors are expected in {name}: about "
-            f"{row['expected_errors']:,.0f} of {row['n_estimated']:,} responses (estimated accuracy "
-            f"{row['estimated_accuracy']:.3f}, {row['level']:.0%} interval {row['lower']:.3f} to "
-            f"{row['upper']:.3f})."
+            f"{row['expected_errors']:,.0f} of {row['n_estimated']:,} responses "
+            f"({'estimated accuracy' if result.has_estimates else 'accuracy'} {row[accuracy]:.3f}, "
+            f"{row['level']:.0%} interval {row[lower]:.3f} to {row[upper]:.3f})."
         )
     if unknown:
         summary += (
@@ -224,12 +245,17 @@ def _facts(result: Monitored) -> dict[str, str]:
         facts[f"estimator file{of}"] = f"SHA-256 {estimator['sha256']}" if estimator["sha256"] else "none"
         logprobs = [f"{name} {value}" for name, value in estimator["logprobs"].items()]
         facts[f"log-probabilities{of}"] = ", ".join(logprobs)
-    reference = "none"
-    if about["reference"]:
-        reference = period_text(Reference(*map(datetime.fromisoformat, about["reference"])))
+    facts_of_estimates = {}
+    if result.has_estimates:
+        reference = "none"
+        if about["reference"]:
+            reference = period_text(Reference(*map(datetime.fromisoformat, about["reference"])))
+        unfamiliar = "are flagged" if about["recognises_unfamiliar"] else NO_WORDS
+        facts_of_estimates = {"reference": reference, "unfamiliar slices": unfamiliar}
+    else:
+        facts["estimator"] = "none"
     return facts | {
         "files": f"{files['in_all']:,}, {files['read_now']:,} of them read now",
-        "reference": reference,
-        "unfamiliar slices": "are flagged" if about["recognises_unfamiliar"] else NO_WORDS,
+        **facts_of_estimates,
         "version": about["version"],
     }

@@ -88,19 +88,21 @@ def ranked(result: Monitored, newest: bool = False) -> Ranges | None:
 
     They are those of the whole time, or of the newest window.
     """
-    rows, when = most_errors(result.now if newest else result.slices), ""
+    rows, when = most_errors(result, result.now if newest else result.slices), ""
     if result.newest:
         when = f" in the {newest_window(result)}" if newest else " in the whole time"
     if rows.is_empty():
         return None
     full = rows.select(pl.max_horizontal(pl.lit(1.0), pl.col(_ERRORS).max())).item()
-    lines = []
+    lines, kind, scale = [], "estimate", "estimated accuracy"
+    if not result.has_estimates:
+        kind, scale = "labels", "accuracy from labels"
     for row in rows.iter_rows(named=True):
-        accuracy = Mark.of(row, "estimate", ESTIMATE, 1, ".3f")
+        accuracy = Mark.of(row, kind, result.accuracy_columns, 1, ".3f")
         errors = Mark.of(row, "errors", _ERRORS, full, ",.0f")
         lines.append(Line(name_of(result, row), ((accuracy,), (errors,))))
     return Ranges(
-        (("estimated accuracy", "0", "1"), ("errors expected", "0", f"{full:,.0f}")),
+        ((scale, "0", "1"), ("errors expected", "0", f"{full:,.0f}")),
         tuple(lines),
         f"Slices{when} by expected number of errors, responses times (1 - accuracy). Labels or better data help "
         f"most in the slices at the top. Bars are {rows['level'][0]:.0%} intervals.",
@@ -125,9 +127,9 @@ def labelled(result: Monitored) -> Ranges | None:
     )
 
 
-def most_errors(rows: pl.DataFrame) -> pl.DataFrame:
+def most_errors(result: Monitored, rows: pl.DataFrame) -> pl.DataFrame:
     """Return at most RANKED of the rows of slices, those with the most expected errors."""
-    return rows.filter(pl.col("estimated_accuracy").is_not_null()).head(RANKED)
+    return rows.drop_nulls(result.accuracy_columns[0]).head(RANKED)
 
 
 def newest_window(result: Monitored) -> str:
@@ -139,12 +141,12 @@ def newest_window(result: Monitored) -> str:
 def _alerted_first(result: Monitored) -> pl.DataFrame:
     """Return the rows of slices for the panels: those with alerts that last, then those with the most errors."""
     alerted = [alert["slice"] for alert in result.alerts if alert["status"] != OVER and alert["slice"]][:MOST_PANELS]
-    by, worst = list(result.by), most_errors(result.slices)
+    by, worst = list(result.by), most_errors(result, result.slices)
     if not alerted:
         return worst
     keys = pl.DataFrame(alerted, schema=result.slices.select(by).schema).unique(maintain_order=True)
     first = keys.join(result.slices, on=by, how="inner", nulls_equal=True, maintain_order="left")
-    first = first.select(result.slices.columns).filter(pl.col("estimated_accuracy").is_not_null())
+    first = first.select(result.slices.columns).drop_nulls(result.accuracy_columns[0])
     return pl.concat([first, worst.join(keys, on=by, how="anti", nulls_equal=True, maintain_order="left")])
 
 
@@ -205,7 +207,8 @@ def over_time(result: Monitored) -> AccuracyOverTime | None:
     """
     if result.windows is None:
         return None
-    windows = _familiar(result.windows).drop_nulls(["window", "estimated_accuracy"]).sort("window")
+    accuracy = result.accuracy_columns
+    windows = _familiar(result.windows).drop_nulls(["window", accuracy[0]]).sort("window")
     times, worst = windows["window"].unique().sort(), _alerted_first(result)
     first = _familiar(worst).head(MOST_PANELS)
     if len(times) < 2 or first.is_empty():
@@ -218,14 +221,15 @@ def over_time(result: Monitored) -> AccuracyOverTime | None:
         same = [pl.col(name).eq_missing(value) for name, value in slice_.items()]
         drops = [drop for drop in result.drops if drop["slice"] == slice_]
         rows = windows.filter(pl.col("window") >= newest[0], *same)
-        panels.append(_panel(name_of(result, row), rows, axis, grey, drops))
+        panels.append(_panel(name_of(result, row), rows, accuracy, axis, grey, drops))
     zone = result.provenance["timezone"]
+    what = "Estimated accuracy" if result.has_estimates else "Accuracy from labels"
     sentences = [
-        f"Estimated accuracy by {result.provenance['window']} (start in {zone}), with {first['level'][0]:.0%} "
+        f"{what} by {result.provenance['window']} (start in {zone}), with {first['level'][0]:.0%} "
         f"intervals, of the {counted(len(first), 'slice')} with "
         f"{'alerts, then of those with ' if _has_alerts(result) else ''}the most expected errors."
     ]
-    n_more = len(_familiar(result.slices.drop_nulls("estimated_accuracy"))) - len(first)
+    n_more = len(_familiar(result.slices.drop_nulls(accuracy[0]))) - len(first)
     if n_more > 0:
         sentences.append(f"{counted(n_more, 'further slice')} not drawn: use --output to get all.")
     if len(_familiar(worst)) < len(worst):
@@ -291,13 +295,21 @@ class _Axis:
 
 
 def _panel(
-    name: str, rows: pl.DataFrame, axis: _Axis, reference: Point | None, drops: Sequence[Mapping[str, Any]]
+    name: str,
+    rows: pl.DataFrame,
+    columns: Sequence[str],
+    axis: _Axis,
+    reference: Point | None,
+    drops: Sequence[Mapping[str, Any]],
 ) -> SlicePanel:
-    """Return a panel, with points in the middle of windows; a window without an estimate breaks the line."""
+    """Return a panel of the accuracy and its limits, `columns`, with points in the middle of windows.
+
+    A window without an accuracy breaks the line.
+    """
     points, runs, last = [], list[_Run](), None
     for row in rows.iter_rows(named=True):
         when, number = row["window"], axis.number(row["window"])
-        value, lower, upper = (row[ESTIMATE[0]] if row[column] is None else row[column] for column in ESTIMATE)
+        value, lower, upper = (row[columns[0]] if row[column] is None else row[column] for column in columns)
         text = f"{when:%Y-%m-%d %H:%M}: {value:.3f} ({lower:.3f} to {upper:.3f}), {row['n_estimated']:,} responses"
         is_fallen = any(axis.is_within(number, drop["since"], drop["until"]) for drop in drops)
         if last is None or number - last > 1:

@@ -12,7 +12,7 @@ from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.core.posting import is_address, post
 from entropy_sentinel.core.printable import one_line
 from entropy_sentinel.formatting.text import listed
-from entropy_sentinel.monitor.result import Monitored, alert_text, slice_name, verdicts_of
+from entropy_sentinel.monitor.result import Monitored, alert_text, label_basis, slice_name, verdicts_of
 from entropy_sentinel.monitor.settings import OVER
 
 # Characters that have a meaning in a chat, and what is shown instead. A slice may be called <!channel>, @channel or
@@ -70,6 +70,8 @@ def message(result: Monitored) -> str:
     verdicts = [
         f"estimates of {_code(str(each['model']))}: {_plain(verdicts_of(each))}" for each in about["estimators"]
     ]
+    if not verdicts:
+        verdicts.append(_plain(label_basis(result)))
     flags = [flag for flag in about["general_flags"] if not any(flag in verdict for verdict in verdicts)]
     if further:
         verdicts.insert(0, f"and {listed(further, _NAMED)}")
