@@ -14,6 +14,7 @@ from scipy.stats import binomtest
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import ConfigError, InputError, ProvenanceError
 from entropy_sentinel.monitor.result import Monitored
+from entropy_sentinel.monitor.running import remember
 from entropy_sentinel.monitor.showing.terminal import parts
 
 # 60 responses of `shop`, and 30 of `school`.
@@ -149,6 +150,31 @@ def test_fail_below_compares_the_accuracies_of_labels(log: Path, labels: Path, c
     assert alert.startswith(
         "ALERT school: with 5 labels, accuracy 0.600 is below 0.65, but the interval reaches above it"
     )
+
+
+def test_a_night_without_labels_ends_no_alert(tmp_path: Path) -> None:
+    """3 of 10 labels of the first day are right, and no response of the second day has a label."""
+    times = [f"2026-11-{2 + number // 40:02d}T{number % 40 // 4:02d}:00:00+00:00" for number in range(80)]
+    records = [plain_line(number, route="shop", time=time) for number, time in enumerate(times)]
+    logs = [log_file(tmp_path / f"{day}.jsonl", records[40 * day : 40 * day + 40]) for day in (0, 1)]
+    labels = pl.DataFrame(label_rows(range(0, 40, 4), 3, 4.0))
+    options = {"by": ["route"], "labels": labels, "window": "day", "fail_below": 0.65, "state": tmp_path / "state"}
+    first = es.monitor(None, logs[0], **options)
+    (alert,) = first.alerts
+    numbers = [alert[name] for name in ("kind", "status", "use_accuracy", "estimated_accuracy")]
+    assert numbers == ["below", "new", pytest.approx(0.3), None]
+    remember(first)
+    second = es.monitor(None, logs, **options)
+    assert [alert["status"] for alert in second.alerts] in ([], ["continues"])
+    assert second.windows["use_accuracy"].to_list() == [pytest.approx(0.3), None]
+    (told,) = lines_of(second, "no labels of the newest day")
+    assert "shop, so --fail-below 0.65 did not check them" in told
+    assert lines_of(second, "no accuracy for shop: the labels represent less than 60% of the responses")
+    remember(second)
+    labels = pl.concat([labels, pl.DataFrame(label_rows(range(40, 80, 4), 10, 4.0))])
+    third = es.monitor(None, logs, **{**options, "labels": labels})
+    assert [alert["status"] for alert in third.alerts] == ["over"]
+    assert third.slices["use_accuracy"].item() == pytest.approx(0.65)
 
 
 def test_a_state_goes_on_only_as_it_began(log: Path, labels: Path, tmp_path: Path) -> None:

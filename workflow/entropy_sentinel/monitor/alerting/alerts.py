@@ -85,7 +85,7 @@ def _status(spell: Spell, before: ReportedAlert | None, memory: Memory) -> str |
         if not known:
             return NEW
         return WORSE if len(spell.worse) > n_worse else CONTINUES
-    if before is not None and before.newest is not None and spell.until <= before.newest:
+    if before is not None and before.over:
         return None
     if oldest_new is None or spell.until < oldest_new:
         return None if before is None else OVER

@@ -54,6 +54,6 @@ def _unlabelled_now(result: Monitored, unlabelled: pl.DataFrame) -> list[str]:
     window = result.provenance["window"]
     return [
         f"no labels of the newest {window}, and of those pooled with it: "
-        f"{listed(names_of(result, rows), SHOWN, '; ')}{consequence}. Their accuracy is that of the whole time until "
-        "you label newer responses"
+        f"{listed(names_of(result, rows), SHOWN, '; ')}{consequence}. Label some of these responses to see the "
+        "accuracy now"
     ]

@@ -76,8 +76,9 @@ def labels_of_a_part(result: Monitored) -> list[str]:
         ]
     if not result.has_estimates:
         return [
-            f"no accuracy for {names}: the labels represent less than {LEAST_SHARE:.0%} of the responses, because they "
-            "are of some weeks only, or drawn responses have no label yet"
+            f"no accuracy for {names}: the labels represent less than {LEAST_SHARE:.0%} of the responses. They are of "
+            "some weeks only (label some of the others; --window shows the weeks with labels), or drawn responses "
+            "have no label yet"
         ]
     return [f"labels from only a part of the slice do not improve its estimate: {names}"]
 
