@@ -5,7 +5,7 @@
 #
 # monitor.yaml has
 #
-#   estimator: mine.estimator           # a file that `fit` or a study has written
+#   estimator: mine.estimator           # a file that `fit` or a study has written; none if `options` have labels
 #   logs: ["logs/*.jsonl.gz"]          # files and patterns
 #   folder: monitor                     # where everything goes
 #   extensions: [mine]                  # your own formats, statistics and outputs (CONTRIBUTING.md)
@@ -52,7 +52,7 @@ rule all:
 
 rule monitor_part:
     input:
-        estimator=PARTITIONS.estimator,
+        estimator=PARTITIONS.estimator or [],
         log=lambda wildcards: PARTITIONS.logs[wildcards.part],
     output:
         f"{FOLDER}/parts/{{part}}",
@@ -75,7 +75,7 @@ rule monitor_part:
 
 rule monitor:
     input:
-        estimator=PARTITIONS.estimator,
+        estimator=PARTITIONS.estimator or [],
         parts=expand(f"{FOLDER}/parts/{{part}}", part=PARTITIONS.logs),
         labels=PARTITIONS.options.get("labels") or [],
         judged=PARTITIONS.options.get("judged") or [],

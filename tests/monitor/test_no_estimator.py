@@ -14,7 +14,7 @@ from scipy.stats import binomtest
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import ConfigError, InputError, ProvenanceError
 from entropy_sentinel.monitor.result import Monitored
-from entropy_sentinel.monitor.running import remember
+from entropy_sentinel.monitor.running import collect, remember
 from entropy_sentinel.monitor.showing.terminal import parts
 
 # 60 responses of `shop`, and 30 of `school`.
@@ -184,6 +184,9 @@ def test_a_state_goes_on_only_as_it_began(log: Path, labels: Path, tmp_path: Pat
     second = es.monitor(None, log, state=state, **options)
     assert second.provenance["files"]["read_now"] == 0
     assert second.slices.equals(first.slices)
+    part = tmp_path / "part"
+    collect(None, log, part, ["route"])
+    assert es.monitor(None, part, **options).slices.equals(first.slices)
     with pytest.raises(ProvenanceError, match="contains results without an estimator; this estimator has"):
         es.monitor(estimator, log, state=state, **options)
     with_logprobs = log_file(tmp_path / "more.jsonl", [line(number) for number in range(90)])

@@ -24,7 +24,7 @@ VERBS = {"monitor": MonitorOptions, "sample": SampleOptions}
 # What a verb has beside the options, and a command.
 OWN = {"monitor": {"estimator", "logs", "state"}, "sample": {"estimator", "logs"}}
 OWN_OF_COMMAND = {
-    "monitor": {"estimator", "logs", "state", "json", *OUTPUTS},
+    "monitor": {"logs", "state", "json", *OUTPUTS},
     "sample": {"files", "output", "to_judge", "html", "langfuse_queue", "json"},
 }
 # The command shows responses where it writes a page.

@@ -22,7 +22,8 @@ def test_files_of_one_name_are_parts_of_two(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"estimator": None}, "estimator: must be set"),
+        ({"estimator": None}, "labels: must be given without an estimator"),
+        ({"estimator": None, "options": {"labels": ["x.csv"], "any_model": True}}, "any_model: needs an estimator"),
         ({"logs": "/nowhere/*.jsonl"}, r"logs: /nowhere/\*.jsonl: "),
         ({"options": {"state": "x"}}, "options: unknown key 'state'"),
     ],

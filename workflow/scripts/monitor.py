@@ -7,7 +7,8 @@ with job_log(snakemake.log[0]):
     from entropy_sentinel.monitor.settings import MonitorOptions
     from entropy_sentinel.monitor.showing.catalogue import OUTPUTS
 
-    result = monitored(snakemake.input.estimator, snakemake.input.parts, MonitorOptions.of(snakemake.params.options))
+    estimator = snakemake.input.estimator or None
+    result = monitored(estimator, snakemake.input.parts, MonitorOptions.of(snakemake.params.options))
     for name, paths in snakemake.output.items():
         for path in paths if isinstance(paths, list) else [paths]:
             OUTPUTS[name].write(result, Path(path))

@@ -3,5 +3,6 @@ from entropy_sentinel.jobs.logs import job_log
 with job_log(snakemake.log[0]):
     from entropy_sentinel.monitor.running import collect
 
-    problems = collect(snakemake.input.estimator, snakemake.input.log, snakemake.output[0], **snakemake.params.options)
+    estimator = snakemake.input.estimator or None
+    problems = collect(estimator, snakemake.input.log, snakemake.output[0], **snakemake.params.options)
     print(*problems.lines(), sep="\n")

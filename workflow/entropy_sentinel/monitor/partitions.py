@@ -10,6 +10,7 @@ from typing import Any
 
 from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.core.options import checked
+from entropy_sentinel.monitor.labelling.option_checks import check_labelled_options
 from entropy_sentinel.monitor.settings import MonitorFile, Reading, is_event_file
 
 # For nullable numbers, Pydantic writes bounds under its own names instead of JSON schema's.
@@ -23,6 +24,8 @@ class Partitions:
         """Check the config; raise ConfigError for an invalid key or option, and for a pattern without files."""
         file = checked(MonitorFile, {key: value for key, value in config.items() if value is not None})
         self.estimator, self.folder = file.estimator, file.folder
+        if self.estimator is None:
+            check_labelled_options(file.options)
         # Only the options that the user set, so that jobs do not depend on defaults.
         self.options = dict(config.get("options") or {})
         if "events" in self.options:  # YAML reads their days as dates, which jobs cannot pass on

@@ -281,12 +281,15 @@ def _without_responses(problems: Problems) -> InputError:
     return InputError("; ".join(["the logs contain no usable response", *problems.lines()]))
 
 
-def collect(estimator: str | Path, logs: Given, state: str | Path, by: Sequence[str] = (), **options: Any) -> Problems:
+def collect(
+    estimator: str | Path | None, logs: Given, state: str | Path, by: Sequence[str] = (), **options: Any
+) -> Problems:
     """Sum a part of the logs in the file `state`, without estimating; return the counts of unusable parts.
 
     `monitor` reads such files instead of logs. The options are the fields of `Reading`; errors are as for `monitor`.
     """
-    with _collected(estimator, logs, state, Reading.of({"by": by, **options}), single=False) as run:
+    saved = NO_ESTIMATOR if estimator is None else estimator
+    with _collected(saved, logs, state, Reading.of({"by": by, **options}), single=False) as run:
         return run.collector.problems()
 
 

@@ -569,7 +569,10 @@ class JudgeOptions(Options):
 class MonitorFile(Settings):
     """The config of `workflow/monitor.smk`."""
 
-    estimator: Text = Field(description="a file written by `fit` or by a study")
+    estimator: Text | None = Field(
+        None,
+        description="a file written by `fit` or by a study; without one, accuracies rest on the labels in `options`",
+    )
     logs: Patterns = Field(description="files and patterns of logs; each file is a part")
     folder: Text = Field(description="folder for all outputs")
     extensions: list[Text] = Field(
