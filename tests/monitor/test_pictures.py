@@ -41,7 +41,7 @@ def row(route: str, accuracy: float | None, lower: float | None, upper: float | 
 
 
 def found(slices: list[dict[str, Any]], windows: list[dict[str, Any]] | None = None, window: str = "day") -> Monitored:
-    provenance = {"window": window, "reference": None, "timezone": "UTC"}
+    provenance = {"estimators": [{}], "window": window, "reference": None, "timezone": "UTC"}
     made = [
         None
         if rows is None

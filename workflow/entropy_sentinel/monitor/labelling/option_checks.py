@@ -1,6 +1,6 @@
 """Check the options of a monitor without an estimator, whose accuracies rest on labels."""
 
-from entropy_sentinel.core.errors import ConfigError, InputError
+from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.formatting.text import listed
 from entropy_sentinel.monitor.labelling.using import CONTRADICTED
 from entropy_sentinel.monitor.settings import DROP, OUTSIDE, UNFAMILIAR, MonitorOptions
@@ -17,9 +17,9 @@ _OF_ESTIMATORS = {
 
 
 def check_labelled_options(settings: MonitorOptions) -> None:
-    """Raise InputError without labels, and ConfigError for an option that needs an estimator."""
+    """Raise ConfigError without labels, and for an option that needs an estimator."""
     if settings.labels is None:
-        raise InputError(
+        raise ConfigError(
             "labels: must be given without an estimator, because accuracies then rest on labels (--labels FILE; "
             "`sample LOGS --by COLUMN` chooses the responses to label). Or name an estimator's file before the logs"
         )
