@@ -1,20 +1,25 @@
 """What a study will take: figures worked out by hand."""
 
+import json
+import os
 from copy import deepcopy
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from studies import PAPER, without_api_judges
-from study_trees import make, make_all
+from study_trees import NOW, make, make_all
 
 from entropy_sentinel.config.config import Config, load_config
 from entropy_sentinel.formatting.text import millions
 from entropy_sentinel.frames.benchmark import BENCHMARKS
+from entropy_sentinel.frames.contract import PROVENANCE_KEY
 from entropy_sentinel.planning.files import study_files
 from entropy_sentinel.planning.forecast import Cost, forecast, plan
 from entropy_sentinel.planning.judging import judging
+from entropy_sentinel.planning.measurements import measured_speed, read_measurements
 from entropy_sentinel.planning.passes import passes
 from entropy_sentinel.planning.responses import Outlook, item_counts, model_rates
 from entropy_sentinel.report.terminal import show
@@ -118,6 +123,67 @@ def test_remaining_work_is_estimated_from_finished_files() -> None:
     assert row(config, "one")[-2:] == ["own", "files"]
     assert row(config, "two")[-2:] == ["others'", "files"]
     assert "Responses: 9,714; 600 are done and 9,114 left." in text(config)
+
+
+def measured(path: str, wall_s: float, cpu_s: float, memory_mb: float, job_log: str = "INFO: done\n") -> None:
+    """The measurement of a job and its log."""
+    file = Path("logs/paper", path).with_suffix(".tsv")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    names = "s\th:m:s\tmax_rss\tmax_vms\tmax_uss\tmax_pss\tio_in\tio_out\tmean_load\tcpu_time"
+    file.write_text(f"{names}\n{wall_s}\t0:00:00\t{memory_mb}\t1\t1\t1\t0\t0\t1\t{cpu_s}\n")
+    file.with_suffix(".log").write_text(job_log)
+
+
+def generated(benchmark: str, resumed: int, tokens: int) -> None:
+    """A finished file of model `one`, of which an earlier job has made so many responses."""
+    path = Path(f"results/paper/generations/one/{benchmark}.parquet")
+    make(path, 800, {"n_tokens": [tokens]})
+    provenance = {PROVENANCE_KEY: json.dumps({"resumed_responses": resumed})}
+    pl.read_parquet(path).write_parquet(path, metadata=provenance)
+    os.utime(path, (NOW - 800, NOW - 800))
+
+
+def test_a_plan_goes_by_what_finished_jobs_took() -> None:
+    """gsm8k: 60,000 tokens in 300 s, 200 tokens/s. What says nothing of a job's speed changes nothing."""
+    raw = raw_study() | {"estimation": raw_study()["estimation"] | {"groups_per_job": 1}}
+    config = load_config(raw)
+    for name in config.run.benchmarks:
+        make(f"results/paper/benchmarks/{name}.parquet", 900)
+    generated("gsm8k", 0, 60_000)
+    measured("generations/one/gsm8k", 300, 5, 900)
+    # The search of one of two training groups took 30 CPU-seconds; the other's job ended before it was looked at.
+    measured("estimates/math-verify/one/gsm8k", 20, 30, 250)
+    Path("logs/paper/estimates/math-verify/one/svamp.tsv").write_text(
+        "s\th:m:s\tmax_rss\tmax_vms\tmax_uss\tmax_pss\tio_in\tio_out\tmean_load\tcpu_time\n"
+        "0.1\t0:00:00\tNA\tNA\tNA\tNA\tNA\tNA\tNA\tNA\n"
+    )
+    files = study_files(config)
+    outlook = Outlook(config, files)
+    cost = forecast(outlook, judging(outlook), passes(outlook), measured=read_measurements(config))["one"]
+    # svamp is left: 2 x 300 responses of as many tokens as a model may write; no start is added.
+    assert cost.tokens == 600 * outlook.longest("one")
+    assert cost.gpu_h == pytest.approx(cost.tokens / 200 / 3600)
+    assert cost.estimate_cpu_h == pytest.approx(2 * 30 / 3600)
+    shown = text(config)
+    assert "one 200 tokens/s with the starts of engines (1 job); 30.00 CPU-seconds per training group" in shown
+    rows = [line.split() for line in shown.splitlines()]
+    assert ["generations", "1", "300", "300", "5", "900"] in rows
+    assert ["estimates", "2", "10", "20", "30", "250"] in rows
+
+    generated("svamp", 40, 60_000)  # 40 of its responses are an earlier job's
+    measured("generations/one/svamp", 1, 1, 1)
+    speed = measured_speed(config, "one", read_measurements(config)["generations"])
+    assert (speed.value, speed.n_jobs) == (200, 1)  # type: ignore[union-attr]
+    assert measured_speed(config, "two", read_measurements(config)["generations"]) is None
+
+
+def test_a_copied_output_measures_nothing() -> None:
+    """The line is the one that `reuse_output` writes; see tests/workflow for a real one."""
+    generated("gsm8k", 0, 60_000)
+    reused = "INFO x: results/paper/a.parquet: reused from results/b/a.parquet, which has the same settings\n"
+    measured("generations/one/gsm8k", 1, 1, 100, reused)
+    assert read_measurements(study())["generations"] == []
+    assert "Measured by Snakemake" not in text(study())
 
 
 def with_passes(family: str = "forced_answer", **section: Any) -> Config:

@@ -19,6 +19,7 @@ from workflow_runs import Project
 from entropy_sentinel.features.catalogue import FEATURE_FRAME, FEATURES
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.generation import GENERATIONS
+from entropy_sentinel.jobs.reuse import was_reused
 
 pytestmark = pytest.mark.slow(minutes=2)
 
@@ -94,6 +95,14 @@ def test_features_follow_from_the_traces_by_the_definition(project: Project) -> 
     assert all(feature[name] is not None for name in FEATURES)
 
 
+def test_what_jobs_took_is_measured_for_the_plan(project: Project) -> None:
+    """Beside the log of each job that costs something."""
+    logs = project.folder / "logs" / "tiny"
+    for stage in ("generations", "labels", "features", "observations", "estimates", "estimators"):
+        names = {path.relative_to(logs).with_suffix("") for path in (logs / stage).rglob("*.log")}
+        assert {path.relative_to(logs).with_suffix("") for path in (logs / stage).rglob("*.tsv")} == names, stage
+
+
 def test_report_and_tables_are_there(project: Project) -> None:
     judge = results(project) / "math-verify"
     assert "Extremes" in (judge / "summary.txt").read_text()
@@ -156,6 +165,7 @@ def test_a_renamed_study_generates_nothing(project: Project) -> None:
         assert old.read_bytes() == new.read_bytes()
         log = (project.folder / "logs" / "renamed" / f"{name}.log").read_text()
         assert f"reused from results/tiny/{name}.parquet" in log
+        assert was_reused(project.folder / "logs" / "renamed" / f"{name}.log")
         assert "to generate" not in log
 
 

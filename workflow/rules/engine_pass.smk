@@ -21,6 +21,8 @@ for family in PASSES_OF:
             expand(PASSES, family=family, allow_missing=True),
         log:
             f"{LOGS}/passes/{family}/{{model}}/{{benchmark}}.log",
+        benchmark:
+            f"{LOGS}/passes/{family}/{{model}}/{{benchmark}}.tsv"
         priority: engine_priority(lambda model, family=family: CONFIG.asked_again(family, model))
         group:
             "generation_{model}"

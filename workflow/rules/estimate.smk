@@ -17,6 +17,8 @@ for rule_name, batch in ESTIMATE_BATCHES.items():
             expand(ESTIMATES, group=batch, allow_missing=True),
         log:
             f"{LOGS}/estimates/{{judge}}/{{model}}/{batch[0] if len(batch) == 1 else rule_name}.log",
+        benchmark:
+            f"{LOGS}/estimates/{{judge}}/{{model}}/{batch[0] if len(batch) == 1 else rule_name}.tsv"
         # Many of these form one cluster job: group-components in profiles/slurm has the number.
         group:
             "estimate_{model}"

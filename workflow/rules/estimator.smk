@@ -20,6 +20,8 @@ for rule_name, batch in ESTIMATOR_BATCHES.items():
             scores=expand(SCORES, name=batch, allow_missing=True),
         log:
             f"{LOGS}/estimators/{{judge}}/{{model}}/{batch[0] if len(batch) == 1 else rule_name}.log",
+        benchmark:
+            f"{LOGS}/estimators/{{judge}}/{{model}}/{batch[0] if len(batch) == 1 else rule_name}.tsv"
         conda:
             "../../envs/cpu.yaml"
         resources:

@@ -9,6 +9,8 @@ use rule cpu_job as feature with:
         FEATURES,
     log:
         f"{LOGS}/features/{{model}}/{{benchmark}}.log",
+    benchmark:
+        f"{LOGS}/features/{{model}}/{{benchmark}}.tsv"
     params:
         **calls("stages.feature.write_features"),
         settings=lambda wildcards: generations.feature_settings(CONFIG, wildcards.model),

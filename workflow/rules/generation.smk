@@ -14,6 +14,8 @@ use rule cpu_job as generation with:
         GENERATIONS,
     log:
         f"{LOGS}/generations/{{model}}/{{benchmark}}.log",
+    benchmark:
+        f"{LOGS}/generations/{{model}}/{{benchmark}}.tsv"
     priority: engine_priority(lambda model: model)
     group:
         "generation_{model}"

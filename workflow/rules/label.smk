@@ -25,6 +25,8 @@ use rule cpu_job as label with:
         LABELS,
     log:
         f"{LOGS}/labels/{{judge}}/{{model}}/{{benchmark}}.log",
+    benchmark:
+        f"{LOGS}/labels/{{judge}}/{{model}}/{{benchmark}}.tsv"
     wildcard_constraints:
         judge="|".join(re.escape(judge) for judge in JUDGES if judge not in SERVED or OWN_JUDGES) or "none",
     resources:
@@ -47,6 +49,8 @@ use rule cpu_job as label_served with:
         expand(LABELS, benchmark=SERVED_BENCHMARKS, allow_missing=True),
     log:
         f"{LOGS}/labels/{{judge}}/{{model}}.log",
+    benchmark:
+        f"{LOGS}/labels/{{judge}}/{{model}}.tsv"
     wildcard_constraints:
         judge="|".join(map(re.escape, SERVED)) or "none",
     conda:

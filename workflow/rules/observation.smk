@@ -12,6 +12,8 @@ use rule cpu_job as observation with:
         OBSERVATIONS,
     log:
         f"{LOGS}/observations/{{judge}}/{{model}}.log",
+    benchmark:
+        f"{LOGS}/observations/{{judge}}/{{model}}.tsv"
     resources:
         mem_mb=2000,
         runtime=30,

@@ -19,6 +19,8 @@ for family in SIGNAL_FAMILIES:
                 expand(SIGNALS, family=family, allow_missing=True),
             log:
                 f"{LOGS}/signals/{family}/{{model}}/{{benchmark}}.log",
+            benchmark:
+                f"{LOGS}/signals/{family}/{{model}}/{{benchmark}}.tsv"
             conda:
                 "../../envs/cpu.yaml"
             resources:

@@ -41,6 +41,8 @@ _OBSOLETE = "trace_after"
 _PLACES = "HF_"
 # The suffix of a file of labels' exchanges.
 _BESIDE = ".unreadable.jsonl"
+# In the line of a job's log that says where its output comes from.
+_REUSED = "reused from"
 
 
 def reuse_key(stage: str, settings: Mapping[str, Any], *content: Any) -> str:
@@ -80,9 +82,17 @@ def reuse_output(
     except OSError as error:
         log.warning("%s cannot be reused: %s", path, error)
         return False
-    log.info("%s: reused from %s, which has the same settings and content", output, path)
+    log.info("%s: %s %s, which has the same settings and content", output, _REUSED, path)
     share_output(output, key, contract.stage)
     return True
+
+
+def was_reused(job_log: Path) -> bool:
+    """Return whether the job with this log only copied its output; False without a log."""
+    try:
+        return f": {_REUSED} " in job_log.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
 
 
 def find_output(

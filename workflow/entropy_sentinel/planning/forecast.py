@@ -1,6 +1,6 @@
 """The remaining work of a study and its cost, estimated before anything runs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 from itertools import product
 from operator import add
@@ -13,6 +13,13 @@ from entropy_sentinel.formatting.text import counted, millions
 from entropy_sentinel.jobs.reusable import describe_reusable
 from entropy_sentinel.planning.files import study_files
 from entropy_sentinel.planning.judging import Judging, judging, judging_parts
+from entropy_sentinel.planning.measurements import (
+    JobMeasurement,
+    describe_measurements,
+    measured_search_cpu_s,
+    measured_speed,
+    read_measurements,
+)
 from entropy_sentinel.planning.passes import Passes, passes, starts
 from entropy_sentinel.planning.passes import shown as shown_passes
 from entropy_sentinel.planning.responses import Outlook
@@ -36,16 +43,38 @@ class Cost:
 
 
 def forecast(
-    outlook: Outlook, judged: Sequence[Judging], again: Sequence[Passes], on_cpu: bool = False
+    outlook: Outlook,
+    judged: Sequence[Judging],
+    again: Sequence[Passes],
+    on_cpu: bool = False,
+    measured: Mapping[str, Sequence[JobMeasurement]] | None = None,
 ) -> dict[str, Cost]:
     """Return the remaining cost of each model; benchmarks with an unknown number of items are left out.
 
-    With `on_cpu`, engines run on CPUs: their hours are in place of GPU-hours, and have no price.
+    With `on_cpu`, engines run on CPUs: their hours are in place of GPU-hours, and have no price. Speed and CPU time of
+    finished jobs, by stage (`measured`), take the place of the config's rates.
     """
-    return {model: _cost(outlook, model, judged, again, on_cpu) for model in outlook.config.run.models}
+    measured = measured or {}
+    search = measured_search_cpu_s(outlook.config, measured.get("estimates", ()))
+    costs = {}
+    for model in outlook.config.run.models:
+        rates, _ = outlook.rates[model]
+        search_s = rates.estimate_cpu_s if search is None else search.value
+        speed = measured_speed(outlook.config, model, measured.get("generations", ()))
+        costs[model] = _cost(outlook, model, judged, again, on_cpu, speed.value if speed else None, search_s)
+    return costs
 
 
-def _cost(outlook: Outlook, model: str, judged: Sequence[Judging], again: Sequence[Passes], on_cpu: bool) -> Cost:
+def _cost(
+    outlook: Outlook,
+    model: str,
+    judged: Sequence[Judging],
+    again: Sequence[Passes],
+    on_cpu: bool,
+    speed: float | None,
+    search_s: float,
+) -> Cost:
+    """Return the remaining cost of a model; `speed` is measured, in tokens per second with the starts of engines."""
     config, (rates, _) = outlook.config, outlook.rates[model]
     total, left = 0, []
     for benchmark in config.run.benchmarks:
@@ -54,7 +83,8 @@ def _cost(outlook: Outlook, model: str, judged: Sequence[Judging], again: Sequen
         if count.left:
             left.append(count.left)
     tokens = sum(left) * min(rates.tokens_per_response, outlook.longest(model))
-    engine_s = tokens / rates.tokens_per_s + starts(config, len(left)) * rates.engine_start_s
+    engine_s = tokens / speed if speed else tokens / rates.tokens_per_s
+    engine_s += 0 if speed else starts(config, len(left)) * rates.engine_start_s
     gpu_h = engine_s / 3600 * gpus(config, model)
     gpu_h += sum(family.gpu_h for family in again if family.model == model)
     labels = _labels_left(outlook, model)
@@ -66,7 +96,7 @@ def _cost(outlook: Outlook, model: str, judged: Sequence[Judging], again: Sequen
         disk_gb=(tokens * rates.bytes_per_token + _copied_bytes(outlook, model)) / 1e9,
         gpu_h=gpu_h,
         usd=(0 if on_cpu else gpu_h * rates.gpu_usd_per_h) + labels * rates.judge_usd_per_response + judged_usd,
-        estimate_cpu_h=_searches_left(outlook, model) * rates.estimate_cpu_s / 3600,
+        estimate_cpu_h=_searches_left(outlook, model) * search_s / 3600,
     )
 
 
@@ -139,7 +169,8 @@ def plan(config: Config, on_cpu: bool = False) -> list[Part]:
     """
     outlook = Outlook(config, study_files(config))
     rates, judged, again = outlook.rates, judging(outlook), passes(outlook)
-    costs = forecast(outlook, judged, again, on_cpu)
+    measured = read_measurements(config)
+    costs = forecast(outlook, judged, again, on_cpu, measured)
     rows = []
     for model, cost in costs.items():
         model_rates, origin = rates[model]
@@ -158,6 +189,7 @@ def plan(config: Config, on_cpu: bool = False) -> list[Part]:
         "Tokens each: the mean length of a response, from the first of these: the model's finished files, the config's "
         "settings for the model, other models' files, the config's settings for all models.",
         _ON_CPU_NOTE if on_cpu else _ON_GPU_NOTE.format(config.rates.gpu_usd_per_h),
+        *_describe_rates(config, measured),
     ]
     parts += shown_passes(again, _ON_CPU[_GPU_HOURS] if on_cpu else _GPU_HOURS)
     parts += judging_parts(config, judged)
@@ -167,7 +199,22 @@ def plan(config: Config, on_cpu: bool = False) -> list[Part]:
     elsewhere = [model for model in costs if config.models[model].server is not None]
     if elsewhere:
         parts.append(f"Not included: the provider's charges for {', '.join(elsewhere)}.")
+    parts += describe_measurements(measured)
     return parts
+
+
+def _describe_rates(config: Config, measured: Mapping[str, Sequence[JobMeasurement]]) -> list[str]:
+    """Return a line with the rates that finished jobs give in place of the config's; nothing without any."""
+    rates = []
+    for model in config.run.models:
+        if speed := measured_speed(config, model, measured["generations"]):
+            rates.append(
+                f"{model} {speed.value:,.0f} tokens/s with the starts of engines ({counted(speed.n_jobs, 'job')})"
+            )
+    if search := measured_search_cpu_s(config, measured["estimates"]):
+        jobs = counted(search.n_jobs, "job")
+        rates.append(f"{search.value:.2f} CPU-seconds per training group with all configurations ({jobs})")
+    return [f"In place of `rates`, measured in this study: {'; '.join(rates)}."] if rates else []
 
 
 def _row(name: str, cost: Cost, tokens_each: str, origin: str) -> list[str]:

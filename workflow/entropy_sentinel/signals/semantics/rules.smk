@@ -17,6 +17,8 @@ use rule cpu_job as signals_semantics with:
         expand(SIGNALS, family="semantics", allow_missing=True),
     log:
         f"{LOGS}/signals/semantics/{{model}}/{{benchmark}}.log",
+    benchmark:
+        f"{LOGS}/signals/semantics/{{model}}/{{benchmark}}.tsv"
     conda:
         GENERATE_ENV if BACKEND.weights else CPU_ENV
     threads: CONFIG.generation.threads if BACKEND.weights else 1
