@@ -68,7 +68,12 @@ def test_the_interval_without_labels_is_that_of_the_prior() -> None:
     found = estimate_asked(many, measure_errors([]), 0.9)
     assert found is not None
     half = t(PRIOR.freedom).ppf(0.95) * PRIOR.scale
-    assert (found.lower, found.upper) == (pytest.approx(0.5 - half, abs=1e-3), pytest.approx(0.5 + half, abs=1e-3))
+    assert (found.estimate, found.half_width) == (pytest.approx(0.5), pytest.approx(half, abs=1e-3))
+    assert found.average(0.9, 0.1).estimate == pytest.approx(0.7)
+    assert found.average(0.9, 0.1).limits() == (
+        pytest.approx(0.65 - half / 2, abs=1e-3),
+        pytest.approx(0.75 + half / 2, abs=1e-3),
+    )
 
 
 def test_many_labelled_slices_without_error_leave_the_chance_of_the_draw() -> None:
@@ -77,7 +82,7 @@ def test_many_labelled_slices_without_error_leave_the_chance_of_the_draw() -> No
     found = estimate_asked(asked(15), measure_errors(slices), 0.9)
     assert found is not None
     half = norm.ppf(0.95) * np.sqrt(0.25 / 30)
-    assert found.upper - 0.5 == pytest.approx(half, rel=0.05)
+    assert found.half_width == pytest.approx(half, rel=0.05)
 
 
 def test_calibrated_verdicts_are_two_shares_and_probabilities_a_logistic() -> None:
@@ -118,5 +123,5 @@ def test_intervals_hold_in_a_world_of_their_own_kind() -> None:
         slices = [AskedSlice(values[k].astype(float), labels[k].astype(float), 30) for k in range(11)]
         found = estimate_asked(slices[0]._replace(labels=NONE), measure_errors(slices[1:]), 0.9)
         assert found is not None
-        inside.append(found.lower <= true[0] <= found.upper)
+        inside.append(abs(found.estimate - true[0]) <= found.half_width)
     assert 0.88 <= np.mean(inside) <= 0.97

@@ -6,6 +6,10 @@ from enum import StrEnum
 WITNESS, JUDGE, PROBABILITY, COMPARABLE = "witness", "judge", "probability", "comparable"
 # The column with the value of a witness: its probability that a response is correct, or its label as 0 or 1.
 VALUE = "value"
+# Texts of a second opinion: the other model's answer, the logged one, and the reference, if there is one.
+ANSWER, RESPONSE_TEXT, TARGET = "answer", "response", "target"
+# Whether the other model's answer matches the reference, and whether the logged one does.
+PARTNER_RIGHT, LOGGED_RIGHT = "partner_right", "logged_right"
 
 
 class WitnessKind(StrEnum):

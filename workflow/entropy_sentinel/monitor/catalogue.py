@@ -88,8 +88,15 @@ _COLUMNS: tuple[SliceColumn, ...] = (
     SliceColumn("use_accuracy", "The accuracy to use, from what is known.", "1", "use_accuracy"),
     SliceColumn("use_lower", "Lower limit of use_accuracy.", "1", "use_accuracy_lower"),
     SliceColumn("use_upper", "Upper limit of use_accuracy.", "1", "use_accuracy_upper"),
-    SliceColumn("rests_on", "What that accuracy rests on: estimate, labels, or both.", ""),
+    SliceColumn(
+        "rests_on",
+        "What that accuracy rests on: estimate, labels, both; opinion, another model's answers; judge, a calibrated "
+        "judge; mean, of the estimate and one of these.",
+        "",
+    ),
     SliceColumn("note", "Note about that accuracy; null if there is none.", ""),
+    SliceColumn("n_asked", "Responses about which a second opinion or a judge was asked (`--judged`).", "responses"),
+    SliceColumn("witness", "The model whose opinion or verdict that accuracy rests on; null if on none.", ""),
     SliceColumn("rank", "Rank by expected errors (within a window); 1 for the most.", ""),
     SliceColumn("flags", "Warnings about the numbers.", ""),
     SliceColumn("reasons", "The reason for each flag.", ""),

@@ -218,6 +218,7 @@ def _provenance(results: Sequence[Monitored], settings: MonitorOptions, problems
         "files": {name: files[name] for name in ("read_now", "known", "in_all")},
         "responses": dict(responses),
         "judge": None,
+        "witness_estimates": [entry for about in every for entry in about["witness_estimates"]],
         "pooled_slices": sum(about["pooled_slices"] for about in every),
         **problems.provenance(),
     }

@@ -16,7 +16,18 @@ from entropy_sentinel.monitor.catalogue import STATISTICS
 from entropy_sentinel.monitor.events import describe_events, name_events
 from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.reading.times import start_after
-from entropy_sentinel.monitor.settings import FROM_ESTIMATE, NEW, NOT_VALIDATED, OVER, STALE, UNFAMILIAR, UNWATCHED
+from entropy_sentinel.monitor.settings import (
+    FROM_ESTIMATE,
+    FROM_JUDGE,
+    FROM_MEAN,
+    FROM_OPINION,
+    NEW,
+    NOT_VALIDATED,
+    OVER,
+    STALE,
+    UNFAMILIAR,
+    UNWATCHED,
+)
 from entropy_sentinel.report.tokens import Token
 
 # Largest number of slices in a sentence or table (files contain all), and of domains in a sentence.
@@ -195,6 +206,8 @@ def _columns(result: Monitored, rows: pl.DataFrame) -> Iterator[Column]:
             yield "judged", lambda row: f"{row['n_judged']:,}"
         yield "accuracy", lambda row: number(row["use_accuracy"])
         yield heading, lambda row: _interval(row, "use_", ".3f")
+        if about["witness_estimates"]:
+            yield "rests on", _basis
     yield "errors expected", lambda row: _bracketed(row, _errors(row))
     # With windows, a change is that of the newest one, so it stands in that window's table.
     if about["reference"] is not None and ("window" in rows.columns or result.windows is None):
@@ -207,10 +220,11 @@ def _columns(result: Monitored, rows: pl.DataFrame) -> Iterator[Column]:
         for percentile in ("p50", "p95"):
             yield f"{name.removeprefix('metadata.')} {percentile}", partial(_quantile, f"{name}_{percentile}")
     if LABELLED in rows.columns and result.has_estimates:
-        yield "labels say (n)", _labels
+        if (rows["n_labelled"] > 0).any():
+            yield "labels say (n)", _labels
         yield "use", lambda row: _bracketed_unless_labelled(row, number(row["use_accuracy"]))
         yield "interval", lambda row: _bracketed_unless_labelled(row, _interval(row, "use_", ".3f"))
-        yield "rests on", lambda row: row["rests_on"]
+        yield "rests on", _basis
     if "true_accuracy" in rows.columns:
         yield "labels", lambda row: f"{row['n_labelled']:,}"
         yield "estimated on them", lambda row: number(row["estimated_on_labelled"])
@@ -249,6 +263,15 @@ def _quantile(column: str, row: Row) -> str:
 
 def _labels(row: Row) -> str:
     return f"{number(row['labelled_accuracy'])} ({row['n_labelled']:,})" if row["n_labelled"] else "-"
+
+
+def _basis(row: Row) -> str:
+    """Return what an accuracy rests on; a witness is named, with the number of responses about which it was asked."""
+    if row["rests_on"] == FROM_MEAN:
+        return f"mean of estimate and {row['witness']} ({row['n_asked']:,})"
+    if row["rests_on"] in (FROM_OPINION, FROM_JUDGE):
+        return f"{row['witness']} ({row['n_asked']:,})"
+    return row["rests_on"] or "-"
 
 
 def _flags(general: Container[str], row: Row) -> str:
@@ -341,6 +364,8 @@ def label_basis(result: Monitored) -> str:
     basis = counted(int(result.slices["n_labelled"].sum()), "label")
     if n_judged := int(result.slices["n_judged"].sum()):
         basis += f" and {counted(n_judged, 'verdict')} of a judge"
+    names = list(dict.fromkeys(result.slices["witness"].drop_nulls()))
+    basis += "".join(f" and the {name}" for name in names)
     return f"no estimator: accuracies rest on {basis}"
 
 

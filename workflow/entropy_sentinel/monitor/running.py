@@ -12,10 +12,11 @@ from typing import Any, Literal
 import polars as pl
 
 from entropy_sentinel import __version__
-from entropy_sentinel.core.errors import EntropySentinelError, InputError
+from entropy_sentinel.core.errors import ConfigError, EntropySentinelError, InputError
 from entropy_sentinel.core.urls import file_name
 from entropy_sentinel.estimators.no_estimator import NO_ESTIMATOR
 from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.frames.witness import WitnessKind
 from entropy_sentinel.monitor.alerting.alerts import Alerts, Memory, alerts_of
 from entropy_sentinel.monitor.alerting.drops import SliceDrop, n_slices_tested, slice_drops
 from entropy_sentinel.monitor.alerting.spells import Spell, spells_of_drops, spells_of_rows, stale_spells
@@ -26,6 +27,7 @@ from entropy_sentinel.monitor.events import mark_alerts, read_events
 from entropy_sentinel.monitor.joining import Estimators, Part, is_of_model, joined, parts_of
 from entropy_sentinel.monitor.labelling.labelled import LAST_LABELLED, LabelledResponses
 from entropy_sentinel.monitor.labelling.option_checks import check_labelled_options
+from entropy_sentinel.monitor.labelling.witness_estimates import WitnessEstimates
 from entropy_sentinel.monitor.reading.inputs import Given, loaded, sources
 from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.reading.times import in_zone, windows_after
@@ -168,8 +170,9 @@ def monitor(
             data.
         labels: Labels of some responses, in the format of `sample`: .csv, .jsonl or .parquet with item_id, label and
             weight (the number of responses that each label represents).
-        judged: Verdicts of a judge, such as a language model, on more responses than --labels has, in the same format.
-            The labels correct the judge's errors.
+        judged: Verdicts of a judge, such as a language model, or second opinions of a stronger one, on more responses
+            than --labels has, in the same format. The labels correct their errors. Slices with hardly any labels and
+            without a usable estimate get one from second opinions, also without --labels.
         labels_at_random: All responses were equally likely to be labelled (and judged), so labels need no weight.
 
     Returns:
@@ -208,7 +211,8 @@ def monitored(
     if estimator is None:
         check_labelled_options(settings)
         estimator = NO_ESTIMATOR
-    single, events = settings.labels is not None or settings.responses > 0, read_events(settings)
+    single = settings.labels is not None or settings.judged is not None or settings.responses > 0
+    events = read_events(settings)
     strata = label_strata(settings)
     if isinstance(estimator, list | tuple):
         parts = parts_of(estimator, logs, state, settings)
@@ -369,10 +373,10 @@ class _EstimatorRun:
         return merged
 
     def labelled(self, settings: MonitorOptions, merged: MergedSums) -> LabelledResponses | None:
-        """Return the labelled responses, if the settings name labels."""
-        if settings.labels is None:
+        """Return the labelled responses, if the settings name labels or what witnesses say."""
+        if settings.labels is None and settings.judged is None:
             return None
-        labels = _labels(settings.labels, settings)
+        labels = _labels(settings)
         judged = None
         if settings.judged is not None:
             witnesses = read_witnesses(settings.judged, settings.scorer, labels)
@@ -382,6 +386,16 @@ class _EstimatorRun:
             judged = witnesses[0].rows
         at_random, has_strata = settings.labels_at_random, bool(self.state.strata)
         return LabelledResponses(self.state, labels, merged, settings.window, at_random, judged, has_strata)
+
+    def witness_estimates(self, settings: MonitorOptions, merged: MergedSums) -> WitnessEstimates | None:
+        """Return what witnesses say of slices with hardly any labels, if the settings name witnesses."""
+        if settings.judged is None:
+            return None
+        labels = _labels(settings)
+        witnesses = read_witnesses(settings.judged, settings.scorer, labels)
+        if settings.labels is None and all(witness.kind == WitnessKind.VERDICT for witness in witnesses):
+            raise ConfigError("judged: needs --labels of some of the same responses, which correct the judge's errors")
+        return WitnessEstimates(self.state, witnesses, labels, merged, settings.window, settings.labels_at_random)
 
     def monitored(
         self,
@@ -403,7 +417,8 @@ class _EstimatorRun:
         most_taken = dict(taken.most_common(5))
         by_column, numbers = settings.cluster is not None, settings.numbers
         estimates = Estimates(self.saved, settings.level, settings.min_responses, most_taken, numbers, by_column)
-        rows = _rows(estimates, merged, settings, labelled, newest, test_all_windows)
+        witnesses = self.witness_estimates(settings, merged)
+        rows = _rows(estimates, merged, settings, labelled, newest, test_all_windows, witnesses)
         drops = slice_drops(self.saved.estimator, merged, settings, n_tested)
         alerts = self._alerts(rows, drops, merged, settings)
         if rows["windows"] is not None:
@@ -414,6 +429,7 @@ class _EstimatorRun:
         provenance = self._provenance(settings, estimates, merged, taken, problems)
         provenance["labels_drawn_by"] = self.state.strata
         provenance["judge"] = labelled.judge(settings.level) if labelled else None
+        provenance["witness_estimates"] = estimates.describe_witnesses(merged, witnesses) if witnesses else []
         return Monitored(
             **rows,
             alerts=alerts.alerts,
@@ -527,9 +543,12 @@ class _EstimatorRun:
         }
 
 
-def _labels(given: Any, settings: MonitorOptions) -> pl.DataFrame:
-    """Return the labels by people in a table or files."""
-    return labels_table(given if is_table(given) else read_people_labels(given, settings.scorer))
+def _labels(settings: MonitorOptions) -> pl.DataFrame:
+    """Return the labels by people in a table or files; none if the settings name none."""
+    labels = settings.labels
+    if labels is None:
+        return pl.DataFrame(schema={"item_id": pl.String, "label": pl.Boolean})
+    return labels_table(labels if is_table(labels) else read_people_labels(labels, settings.scorer))
 
 
 def label_strata(settings: MonitorOptions) -> list[str]:
@@ -569,20 +588,21 @@ def _rows(
     labelled: LabelledResponses | None,
     ends: Sequence[datetime] | None = None,
     test_all_windows: bool = True,
+    witnesses: WitnessEstimates | None = None,
 ) -> dict[str, Any]:
     """Return the fields of `Monitored` that contain rows or windows."""
     columns, reference, windows, zone = tuple(merged.slices.columns), settings.period, merged.windows, settings.zone
     if settings.window is None or windows is None:
-        slices = estimates.of_slices(merged, labelled)
+        slices = estimates.of_slices(merged, labelled, witnesses=witnesses)
         return {"by": columns, "slices": _in_real_time(slices, zone), "windows": None}
     n_slices, window = len(merged.slices), settings.window
     ends = newest_windows(windows, window, settings) if ends is None else ends
     last = recent(windows, n_slices, window, settings.min_responses, settings.pool_windows, reference, ends)
-    slices = _in_real_time(estimates.of_slices(merged, labelled, last), zone)
-    recent_rows = estimates.of_windows(merged, last.rows, last.sums, reference, labelled)
+    slices = _in_real_time(estimates.of_slices(merged, labelled, last, witnesses), zone)
+    recent_rows = estimates.of_windows(merged, last.rows, last.sums, reference, labelled, witnesses=witnesses)
     single_windows = windows.rows.with_columns(window_from="window")
     every_window = estimates.of_windows(
-        merged, single_windows, windows.sums, reference, labelled, test_changes=test_all_windows
+        merged, single_windows, windows.sums, reference, labelled, test_all_windows, witnesses
     )
     usable = merged.slices.with_columns(last_usable=pl.Series(last.last_usable, dtype=DTYPE))
     usable = usable.with_columns(in_zone(usable["last_usable"], zone))

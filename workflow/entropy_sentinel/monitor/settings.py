@@ -31,8 +31,10 @@ BELOW, DROP, OUTSIDE, STALE, AMBIGUOUS = "below", "drop", "support", "stale", "a
 UNFAMILIAR, UNWATCHED = "unfamiliar", "unwatched"
 # In place of a verdict, for an estimator without a validation, or responses that it does not cover.
 NOT_VALIDATED = "not validated"
-# What the accuracy of a slice rests on if there are labels.
+# What the accuracy of a slice rests on if there are labels or witnesses: FROM_MEAN is the mean of the estimate and a
+# witness.
 FROM_ESTIMATE, FROM_LABELS, FROM_BOTH = "estimate", "labels", "both"
+FROM_OPINION, FROM_JUDGE, FROM_MEAN = "opinion", "judge", "mean"
 # The status of an alert.
 NEW, WORSE, CONTINUES, OVER = "new", "worse", "continues", "over"
 # Repeated here, because importing the catalogue of statistics would delay the help text.
@@ -439,8 +441,9 @@ class MonitorOptions(Reading):
     )
     judged: Annotated[Labels | None, Shown(Panel.READING, "FILE", several=True)] = Field(
         None,
-        description="Verdicts of a judge, such as a language model, on more responses than --labels has, in the same "
-        "format. The labels correct the judge's errors.",
+        description="Verdicts of a judge, such as a language model, or second opinions of a stronger one, on more "
+        "responses than --labels has, in the same format. The labels correct their errors. Slices with hardly any "
+        "labels and without a usable estimate get one from second opinions, also without --labels.",
     )
     labels_at_random: Annotated[bool, Shown(Panel.READING)] = Field(
         False, description="All responses were equally likely to be labelled (and judged), so labels need no weight."
@@ -453,8 +456,6 @@ class MonitorOptions(Reading):
             raise ValueError(
                 "alert_on: a drop needs a reference to compare with; add one (--reference 2026-11-01..2026-11-07)"
             )
-        if self.judged is not None and self.labels is None:
-            raise ValueError("judged: needs --labels of some of the same responses, which correct the judge's errors")
 
     @property
     def alerts_on_unwatched(self) -> bool:

@@ -9,7 +9,7 @@ import polars as pl
 
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.frames.response import RESPONSE
-from entropy_sentinel.frames.witness import COMPARABLE, JUDGE, PROBABILITY, WITNESS
+from entropy_sentinel.frames.witness import ANSWER, COMPARABLE, JUDGE, PROBABILITY, RESPONSE_TEXT, TARGET, WITNESS
 from entropy_sentinel.sources.label_table import ASKED, OF_LABELS, label_columns, labels_of
 from entropy_sentinel.sources.logs.reading import Logs
 from entropy_sentinel.sources.logs.records import brings_labels
@@ -28,6 +28,7 @@ _LABEL_COLUMNS = {
 }
 # Further columns of files with the column `judge` or `witness`.
 _WITNESS_COLUMNS = {WITNESS: pl.String, PROBABILITY: pl.Float64, COMPARABLE: pl.Boolean}
+_WITNESS_COLUMNS |= dict.fromkeys((ANSWER, RESPONSE_TEXT, TARGET), pl.String)
 
 
 def read_labels(paths: Paths, scorer: str | None = None) -> pl.DataFrame:

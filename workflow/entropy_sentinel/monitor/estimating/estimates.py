@@ -1,26 +1,33 @@
 """Make a row per slice, or per slice and window: the estimated accuracy, its interval, flags and rank."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from entropy_sentinel.estimators.familiarity import residuals_if_unfamiliar
 from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.estimators.verdict import RANKING, TOO_FEW
 from entropy_sentinel.monitor.catalogue import CATALOGUE, STATISTICS
 from entropy_sentinel.monitor.estimating.change import adjusted, p_of_change
 from entropy_sentinel.monitor.estimating.flags import Flags, notes_of, notes_of_slices
 from entropy_sentinel.monitor.labelling.labelled import LabelledResponses
-from entropy_sentinel.monitor.labelling.using import relies_on, with_labelled_errors, with_use
+from entropy_sentinel.monitor.labelling.using import relies_on, with_asked, with_labelled_errors, with_use
+from entropy_sentinel.monitor.labelling.witness_estimates import EstimatorPart, WitnessEstimates
 from entropy_sentinel.monitor.settings import Reference
 from entropy_sentinel.monitor.summing.merging import ONLY_TESTED, MergedSums, RecentWindows
 from entropy_sentinel.monitor.summing.sums import Sums
 from entropy_sentinel.statistics.ambiguity import ambiguous_share
 from entropy_sentinel.statistics.clustering import ClusterMoments
 from entropy_sentinel.statistics.intervals import ASSUMED, PREDICTIVE, SAME_MODEL_WIDENING, Residuals
+from entropy_sentinel.statistics.monitoring.asked_slices import FEWEST_LABELS
 
 # The percentiles of numbers.
 PERCENTILES = (50, 95)
+# With these verdicts an estimate is averaged with that of a witness. It may be good (too few domains to say), or its
+# level is wrong by an error like that of the witness (ranking only); with `do not use` it would make the mean worse.
+_AVERAGED = (RANKING, TOO_FEW)
 
 
 class Estimates:
@@ -48,6 +55,7 @@ class Estimates:
         self._unvalidated = Residuals((), (), (), n_domains)
         self._residuals = validation.residuals if validation else self._unvalidated
         self._usable = relies_on(saved)
+        self._is_averaged = validation is not None and validation.verdict in _AVERAGED
         # The errors on labelled domains say nothing about a slice that is unlike all of them.
         self._unfamiliar = residuals_if_unfamiliar(n_domains)
         self._flags = Flags(saved, min_responses, taken)
@@ -57,7 +65,11 @@ class Estimates:
         return self._flags.of_all(every)
 
     def of_slices(
-        self, merged: MergedSums, labelled: LabelledResponses | None = None, recent: RecentWindows | None = None
+        self,
+        merged: MergedSums,
+        labelled: LabelledResponses | None = None,
+        recent: RecentWindows | None = None,
+        witnesses: WitnessEstimates | None = None,
     ) -> pl.DataFrame:
         """Return one row per slice, sorted by rank; `change` is from the reference to the responses after it."""
         notes = notes_of_slices(merged, recent, self._few)
@@ -66,7 +78,15 @@ class Estimates:
         effects = merged.since_clusters.robust_effect, merged.before_clusters.robust_effect
         frame = self._with_change(frame, merged.since, merged.before, effects)
         more = None if labelled is None else labelled.of_slices(self._level)
-        return ranked(self._labelled(frame, more, merged.total))
+        frame = self._labelled(frame, more, merged.total)
+        if witnesses is not None:
+            part = self._estimator_part(frame, merged.total, merged)
+            frame = with_asked(frame, witnesses.of_slices(frame, part, self._level))
+        return ranked(self._with_errors(frame))
+
+    def describe_witnesses(self, merged: MergedSums, witnesses: WitnessEstimates) -> list[dict[str, Any]]:
+        """Return what labels show of each witness as an estimate, beside the estimator."""
+        return witnesses.describe(self._accuracy(merged.total))
 
     def of_windows(
         self,
@@ -76,6 +96,7 @@ class Estimates:
         reference: Reference | None,
         labelled: LabelledResponses | None,
         test_changes: bool = True,
+        witnesses: WitnessEstimates | None = None,
     ) -> pl.DataFrame:
         """Return one row per slice and window, by window and rank; only windows after the reference have a `change`.
 
@@ -93,9 +114,12 @@ class Estimates:
         frame = self._with_change(frame, sums, merged.before.rows(slice_), effects, later, test_changes)
         more = None if labelled is None else labelled.of_windows(rows, self._level)
         frame = self._labelled(frame, more, sums)
+        if witnesses is not None:
+            part = self._estimator_part(frame, sums, merged)
+            frame = with_asked(frame, witnesses.of_windows(rows, frame, part, self._level))
         if ONLY_TESTED in frame.columns:
             frame = frame.filter(~pl.col(ONLY_TESTED)).drop(ONLY_TESTED)
-        return ranked(frame, "window")
+        return ranked(self._with_errors(frame), "window")
 
     def _rows(self, sums: Sums, moments: ClusterMoments, notes: list[dict[str, str]]) -> pl.DataFrame:
         n, accuracy = sums.n_estimated, self._accuracy(sums)
@@ -156,13 +180,37 @@ class Estimates:
         """Add the columns of labels and the accuracy to use, if there are labels."""
         if more is None:
             return frame
-        residuals: list[Residuals | None] = []
+        _, relied = self._relied_on(sums)
+        residuals = [self._residuals if relied_on else None for relied_on in relied]
+        return with_use(pl.concat([frame, more], how="horizontal"), residuals, self._level)
+
+    def _with_errors(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Add the expected errors that follow from the accuracy to use, if no estimate gives them."""
+        if self._estimator.has_estimates or "use_accuracy" not in frame.columns:
+            return frame
+        return with_labelled_errors(frame)
+
+    def _estimator_part(self, frame: pl.DataFrame, sums: Sums, merged: MergedSums) -> EstimatorPart:
+        """Return where the estimator counts beside a witness, and which rows have hardly any labels and need one."""
+        familiar, relied = self._relied_on(sums)
+        accuracy = pl.col("estimated_accuracy")
+        needed = ~relied & (frame["n_labelled"] < FEWEST_LABELS).to_numpy()
+        of_slices = familiar if sums is merged.total else self._relied_on(merged.total)[0]
+        return EstimatorPart(
+            np.where(familiar & self._is_averaged, self._accuracy(sums), np.nan),
+            # An interval may end at 0 or 1, so the longer side counts.
+            frame.select(pl.max_horizontal(accuracy - pl.col("lower"), pl.col("upper") - accuracy))
+            .to_series()
+            .to_numpy(),
+            np.where(of_slices & self._is_averaged, self._accuracy(merged.total), np.nan),
+            needed,
+        )
+
+    def _relied_on(self, sums: Sums) -> tuple[np.ndarray, np.ndarray]:
+        """Return where the validation is about the responses, and where their estimates may be used, (n,) each."""
         other = self._flags.overridden(sums) | (sums.sum_of("n_same_model") > 0)
-        for unlike, differs in zip(self._flags.unfamiliar(sums), other, strict=True):
-            relied_on = self._usable and unlike is None and not differs
-            residuals.append(self._residuals if relied_on else None)
-        rows = with_use(pl.concat([frame, more], how="horizontal"), residuals, self._level)
-        return rows if self._estimator.has_estimates else with_labelled_errors(rows)
+        familiar = np.array([why is None for why in self._flags.unfamiliar(sums)], dtype=bool) & ~other
+        return familiar, familiar & self._usable
 
     def _accuracy(self, sums: Sums) -> np.ndarray:
         accuracy = np.full(len(sums), np.nan)

@@ -1,4 +1,4 @@
-"""Check the options of a monitor without an estimator, whose accuracies rest on labels."""
+"""Check the options of a monitor without an estimator, whose accuracies rest on labels or second opinions."""
 
 from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.formatting.text import listed
@@ -17,8 +17,8 @@ _OF_ESTIMATORS = {
 
 
 def check_labelled_options(settings: MonitorOptions) -> None:
-    """Raise ConfigError without labels, and for an option that needs an estimator."""
-    if settings.labels is None:
+    """Raise ConfigError without labels and witnesses, and for an option that needs an estimator."""
+    if settings.labels is None and settings.judged is None:
         raise ConfigError(
             "labels: must be given without an estimator, because accuracies then rest on labels (--labels FILE; "
             "`sample LOGS --by COLUMN` chooses the responses to label). Or name an estimator's file before the logs"

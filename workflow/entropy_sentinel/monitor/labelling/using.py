@@ -47,6 +47,8 @@ def with_use(rows: pl.DataFrame, residuals: Sequence[Residuals | None], level: f
     return rows.with_columns(
         flags=pl.when(contradicted).then(pl.concat_list("flags", pl.lit(CONTRADICTED))).otherwise("flags"),
         reasons=pl.when(contradicted).then(pl.concat_list("reasons", "note")).otherwise("reasons"),
+        n_asked=pl.lit(0, pl.Int64),
+        witness=pl.lit(None, pl.String),
     )
 
 
@@ -58,6 +60,15 @@ def with_labelled_errors(rows: pl.DataFrame) -> pl.DataFrame:
         expected_errors_lower=n * (1 - pl.col("use_upper")),
         expected_errors_upper=n * (1 - pl.col("use_lower")),
     )
+
+
+def with_asked(rows: pl.DataFrame, asked: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows with the accuracy of a witness in use, where `asked` has one (`witness_estimates.COLUMNS`)."""
+    rows = pl.concat([rows.drop("witness", "n_asked"), asked], how="horizontal")
+    sources = zip(COLUMNS, ("asked_accuracy", "asked_lower", "asked_upper", "asked_basis", "asked_note"), strict=True)
+    there = pl.col("asked_accuracy").is_not_null()
+    chosen = [pl.when(there).then(source).otherwise(name).alias(name) for name, source in sources]
+    return rows.with_columns(chosen).drop("asked_accuracy", "asked_lower", "asked_upper", "asked_basis", "asked_note")
 
 
 def _use(row: Row, residuals: Residuals | None, level: float) -> list[Any]:

@@ -27,7 +27,7 @@ def unlabelled_slices(result: Monitored) -> list[str]:
     if result.has_estimates:
         return []
     lines = []
-    unlabelled = result.slices.filter(pl.col("n_labelled") == 0)
+    unlabelled = result.slices.filter(pl.col("n_labelled") == 0, pl.col("use_accuracy").is_null())
     if len(unlabelled):
         by = "".join(f" --by {name}" for name in result.provenance["reading"]["by"])
         verdicts = ""
@@ -45,7 +45,7 @@ def unlabelled_slices(result: Monitored) -> list[str]:
 def _unlabelled_now(result: Monitored, unlabelled: pl.DataFrame) -> list[str]:
     """Return a line about slices with labels, but none of the newest window."""
     by = list(result.by)
-    rows = result.now.filter(pl.col("n_labelled") == 0)
+    rows = result.now.filter(pl.col("n_labelled") == 0, pl.col("use_accuracy").is_null())
     rows = rows.join(unlabelled.select(by), on=by, how="anti", nulls_equal=True, maintain_order="left")
     if rows.is_empty():
         return []

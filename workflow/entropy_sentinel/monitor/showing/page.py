@@ -38,6 +38,7 @@ from entropy_sentinel.monitor.showing.terminal import (
     same_models,
     untested,
 )
+from entropy_sentinel.monitor.showing.witness_lines import describe_witnesses
 from entropy_sentinel.report.pages import render
 from entropy_sentinel.report.tokens import FULL, cut, parts
 from entropy_sentinel.statistics.intervals import NOTES
@@ -61,7 +62,7 @@ def page(result: Monitored) -> str:
     if result.has_estimates:
         models = ", ".join(str(estimator["model"]) for estimator in about["estimators"])
     alerts, left_out = _alerts(result), _left_out(result)
-    notes = [*labels_and_estimates(result), *judge(result), *result.problems.lines()]
+    notes = [*labels_and_estimates(result), *judge(result), *describe_witnesses(result), *result.problems.lines()]
     verdicts = [f"Estimates of {each['model']}: {verdicts_of(each)}." for each in about["estimators"]]
     warnings = [*silence(result), *same_models(result)]
     if result.has_estimates:

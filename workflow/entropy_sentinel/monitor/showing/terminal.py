@@ -25,8 +25,9 @@ from entropy_sentinel.monitor.result import (
     whose,
     without_row,
 )
-from entropy_sentinel.monitor.settings import FROM_BOTH, FROM_LABELS, OVER
+from entropy_sentinel.monitor.settings import FROM_BOTH, FROM_JUDGE, FROM_LABELS, FROM_MEAN, FROM_OPINION, OVER
 from entropy_sentinel.monitor.showing.label_basis import model_mixture, unlabelled_slices
+from entropy_sentinel.monitor.showing.witness_lines import describe_witnesses
 from entropy_sentinel.report.terminal import Part, table
 from entropy_sentinel.statistics.intervals import NOTES, PRIOR
 
@@ -38,6 +39,11 @@ _RESTS_ON = {
     FROM_BOTH: "If it rests on both, it combines estimate and labels: it assumes that the slice resembles the labelled "
     "domains as much as they resemble each other, and that the weights match how labels were drawn.",
     FROM_LABELS: "If it rests on the labels, it holds even if the estimator is wrong.",
+    FROM_OPINION: "If it rests on a second opinion, it is the share of the asked answers with which that model agrees; "
+    "the interval allows for its errors on labelled slices.",
+    FROM_JUDGE: "If it rests on a judge, its verdicts are calibrated by the labels of other slices.",
+    FROM_MEAN: "If it rests on a mean, the estimate has half of the weight, because its verdict is between usable and "
+    "'do not use'.",
 }
 
 
@@ -92,7 +98,10 @@ def labels_and_estimates(result: Monitored) -> list[str]:
     if not assumptions:
         return []
     rows = result.now.filter(pl.col("note").is_not_null()).head(SHOWN)
-    notes = [f"{name}: {note}" for name, note in zip(names_of(result, rows), rows["note"], strict=True)]
+    slices: dict[str, list[str]] = {}
+    for name, note in zip(names_of(result, rows), rows["note"], strict=True):
+        slices.setdefault(note, []).append(name)
+    notes = [f"{', '.join(names)}: {note}" for note, names in slices.items()]
     return [" ".join(["the accuracy to use is in the column 'use'.", *assumptions]), *notes]
 
 
@@ -188,6 +197,7 @@ def parts(result: Monitored) -> list[Part]:
     if PRIOR in result.slices["basis"].to_list():
         shown.append(NOTES[PRIOR])
     shown += [*unlabelled_slices(result), *labels_of_a_part(result), *labels_and_estimates(result), *judge(result)]
+    shown += describe_witnesses(result)
     shown += [f"{flag}: {reason}" for flag, reason in reasons(result).items()]
     shown += [*untested(result), *map(_coloured, result.alerts), *silence(result)]
     return [one_line(part) if isinstance(part, str) else part for part in shown]

@@ -107,11 +107,18 @@ class WitnessErrors(NamedTuple):
 
 
 class AskedAccuracy(NamedTuple):
-    """An accuracy from a witness, with its interval."""
+    """An accuracy from a witness, with half the width of its interval."""
 
     estimate: float
-    lower: float
-    upper: float
+    half_width: float
+
+    def limits(self) -> tuple[float, float]:
+        """Return the limits of the interval, in [0, 1]."""
+        return max(self.estimate - self.half_width, 0.0), min(self.estimate + self.half_width, 1.0)
+
+    def average(self, estimate: float, half_width: float) -> "AskedAccuracy":
+        """Return the mean with another estimate, as if both had the same error: the widest interval."""
+        return AskedAccuracy((self.estimate + estimate) / 2, (self.half_width + half_width) / 2)
 
 
 def measure_errors(slices: Sequence[AskedSlice]) -> WitnessErrors:
@@ -135,4 +142,4 @@ def estimate_asked(asked: AskedSlice, errors: WitnessErrors, level: float) -> As
     if not np.isfinite(mean):
         return None
     [half] = errors.spread.half_widths([variance], level)
-    return AskedAccuracy(mean, max(mean - float(half), 0.0), min(mean + float(half), 1.0))
+    return AskedAccuracy(mean, float(half))

@@ -1,0 +1,211 @@
+"""Estimate slices that have hardly any labels by people from a second opinion, or from a calibrated judge.
+
+A second opinion counts raw: the share of the asked answers with which the other model agrees. It is an estimate of the
+slices whose answers can be compared, unless labels show that the other model is not strong enough. Elsewhere the
+judge's values count, calibrated by the labels of other slices. The errors of both are measured on the slices with
+labels (`statistics.monitoring.asked_slices`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.features.catalogue import FEATURE_FRAME
+from entropy_sentinel.formatting.text import counted
+from entropy_sentinel.frames.witness import COMPARABLE, LOGGED_RIGHT, PARTNER_RIGHT, VALUE
+from entropy_sentinel.monitor.labelling.asked_witness import PEOPLE, AskedWitness, describe_witness
+from entropy_sentinel.monitor.labelling.labelled import LEAST_SHARE, prepare_labels, require_weights
+from entropy_sentinel.monitor.reading.clusters import CLUSTER
+from entropy_sentinel.monitor.reading.times import starts
+from entropy_sentinel.monitor.settings import FROM_JUDGE, FROM_MEAN, FROM_OPINION
+from entropy_sentinel.monitor.summing.merging import MergedSums
+from entropy_sentinel.monitor.summing.state import State
+from entropy_sentinel.statistics.monitoring.asked_slices import PRIOR, estimate_asked
+from entropy_sentinel.statistics.monitoring.partner_strength import PartnerVerdict
+from entropy_sentinel.verbs.inputs import WEIGHT
+from entropy_sentinel.verbs.witness_files import Witness
+
+# With fewer asked responses a row gets no estimate.
+FEWEST_ASKED = 5
+COLUMNS: dict[str, Any] = {
+    "n_asked": pl.Int64,
+    "asked_accuracy": pl.Float64,
+    "asked_lower": pl.Float64,
+    "asked_upper": pl.Float64,
+    "asked_basis": pl.String,
+    "asked_note": pl.String,
+    "witness": pl.String,
+}
+_FURTHER = {
+    "label": pl.Boolean,
+    VALUE: pl.Float64,
+    WEIGHT: pl.Float64,
+    COMPARABLE: pl.Boolean,
+    PARTNER_RIGHT: pl.Boolean,
+    LOGGED_RIGHT: pl.Boolean,
+}
+_ORDER = (PartnerVerdict.STRONG, PartnerVerdict.UNCHECKED, PartnerVerdict.WEAK)
+
+
+@dataclass(frozen=True)
+class EstimatorPart:
+    """What an estimator adds to rows of slices, NaN where it does not count.
+
+    `accuracies`, (n_rows,), are its accuracies of the rows, with half the widths of their intervals, `half_widths`;
+    `of_slices`, (n_slices,), are those of whole slices. `needed`, (n_rows,), says which rows need another estimate.
+    """
+
+    accuracies: np.ndarray
+    half_widths: np.ndarray
+    of_slices: np.ndarray
+    needed: np.ndarray
+
+
+class WitnessEstimates:
+    """What several witnesses say of the slices of a run."""
+
+    def __init__(
+        self,
+        state: State,
+        witnesses: Sequence[Witness],
+        labels: pl.DataFrame,
+        merged: MergedSums,
+        window: str | None,
+        at_random: bool = False,
+    ) -> None:
+        """Match the rows of witnesses with responses, and with the labels by people of some of these.
+
+        Raises InputError if some responses of a witness have no weight and not all were asked about.
+        """
+        people, key = prepare_labels(labels, "labels")
+        people = people.select(*key, pl.col("label").alias(PEOPLE))
+        parts: list[list[pl.DataFrame]] = [[] for _ in witnesses]
+        n_responses = 0
+        for part in state.all_responses():
+            n_responses += len(part)
+            part = part.with_columns(
+                slice=pl.Series(merged.slices_of(part), dtype=pl.Int64), window=starts(pl.col("grain"), window or "day")
+            ).join(people, on=key, how="left")
+            for rows, witness in zip(parts, witnesses, strict=True):
+                rows.append(_match_witness(part, witness))
+        self._n_slices = len(merged.slices)
+        self._asked = [
+            AskedWitness(witness, pl.concat(rows), at_random)
+            for witness, rows in zip(witnesses, parts, strict=True)
+            if rows and sum(map(len, rows))
+        ]
+        if not at_random:
+            for asked in self._asked:
+                if not asked.rows[WEIGHT].count() and len(asked.rows) < n_responses:
+                    require_weights(asked.rows, f"judged: {asked.witness.name}")
+        # Second opinions come first, those of strong models before others.
+        self._asked.sort(key=lambda asked: _ORDER.index(asked.check.verdict) if asked.check else len(_ORDER))
+
+    def of_slices(self, sizes: pl.DataFrame, estimator: EstimatorPart, level: float) -> pl.DataFrame:
+        """Return COLUMNS for each slice; `sizes` has `n_estimated` and `n_effective` of each slice."""
+        rows = sizes.select(slice=pl.int_range(pl.len()), window_from=None, window=None)
+        return self._estimates(rows, sizes, estimator, level, whole=True)
+
+    def of_windows(
+        self, rows: pl.DataFrame, sizes: pl.DataFrame, estimator: EstimatorPart, level: float
+    ) -> pl.DataFrame:
+        """Return COLUMNS for each row; rows have `slice`, the first (`window_from`) and last `window`."""
+        return self._estimates(rows.select("slice", "window_from", "window"), sizes, estimator, level, whole=False)
+
+    def describe(self, accuracies: np.ndarray) -> list[dict[str, Any]]:
+        """Return what labels show of each witness; `accuracies`, (n_slices,), are an estimator's, NaN without one."""
+        return [describe_witness(asked, accuracies) for asked in self._asked]
+
+    def _estimates(
+        self, rows: pl.DataFrame, sizes: pl.DataFrame, estimator: EstimatorPart, level: float, whole: bool
+    ) -> pl.DataFrame:
+        every: list[list[Any]] = []
+        for place, (number, first, last) in enumerate(rows.iter_rows()):
+            n, n_effective = sizes["n_estimated"][place], sizes["n_effective"][place]
+            found: list[Any] = [0, *([None] * (len(COLUMNS) - 1))]
+            for asked in self._asked:
+                part = asked.slices.get(number)
+                if part is not None and not whole:
+                    part = _within(part, first, last)
+                if part is None or len(part) < FEWEST_ASKED:
+                    continue
+                found[0] = max(found[0], len(part))
+                if not estimator.needed[place] or asked.is_refused or not _represents(part, n, asked.at_random):
+                    continue
+                values = _estimate(asked, number, part, n_effective, estimator, place, level)
+                if values is not None:
+                    found = values
+                    break
+            every.append(found)
+        return pl.DataFrame(every, schema=COLUMNS, orient="row")
+
+
+def _match_witness(part: pl.DataFrame, witness: Witness) -> pl.DataFrame:
+    """Return the responses of a part that the witness has, with what it says of them."""
+    key, rows = witness.key, witness.rows
+    absent = [pl.lit(None, dtype).alias(name) for name, dtype in _FURTHER.items() if name not in rows.columns]
+    rows = rows.with_columns(absent).select(*key, *(pl.col(name).cast(dtype) for name, dtype in _FURTHER.items()))
+    rows = rows.cast({name: FEATURE_FRAME.schema[name] for name in key})
+    return part.select("slice", "window", CLUSTER, PEOPLE, *key).join(rows, on=key).drop(key)
+
+
+def _within(part: pl.DataFrame, first: datetime | None, last: datetime | None) -> pl.DataFrame:
+    window = pl.col("window")
+    return part.filter(window.is_null() if last is None else window.is_between(first, last))
+
+
+def _represents(part: pl.DataFrame, n: int, at_random: bool) -> bool:
+    """Return whether the asked responses represent all `n` of a row, and not only some of their time."""
+    weights = part[WEIGHT]
+    if at_random or not weights.count():
+        return True
+    return bool(weights.sum() >= LEAST_SHARE * n)
+
+
+def _estimate(
+    asked: AskedWitness,
+    number: int,
+    part: pl.DataFrame,
+    n: float,
+    estimator: EstimatorPart,
+    place: int,
+    level: float,
+) -> list[Any] | None:
+    """Return the values of COLUMNS; null if the witness gives no estimate of the slice."""
+    estimated, alone = float(estimator.accuracies[place]), np.full(len(estimator.of_slices), np.nan)
+    one = asked.describe_slice(number, part, n, estimated)
+    if one is None:
+        return None
+    averaged = not np.isnan(estimated)
+    errors = asked.errors(estimator.of_slices if averaged else alone)
+    if averaged and len(errors.errors) < PRIOR.freedom:
+        # The errors of the mean are unknown, but at most the mean of both errors.
+        errors = asked.errors(alone)
+        accuracy = estimate_asked(one._replace(estimated=None), errors, level)
+        if accuracy is not None:
+            accuracy = accuracy.average(estimated, float(estimator.half_widths[place]))
+    else:
+        accuracy = estimate_asked(one, errors, level)
+    if accuracy is None:
+        return None
+    basis = FROM_MEAN if averaged else FROM_OPINION if asked.is_opinion else FROM_JUDGE
+    name = asked.witness.name if asked.is_opinion else f"{asked.witness.name}, calibrated"
+    limits = accuracy.limits()
+    return [len(part), accuracy.estimate, *limits, basis, _note(asked, len(errors.errors)), name]
+
+
+def _note(asked: AskedWitness, n_slices: int) -> str | None:
+    """Return the note about an estimate that labels have not checked, or hardly."""
+    notes = []
+    if asked.check is not None and asked.check.verdict == PartnerVerdict.UNCHECKED:
+        notes.append("partner not checked")
+    if not n_slices:
+        notes.append(f"no slice has labels that show its errors, so the interval assumes errors of {PRIOR.scale:.2f}")
+    elif n_slices < PRIOR.freedom:
+        slices = counted(n_slices, "slice")
+        notes.append(f"only {slices} with labels show its errors, so the interval rests mostly on an assumption")
+    return "; ".join(notes) or None

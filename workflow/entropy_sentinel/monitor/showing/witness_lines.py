@@ -1,0 +1,82 @@
+"""Say what witnesses are worth as estimates: whether a partner is strong enough, and how far off it is on labels."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from entropy_sentinel.formatting.text import counted
+from entropy_sentinel.frames.witness import WitnessKind
+from entropy_sentinel.monitor.result import LABELLED, Monitored
+from entropy_sentinel.monitor.settings import FROM_JUDGE, FROM_MEAN, FROM_OPINION
+from entropy_sentinel.statistics.monitoring.asked_slices import PRIOR
+from entropy_sentinel.statistics.monitoring.partner_strength import ENOUGH, FEWEST, PartnerVerdict
+
+_FROM_WITNESSES = (FROM_OPINION, FROM_JUDGE, FROM_MEAN)
+
+
+def describe_witnesses(result: Monitored) -> list[str]:
+    """Return a line about each second opinion, and about each judge whose calibrated verdicts are an estimate."""
+    if LABELLED not in result.slices.columns:
+        return []
+    lines = []
+    used = result.slices["rests_on"].is_in(_FROM_WITNESSES).any() or result.now["rests_on"].is_in(_FROM_WITNESSES).any()
+    if used and result.provenance["general_flags"]:
+        flags = ", ".join(f"'{flag}'" for flag in result.provenance["general_flags"])
+        lines.append(f"said of the estimates, not of what rests on a second opinion or a judge: {flags}")
+    named = {*result.slices["witness"].drop_nulls(), *result.now["witness"].drop_nulls()}
+    for about in result.provenance["witness_estimates"]:
+        if about["kind"] == WitnessKind.SECOND_OPINION:
+            lines.append(f"{about['name']}: {_partner(about['partner'])}{_errors(about)}{_comparable(about)}")
+        elif any(name.startswith(about["name"]) for name in named):
+            lines.append(f"{about['name']}: calibrated by the labels of other slices.{_errors(about)}")
+    return lines
+
+
+def _partner(partner: Mapping[str, Any]) -> str:
+    """Return whether a partner is strong enough, with the numbers that tell."""
+    n, verdict = partner["n"], partner["verdict"]
+    if partner["has_reference"]:
+        what = (
+            f"on {counted(n, 'answer')} with a reference, it is right on {partner['at_least']:.2f} and the watched "
+            f"model on {partner['accuracy']:.2f}."
+        )
+    elif partner["sensitivity"] is not None:
+        what = (
+            f"on {counted(n, 'labelled answer')}, it is right on {partner['at_least']:.2f} to {partner['at_most']:.2f} "
+            f"and the watched model on {partner['accuracy']:.2f}; it agrees with {partner['sensitivity']:.2f} of the "
+            "right answers."
+        )
+    else:
+        what = ""
+    if verdict == PartnerVerdict.STRONG:
+        return f"strong enough: {what}"
+    if verdict == PartnerVerdict.WEAK:
+        return f"no estimate, because it is not shown to be stronger than the watched model: {what} Ask a stronger one."
+    return (
+        f"partner not checked{f': {what}' if what else '.'} Label answers that it has seen: {FEWEST} may show that it "
+        f"is stronger, and {ENOUGH} decide."
+    )
+
+
+def _errors(about: Mapping[str, Any]) -> str:
+    """Return how far off a witness is on labelled slices, beside the estimator and the plain mean."""
+    if about["error"] is None:
+        return f" No slice has enough labels to show its errors, so intervals assume errors of {PRIOR.scale:.2f}."
+    others = []
+    if about["estimator_error"] is not None:
+        others.append(f"the estimator by {about['estimator_error']:.2f}")
+    if about["mean_error"] is not None:
+        others.append(f"the mean of the other slices by {about['mean_error']:.2f}")
+    beside = f" ({', '.join(others)})" if others else ""
+    return (
+        f" As an estimate it is off by {about['error']:.2f} on {counted(about['n_slices'], 'labelled slice')}{beside}."
+    )
+
+
+def _comparable(about: Mapping[str, Any]) -> str:
+    """Return in how many slices the answers can be compared, unless it is all of them."""
+    if about["n_estimable"] == about["n_slices_asked"]:
+        return ""
+    return (
+        f" It is an estimate of {about['n_estimable']} of {counted(about['n_slices_asked'], 'slice')}: in the others, "
+        "most answers cannot be compared by their texts."
+    )
