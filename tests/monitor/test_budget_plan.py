@@ -131,16 +131,18 @@ def test_slices_of_several_models_are_watched(five: pl.DataFrame) -> None:
 
 
 def test_a_log_without_log_probabilities(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    """The API returns none: 60 replies, two without a text, which nobody can label."""
+    """The API returns none; two of 62 requests were refused, and have no answer."""
     records = [
         {
             "id": f"reply-{number}",
             "model": "m",
             "messages": [{"role": "user", "content": QUESTION}],
-            "choices": [{"message": {"content": RESPONSE if number > 1 else ""}, "finish_reason": "stop"}],
+            "choices": [
+                {"message": {"content": RESPONSE}, "finish_reason": "stop" if number > 1 else "refused: content filter"}
+            ],
             "metadata": {"route": "shop" if number % 3 else "school"},
         }
-        for number in range(60)
+        for number in range(62)
     ]
     path = tmp_path / "log.jsonl"
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
@@ -151,8 +153,9 @@ def test_a_log_without_log_probabilities(tmp_path: Path, capsys: pytest.CaptureF
     status, text, _ = run(capsys, *call, *prices, "--to-judge", tmp_path / "to_judge.csv")
     assert status == 0
     assert "no log-probabilities" in text
+    assert "left out: 2 responses without an answer" in text
     sums = [pl.read_csv(tmp_path / name)["weight"].sum() for name in ("to_label.csv", "to_judge.csv")]
-    assert sums == pytest.approx([58, 58])
+    assert sums == pytest.approx([60, 60])
     commands = [line for line in text.splitlines() if line.startswith("  entropy-sentinel")]
     assert [command.split()[1] for command in commands] == ["judge", "monitor"]
     assert "--usd-per-million-output-tokens 10" in commands[0]

@@ -15,6 +15,8 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.features.remedies import ExclusionCode
+from entropy_sentinel.formatting.text import counted
 from entropy_sentinel.monitor.labelling.allocation import ORDER, VERDICTS_A_LABEL, allocate_labels, verdict_counts
 from entropy_sentinel.monitor.labelling.chosen import (
     Purpose,
@@ -29,6 +31,7 @@ from entropy_sentinel.monitor.labelling.plan import Sample
 from entropy_sentinel.monitor.labelling.plan_notes import describe_plan, validation_prospects
 from entropy_sentinel.monitor.labelling.prospects import JudgeQuality
 from entropy_sentinel.monitor.labelling.widths import Design, widths_without_estimator
+from entropy_sentinel.monitor.reading.exclusions import HARMLESS_CODES, reason_code
 from entropy_sentinel.monitor.reading.inputs import BY, Given, features_in, format_of
 from entropy_sentinel.monitor.settings import TIME, SampleOptions
 from entropy_sentinel.sources.logs.reader import QUESTION
@@ -38,6 +41,8 @@ from entropy_sentinel.verbs.reading import read_features
 
 # Added columns; the parentheses avoid collisions with a log's columns, which may have any name.
 _TIME = "(time)"
+# Responses with these reasons for no features have no answer, so nobody can label them.
+_UNANSWERED = {*HARMLESS_CODES, ExclusionCode.UNREADABLE}
 
 
 def first_sample(logs: Given, options: SampleOptions) -> Sample:
@@ -47,7 +52,7 @@ def first_sample(logs: Given, options: SampleOptions) -> Sample:
     slices.
     """
     by, quality = slice_columns(options.by), JudgeQuality(options.judge_sensitivity, options.judge_specificity)
-    rows = _responses(logs, options)
+    rows, n_unanswered = _responses(logs, options)
     budget = judge_budget(rows, options)
     plan = allocate_labels(rows, by, options, budget)
     slices = plan.slices
@@ -61,6 +66,9 @@ def first_sample(logs: Given, options: SampleOptions) -> Sample:
     widths = widths_without_estimator(designs, quality, options.level)
     drawn = _draw_slices(plan.rows, slices, designs, options, by)
     ids = identity(plan.rows)
+    notes = list(describe_plan(plan, rows, widths, options, budget))
+    if n_unanswered:
+        notes.append(f"left out: {counted(n_unanswered, 'response')} without an answer, such as refused requests")
     return Sample(
         to_label(drawn.asked, by, ids, ("inclusion_probability",)),
         slices.with_columns(**widths).rename(by),
@@ -70,7 +78,7 @@ def first_sample(logs: Given, options: SampleOptions) -> Sample:
         quality=quality,
         purpose=plan.purpose,
         prospects=validation_prospects(counts, options, budget),
-        notes=tuple(describe_plan(plan, rows, widths, options, budget)),
+        notes=tuple(notes),
         next_step=_next_step(plan.purpose, options),
         n_left_out=len(plan.rows) - int(sizes.sum()),
     )
@@ -83,8 +91,8 @@ def _next_step(purpose: Purpose, options: SampleOptions) -> str:
     return f"fit LOGS --domain {options.by[-1]}{group}"
 
 
-def _responses(logs: Given, options: SampleOptions) -> pl.DataFrame:
-    """Return the responses with features or a text, their order and time, and slice columns as text.
+def _responses(logs: Given, options: SampleOptions) -> tuple[pl.DataFrame, int]:
+    """Return the responses with an answer, their order and time, and slice columns as text; and how many have none.
 
     Raises InputError for several models, unless they are slices.
     """
@@ -92,19 +100,20 @@ def _responses(logs: Given, options: SampleOptions) -> pl.DataFrame:
         rows = ResponseSelection(options).of(features_in(logs, options, (TIME, QUESTION)))
     else:
         rows = read_features(logs, texts=True, further=(*options.by, TIME, QUESTION), **format_of(options))
+    reasons = [reason for reason in rows["reason"].drop_nulls().unique() if reason_code(reason) in _UNANSWERED]
+    n_read, rows = len(rows), rows.filter(~pl.col("reason").is_in(reasons).fill_null(False))
+    if rows.is_empty():
+        raise InputError("logs: no response has an answer, so none can be chosen")
     texts = {name: first_of(rows, [name]).cast(pl.String) for name in (QUESTION, "response")}
     rows = rows.with_columns(**texts)
-    has_text = pl.col("response").str.strip_chars().str.len_chars().fill_null(0) > 0
-    rows = rows.filter(pl.col("reason").is_null() | has_text)
-    if rows.is_empty():
-        raise InputError("logs: no response has a text or features, so none can be chosen")
     if "model" not in options.by:
         only_value(rows, "model")
     slices = {f"{BY}{name}": as_text(slice_values(rows, name, "by")) for name in options.by}
     time = first_of(rows, [TIME])
-    return rows.with_columns(**slices).with_columns(
+    rows = rows.with_columns(**slices).with_columns(
         order_of(rows, options.seed).alias(ORDER), time.rank("dense").alias(_TIME)
     )
+    return rows, n_read - len(rows)
 
 
 class _Draw(NamedTuple):
