@@ -98,7 +98,7 @@ def test_a_hundred_labels_are_for_knowing_the_slices_now(five: pl.DataFrame) -> 
     assert chosen.prospects is None
     assert "0%" not in repr(chosen).replace("80%", "").replace("90%", "")
     assert "Better spent on knowing these slices now" in chosen.notes[0]
-    assert "720 labels without one, 20 in each of 36 domains" in chosen.notes[1]
+    assert "720 labels (20 in each of 36 domains) without a judge" in chosen.notes[1]
     widths = chosen.slices.select("width_labels_alone", "width_with_estimator", "width_with_judge", "width_with_both")
     assert all(row == tuple(sorted(row, reverse=True)) for row in widths.iter_rows())
     [(headings, rows)] = sample_tables(chosen)

@@ -156,7 +156,8 @@ PROSPECTS = (
 
 
 def explain_sample(sample: Sample) -> Iterator[str]:
-    """Yield what the numbers of the tables assume, what the judge costs, and the notes."""
+    """Yield the notes, what the numbers of the tables assume, and what the judge costs."""
+    yield from sample.notes
     if sample.purpose is None:
         yield from _explain_with_estimator(sample)
     else:
@@ -164,7 +165,6 @@ def explain_sample(sample: Sample) -> Iterator[str]:
     if sample.judge_budget is not None:
         assert sample.to_judge is not None  # a budget draws it
         yield describe_costs(sample.judge_budget, len(sample.to_judge), sample.n_responses)
-    yield from sample.notes
 
 
 def _judge(sample: Sample) -> str:

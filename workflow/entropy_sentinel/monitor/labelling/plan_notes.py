@@ -124,20 +124,18 @@ def _needed_for_usable(options: SampleOptions) -> str:
     """Return how many labels the verdict `usable` needs, with this judge and without."""
     quality = quality_of(options)
     rates = f"a judge of sensitivity {quality.sensitivity:g} and specificity {quality.specificity:g}"
-    ways = {
-        f"with {rates} and {VERDICTS} verdicts per domain (`fit --judged`)": labels_for_usable(TYPICAL_ERROR, quality),
-        "without one": labels_for_usable(TYPICAL_ERROR),
-    }
-    needed = [
-        f"about {count.total:,} labels {way}, {count.labels} in each of {count.domains} domains"
-        if count
-        else f"more labels than were simulated {way}"
-        for way, count in ways.items()
-    ]
+    with_judge = _count(labels_for_usable(TYPICAL_ERROR, quality))
     return (
-        f"`usable` with a probability of {PROBABLE:.0%} at a mean error of {TYPICAL_ERROR:.2f} takes "
-        f"{'; and '.join(needed)}; for a single validation"
+        f"`usable` with a probability of {PROBABLE:.0%}, if the mean error is {TYPICAL_ERROR:.2f}, takes {with_judge} "
+        f"with {rates} and {VERDICTS} verdicts per domain (`fit --judged`), {_count(labels_for_usable(TYPICAL_ERROR))} "
+        "without a judge; in a single validation"
     )
+
+
+def _count(count: LabelCount | None) -> str:
+    if count is None:
+        return "more labels than were simulated"
+    return f"about {count.total:,} labels ({count.labels} in each of {count.domains} domains)"
 
 
 def _left_out(plan: Allocation, options: SampleOptions) -> Iterator[str]:

@@ -1,12 +1,12 @@
 """Expected widths of the slices' intervals before anybody has labelled, without an estimator."""
 
+import math
 from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
-from scipy.stats import beta
 
 from entropy_sentinel.monitor.labelling.prospects import EXPLAINED, JudgeQuality
 from entropy_sentinel.statistics.monitoring.expected import expected_width, worth_with_judge, worth_with_predictions
@@ -57,15 +57,20 @@ def _width(design: Design, judge: JudgeQuality | None, explained: float, level: 
         worth = worth_with_predictions(p, design.labels, level)
     else:
         worth = worth_with_judge(p, design.labels, design.verdicts, *judge, level)
+    return _width_of_worth(round(worth, 1), level)
+
+
+# Slices of about the same size have about the same worths, and each width solves many equations.
+@cache
+def _width_of_worth(worth: float, level: float) -> float:
     return expected_width(ASSUMED_ACCURACY, worth, level)
 
 
 def _predictions(n: int, explained: float) -> np.ndarray:
-    """Return P(correct) of n responses, (n,), with the mean ASSUMED_ACCURACY, that explains this share of variance."""
-    if not explained:
-        return np.full(n, ASSUMED_ACCURACY)
-    weight = 1 / explained - 1
-    quantiles: np.ndarray = beta.ppf(
-        (np.arange(n) + 0.5) / n, weight * ASSUMED_ACCURACY, weight * (1 - ASSUMED_ACCURACY)
-    )
-    return quantiles
+    """Return P(correct) of n responses, (n,), with the mean ASSUMED_ACCURACY, that explains this share of variance.
+
+    Only its moments matter, so two values suffice.
+    """
+    spread = math.sqrt(explained * ASSUMED_ACCURACY * (1 - ASSUMED_ACCURACY))
+    predictions: np.ndarray = ASSUMED_ACCURACY + spread * np.where(np.arange(n) % 2, 1, -1)
+    return predictions
