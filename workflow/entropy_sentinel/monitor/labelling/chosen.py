@@ -8,6 +8,7 @@ import polars as pl
 
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.monitor.reading.inputs import BY
+from entropy_sentinel.sources.logs.conversation import CONVERSATION
 from entropy_sentinel.sources.logs.reader import QUESTION
 from entropy_sentinel.verbs.inputs import WEIGHT
 
@@ -19,12 +20,16 @@ class Purpose(StrEnum):
     VALIDATE = "validate"
 
 
+# The column with the whole conversation of each question, as JSON.
+MESSAGES = "messages"
 # Columns of the two tables that are not slices.
 _OWN = {
     *("item_id", "stratum", "inclusion_probability", "weight", "question", "response", "label"),
     *("n_responses", "n_to_label", "n_to_judge", "estimated_accuracy", "width_before", "width_labels_alone"),
     *("width_expected", "width_with_judge", "width_with_estimator", "width_with_both"),
-    "unfamiliar",
+    *("unfamiliar", MESSAGES),
+    # What `judge` adds.
+    *("reason", "judge", "witness", "probability", "answer", "comparable"),
 }
 
 
@@ -45,7 +50,10 @@ def to_label(rows: pl.DataFrame, by: Mapping[str, str], ids: Sequence[str], fact
         columns.setdefault(name, pl.col(name))
     for name in (*facts, WEIGHT, QUESTION, "response"):
         columns[name] = pl.col(name)
-    return rows.select(**columns, label=pl.lit(None, pl.Boolean))
+    columns["label"] = pl.lit(None, pl.Boolean)
+    if rows[CONVERSATION].null_count() < len(rows):
+        columns[MESSAGES] = pl.col(CONVERSATION)
+    return rows.select(**columns)
 
 
 def order_of(rows: pl.DataFrame, seed: int) -> pl.Series:

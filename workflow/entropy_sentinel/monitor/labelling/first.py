@@ -34,6 +34,7 @@ from entropy_sentinel.monitor.labelling.widths import Design, widths_without_est
 from entropy_sentinel.monitor.reading.exclusions import HARMLESS_CODES, reason_code
 from entropy_sentinel.monitor.reading.inputs import BY, Given, features_in, format_of
 from entropy_sentinel.monitor.settings import TIME, SampleOptions
+from entropy_sentinel.sources.logs.conversation import CONVERSATION
 from entropy_sentinel.sources.logs.reader import QUESTION
 from entropy_sentinel.sources.logs.selection import ResponseSelection, as_text, first_of
 from entropy_sentinel.verbs.inputs import WEIGHT, is_table, only_value, slice_values
@@ -97,14 +98,15 @@ def _responses(logs: Given, options: SampleOptions) -> tuple[pl.DataFrame, int]:
     Raises InputError for several models, unless they are slices.
     """
     if is_table(logs):
-        rows = ResponseSelection(options).of(features_in(logs, options, (TIME, QUESTION)))
+        rows = ResponseSelection(options).of(features_in(logs, options, (TIME, QUESTION, CONVERSATION)))
     else:
-        rows = read_features(logs, texts=True, further=(*options.by, TIME, QUESTION), **format_of(options))
+        further = (*options.by, TIME, QUESTION, CONVERSATION)
+        rows = read_features(logs, texts=True, further=further, **format_of(options))
     reasons = [reason for reason in rows["reason"].drop_nulls().unique() if reason_code(reason) in _UNANSWERED]
     n_read, rows = len(rows), rows.filter(~pl.col("reason").is_in(reasons).fill_null(False))
     if rows.is_empty():
         raise InputError("logs: no response has an answer, so none can be chosen")
-    texts = {name: first_of(rows, [name]).cast(pl.String) for name in (QUESTION, "response")}
+    texts = {name: first_of(rows, [name]).cast(pl.String) for name in (QUESTION, "response", CONVERSATION)}
     rows = rows.with_columns(**texts)
     if "model" not in options.by:
         only_value(rows, "model")

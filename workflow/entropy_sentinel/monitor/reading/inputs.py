@@ -29,6 +29,7 @@ from entropy_sentinel.monitor.reading.problems import Problems, TrainingDataFilt
 from entropy_sentinel.monitor.reading.times import Clock
 from entropy_sentinel.monitor.reading.zones import DTYPE
 from entropy_sentinel.monitor.settings import MODEL, TIME, Slicing
+from entropy_sentinel.sources.logs.conversation import CONVERSATION
 from entropy_sentinel.sources.logs.memory import MemoryRecords
 from entropy_sentinel.sources.logs.models import SameModels, bare, without_provider
 from entropy_sentinel.sources.logs.numbers import TIME_ALIASES, UNNAMED
@@ -223,14 +224,14 @@ class Inputs:
     ) -> None:
         """With `others`, drop responses that are in other files, and add the columns NUMBERS to frames.
 
-        With `texts`, add the columns QUESTION and `response`, which are null if a file has no texts. With
+        With `texts`, add the columns QUESTION, `response` and CONVERSATION, which are null without texts. With
         `watched_models`, those of all estimators, responses of other models that `where` leaves out are exclusions.
         `strata` are the columns by which labels were drawn, for the column STRATUM.
         """
         self._strata = strata
         self._watched_models, self.exclusions = watched_models, ExclusionCounter()
         self._same_models = same_models(about, reading.same_model, watched_models or ())
-        self._texts = (QUESTION, "response") if texts else ()
+        self._texts = (QUESTION, "response", CONVERSATION) if texts else ()
         self._model = about.get("model")
         self._signals = [name for name in about.get("signals") or () if name not in FEATURES]
         self._reading, self._problems, self._others = reading, problems, others
@@ -300,13 +301,15 @@ class Inputs:
     def _logs(self, path: str) -> Iterator[pl.DataFrame]:
         # The comparison of responses in two files also uses their times.
         more = [self._time] if self._others is not None else []
-        question = (REQUEST, *self._texts[:1]) if self._reading.cluster_column is None else self._texts[:1]
-        more += [*self._signals, *_OF_LOGS, *question, *self._strata]
+        asked = (QUESTION, CONVERSATION) if self._texts else ()
+        asked = (REQUEST, *asked) if self._reading.cluster_column is None else asked
+        more += [*self._signals, *_OF_LOGS, *asked, *self._strata]
         logs = opened_log(path, self._reading, self._problems.strict, more)
         self._observed(logs.selection)
         try:
             for frame in feature_frames(logs, None, bool(self._texts), self._signals, _OF_TRACES):
-                yield frame.with_columns(first_of(frame, [QUESTION]).alias(QUESTION)) if self._texts else frame
+                texts = [first_of(frame, [name]).cast(pl.String) for name in (QUESTION, CONVERSATION) if self._texts]
+                yield frame.with_columns(texts)
         finally:
             self._count_records(logs.summary)
             self._count_left_out(logs.selection)

@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from entropy_sentinel.core.errors import IncompleteFileError, InputError
+from entropy_sentinel.sources.logs.conversation import CONVERSATION, conversation_of
 from entropy_sentinel.sources.logs.openai import message_choice
 from entropy_sentinel.sources.logs.reader import Reader, metadata_columns, request_columns
 from entropy_sentinel.sources.logs.record import BadRecord, PlacedRecord, too_long
@@ -139,6 +140,8 @@ class InspectReader(Reader):
         # The question is the sample's input; the messages contain it inside a template.
         asked = {**record, "messages": None}
         kept = self.columns(asked, _usual(record)) | {"benchmark": storable(record["eval"]["task"])}
+        if CONVERSATION in kept:
+            kept[CONVERSATION] = conversation_of(record)
         seed = record["eval"]["model_generate_config"].get("seed")
         replies = [_choice(choice, record) for choice in choices] or [Reply(None, None, "", _failure(record), None)]
         for number, reply in enumerate(replies):

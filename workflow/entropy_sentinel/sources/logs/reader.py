@@ -8,6 +8,15 @@ from hashlib import blake2b
 from typing import Any
 
 from entropy_sentinel.core.secrets import is_secret_name
+from entropy_sentinel.sources.logs.conversation import (
+    CONVERSATION,
+    INSTRUCTIONS,
+    MESSAGES,
+    REQUESTS,
+    conversation_of,
+    messages_in,
+    text_of_content,
+)
 from entropy_sentinel.sources.logs.paths import look_up
 from entropy_sentinel.sources.logs.reply import Reply, scalar, storable
 
@@ -15,17 +24,12 @@ from entropy_sentinel.sources.logs.reply import Reply, scalar, storable
 QUESTION = "question"
 # The name under which `columns` requests a key of the request, equal for equal requests. No column of a log has it.
 REQUEST = "(request)"
-# Instructions beside the messages of a request, which are a part of it.
-_INSTRUCTIONS = ("system", "instructions", "system_instruction", "systemInstruction", "tools")
-# The fields of a record that may contain its request, and the fields of a request that may contain a text prompt.
-_REQUESTS = ("request", "body", "kwargs")
+# Fields of a request that may contain a text prompt.
 _TEXTS = ("question", "prompt", "input", "instruction", "query", "problem")
-# Fields with the messages of a request: OpenAI's, those of its Responses API, Gemini's.
-_MESSAGES = ("messages", "input", "contents")
 # Fields that the key of a request covers.
-ASKING = tuple(dict.fromkeys((*_MESSAGES, *_TEXTS)))
+ASKING = tuple(dict.fromkeys((*MESSAGES, *_TEXTS)))
 # Columns of a table that may contain a question.
-ASKED = {"messages", *_REQUESTS, *_TEXTS}
+ASKED = {"messages", *REQUESTS, *_TEXTS}
 # A longer text is an answer or a prompt, not a slice.
 LONGEST_VALUE = 200
 # Metadata of a proxy about the sender of a call: hashes of keys, addresses of people.
@@ -54,7 +58,7 @@ def question_of(record: Any) -> str | None:
         text = record.get(name)
         if text and isinstance(text, str):
             return text
-    for name in _REQUESTS:
+    for name in REQUESTS:
         if question := question_of(record.get(name)):
             return question
     return None
@@ -69,38 +73,28 @@ def request_key(record: Any) -> str | None:
         return None
     parts = [record[name] for name in ASKING if record.get(name) and isinstance(record[name], list | str)]
     if parts:
-        parts += [record[name] for name in _INSTRUCTIONS if record.get(name)]
+        parts += [record[name] for name in (*INSTRUCTIONS, "tools") if record.get(name)]
         content = json.dumps(parts, sort_keys=True, default=str)
         return blake2b(content.encode("utf-8", "replace"), digest_size=8).hexdigest()
-    for name in _REQUESTS:
+    for name in REQUESTS:
         if key := request_key(record.get(name)):
             return key
     return None
 
 
 def _last_message(record: Mapping[str, Any]) -> str:
-    """Return the text of the user's last message; "" without one. LangChain has lists of messages in a list."""
-    messages: list[Any] = next((record[name] for name in _MESSAGES if isinstance(record.get(name), list)), [])
-    if messages and all(isinstance(part, list) for part in messages):
-        messages = messages[-1]
+    """Return the text of the user's last message; "" without one."""
+    messages = messages_in(record)
     for message in reversed(messages):
         if isinstance(message, Mapping) and isinstance(message.get("kwargs"), Mapping):
             message = {"type": "human" if "HumanMessage" in (message.get("id") or ()) else None} | message["kwargs"]
         if isinstance(message, Mapping) and {message.get("role"), message.get("type")} & {"user", "human"}:
-            return _text(message.get("content") or message.get("parts"))
+            return text_of_content(message.get("content") or message.get("parts"))
     parts = record.get("parts")  # a request of Pydantic AI
     for part in reversed(parts if isinstance(parts, list) else []):
         if isinstance(part, Mapping) and part.get("part_kind") == "user-prompt":
-            return _text(part.get("content"))
+            return text_of_content(part.get("content"))
     return ""
-
-
-def _text(content: Any) -> str:
-    """Return the text of a message, which may be in parts."""
-    if isinstance(content, str):
-        return content
-    parts: Iterable[Any] = content if isinstance(content, list) else ()
-    return "".join(str(part.get("text") or "") for part in parts if isinstance(part, Mapping))
 
 
 def usual_columns(record: Mapping[str, Any], leave_out: Iterable[str] = ()) -> dict[str, Any]:
@@ -210,7 +204,8 @@ class Reader:
         """Return the requested columns, or else the `usual` columns, by name.
 
         A column is requested by its name among the usual columns, which include the metadata in every format, or by its
-        dotted name in the record. A `question` is also looked up in the request, and REQUEST is its key.
+        dotted name in the record. A `question` is also looked up in the request; REQUEST is its key, and CONVERSATION
+        its messages.
         """
         usual = {**metadata_columns(record), **usual}
         names = [*(usual if self.wanted is None else self.wanted), *self.further]
@@ -219,4 +214,6 @@ class Reader:
             columns[QUESTION] = storable(question)
         if REQUEST in names:
             columns[REQUEST] = request_key(record)
+        if CONVERSATION in names and (conversation := conversation_of(record)) is not None:
+            columns[CONVERSATION] = storable(conversation)
         return columns

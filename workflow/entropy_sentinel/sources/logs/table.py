@@ -15,6 +15,7 @@ import polars as pl
 
 from entropy_sentinel.core.secrets import is_secret_name
 from entropy_sentinel.frames.arrow import flat
+from entropy_sentinel.sources.logs.conversation import CONVERSATION, MESSAGES, REQUESTS
 from entropy_sentinel.sources.logs.envelopes import IDS
 from entropy_sentinel.sources.logs.reader import ASKED, ASKING, QUESTION, REQUEST, Reader, is_private, usual_columns
 from entropy_sentinel.sources.logs.reply import (
@@ -99,7 +100,8 @@ def is_flat(schema: Mapping[str, Any], columns: Sequence[str] = (), trace_after:
 
 def _is_within(name: str, schema: Mapping[str, Any]) -> bool:
     """Return whether the requested value may be inside a column with another name."""
-    return name not in schema and (name.split(".")[0] in schema or name == QUESTION and bool(ASKED & set(schema)))
+    asking = {QUESTION: ASKED, CONVERSATION: {*MESSAGES, *REQUESTS}}.get(name, set())
+    return name not in schema and (name.split(".")[0] in schema or bool(asking & set(schema)))
 
 
 def bad_rows(batch: pl.DataFrame) -> Iterator[tuple[int, str]]:

@@ -1,0 +1,107 @@
+"""The conversation that a record's model was asked to continue: all messages of its request, in one form for all APIs.
+
+The question of a response is only the user's last message. To ask another model the same thing takes the system prompt
+and the earlier turns, too.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NotRequired, TypedDict
+
+# The name under which `columns` requests the conversation. No column of a log has it.
+CONVERSATION = "(conversation)"
+# Fields with the messages of a request: OpenAI's, those of its Responses API, Gemini's.
+MESSAGES = ("messages", "input", "contents")
+# The fields of a record that may contain its request.
+REQUESTS = ("request", "body", "kwargs")
+# Instructions beside the messages of a request, which are a part of it.
+INSTRUCTIONS = ("system", "instructions", "system_instruction", "systemInstruction")
+
+_ROLES = {
+    **dict.fromkeys(("user", "human", "HumanMessage"), "user"),
+    **dict.fromkeys(("assistant", "ai", "model", "AIMessage"), "assistant"),
+    **dict.fromkeys(("system", "developer", "SystemMessage"), "system"),
+}
+# The types of parts that are text; others are images, sounds, files, tool calls.
+_TEXT_PARTS = {None, "text", "input_text", "output_text"}
+# Parts of earlier answers that are not sent again.
+_THINKING = {"thinking", "redacted_thinking", "reasoning"}
+
+
+class LoggedMessage(TypedDict):
+    """A message of a conversation; `omitted` names what it had besides text."""
+
+    role: str
+    content: str
+    omitted: NotRequired[list[str]]
+
+
+def conversation_of(record: Any) -> str | None:
+    """Return the messages of a record's request as JSON, up to the model's response; None without messages."""
+    if not isinstance(record, Mapping):
+        return None
+    messages = list(_messages(record))
+    # A log may have the response after the request.
+    while messages and messages[-1]["role"] == "assistant" and "omitted" not in messages[-1]:
+        messages.pop()
+    if any(message["role"] != "system" for message in messages):
+        return json.dumps(messages, ensure_ascii=False)
+    for name in REQUESTS:
+        if found := conversation_of(record.get(name)):
+            return found
+    return None
+
+
+def messages_in(record: Mapping[str, Any]) -> list[Any]:
+    """Return the messages of a request as it has them; LangChain has lists of messages in a list."""
+    messages: list[Any] = next((record[name] for name in MESSAGES if isinstance(record.get(name), list)), [])
+    return messages[-1] if messages and all(isinstance(part, list) for part in messages) else messages
+
+
+def text_of_content(content: Any) -> str:
+    """Return the text of a message, which may be in parts."""
+    if isinstance(content, str):
+        return content
+    parts: Sequence[Any] = content if isinstance(content, list) else ()
+    return "".join(str(part.get("text") or "") for part in parts if isinstance(part, Mapping))
+
+
+def _messages(record: Mapping[str, Any]) -> Iterator[LoggedMessage]:
+    """Yield the instructions of a request, then its messages."""
+    logged = [message for message in messages_in(record) if isinstance(message, Mapping)]
+    if not logged:
+        return
+    for name in INSTRUCTIONS:
+        given = record.get(name)
+        given = given.get("parts") if isinstance(given, Mapping) else given
+        if text := text_of_content(given):
+            yield {"role": "system", "content": text}
+    for message in logged:
+        yield _message(message)
+
+
+def _message(message: Mapping[str, Any]) -> LoggedMessage:
+    """Return a message of any API in the form of OpenAI's."""
+    if isinstance(message.get("kwargs"), Mapping):  # a dump of LangChain, whose `id` ends with the class
+        message = {"type": ([*(message.get("id") or ())] or [None])[-1]} | message["kwargs"]
+    role = message.get("role") or message.get("type")
+    content = message.get("content") or message.get("parts")
+    parts: Sequence[Any] = content if isinstance(content, list) else ()
+    omitted = {_kind(part) for part in parts} - {""}
+    omitted |= {name for name in ("tool_calls", "function_call") if message.get(name)}
+    if role not in _ROLES:
+        omitted.add(str(role))
+    logged: LoggedMessage = {"role": _ROLES.get(str(role), str(role)), "content": text_of_content(content)}
+    if omitted:
+        logged["omitted"] = sorted(omitted)
+    return logged
+
+
+def _kind(part: Any) -> str:
+    """Return what a part of a message is besides text; "" for text."""
+    if isinstance(part, Mapping):
+        kind = part.get("type")
+        if kind in _TEXT_PARTS and isinstance(part.get("text"), str):
+            return ""
+        return "" if kind in _THINKING else str(kind or next(iter(part), "part"))
+    return "" if isinstance(part, str) else "part"
