@@ -127,6 +127,14 @@ class ChatClient:
         self._server_is_known = self._is_waiting = False
         self._too_long = 0
 
+    def supports(self, **parameters: Any) -> bool:
+        """Return whether LiteLLM sends these parameters with these values to the model's provider."""
+        return self._sender.supports(parameters)
+
+    def has_reply(self, request: Mapping[str, Any]) -> bool:
+        """Return whether a request is answered from the cache."""
+        return self._cache.get({"model": self.model, **request, **self._identity}) is not None
+
     def ask(
         self,
         requests: Sequence[Mapping[str, Any]],

@@ -13,6 +13,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from entropy_sentinel.chat.bounds import ReplyTooLargeError
+from entropy_sentinel.core.errors import EntropySentinelError
 from entropy_sentinel.core.secrets import is_secret_name, without_keys
 from entropy_sentinel.frames.generation import OTHER_STOPS
 
@@ -75,6 +76,10 @@ _PREFIXES = re.compile(r"^([\w.]*(Error|Exception)(:| -)\s*)+")
 _UNREADABLE = re.compile(r"validation errors? for (\w+)\s+(\S+)\s+([^\[]+?)\s*\[type=")
 
 
+class RejectedRequestError(EntropySentinelError):
+    """The server says that a request is wrong (400 or 422), so that it never answers such requests."""
+
+
 class UnusableReply(Exception):
     """A reply that was paid for cannot be used. The message says what is wrong; `raw` is the text of the reply."""
 
@@ -129,6 +134,11 @@ def made_of_a_reply(error: BaseException, raw: str | None) -> bool:
 def is_unreachable(error: BaseException) -> bool:
     """Return whether no connection was made: no server listens at the address, or the host does not exist."""
     return any(type(cause).__name__ == "ConnectError" for cause in _chain(error))
+
+
+def rejects_request(error: BaseException) -> bool:
+    """Return whether the server says that the request is wrong."""
+    return getattr(error, "status_code", None) in (400, 422)
 
 
 def costs_nothing(error: BaseException) -> bool:

@@ -21,6 +21,7 @@ import tenacity
 from entropy_sentinel.chat.bounds import bound_response, bound_transports, most_bytes, reply_bound
 from entropy_sentinel.chat.reply import (
     Refusal,
+    RejectedRequestError,
     ServerReply,
     UnusableReply,
     brief,
@@ -30,6 +31,7 @@ from entropy_sentinel.chat.reply import (
     made_of_a_reply,
     may_pass,
     message_of,
+    rejects_request,
     retry_after_s,
     unreadable_bytes,
 )
@@ -150,7 +152,8 @@ class Sender:
                 raise UnusableReply(unreadable_bytes(error) or message_of(error), _last(raw) or str(error)) from None
             n_tries = retrying.statistics["attempt_number"]
             # Nothing is chained: exceptions of clients carry requests, and those carry keys.
-            raise EntropySentinelError(
+            kind = RejectedRequestError if rejects_request(error) else EntropySentinelError
+            raise kind(
                 f"{self.name}: {self.address} did not answer request {position} (from 0) in {n_tries} "
                 f"{'try' if n_tries == 1 else 'tries'}: {brief(error)}{self._other_address(error)}; a restart "
                 "continues after the answered requests"
@@ -259,6 +262,15 @@ class Sender:
             )
             return ServerReply(parsed, _last(raw))
         raise TimeoutError(f"no whole reply within {limit_s:.3g} s")
+
+    def supports(self, parameters: Mapping[str, Any]) -> bool:
+        """Return whether LiteLLM sends these parameters with these values to the model's provider."""
+        try:
+            model, provider, _, _ = self._litellm.get_llm_provider(self.model, api_base=self.base_url)
+            self._litellm.utils.get_optional_params(model=model, custom_llm_provider=provider, **parameters)
+        except self._litellm.BadRequestError:
+            return False
+        return True
 
     @cached_property
     def _without_seed(self) -> dict[str, list[str]]:

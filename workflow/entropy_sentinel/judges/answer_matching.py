@@ -63,6 +63,8 @@ _CODE = re.compile(
     r"(?:const|let|var|function|public|private)\s+\w+.*[={;(]|[}\]][;,)]*\s*$|.*\)\s*(?:\{|;)\s*$)",
     re.MULTILINE,
 )
+# Finish reasons of replies that their model has not ended, so that the answer may be missing.
+_NOT_ENDED = {"length": "is truncated at its largest length", "content_filter": "was ended by a content filter"}
 _TRUTHS = {"yes": True, "true": True, "no": False, "false": False}
 _STATED_TRUTH = re.compile(r" answer (?:is )?(yes|no|true|false) ")
 # A word before an answer that denies it.
@@ -125,6 +127,13 @@ def is_comparable(response: str | None) -> bool:
 def is_slice_comparable(comparable: Sequence[bool]) -> bool:
     """Return whether a slice can be compared: COMPARABLE_SHARE of its logged responses can."""
     return bool(comparable) and sum(comparable) >= COMPARABLE_SHARE * len(comparable)
+
+
+def reason_without_answer(text: str | None, finish_reason: str) -> str | None:
+    """Return why a reply of a second model has no answer; null if it has one. A refusal in words is an answer."""
+    if finish_reason in _NOT_ENDED:
+        return f"the second model's reply {_NOT_ENDED[finish_reason]}"
+    return "the second model's reply is empty" if _read_answer(text) is None else None
 
 
 def _read_answer(response: str | None) -> _Answer | None:

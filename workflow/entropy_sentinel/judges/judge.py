@@ -50,6 +50,8 @@ class Verdict:
     exchange: Mapping[str, Any] | None = None
     # Text in the response that addresses the judge, and how it was treated.
     caution: str | None = None
+    # The probability that the judge gave to "correct", in [0, 1]; None if its server does not say.
+    probability: float | None = None
 
 
 class Judge(Protocol):

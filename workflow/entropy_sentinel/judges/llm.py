@@ -12,17 +12,24 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from entropy_sentinel.chat.client import ChatClient
+from entropy_sentinel.chat.optional_parameters import OptionalParameters
 from entropy_sentinel.chat.reply import Refusal, ServerReply, masked
 from entropy_sentinel.chat.settings import announced_server, filled
 from entropy_sentinel.judges.answers import last_boxed
 from entropy_sentinel.judges.judge import Case, Verdict
 from entropy_sentinel.judges.judgement import judgement
 from entropy_sentinel.judges.kind import JudgeSettings, account
+from entropy_sentinel.judges.verdict_probability import (
+    ALTERNATIVES,
+    last_steps,
+    verdict_probability,
+    without_logprobs,
+)
 
 # <|end|>, <|eot_id|>, DeepSeek's wide form, and the chat tokens of Llama, Gemma and Mistral; `<|x|>` is not a token.
 _SPECIAL = re.compile(
@@ -135,6 +142,10 @@ _LOG_EVERY = 200
 _THINKING = re.compile(r"<(think|thinking|budget:thinking)>|.*</think", re.IGNORECASE)
 
 
+# Whether to ask for log-probabilities; `auto` does where provider and server take the parameters.
+Logprobs = Literal["auto", "on", "off"]
+
+
 class Judgement(BaseModel):
     """The structure of the judge's reply."""
 
@@ -146,9 +157,13 @@ class Judgement(BaseModel):
 class LlmJudge:
     """A chat model behind an API. A reply is a label if it ends with one clear judgement."""
 
-    def __init__(self, settings: JudgeSettings, server: Mapping[str, Any]) -> None:
-        """Prepare requests to the judge at `server`; sends nothing yet."""
+    def __init__(self, settings: JudgeSettings, server: Mapping[str, Any], logprobs: Logprobs = "off") -> None:
+        """Prepare requests to the judge at `server`; sends nothing yet.
+
+        With `logprobs`, verdicts have probabilities: with `auto`, if the server gives log-probabilities.
+        """
         self._asked = settings["llm"]
+        self._logprobs = logprobs
         self._names = set[str]()
         self._headings = headings_of(self._asked["messages"])
         self._client = ChatClient(
@@ -157,6 +172,7 @@ class LlmJudge:
             **server,
             identity={"revision": self._asked["revision"], "kept": _KEPT},
         )
+        self._optional = OptionalParameters(self._client, ALTERNATIVES if logprobs == "auto" else {})
 
     @property
     def software(self) -> str:
@@ -188,7 +204,7 @@ class LlmJudge:
         requests = [json.loads(request) for request in positions]
         positions_of = list(positions.values())
         whose = account(self._asked, cases[0].model, cases[0].benchmark) if cases else ""
-        for done, (number, reply) in enumerate(self._client.ask(requests, _keep, account=whose), start=1):
+        for done, (number, reply) in enumerate(self._optional.ask(requests, self._keep, account=whose), start=1):
             for position in positions_of[number]:
                 verdicts[position] = self._verdict(requests[number], shown[position], reply)
             if done % _LOG_EVERY == 0 or done == len(requests):
@@ -210,7 +226,15 @@ class LlmJudge:
         if self._asked["structured_output"]:
             schema = {"name": "judgement", "schema": Judgement.model_json_schema(), "strict": True}
             request["response_format"] = {"type": "json_schema", "json_schema": schema}
+        if self._logprobs == "on":
+            request |= ALTERNATIVES
         return request
+
+    def _keep(self, reply: ServerReply) -> dict[str, Any]:
+        """Return what is cached of a reply; log-probabilities only of its end, which has the verdict."""
+        kept = _keep(reply)
+        steps = None if self._logprobs == "off" else last_steps(reply)
+        return kept if steps is None else kept | {"steps": steps, "raw": without_logprobs(reply.raw)}
 
     def _verdict(self, request: Mapping[str, Any], shown: VisibleText, reply: Mapping[str, Any] | Refusal) -> Verdict:
         answer = shown.text if self._asked["shown"] == "answer" else None
@@ -226,7 +250,9 @@ class LlmJudge:
             self._names |= {reply["model"]} - {""}
             text = _whole_reply(reply)
             if (label := judgement(text)) is not None:
-                return Verdict(label, answer, caution=caution)
+                return Verdict(
+                    label, answer, caution=caution, probability=verdict_probability(reply.get("steps"), label)
+                )
             reason, raw = _unreadable(reply, text), reply["raw"] or text
         return Verdict(None, answer, reason, {"messages": request["messages"], "reply": raw}, caution)
 

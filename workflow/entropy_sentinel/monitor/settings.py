@@ -528,9 +528,15 @@ class SampleOptions(FormatOptions, Slicing):
 class JudgeOptions(Options):
     """The options of the command and the verb `judge`, by the names of the config's section `judges`."""
 
-    model: Annotated[Text, Shown(Panel.JUDGE, "NAME", "-m")] = Field(
+    model: Annotated[Text | None, Shown(Panel.JUDGE, "NAME", "-m")] = Field(
+        None,
         description="LiteLLM's name of the judge, such as openai/gpt-4o-mini or hosted_vllm/NAME; its key is in the "
-        "environment."
+        "environment.",
+    )
+    second_opinion: Annotated[Text | None, Shown(Panel.JUDGE, "NAME")] = Field(
+        None,
+        description="LiteLLM's name of a second, stronger model, instead of a judge. It is asked the logged question "
+        "once, with system prompt and earlier turns, and the label is whether its answer agrees with the logged one.",
     )
     base_url: Annotated[Text | None, Shown(Panel.JUDGE, "URL")] = Field(
         None, description="The address of the server; by default the provider's own."
@@ -556,7 +562,15 @@ class JudgeOptions(Options):
         4096, ge=1, le=2**20, description="Most tokens of a reply, reasoning included."
     )
     temperature: Annotated[Number | None, Shown(Panel.JUDGE, "T")] = Field(
-        None, ge=0, le=100, description="The judge's temperature; by default the server's."
+        None,
+        ge=0,
+        le=100,
+        description="The model's temperature; by default the server's for a judge, and 0 for a second opinion.",
+    )
+    logprobs: Annotated[Literal["auto", "on", "off"], Shown(Panel.JUDGE)] = Field(
+        "auto",
+        description="Ask the judge for log-probabilities, for the probability of its verdict: auto (if its server "
+        "gives them), on, off.",
     )
     concurrency: Annotated[Whole, Shown(Panel.JUDGE, "N")] = Field(16, ge=1, le=1024, description="Requests at a time.")
     requests_per_minute: Annotated[Number | None, Shown(Panel.JUDGE, "N")] = Field(

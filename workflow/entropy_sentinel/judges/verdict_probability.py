@@ -1,0 +1,118 @@
+"""The probability that an LLM judge gave to "correct", from the log-probabilities of its verdict's tokens.
+
+Tokenisers split `{"success": true}` in different ways, so the verdict is found in the joined text of the tokens:
+`true`, ` true`, `tr` and `ue`, `":true`. At the token with its first letter, the probabilities of all alternatives that
+begin a "true" are summed, those that begin a "false" likewise, and the first sum is divided by both. Later tokens only
+spell the word that this token decided.
+"""
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from entropy_sentinel.chat.reply import ServerReply
+
+# The parameters that ask for log-probabilities; some servers give no more alternatives per token.
+ALTERNATIVES = {"logprobs": True, "top_logprobs": 5}
+# Tokens at the end of a reply that are kept: a verdict is its last line.
+_N_KEPT = 64
+_VERDICT = re.compile(r"success[^A-Za-z]{0,8}(?P<word>true|false)", re.IGNORECASE)
+_BEFORE_WORD = re.compile(r"^[^A-Za-z]+")
+# If the opposite verdict is not among the alternatives, it counts as impossible if it has at most this probability.
+_NEGLIGIBLE = 0.01
+# Rounding error of a sum of probabilities.
+_ROUNDING = 1e-3
+
+
+class Step(NamedTuple):
+    """One token of a reply: its text, its log-probability, and those of the alternatives by text."""
+
+    token: str
+    logprob: float
+    alternatives: list[tuple[str, float]]
+
+
+def last_steps(reply: ServerReply) -> list[Any] | None:
+    """Return the last tokens of a reply with their alternatives, for `verdict_probability`; null without any."""
+    try:
+        content = _content_of(reply)
+        return [_kept_step(step) for step in content[-_N_KEPT:]] or None
+    except (AttributeError, LookupError, TypeError, ValueError):
+        return None  # a reply without them, or in a form of the server's own
+
+
+def without_logprobs(raw: str | None) -> str | None:
+    """Return the text of a reply without its log-probabilities, which are many times as long as the rest."""
+    try:
+        content = json.loads(raw or "")
+        for choice in content["choices"]:
+            choice.pop("logprobs", None)
+        return json.dumps(content)
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return raw
+
+
+def verdict_probability(steps: Any, label: bool) -> float | None:
+    """Return the probability of "correct" where a verdict is decided, in [0, 1]; null where it cannot be read.
+
+    `steps` are those of `last_steps`, and `label` is the verdict that was read from the reply.
+    """
+    try:
+        return _probability([Step(*step) for step in steps], label)
+    except (TypeError, ValueError):
+        return None  # a damaged file of the cache
+
+
+def _probability(steps: Sequence[Step], label: bool) -> float | None:
+    verdicts = list(_VERDICT.finditer("".join(step.token for step in steps)))
+    if not verdicts or (verdicts[-1]["word"].casefold() == "true") != label:
+        return None
+    start, end = verdicts[-1].start("word"), 0
+    for step in steps:
+        end += len(step.token)
+        if end > start:
+            return _share_of_true(step, label)
+    return None
+
+
+def _share_of_true(step: Step, label: bool) -> float | None:
+    """Return the probability that a token begins "true", as a share of that it begins either verdict; or null."""
+    alternatives = {step.token: step.logprob} | dict(step.alternatives)
+    if not all(isinstance(value, int | float) and value <= _ROUNDING for value in alternatives.values()):
+        return None
+    sums = {True: 0.0, False: 0.0}
+    for token, logprob in alternatives.items():
+        if (verdict := _begun_verdict(token)) is not None:
+            sums[verdict] += math.exp(logprob)
+    if not sums[label] > 0:
+        return None
+    if not sums[not label]:
+        values = [math.exp(logprob) for logprob in alternatives.values()]
+        if min(max(0.0, 1 - sum(values)), min(values)) > _NEGLIGIBLE:
+            return None
+    return sums[True] / (sums[True] + sums[False])
+
+
+def _begun_verdict(token: str) -> bool | None:
+    """Return the verdict that a token begins or contains; null for another token."""
+    word = _BEFORE_WORD.sub("", token).casefold()
+    for text, verdict in (("true", True), ("false", False)):
+        if word and (text.startswith(word) or word.startswith(text)):
+            return verdict
+    return None
+
+
+def _content_of(reply: ServerReply) -> Sequence[Any]:
+    """Return the tokens of a reply as LiteLLM gives them."""
+    logprobs = reply.choice.logprobs
+    content = logprobs["content"] if isinstance(logprobs, Mapping) else logprobs.content
+    return content or ()
+
+
+def _kept_step(step: Any) -> list[Any]:
+    if not isinstance(step, Mapping):
+        step = step.model_dump()
+    alternatives = [[entry["token"], float(entry["logprob"])] for entry in step.get("top_logprobs") or ()]
+    return [step["token"], float(step["logprob"]), alternatives]

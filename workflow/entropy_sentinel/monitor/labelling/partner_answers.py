@@ -1,0 +1,197 @@
+"""The second opinion of a model that answered the same questions anyway: its log is joined with a sample.
+
+A response of the sample and an answer of the other model belong together if they have the same id, and the same
+question where both logs have questions; or else if their questions are the same after trimming. In a conversation of
+several turns all turns must be the same. System prompts may differ.
+
+If the other model answered a question several times, its answer at temperature 0 counts, or else the first by time, or
+else the first in the log.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.core.printable import one_line
+from entropy_sentinel.formatting.text import counted
+from entropy_sentinel.frames.witness import WitnessKind
+from entropy_sentinel.judges.answer_matching import reason_without_answer
+from entropy_sentinel.monitor.labelling.chosen import MESSAGES
+from entropy_sentinel.monitor.labelling.judged_sample import RESPONSE_TEXT, JudgedSample
+from entropy_sentinel.monitor.labelling.second_opinion import add_opinions
+from entropy_sentinel.sources.logs.conversation import CONVERSATION
+from entropy_sentinel.sources.logs.moments import moments
+from entropy_sentinel.sources.logs.numbers import TIMES, UNNAMED
+from entropy_sentinel.sources.logs.reader import QUESTION
+from entropy_sentinel.sources.logs.selection import first_of
+from entropy_sentinel.verbs.reading import open_logs
+
+_TEMPERATURE = "temperature"
+NO_PARTNER = "the other model's log has no answer to this question"
+# Ids and questions that an error shows, and most characters of each; models that an error names.
+_SHOWN, _LONGEST, _MOST_MODELS = 3, 60, 5
+
+
+class _Asked(NamedTuple):
+    """What tells that two responses answer the same question; null where a log does not have it."""
+
+    item_id: str
+    question: str | None
+
+
+def join_partner(rows: pl.DataFrame, traces: Any, model: str | None) -> JudgedSample:
+    """Return the rows of a sample with whether the answers in another model's logs agree with the responses.
+
+    `model` is the name of the other model; null if the logs name only one. Raises InputError if nothing can be joined.
+    """
+    watched = set(rows["model"].drop_nulls().unique()) if "model" in rows.columns else set[str]()
+    answers, notices = _read_answers(traces)
+    name = _choose_model(answers, model, watched)
+    answers = answers.filter(pl.col("model").is_in([name, UNNAMED] if model else [name]))
+    asked = _asked(rows)
+    partners = _join(asked, answers, rows["benchmark"].to_list() if "benchmark" in rows.columns else None)
+    if not any(partner is not None for partner in partners):
+        raise InputError(_not_joined(asked, answers, name))
+    texts: list[str | None] = []
+    reasons: list[str | None] = []
+    text: str | None
+    reason: str | None
+    for partner in partners:
+        text, reason = None, NO_PARTNER
+        if partner is not None:
+            text = answers["text"][partner].strip()
+            reason = reason_without_answer(text, answers["finish_reason"][partner])
+        texts.append(None if reason else text)
+        reasons.append(reason)
+    responses = rows[RESPONSE_TEXT].to_list()
+    pairs = [(text, response) for text, response in zip(texts, responses, strict=True) if text and response]
+    if pairs and all(text == response.strip() for text, response in pairs):
+        notices.append(
+            f"all {counted(len(pairs), 'answer')} of {name} are the same texts as the logged responses: check that the "
+            "logs are those of another model"
+        )
+    return JudgedSample(
+        add_opinions(rows, name, texts, reasons), WitnessKind.SECOND_OPINION, name, notices=tuple(notices)
+    )
+
+
+def _read_answers(traces: Any) -> tuple[pl.DataFrame, list[str]]:
+    """Return the answers in logs, in the order of preference, and notices about unreadable records."""
+    logs = open_logs(traces, columns=[QUESTION, CONVERSATION, _TEMPERATURE, *TIMES])
+    parts = []
+    for frame in logs:
+        temperature = first_of(frame, [_TEMPERATURE]).cast(pl.Float64, strict=False)
+        parts.append(
+            frame.select(
+                "item_id",
+                "model",
+                "benchmark",
+                "text",
+                "finish_reason",
+                first_of(frame, [QUESTION]).cast(pl.String).alias(QUESTION),
+                first_of(frame, [CONVERSATION]).cast(pl.String).alias(MESSAGES),
+                (temperature == 0).fill_null(False).alias("is_greedy"),
+                moments(first_of(frame, TIMES)).alias("time"),
+            )
+        )
+    if not parts:
+        raise InputError("; ".join(["agrees_with: the logs contain no usable response", *logs.summary.notes()]))
+    answers = pl.concat(parts, how="vertical_relaxed")
+    notices = []
+    if logs.summary.n_bad:
+        first = next(iter(logs.summary.bad))
+        notices.append(
+            f"{counted(logs.summary.n_bad, 'record')} of the other model's logs cannot be read, the first: "
+            f"{first.where}: {first.problem}"
+        )
+    order = [pl.col("is_greedy").not_(), "time"]
+    return answers.sort(order, nulls_last=True, maintain_order=True), notices
+
+
+def _choose_model(answers: pl.DataFrame, model: str | None, watched: set[str]) -> str:
+    """Return the name of the other model; raise InputError if the logs have several, or do not name it."""
+    counts = answers["model"].value_counts(sort=True)
+    names = counts["model"].to_list()
+    if model is not None:
+        if not {model, UNNAMED} & set(names):
+            raise InputError(f"agrees_with_model: no answer of '{one_line(model)}'; models: {_listed(names)}")
+        return model
+    others = [name for name in names if name not in watched] if len(names) > 1 else names
+    if len(others) != 1:
+        raise InputError(
+            f"agrees_with: the logs have answers of several models ({_listed(names)}); name the other model with "
+            "--agrees-with-model (agrees_with_model=...)"
+        )
+    if others[0] == UNNAMED:
+        raise InputError(
+            "agrees_with: the logs do not name their model; name it with --agrees-with-model (agrees_with_model=...)"
+        )
+    return str(others[0])
+
+
+def _asked(rows: pl.DataFrame) -> list[_Asked]:
+    """Return the id and the question of each row."""
+    columns = {name: pl.col(name) if name in rows.columns else pl.lit(None, pl.String) for name in (QUESTION, MESSAGES)}
+    return [_Asked(str(item), _question_key(*texts)) for item, *texts in rows.select("item_id", **columns).iter_rows()]
+
+
+def _question_key(question: str | None, messages: str | None) -> str | None:
+    """Return the trimmed question or, in a conversation of several turns, all turns without the system prompt."""
+    try:
+        turns = [message for message in json.loads(messages or "[]") if message["role"] != "system"]
+        if len(turns) > 1:
+            return json.dumps([[turn["role"], str(turn["content"]).strip()] for turn in turns])
+    except (ValueError, TypeError, LookupError):
+        pass
+    return question.strip() or None if question else None
+
+
+def _join(asked: Sequence[_Asked], answers: pl.DataFrame, benchmarks: Sequence[str] | None) -> list[int | None]:
+    """Return for each row the position of its partner among the answers, or null."""
+    of_answers = _asked(answers)
+    by_id: dict[str, int] = {}
+    by_benchmark: dict[tuple[str, str], int] = {}
+    by_question: dict[str, int] = {}
+    ambiguous = set[str]()
+    for position, (answer, benchmark) in enumerate(zip(of_answers, answers["benchmark"], strict=True)):
+        first = by_id.setdefault(answer.item_id, position)
+        if answers["benchmark"][first] != benchmark:
+            ambiguous.add(answer.item_id)
+        by_benchmark.setdefault((benchmark, answer.item_id), position)
+        if answer.question is not None:
+            by_question.setdefault(answer.question, position)
+    partners: list[int | None] = []
+    for number, (item_id, question) in enumerate(asked):
+        partner = by_benchmark.get((benchmarks[number], item_id)) if benchmarks else None
+        if partner is None and item_id not in ambiguous:
+            partner = by_id.get(item_id)
+        if partner is not None and question is not None and of_answers[partner].question not in (None, question):
+            partner = None
+        if partner is None and question is not None:
+            partner = by_question.get(question)
+        partners.append(partner)
+    return partners
+
+
+def _not_joined(asked: Sequence[_Asked], answers: pl.DataFrame, name: str) -> str:
+    """Return the error for logs without any answer to the questions of the sample."""
+    of_answers = _asked(answers)
+    return (
+        f"agrees_with: the logs have {counted(len(of_answers), 'answer')} of {one_line(name)}, but none has the id or "
+        f"the question of a response of the sample. Ids of the sample: {_examples(asked, 0)}; of the logs: "
+        f"{_examples(of_answers, 0)}. Questions of the sample: {_examples(asked, 1)}; of the logs: "
+        f"{_examples(of_answers, 1)}"
+    )
+
+
+def _examples(asked: Sequence[_Asked], column: int) -> str:
+    values = [str(each[column]) for each in asked[:_SHOWN] if each[column] is not None]
+    return ", ".join(f"'{one_line(value[:_LONGEST])}'" for value in values) or "none"
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(map(one_line, names[:_MOST_MODELS]))
+    return f"{shown} and {len(names) - _MOST_MODELS} more" if len(names) > _MOST_MODELS else shown
