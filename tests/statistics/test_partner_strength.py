@@ -39,7 +39,7 @@ def test_bounds_by_hand() -> None:
         pytest.param((46, 28, 114, 172), WEAK, id="mathematics, 1.5B by 0.5B"),
         # A tenth of each: too few to refuse, enough to accept what is much stronger.
         pytest.param((34, 4, 5, 49), STRONG, id="a tenth of 0.5B by 1.5B"),
-        pytest.param((17, 5, 24, 50), UNCHECKED, id="a tenth of 0.5B by 135M"),
+        pytest.param((4, 1, 6, 13), UNCHECKED, id="a fortieth of 0.5B by 135M"),
         # Both are good, and equally so: the agreement is .03 too low, which does no harm.
         pytest.param((91, 1, 4, 4), STRONG, id="alike and good"),
         pytest.param((10, 1, 2, 6), UNCHECKED, id="19 labels"),
@@ -65,7 +65,7 @@ def test_with_a_reference() -> None:
 def test_dependent_responses_tell_less() -> None:
     """Twenty-five answers that are each logged four times count as 25."""
     clusters = np.repeat(np.arange(25), 4)
-    y, z = answers(11, 2, 4, 8)
+    y, z = answers(11, 1, 3, 10)
     repeated = np.repeat(y, 4), np.repeat(z, 4)
     assert check_partner(*repeated).verdict == STRONG
     assert check_partner(*repeated, clusters).verdict == UNCHECKED

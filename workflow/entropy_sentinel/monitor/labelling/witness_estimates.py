@@ -194,7 +194,7 @@ def _estimate(
         return None
     basis = FROM_MEAN if averaged else FROM_OPINION if asked.is_opinion else FROM_JUDGE
     name = asked.witness.name if asked.is_opinion else f"{asked.witness.name}, calibrated"
-    limits = accuracy.limits()
+    limits = accuracy.lower, accuracy.upper
     return [len(part), accuracy.estimate, *limits, basis, _note(asked, len(errors.errors)), name]
 
 

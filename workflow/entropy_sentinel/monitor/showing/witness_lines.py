@@ -50,7 +50,7 @@ def _partner(partner: Mapping[str, Any]) -> str:
     if verdict == PartnerVerdict.STRONG:
         return f"strong enough: {what}"
     if verdict == PartnerVerdict.WEAK:
-        return f"no estimate, because it is not shown to be stronger than the watched model: {what} Ask a stronger one."
+        return f"no estimate, because it seems weaker than the watched model: {what} Ask a stronger one."
     return (
         f"partner not checked{f': {what}' if what else '.'} Label answers that it has seen: {FEWEST} may show that it "
         f"is stronger, and {ENOUGH} decide."

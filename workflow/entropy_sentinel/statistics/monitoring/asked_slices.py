@@ -112,9 +112,15 @@ class AskedAccuracy(NamedTuple):
     estimate: float
     half_width: float
 
-    def limits(self) -> tuple[float, float]:
-        """Return the limits of the interval, in [0, 1]."""
-        return max(self.estimate - self.half_width, 0.0), min(self.estimate + self.half_width, 1.0)
+    @property
+    def lower(self) -> float:
+        """The lower limit of the interval, in [0, 1]."""
+        return max(self.estimate - self.half_width, 0.0)
+
+    @property
+    def upper(self) -> float:
+        """The upper limit of the interval, in [0, 1]."""
+        return min(self.estimate + self.half_width, 1.0)
 
     def average(self, estimate: float, half_width: float) -> "AskedAccuracy":
         """Return the mean with another estimate, as if both had the same error: the widest interval."""
