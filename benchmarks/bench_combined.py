@@ -27,8 +27,9 @@ import entropy_sentinel as es
 from entropy_sentinel.monitor.summing.sums import predictions
 from entropy_sentinel.statistics.intervals import Residuals, sampling_variance
 from entropy_sentinel.statistics.monitoring.combined import combined
-from entropy_sentinel.statistics.monitoring.judged import Powers, Verdicts, judged_mean, powers_of
 from entropy_sentinel.statistics.monitoring.prediction_powered import prediction_powered_mean
+from entropy_sentinel.statistics.monitoring.witnessed_mean import LabelledSample, WitnessValues, witnessed_mean
+from entropy_sentinel.statistics.witnesses import witness_powers
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "shared"))
 from labelled_slices import labelled_slice
@@ -164,18 +165,16 @@ def judged_by(case: tuple[float, float, int, int, int]) -> list[str]:
             np.where(right, rng.random(600) < sensitivity, rng.random(600) > specificity) * 1.0 for right, _ in slices
         ]
         labels = [right[:n] * 1.0 for right, _ in slices]
-        powers = powers_of(
-            np.concatenate(labels),
-            np.concatenate([each[:n] for each in verdicts]),
-            np.concatenate([p[:n] for _, p in slices]),
-            np.repeat(range(SLICES), n),
+        witnesses = [np.column_stack([z, p])[:n] for z, (_, p) in zip(verdicts, slices, strict=True)]
+        powers = witness_powers(
+            np.concatenate(labels), np.concatenate(witnesses), np.repeat(range(SLICES), n), [True, False]
         )
         (right, p), z, y = slices[0], verdicts[0], labels[0]
         alone = prediction_powered_mean(y, p[:n], p, LEVEL)
         both = alone
         if powers is not None:
-            first = Powers(*(np.asarray(values)[:n] for values in powers))
-            both = judged_mean(y, z[:n], p[:n], Verdicts(z[:m], p[:m], None), p, LEVEL, first)
+            judge = WitnessValues(z, (np.arange(600) < m) * 1.0)
+            both = witnessed_mean(LabelledSample(y, np.arange(n)), [judge], p, powers.each[:n], LEVEL)
         true = float(right.mean())
         found.append([(abs(a - true), high - low, low <= true <= high) for a, low, high in (alone[:3], both[:3])])
     return [f"{error:.3f}, {width:.2f}, {holds:.0%}" for error, width, holds in np.mean(found, axis=0)]

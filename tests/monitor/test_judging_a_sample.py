@@ -98,7 +98,8 @@ def test_from_a_log_to_verdicts_that_the_monitor_uses(api: FakeApi, folder: Path
     options = ["--by", "route", "--labels", folder / "labelled.csv", "--judged", out]
     status, text, _ = run(capsys, "monitor", folder / "log-3d.estimator", folder / "log.jsonl", *options)
     assert status == 0
-    assert "judge: it agrees with the labels on" in text
+    assert "judge hosted_vllm/j (" in text
+    assert "it agrees with the labels on" in text
     status, _, errors = run(
         capsys, "monitor", folder / "log-3d.estimator", folder / "log.jsonl", *options, "--alerts", out
     )
@@ -116,7 +117,7 @@ def test_verdicts_without_a_weight_only_correct_the_judge(api: FakeApi, folder: 
     counted = verdicts.filter(pl.col("weight").is_not_null(), pl.col("label").is_not_null())
     assert found.slices["n_judged"].sum() == len(counted)
     both = verdicts.drop_nulls("label").join(labels, on="item_id", how="semi")
-    assert found.provenance["judge"]["n_labelled"] == len(both) > len(counted.join(both, on="item_id", how="semi"))
+    assert found.provenance["judge"][0]["n_labelled"] == len(both) > len(counted.join(both, on="item_id", how="semi"))
     # Verdicts that never had weights are still refused.
     with pytest.raises(InputError, match="judged: .* have no 'weight'"):
         es.monitor(folder / "log-3d.estimator", str(folder / "log.jsonl"), judged=verdicts.drop("weight"), **options)

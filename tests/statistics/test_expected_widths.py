@@ -9,8 +9,9 @@ from entropy_sentinel.statistics.monitoring.expected import (
     worth_with_judge,
     worth_with_predictions,
 )
-from entropy_sentinel.statistics.monitoring.judged import Powers, Verdicts, judged_mean, powers_of
 from entropy_sentinel.statistics.monitoring.prediction_powered import prediction_powered_mean
+from entropy_sentinel.statistics.monitoring.witnessed_mean import LabelledSample, WitnessValues, witnessed_mean
+from entropy_sentinel.statistics.witnesses import witness_powers
 
 
 def judge(correct: np.ndarray, sensitivity: float, specificity: float, rng: np.random.Generator) -> np.ndarray:
@@ -25,11 +26,11 @@ def test_labels_verdicts_and_an_estimator(accuracy: float, quality: float) -> No
         correct, p = labelled_slice("calibrated", accuracy, 600, rng)
         z = judge(correct, quality, quality, rng)
         others, q = labelled_slice("calibrated", accuracy, 600, rng)
-        powers = powers_of(others * 1.0, judge(others, quality, quality, rng), q, np.zeros(600))
+        witnesses = np.column_stack([judge(others, quality, quality, rng), q])
+        powers = witness_powers(others * 1.0, witnesses, np.zeros(600), [True, False])
         assert powers is not None
-        powers = Powers(*(np.asarray(values)[:30] for values in powers))
-        judged = Verdicts(z[:300], p[:300], None)
-        found = judged_mean(correct[:30] * 1.0, z[:30], p[:30], judged, p, 0.9, powers)
+        judged = WitnessValues(z, (np.arange(600) < 300) * 1.0)
+        found = witnessed_mean(LabelledSample(correct[:30] * 1.0, np.arange(30)), [judged], p, powers.each[:30], 0.9)
         widths.append(found.upper - found.lower)
         if number % 20 == 0:
             expected.append(expected_width(accuracy, worth_with_judge(p, 30, 300, quality, quality, 0.9), 0.9))
@@ -47,12 +48,13 @@ def test_without_an_estimator(labels: int, verdicts: int, sensitivity: float, sp
         correct = rng.random((5, 600)) < 0.5
         z, y = judge(correct, sensitivity, specificity, rng), correct[:, :labels] * 1.0
         slices = np.repeat(range(5), labels)
-        powers = powers_of(y.ravel(), z[:, :labels].ravel(), np.full(5 * labels, 0.5), slices)
+        witnesses = np.column_stack([z[:, :labels].ravel(), np.full(5 * labels, 0.5)])
+        powers = witness_powers(y.ravel(), witnesses, slices, [True, False])
         assert powers is not None
         for number in range(5):
-            here = Powers(*(np.asarray(values)[slices == number] for values in powers))
-            judged = Verdicts(z[number, :verdicts], same[:verdicts], None)
-            found = judged_mean(y[number], z[number, :labels], same[:labels], judged, same, 0.9, here)
+            judged = WitnessValues(z[number], (np.arange(600) < verdicts) * 1.0)
+            labelled = LabelledSample(y[number], np.arange(labels))
+            found = witnessed_mean(labelled, [judged], same, powers.each[slices == number], 0.9)
             with_judge.append(found.upper - found.lower)
             without = prediction_powered_mean(y[number], same[:labels], same, 0.9)
             alone.append(without.upper - without.lower)

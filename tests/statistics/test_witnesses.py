@@ -30,43 +30,49 @@ def drawn(k: int, n: int, m: int, rng: np.random.Generator, low: float = 0.2, hi
 def test_one_domain_by_hand() -> None:
     """Ten labels, five right; the judge calls four of these and one of the others correct, and 60 of 100 in all.
 
-    Deviations: zz = yy = 2.5, zy = 4 - 10 / 4 = 1.5, and .5 each of pseudo-labels: the power of all is 2 / 3. Without
-    a label that the judge recognises, zz falls by .25 * 10 / 9 and so does zy: (2 - .2778) / (3 - .2778) = .63265.
-    Without one that it does not, zy rises: (2 + .2778) / 2.7222 = .83673. All corrections are that times .6 - z:
-    right and recognised 4 * -.4 * .63265 = -1.01224; right and not .6 * .83673 = .50204; wrong and recognised
-    4 * .6 * .63265 = 1.51837; wrong and not -.4 * .83673 = -.33469. Their sum is .67347, so t = .5 + .06735.
+    Deviations: zz = yy = 2.5, zy = 4 - 10 / 4 = 1.5, and 1 and .5 of pseudo-labels: the power is 2 / 3.5 = 4 / 7.
+    Without a label that the judge recognises, zz falls by .25 * 10 / 9 and so does zy: 1.7222 / 3.2222 = 31 / 58.
+    Without one that it does not, zy rises: 2.2778 / 3.2222 = 41 / 58. All corrections are that times .6 - z:
+    right and recognised 4 * -.4 * 31 / 58 = -.85517; right and not .6 * 41 / 58 = .42414; wrong and recognised
+    4 * .6 * 31 / 58 = 1.28276; wrong and not -.4 * 41 / 58 = -.28276. Their sum is .56897, so t = .5 + .056897.
     """
     y = np.array([1.0] * 5 + [0.0] * 5)
     z = np.array([1.0] * 4 + [0.0] * 5 + [1.0])
     everywhere = np.array([1.0] * 60 + [0.0] * 40)[:, None]
     found = accuracies_from([domain(y, z[:, None], everywhere, np.zeros(100))], [True])
     assert found is not None
-    assert found.powers == pytest.approx([2 / 3])
-    assert found.accuracies == pytest.approx([0.5 + 0.067347], abs=1e-5)
-    # y - 2 z / 3 has the values 1 / 3, 1, 0 and -2 / 3, four, one, four and one times, and the mean 1 / 6.
-    left = (4 * (1 / 6) ** 2 + (5 / 6) ** 2 + 4 * (1 / 6) ** 2 + (5 / 6) ** 2) / (10 - 1 - 1)
-    of_verdicts = (2 / 3) ** 2 * 0.24 * 100 / 99
+    assert found.powers == pytest.approx([4 / 7])
+    assert found.accuracies == pytest.approx([0.5 + 0.056897], abs=1e-5)
+    # y - 4 z / 7 has the values 3 / 7, 1, 0 and -4 / 7, four, one, four and one times, and the mean 3 / 14.
+    left = (8 * (3 / 14) ** 2 + 2 * (11 / 14) ** 2) / (10 - 1 - 1)
+    of_verdicts = (4 / 7) ** 2 * 0.24 * 100 / 99
     assert found.variances == pytest.approx([left / 10 + of_verdicts / 100])
     assert found.worth == pytest.approx(2.5 / 9 / 10 / found.variances[0])
 
 
-def test_powers_are_least_squares_without_the_label() -> None:
-    """Three witnesses; each label's powers by NumPy's least squares on the other labels, domains as dummies."""
+@pytest.mark.parametrize("clusters", [None, np.random.default_rng(5).integers(0, 20, 48)])
+def test_powers_are_least_squares_without_the_label(clusters: np.ndarray | None) -> None:
+    """Three witnesses; each label's powers by NumPy's least squares on the other labels, domains as dummies.
+
+    Clusters of dependent labels reach over domains; a label gets the powers that the other clusters tell.
+    """
     rng = np.random.default_rng(0)
     domains, *_ = drawn(4, 12, 50, rng)
     y, x = np.concatenate([each.labels for each in domains]), np.concatenate([each.witnesses for each in domains])
     place = np.repeat(range(4), 12)
-    powers = witness_powers(y, x, place, [False, True, True])
+    powers = witness_powers(y, x, place, [False, True, True], clusters)
     assert powers is not None
     dummies = np.eye(4)[place]
-    # A right and a wrong response that both verdicts recognise, in a domain of their own.
-    pseudo = np.array([[0, 1, 1], [0, 0, 0]])
+    # Eight responses in a domain of their own, each with half a label's weight: both verdicts recognise three of four.
+    says = np.array([1, 1, 1, 0, 0, 0, 0, 1])
+    pseudo = np.column_stack([np.zeros(8), says, says, np.zeros((8, 4)), np.ones(8)])
     for label in (0, 17, 40):
         others = np.arange(len(y)) != label
-        rows = np.vstack(
-            [np.column_stack([x, dummies, np.zeros(48)])[others], np.column_stack([pseudo, *[[0, 0]] * 4, [1, 1]])]
-        )
-        slopes = np.linalg.lstsq(rows, np.append(y[others], [1, 0]), rcond=None)[0][:3]
+        if clusters is not None:
+            others = clusters != clusters[label]
+        rows = np.vstack([np.column_stack([x, dummies, np.zeros(48)])[others], pseudo * 0.5**0.5])
+        right = np.append(y[others], np.repeat([1, 0], 4) * 0.5**0.5)
+        slopes = np.linalg.lstsq(rows, right, rcond=None)[0][:3]
         assert powers.each[label] == pytest.approx(np.clip(slopes, 0, 1), abs=1e-9)
 
 
@@ -75,7 +81,7 @@ def test_too_few_labels_tell_no_powers_and_a_constant_witness_has_none() -> None
     assert witness_powers(y[:10], x[:10], [0, 1, 2] * 3 + [0], [False, True]) is None
     powers = witness_powers(y, np.column_stack([np.ones(12), y]), np.repeat([0, 1], 6), [False, True])
     assert powers is not None
-    assert powers.pooled == pytest.approx([0, 1])
+    assert powers.pooled == pytest.approx([0, (3 + 0.5) / (3 + 1)])
 
 
 def test_weights_count_a_response_as_often_as_it_represents_others() -> None:

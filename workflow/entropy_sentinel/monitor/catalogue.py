@@ -83,7 +83,7 @@ _COLUMNS: tuple[SliceColumn, ...] = (
     SliceColumn("improved_lower", "Lower limit of improved_accuracy.", "1"),
     SliceColumn("improved_upper", "Upper limit of improved_accuracy.", "1"),
     SliceColumn("labels_worth", "Number of labels that give the same precision without predictions.", "labels"),
-    SliceColumn("n_judged", "Responses with a verdict of the judge (`--judged`).", "responses"),
+    SliceColumn("n_judged", "Responses that a judge or another model has seen (`--judged`).", "responses"),
     SliceColumn("last_labelled", "Start of the newest window (day without windows) with a label.", "time"),
     SliceColumn("use_accuracy", "The accuracy to use, from what is known.", "1", "use_accuracy"),
     SliceColumn("use_lower", "Lower limit of use_accuracy.", "1", "use_accuracy_lower"),

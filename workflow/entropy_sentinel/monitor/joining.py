@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.monitor.estimating.estimates import ranked
 from entropy_sentinel.monitor.labelling.labelled import WITHOUT
+from entropy_sentinel.monitor.labelling.witness_quality import measure_label_worth
 from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.settings import MODEL, MonitorOptions
@@ -193,6 +194,15 @@ def _record_unwatched(problems: Problems) -> None:
         problems.record(f"responses {whose}, {_NO_ESTIMATOR}", [], problems.left_out.pop(left_out), _REMEDY)
 
 
+def _witnesses(every: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the witnesses of each model's responses."""
+    witnesses: list[dict[str, Any]] = []
+    for about in every:
+        model = about["estimators"][0]["model"] if len(every) > 1 else None
+        witnesses += [kept | {"responses_of": model} for kept in about["judge"] if kept["n_seen"]]
+    return witnesses
+
+
 def _provenance(results: Sequence[Monitored], settings: MonitorOptions, problems: Problems) -> dict[str, Any]:
     """Return where the rows come from: the first result's, with the counts and estimators of all."""
     every = [result.provenance for result in results]
@@ -217,7 +227,8 @@ def _provenance(results: Sequence[Monitored], settings: MonitorOptions, problems
         "reading": {**settings.as_dict(), "by": list(_by(settings))},
         "files": {name: files[name] for name in ("read_now", "known", "in_all")},
         "responses": dict(responses),
-        "judge": None,
+        "judge": _witnesses(every),
+        "label_worth": measure_label_worth(pl.concat([result.slices for result in results], how="diagonal_relaxed")),
         "witness_estimates": [entry for about in every for entry in about["witness_estimates"]],
         "pooled_slices": sum(about["pooled_slices"] for about in every),
         **problems.provenance(),

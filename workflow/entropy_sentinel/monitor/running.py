@@ -28,6 +28,7 @@ from entropy_sentinel.monitor.joining import Estimators, Part, is_of_model, join
 from entropy_sentinel.monitor.labelling.labelled import LAST_LABELLED, LabelledResponses
 from entropy_sentinel.monitor.labelling.option_checks import check_labelled_options
 from entropy_sentinel.monitor.labelling.witness_estimates import WitnessEstimates
+from entropy_sentinel.monitor.labelling.witness_quality import measure_label_worth
 from entropy_sentinel.monitor.reading.inputs import Given, loaded, sources
 from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.reading.times import in_zone, windows_after
@@ -45,7 +46,7 @@ from entropy_sentinel.monitor.unwatched_traffic import WatchedState, add_unwatch
 from entropy_sentinel.sources.logs.models import bare
 from entropy_sentinel.verbs.inputs import is_table, labels_table, table
 from entropy_sentinel.verbs.labels import drawn_by, drawn_columns, read_people_labels
-from entropy_sentinel.verbs.witness_files import read_witnesses
+from entropy_sentinel.verbs.witness_files import Witness, read_witnesses
 
 log = logging.getLogger(__name__)
 
@@ -377,25 +378,23 @@ class _EstimatorRun:
         if settings.labels is None and settings.judged is None:
             return None
         labels = _labels(settings)
-        judged = None
+        witnesses: list[Witness] = []
         if settings.judged is not None:
             witnesses = read_witnesses(settings.judged, settings.scorer, labels)
-            if len(witnesses) > 1:
-                names = ", ".join(witness.name for witness in witnesses)
-                raise InputError(f"judged: has several witnesses ({names}); give one of them")
-            judged = witnesses[0].rows
         at_random, has_strata = settings.labels_at_random, bool(self.state.strata)
-        return LabelledResponses(self.state, labels, merged, settings.window, at_random, judged, has_strata)
+        return LabelledResponses(self.state, labels, merged, settings.window, at_random, witnesses, has_strata)
 
-    def witness_estimates(self, settings: MonitorOptions, merged: MergedSums) -> WitnessEstimates | None:
+    def witness_estimates(
+        self, settings: MonitorOptions, merged: MergedSums, labelled: LabelledResponses | None
+    ) -> WitnessEstimates | None:
         """Return what witnesses say of slices with hardly any labels, if the settings name witnesses."""
-        if settings.judged is None:
+        if settings.judged is None or labelled is None:
             return None
-        labels = _labels(settings)
-        witnesses = read_witnesses(settings.judged, settings.scorer, labels)
+        witnesses = labelled.witnesses
         if settings.labels is None and all(witness.kind == WitnessKind.VERDICT for witness in witnesses):
             raise ConfigError("judged: needs --labels of some of the same responses, which correct the judge's errors")
-        return WitnessEstimates(self.state, witnesses, labels, merged, settings.window, settings.labels_at_random)
+        at_random = settings.labels_at_random
+        return WitnessEstimates(self.state, witnesses, labelled.people, merged, settings.window, at_random)
 
     def monitored(
         self,
@@ -417,7 +416,7 @@ class _EstimatorRun:
         most_taken = dict(taken.most_common(5))
         by_column, numbers = settings.cluster is not None, settings.numbers
         estimates = Estimates(self.saved, settings.level, settings.min_responses, most_taken, numbers, by_column)
-        witnesses = self.witness_estimates(settings, merged)
+        witnesses = self.witness_estimates(settings, merged, labelled)
         rows = _rows(estimates, merged, settings, labelled, newest, test_all_windows, witnesses)
         drops = slice_drops(self.saved.estimator, merged, settings, n_tested)
         alerts = self._alerts(rows, drops, merged, settings)
@@ -428,7 +427,9 @@ class _EstimatorRun:
             responses = behind(alerts.alerts, settings.window, self.state, settings, settings.responses)
         provenance = self._provenance(settings, estimates, merged, taken, problems)
         provenance["labels_drawn_by"] = self.state.strata
-        provenance["judge"] = labelled.judge(settings.level) if labelled else None
+        qualities = labelled.measure_witnesses(settings.level) if labelled and settings.labels is not None else []
+        provenance["judge"] = [quality.as_dict() for quality in qualities]
+        provenance["label_worth"] = measure_label_worth(rows["slices"]) if qualities else None
         provenance["witness_estimates"] = estimates.describe_witnesses(merged, witnesses) if witnesses else []
         return Monitored(
             **rows,

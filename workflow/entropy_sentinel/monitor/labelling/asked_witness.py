@@ -9,7 +9,7 @@ import polars as pl
 
 from entropy_sentinel.frames.witness import COMPARABLE, LOGGED_RIGHT, PARTNER_RIGHT, VALUE, WitnessKind
 from entropy_sentinel.judges.answer_matching import COMPARABLE_SHARE
-from entropy_sentinel.monitor.labelling.labelled import cluster_numbers
+from entropy_sentinel.monitor.labelling.witnesses import cluster_numbers
 from entropy_sentinel.statistics.monitoring.asked_slices import (
     FEWEST_LABELS,
     AskedSlice,

@@ -18,7 +18,8 @@ from entropy_sentinel.features.catalogue import FEATURE_FRAME
 from entropy_sentinel.formatting.text import counted
 from entropy_sentinel.frames.witness import COMPARABLE, LOGGED_RIGHT, PARTNER_RIGHT, VALUE
 from entropy_sentinel.monitor.labelling.asked_witness import PEOPLE, AskedWitness, describe_witness
-from entropy_sentinel.monitor.labelling.labelled import LEAST_SHARE, prepare_labels, require_weights
+from entropy_sentinel.monitor.labelling.labelled import prepare_labels
+from entropy_sentinel.monitor.labelling.witnesses import LEAST_SHARE, require_weights
 from entropy_sentinel.monitor.reading.clusters import CLUSTER
 from entropy_sentinel.monitor.reading.times import starts
 from entropy_sentinel.monitor.settings import FROM_JUDGE, FROM_MEAN, FROM_OPINION

@@ -31,12 +31,12 @@ from entropy_sentinel.monitor.settings import UNFAMILIAR, Reference, period_text
 from entropy_sentinel.monitor.showing.label_basis import model_mixture, unlabelled_slices
 from entropy_sentinel.monitor.showing.pictures import labelled, newest_window, over_time, ranked
 from entropy_sentinel.monitor.showing.terminal import (
-    judge,
     labels_and_estimates,
     labels_of_a_part,
     reasons,
     same_models,
     untested,
+    witness_lines,
 )
 from entropy_sentinel.monitor.showing.witness_lines import describe_witnesses
 from entropy_sentinel.report.pages import render
@@ -62,7 +62,8 @@ def page(result: Monitored) -> str:
     if result.has_estimates:
         models = ", ".join(str(estimator["model"]) for estimator in about["estimators"])
     alerts, left_out = _alerts(result), _left_out(result)
-    notes = [*labels_and_estimates(result), *judge(result), *describe_witnesses(result), *result.problems.lines()]
+    notes = [*labels_and_estimates(result), *witness_lines(result), *describe_witnesses(result)]
+    notes += result.problems.lines()
     verdicts = [f"Estimates of {each['model']}: {verdicts_of(each)}." for each in about["estimators"]]
     warnings = [*silence(result), *same_models(result)]
     if result.has_estimates:

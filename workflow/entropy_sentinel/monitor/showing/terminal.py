@@ -10,7 +10,8 @@ from entropy_sentinel.core.printable import one_line
 from entropy_sentinel.estimators.familiarity import NO_WORDS
 from entropy_sentinel.formatting.text import counted, listed
 from entropy_sentinel.monitor.estimating.same_model import same_model_text
-from entropy_sentinel.monitor.labelling.labelled import LEAST_SHARE
+from entropy_sentinel.monitor.labelling.witness_quality import WitnessQuality
+from entropy_sentinel.monitor.labelling.witnesses import LEAST_SHARE
 from entropy_sentinel.monitor.reading.times import windows_between
 from entropy_sentinel.monitor.result import (
     LABELLED,
@@ -105,18 +106,13 @@ def labels_and_estimates(result: Monitored) -> list[str]:
     return [" ".join(["the accuracy to use is in the column 'use'.", *assumptions]), *notes]
 
 
-def judge(result: Monitored) -> list[str]:
-    """Return a line about how often the judge agrees with the labels, if there is one."""
-    about = result.provenance.get("judge")
-    if about is None:
-        return []
-    rates = []
-    for answers, rate in (("right answers", about["sensitivity"]), ("wrong answers", about["specificity"])):
-        if rate["share"] is not None:
-            limits = f"{rate['lower']:.2f} to {rate['upper']:.2f}"
-            rates.append(f"{rate['share']:.2f} of {answers} ({limits}, {counted(rate['n'], 'label')})")
-    used = "" if about["used"] else "; too few labels to use its verdicts"
-    return [f"judge: it agrees with the labels on {', and '.join(rates)}{used}"]
+def witness_lines(result: Monitored) -> list[str]:
+    """Return a line about how good each witness is by the labels, and one about what a label is worth with them."""
+    lines = [WitnessQuality.from_dict(kept).line() for kept in result.provenance["judge"]]
+    worth = result.provenance["label_worth"]
+    if worth is not None and any(kept["used"] for kept in result.provenance["judge"]):
+        lines.append(f"one label is worth {worth:.1f} labels without P(correct) and these witnesses")
+    return lines
 
 
 def pooled(result: Monitored) -> list[str]:
@@ -196,8 +192,8 @@ def parts(result: Monitored) -> list[Part]:
     shown += same_models(result)
     if PRIOR in result.slices["basis"].to_list():
         shown.append(NOTES[PRIOR])
-    shown += [*unlabelled_slices(result), *labels_of_a_part(result), *labels_and_estimates(result), *judge(result)]
-    shown += describe_witnesses(result)
+    shown += [*unlabelled_slices(result), *labels_of_a_part(result), *labels_and_estimates(result)]
+    shown += [*witness_lines(result), *describe_witnesses(result)]
     shown += [f"{flag}: {reason}" for flag, reason in reasons(result).items()]
     shown += [*untested(result), *map(_coloured, result.alerts), *silence(result)]
     return [one_line(part) if isinstance(part, str) else part for part in shown]

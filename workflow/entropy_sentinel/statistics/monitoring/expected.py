@@ -43,7 +43,7 @@ def worth_with_predictions(predicted_on_all: Numbers, labels: int, level: float)
 def worth_with_judge(
     predicted_on_all: Numbers, labels: int, verdicts: int, sensitivity: float, specificity: float, level: float
 ) -> float:
-    """Return the expected `n_effective` of `judged_mean` for a slice, if predictions are calibrated.
+    """Return the expected `n_effective` of `witnessed_mean` for a slice, if predictions are calibrated.
 
     `predicted_on_all` is (N,), `labels` and `verdicts` are the numbers of evenly drawn responses with either.
     """

@@ -69,7 +69,7 @@ def prediction_powered_mean(
     y_mean, p_mean = share @ y, share @ p
     y_off, p_off = y - y_mean, p - p_mean
     if power is None:
-        power = _power(y_off, p_off, share, everywhere)
+        power = sample_power(y_off, p_off, share, everywhere)
     estimate = min(max(y_mean + power * (everywhere.mean() - p_mean), 0.0), 1.0)
     k = n if clusters is None else len(np.unique(np.asarray(clusters)))
     alone = squares_between(u * y_off, clusters) * _unbiased(k, 1)
@@ -147,7 +147,7 @@ def binomial_interval(share: float, n: float, level: float) -> tuple[float, floa
     return float(lower), float(upper)
 
 
-def _power(y_off: np.ndarray, p_off: np.ndarray, share: np.ndarray, everywhere: np.ndarray) -> float:
+def sample_power(y_off: np.ndarray, p_off: np.ndarray, share: np.ndarray, everywhere: np.ndarray) -> float:
     """Return the covariance over the labelled responses, divided by the variance over all, clipped to [0, 1]."""
     variance = everywhere.var(ddof=1) if len(everywhere) > 1 else 0.0
     if len(y_off) < FEWEST_FOR_POWER or variance <= _SAME:

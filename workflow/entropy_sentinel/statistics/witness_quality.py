@@ -1,0 +1,77 @@
+"""How good a witness is by labels: sensitivity and specificity of verdicts, AUROC and bias of probabilities."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import norm
+
+from entropy_sentinel.statistics.auroc import delong
+from entropy_sentinel.statistics.monitoring.prediction_powered import binomial_interval
+from entropy_sentinel.statistics.numbers import Numbers
+
+
+@dataclass(frozen=True)
+class Rate:
+    """A share of `n` responses with its interval; null without a response."""
+
+    n: int
+    share: float | None
+    lower: float | None
+    upper: float | None
+
+    @classmethod
+    def of(cls, agrees: np.ndarray, level: float) -> "Rate":
+        """Return the share of true values, (n,)."""
+        n = len(agrees)
+        if not n:
+            return cls(0, None, None, None)
+        share = float(agrees.mean())
+        return cls(n, share, *binomial_interval(share, n, level))
+
+    def __str__(self) -> str:
+        if self.share is None:
+            return "an unknown share"
+        return f"{self.share:.2f} ({self.lower:.2f} to {self.upper:.2f})"
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number by `n` labels with its interval; a null says that too few labels tell it."""
+
+    n: int
+    value: float | None
+    lower: float | None
+    upper: float | None
+
+    def __str__(self) -> str:
+        if self.value is None:
+            return "unknown"
+        interval = "" if self.lower is None else f" ({self.lower:.2f} to {self.upper:.2f})"
+        return f"{self.value:.2f}{interval}"
+
+
+def measure_verdicts(labels: Numbers, values: Numbers, level: float) -> tuple[Rate, Rate]:
+    """Return the sensitivity and specificity of verdicts, 0 or 1, for responses with labels, (n,)."""
+    right, says = np.asarray(labels, dtype=float) == 1, np.asarray(values, dtype=float) == 1
+    return Rate.of(says[right], level), Rate.of(~says[~right], level)
+
+
+def measure_probabilities(labels: Numbers, values: Numbers, level: float) -> tuple[Measure, Measure]:
+    """Return the AUROC of probabilities, and their calibration error: mean probability minus share of right labels.
+
+    The intervals are DeLong's and the normal one of a mean, for n independent labels.
+    """
+    y, p = np.asarray(labels, dtype=float), np.asarray(values, dtype=float)
+    n, z = len(y), float(norm.ppf((1 + level) / 2))
+    if not n:
+        return Measure(0, None, None, None), Measure(0, None, None, None)
+    area = Measure(n, None, None, None)
+    if 0 < y.sum() < n:
+        value, variance = delong(p[y == 1], p[y == 0])
+        half = z * variance**0.5 if variance > 0 else None
+        limits = (None, None) if half is None else (max(value - half, 0.0), min(value + half, 1.0))
+        area = Measure(n, value, *limits)
+    off = p - y
+    bias = float(off.mean())
+    half = z * float(off.std(ddof=1)) / n**0.5 if n > 1 else None
+    return area, Measure(n, bias, *((None, None) if half is None else (bias - half, bias + half)))
