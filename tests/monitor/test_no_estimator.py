@@ -112,8 +112,16 @@ def test_what_lacks_labels_is_said_once(log: Path, labels: Path) -> None:
     assert "Label at least 5 responses of each: `sample LOGS --by route`" in told
 
 
+def test_labels_of_other_responses(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    path = tmp_path / "labels.csv"
+    pl.DataFrame(label_rows([900, 901], 1, 1.0)).write_csv(path)
+    status, text, errors = run(capsys, "monitor", log, "--labels", path, "--by", "route")
+    assert (status, errors) == (5, "2 labels without a usable response\n")
+    assert "no slice has an accuracy" in text
+
+
 def test_several_models(labels: Path, tmp_path: Path) -> None:
-    records = [plain_line(number, model="n" if number < 30 else "m") for number in range(90)]
+    records = [plain_line(number, model="n" if number < 30 else ("m", "azure/m")[number % 2]) for number in range(90)]
     log = log_file(tmp_path / "log.jsonl", records)
     (told,) = lines_of(es.monitor(None, log, ["route"], labels=labels), "models together")
     assert told.startswith("accuracies are over 2 models together: m (60), n (30). Use --by model")

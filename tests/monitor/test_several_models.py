@@ -121,7 +121,7 @@ def test_labels_of_either_model_count_as_matched() -> None:
     labels = chosen.select("item_id", label=pl.int_range(pl.len()) % 2 == 0)
     labels = pl.concat([labels, pl.DataFrame({"item_id": ["nowhere"], "label": [True]})])
     result = es.monitor([estimator("a"), estimator("b")], features, by=["route"], labels=labels, labels_at_random=True)
-    assert dict(result.problems.notes) == {"labels without an estimated response": 1}
+    assert dict(result.problems.notes) == {"labels without a usable response": 1}
     assert result.slices["n_labelled"].sum() == len(chosen)
 
 

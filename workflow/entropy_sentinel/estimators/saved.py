@@ -360,7 +360,10 @@ def is_estimator(path: str | Path) -> bool:
     """Return whether a file is an estimator's, by content or name."""
     if str(path).endswith(".estimator"):
         return True
-    if not Path(path).is_file():
+    try:
+        if not Path(path).is_file():
+            return False
+    except OSError:  # such as a name that is too long
         return False
     with Path(path).open("rb") as file:
         return file.read(len(_ANY_MAGIC)) == _ANY_MAGIC

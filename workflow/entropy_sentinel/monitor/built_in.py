@@ -15,7 +15,7 @@ STATISTICS: dict[str, Statistic] = {
         Statistic("n_responses", "Responses.", "responses", "responses", each=pl.lit(True)),
         Statistic(
             name="n_estimated",
-            meaning="Responses with an estimate.",
+            meaning="Responses with an estimate; without an estimator, those with an answer.",
             unit="responses",
             metric="estimated_responses",
             each=pl.col("excluded").is_null(),

@@ -146,8 +146,15 @@ class Monitored:
         return "use_accuracy", "use_lower", "use_upper"
 
     @property
+    def has_no_accuracy(self) -> bool:
+        """Return whether no slice has an accuracy without an estimator, because no label belongs to a response."""
+        return not self.has_estimates and self.slices["use_accuracy"].null_count() == len(self.slices)
+
+    @property
     def silent(self) -> bool:
-        """Return whether no slice of the newest window has enough responses."""
+        """Return whether no slice of the newest window has enough responses, or no slice has an accuracy at all."""
+        if self.has_no_accuracy:
+            return True
         least = max(self.provenance["min_responses"], 1)
         return not (self.now["n_estimated"] >= least).any()
 
@@ -395,11 +402,14 @@ def silence(result: Monitored) -> list[str]:
     """Return a line that says so if no slice has enough responses, else nothing."""
     if not result.silent:
         return []
+    if result.has_no_accuracy:
+        return ["no slice has an accuracy: the labels do not represent any"]
     about = result.provenance
     where = f" in the last {about['pool_windows']} {about['window']}s" if result.newest else ""
     if where and about["reference"] and result.newest[-1] >= datetime.fromisoformat(about["reference"][1]):
         where += " after the reference"
-    return [f"no slice has enough responses (at least {about['min_responses']} with an estimate){where}"]
+    least = f"at least {about['min_responses']}{' with an estimate' if result.has_estimates else ''}"
+    return [f"no slice has enough responses ({least}){where}"]
 
 
 def alerts(result: Monitored) -> list[str]:

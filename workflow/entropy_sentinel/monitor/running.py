@@ -352,10 +352,11 @@ class _EstimatorRun:
         return total
 
     def _models(self) -> dict[str, int]:
-        """Return the models of the responses that count, with the number of responses of each, the most first."""
+        """Return the models of the responses that count, without providers, with their numbers of responses."""
         total = Counter[str]()
         for part in self.state.all_responses():
-            total.update(dict(part["model"].drop_nulls().value_counts().iter_rows()))
+            for name, n in part["model"].drop_nulls().value_counts().iter_rows():
+                total[bare(name)] += n
         return dict(total.most_common())
 
     def problems(self, settings: MonitorOptions) -> Problems:

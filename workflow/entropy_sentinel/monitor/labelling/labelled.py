@@ -53,7 +53,7 @@ COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
 _UNLABELLED: list[int | float | datetime | None] = [0, None, None, None, None, None, 0, None]
 LAST_LABELLED = "last_labelled"
 # The note about labels that match nothing.
-WITHOUT = "labels without an estimated response"
+WITHOUT = "labels without a usable response"
 
 
 @dataclass(frozen=True)
