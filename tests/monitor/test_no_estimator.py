@@ -12,7 +12,7 @@ from production import line, log_file, saved, traffic
 from scipy.stats import binomtest
 
 import entropy_sentinel as es
-from entropy_sentinel.core.errors import ConfigError, ProvenanceError
+from entropy_sentinel.core.errors import ConfigError, InputError, ProvenanceError
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.running import collect, remember
 from entropy_sentinel.monitor.showing.terminal import parts
@@ -98,6 +98,22 @@ def test_which_responses_count() -> None:
     assert [row[name] for name in ("n_responses", "n_estimated", "n_labelled", "use_accuracy")] == [80, 40, 40, 0.5]
     assert row["reasons"] == ["40 of 80 responses have no answer"]
     assert sum(result.problems.counts.values()) + sum(result.problems.notes.values()) == 40 + 40  # labels of those
+
+
+def test_tables_of_texts(labels: Path, tmp_path: Path) -> None:
+    """A table with ids and texts, as CSV or Parquet, is enough."""
+    names = ("id", "model", "time", "route", "text")
+    table = pl.DataFrame([{name: line(number)[name] for name in names} for number in range(90)])
+    table.write_csv(tmp_path / "log.csv")
+    table.write_parquet(tmp_path / "log.parquet")
+    for name in ("log.csv", "log.parquet"):
+        rows = es.monitor(None, tmp_path / name, ["route"], labels=labels).slices
+        assert rows.select("route", "n_estimated", "n_labelled", "cut_off_share").rows() == [
+            ("shop", 60, 10, 0.0),
+            ("school", 30, 5, 0.0),
+        ]
+    with pytest.raises(InputError, match="a CSV file of responses must have the columns token_logprobs"):
+        es.monitor(None, labels, labels=labels)
 
 
 def test_what_lacks_labels_is_said_once(log: Path, labels: Path) -> None:

@@ -517,6 +517,29 @@ def test_what_is_reported_of_a_log() -> None:
     assert "could not be read" not in expected
 
 
+def test_a_table_of_texts_needs_no_log_probabilities() -> None:
+    frame, summary = read("texts.jsonl")
+    assert set(summary.formats) == {"texts"}
+    assert frame["text"].to_list() == ["Berlin", "", "17, because"]
+    assert frame["finish_reason"].to_list() == ["stop", "stop", "length"]
+    assert frame["unusable"].to_list() == [NO_LOGPROBS] * 3
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"text": "x"},
+        {"id": "a", "text": ["x"]},
+        {"id": "a", "text": "x", "token_logprob": [-0.1]},
+        {"id": "a", "text": "x", "label": True, "weight": 1.0},
+    ],
+)
+def test_other_tables_have_no_known_format(record: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / "log.jsonl").write_text(json.dumps(record))
+    _, summary = read(tmp_path / "log.jsonl")
+    assert "has no known format" in summary.bad[0].problem
+
+
 def test_every_format_has_a_sample() -> None:
     logs = [path for path in SAMPLES.iterdir() if path.suffix != ".log"]
     assert {name for path in logs for name in read(path)[1].formats} == set(FORMATS)

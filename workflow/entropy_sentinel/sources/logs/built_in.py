@@ -12,7 +12,7 @@ from entropy_sentinel.sources.logs.built_in_layouts import LAYOUTS
 from entropy_sentinel.sources.logs.envelopes import ENVELOPES, PAIRS
 from entropy_sentinel.sources.logs.format import Container, Format, envelope_reader, of_envelope, of_layout
 from entropy_sentinel.sources.logs.nested import find_replies, has_messages
-from entropy_sentinel.sources.logs.record import BadRecord, PlacedRecord
+from entropy_sentinel.sources.logs.record import BadRecord, PlacedRecord, Record
 from entropy_sentinel.sources.logs.step_forms import is_keyed_by_id
 from entropy_sentinel.sources.logs.streams import CHUNKS, RESPONSES
 from entropy_sentinel.sources.opening import Stream
@@ -61,6 +61,18 @@ def _table_reader() -> "Callable[..., Reader]":
     from entropy_sentinel.sources.logs.table import TableReader
 
     return TableReader
+
+
+def _text_table_reader() -> "Callable[..., Reader]":
+    from entropy_sentinel.sources.logs.table import TextTableReader
+
+    return TextTableReader
+
+
+def _is_table_of_texts(record: Record) -> bool:
+    from entropy_sentinel.sources.logs.table import is_table_of_texts
+
+    return is_table_of_texts(record)
 
 
 def _archived_samples(stream: Stream, name: str, longest: int) -> Iterator[PlacedRecord | BadRecord]:
@@ -252,6 +264,14 @@ _BY_PRIORITY = (
         _ASKED,
         _nested_reader,
         lambda record: any(find_replies(record)),
+    ),
+    Format(
+        "texts",
+        "any table with an id and the text of each response, in `text`, `response`, `completion`, `output` or `answer`, "
+        "and no log-probabilities",
+        "labels need none: `monitor --labels`",
+        _text_table_reader,
+        _is_table_of_texts,
     ),
 )
 FORMATS: dict[str, Format] = {format.name: format for format in _BY_PRIORITY}

@@ -21,7 +21,7 @@ from entropy_sentinel.sources.logs.json_values import json_records
 from entropy_sentinel.sources.logs.memory import MemoryRecords
 from entropy_sentinel.sources.logs.record import MB, BadRecord, PlacedRecord, checked, too_long
 from entropy_sentinel.sources.logs.settings import LONGEST_MB
-from entropy_sentinel.sources.logs.table import TRACES
+from entropy_sentinel.sources.logs.table import TRACES, has_columns_of_texts
 from entropy_sentinel.sources.opening import STANDARD_INPUT, Stream, opened
 
 # Columns of CSV files that contain JSON, and columns that contain whole numbers.
@@ -34,7 +34,7 @@ _DELIMITERS = (",", ";", "\t")
 def _csv(stream: Stream, name: str, longest: int) -> Iterator[PlacedRecord | BadRecord]:
     """Yield the rows of a CSV file, numbered from 1, up to a line that is too long; an empty cell is null.
 
-    Raises InputError if the columns of traces are missing, because then no row can be read.
+    Raises InputError if the columns of traces are missing and it is no table of texts: then no row can be read.
     """
     # The limit is global: restore it.
     before = csv.field_size_limit(longest)
@@ -43,7 +43,7 @@ def _csv(stream: Stream, name: str, longest: int) -> Iterator[PlacedRecord | Bad
             lines = _bounded(text, name, longest)
             names, delimiter = _head(next(lines, ""))
             for column in TRACES:
-                if column not in names:
+                if column not in names and not has_columns_of_texts(names):
                     raise InputError(
                         f"{name}: a CSV file of responses must have the columns {' and '.join(TRACES)}, with lists of "
                         f"numbers as JSON; {column} is missing, columns: {', '.join(names)[:300] or 'none'}"

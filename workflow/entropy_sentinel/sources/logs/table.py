@@ -17,6 +17,7 @@ from entropy_sentinel.core.secrets import is_secret_name
 from entropy_sentinel.frames.arrow import flat
 from entropy_sentinel.sources.logs.conversation import CONVERSATION, MESSAGES, REQUESTS
 from entropy_sentinel.sources.logs.envelopes import IDS
+from entropy_sentinel.sources.logs.missing_logprobs import describe_unused_field
 from entropy_sentinel.sources.logs.reader import ASKED, ASKING, QUESTION, REQUEST, Reader, is_private, usual_columns
 from entropy_sentinel.sources.logs.reply import (
     LARGEST,
@@ -37,6 +38,8 @@ from entropy_sentinel.sources.logs.traces import REPLY_ID, ROWS, ResponseBatch
 TEXTS = ("text", "response", "completion", "output", "answer")
 OWN = (*TEXTS, "finish_reason", "model", "sample", "tokens", "token_ids", "prompt_tokens", "seed", "trace_start")
 TRACES = ("token_logprobs", "top_logprobs")
+# Columns that a file of labels has, which also has an id and texts.
+OF_LABELS = {"label", "weight"}
 Table = TypeVar("Table", pl.DataFrame, pl.LazyFrame)
 
 
@@ -66,6 +69,27 @@ class TableReader(Reader):
             unusable=why_unusable(logprobs, text, ()),
             columns=self.columns(record, usual_columns(record, leave_out=(*own_columns(record), *TRACES))),
         )
+
+
+class TextTableReader(TableReader):
+    """Reads one response without log-probabilities per record."""
+
+    def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
+        """Yield the response of the row; without a finish reason, it counts as complete."""
+        complete = {"finish_reason": "stop"} if record.get("finish_reason") is None else {}
+        yield from super().replies({**dict.fromkeys(TRACES), **record, **complete})
+
+
+def is_table_of_texts(record: Mapping[str, Any]) -> bool:
+    """Return whether a record has an id, the text of a response, and no sign of log-probabilities."""
+    has_text = isinstance(_first(record, TEXTS), str) and first_id(record, IDS) is not None
+    return has_text and has_columns_of_texts(record) and describe_unused_field(record) is None
+
+
+def has_columns_of_texts(names: Iterable[str]) -> bool:
+    """Return whether a table has an id and texts and no log-probabilities, and is not a file of labels."""
+    names = set(names)
+    return bool(names & set(IDS) and names & set(TEXTS)) and not names & set(TRACES) and not names >= OF_LABELS
 
 
 def own_columns(names: Iterable[str]) -> tuple[str, ...]:
