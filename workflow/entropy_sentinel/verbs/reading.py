@@ -111,9 +111,9 @@ def open_logs(
         strict: Stop at the first unusable record instead of skipping and counting it.
         format: The format of the logs, if it is not detected: inspect, litellm, openai-batch, openai-pairs,
             openinference, otlp, mlflow, mlflow-traces, weave, langsmith, braintrust, gateway, gemini-batch,
-            bedrock-batch, bedrock-log, raw-response, langchain-dump, langchain-data, openai-stream; openai-responses,
+            bedrock-batch, bedrock-log, raw-response, langchain-dump, langchain-data, openai-stream, openai-responses;
             openai, gemini, ollama, tgi, sglang, llama-cpp, langchain, nemo, watsonx, bedrock, pydantic-ai, ai-sdk,
-            llm-logs, anthropic, vllm, table, any-logprobs, spans, nested.
+            llm-logs, anthropic, vllm, table, any-logprobs, spans, nested, texts.
         max_record_mb: Skip larger records (in megabytes), to limit memory (above 0).
         columns: Names of the columns to keep, such as metadata.route; by default the usual columns.
         places: Add a column with the file and line of each response.
@@ -184,9 +184,9 @@ def read_logs(
         strict: Stop at the first unusable record instead of skipping and counting it.
         format: The format of the logs, if it is not detected: inspect, litellm, openai-batch, openai-pairs,
             openinference, otlp, mlflow, mlflow-traces, weave, langsmith, braintrust, gateway, gemini-batch,
-            bedrock-batch, bedrock-log, raw-response, langchain-dump, langchain-data, openai-stream; openai-responses,
+            bedrock-batch, bedrock-log, raw-response, langchain-dump, langchain-data, openai-stream, openai-responses;
             openai, gemini, ollama, tgi, sglang, llama-cpp, langchain, nemo, watsonx, bedrock, pydantic-ai, ai-sdk,
-            llm-logs, anthropic, vllm, table, any-logprobs, spans, nested.
+            llm-logs, anthropic, vllm, table, any-logprobs, spans, nested, texts.
         max_record_mb: Skip larger records (in megabytes), to limit memory (above 0).
         columns: Names of the columns to keep, such as metadata.route; by default the usual columns.
         places: Add a column with the file and line of each response.
@@ -262,9 +262,9 @@ def read_features(
         strict: Stop at the first unusable record instead of skipping and counting it.
         format: The format of the logs, if it is not detected: inspect, litellm, openai-batch, openai-pairs,
             openinference, otlp, mlflow, mlflow-traces, weave, langsmith, braintrust, gateway, gemini-batch,
-            bedrock-batch, bedrock-log, raw-response, langchain-dump, langchain-data, openai-stream; openai-responses,
+            bedrock-batch, bedrock-log, raw-response, langchain-dump, langchain-data, openai-stream, openai-responses;
             openai, gemini, ollama, tgi, sglang, llama-cpp, langchain, nemo, watsonx, bedrock, pydantic-ai, ai-sdk,
-            llm-logs, anthropic, vllm, table, any-logprobs, spans, nested.
+            llm-logs, anthropic, vllm, table, any-logprobs, spans, nested, texts.
         max_record_mb: Skip larger records (in megabytes), to limit memory (above 0).
         columns: Names of the columns to keep, such as metadata.route; by default the usual columns.
         places: Add a column with the file and line of each response.

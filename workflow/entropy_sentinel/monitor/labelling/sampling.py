@@ -247,9 +247,9 @@ def sample(
             data.
         format: The format of the logs, if it is not detected: inspect, litellm, openai-batch, openai-pairs,
             openinference, otlp, mlflow, mlflow-traces, weave, langsmith, braintrust, gateway, gemini-batch,
-            bedrock-batch, bedrock-log, raw-response, langchain-dump, langchain-data, openai-stream; openai-responses,
+            bedrock-batch, bedrock-log, raw-response, langchain-dump, langchain-data, openai-stream, openai-responses;
             openai, gemini, ollama, tgi, sglang, llama-cpp, langchain, nemo, watsonx, bedrock, pydantic-ai, ai-sdk,
-            llm-logs, anthropic, vllm, table, any-logprobs, spans, nested.
+            llm-logs, anthropic, vllm, table, any-logprobs, spans, nested, texts.
         max_record_mb: Skip larger records (in megabytes), to limit memory (above 0).
 
     Returns:

@@ -267,7 +267,7 @@ _BY_PRIORITY = (
     ),
     Format(
         "texts",
-        "any table with an id and the text of each response, in `text`, `response`, `completion`, `output` or `answer`, "
+        "any table with ids and texts of responses, in `text`, `response`, `completion`, `output` or `answer`, "
         "and no log-probabilities",
         "labels need none: `monitor --labels`",
         _text_table_reader,
