@@ -126,7 +126,7 @@ def test_slices_of_several_models_are_watched(five: pl.DataFrame) -> None:
     chosen = es.sample(None, features, ["model", "route"], budget=100)
     assert len(chosen.slices) == 10
     assert any("2 models" in note for note in chosen.notes)
-    with pytest.raises(InputError, match="model must be the same"):
+    with pytest.raises(InputError, match="several models .*; watch each with --by model, or use one: --where model="):
         es.sample(None, features, ["route"], budget=100)
 
 

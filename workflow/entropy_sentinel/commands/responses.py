@@ -347,12 +347,12 @@ def _as_json(chosen: "Sample") -> dict[str, Any]:
 
 def _say_chosen(chosen: "Sample", output: Path | None, to_judge: Path | None, html: Path | None, kept: int) -> None:
     """Print the tables, what they assume, where the responses are, and the commands that follow."""
-    from entropy_sentinel.monitor.labelling.plan import PROSPECTS, explain_sample, prospect_table, slice_table
+    from entropy_sentinel.monitor.labelling.plan import explain_sample, prospect_table, slice_table, title_prospects
     from entropy_sentinel.report.terminal import show, table
 
     show([table(*slice_table(chosen))])
     if chosen.prospects is not None:
-        typer.echo(PROSPECTS)
+        typer.echo(title_prospects(chosen.prospects))
         show([table(*prospect_table(chosen.prospects))])
     for line in explain_sample(chosen):
         say(line)

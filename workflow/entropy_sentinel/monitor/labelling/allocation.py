@@ -128,25 +128,29 @@ def _for_validation(
     enough = sizes.filter(pl.col("n_responses") >= least)
     quality = JudgeQuality(options.judge_sensitivity, options.judge_specificity)
 
-    def chance(n_slices: int, labels: int) -> float:
-        return chance_of_usable(n_slices, labels, quality, judge)
+    available = enough["n_responses"].to_numpy().astype(int)
 
-    counts, probability = most_probable_counts(enough["n_responses"].to_numpy(), options.budget, least, chance)
+    def chance(n_slices: int, labels: int) -> float:
+        verdicts = 0 if judge is None else verdicts_a_domain(n_slices, int(available[n_slices - 1]), judge)
+        return chance_of_usable(n_slices, labels, verdicts, quality)
+
+    counts, probability = most_probable_counts(available, options.budget, least, chance)
     if probability < WORTHWHILE:
         return None
     slices = enough.head(len(counts)).with_columns(n_to_label=pl.Series(counts))
     return Allocation(Purpose.VALIDATE, items, slices, sizes, least)
 
 
-def chance_of_usable(n_slices: int, labels: int, quality: JudgeQuality, judge: JudgeBudget | None) -> float:
-    """Return the probability of `usable` at TYPICAL_ERROR, with the verdicts that the budget pays for, if any."""
+def chance_of_usable(n_slices: int, labels: int, verdicts: int, quality: JudgeQuality) -> float:
+    """Return the probability of `usable` at TYPICAL_ERROR, with so many labels and verdicts in each slice."""
     alone = probability_of_usable(TYPICAL_ERROR, n_slices, labels)
-    if judge is None or not n_slices:
-        return alone
-    verdicts = min(VERDICTS, judge.n_affordable // n_slices)
-    if verdicts < labels:
-        return alone
     return max(alone, probability_with_judge(TYPICAL_ERROR, n_slices, labels, quality, verdicts))
+
+
+def verdicts_a_domain(n_slices: int, responses: int, judge: JudgeBudget | None) -> int:
+    """Return how many verdicts each slice can get, at most VERDICTS; `responses` are those of the smallest one."""
+    affordable = VERDICTS if judge is None else judge.n_affordable // max(n_slices, 1)
+    return min(VERDICTS, responses, affordable)
 
 
 def most_probable_counts(

@@ -8,6 +8,7 @@ this, and those to label from these (two phases: Neyman 1938), so that labels co
 """
 
 import math
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -16,7 +17,7 @@ import polars as pl
 
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.features.remedies import ExclusionCode
-from entropy_sentinel.formatting.text import counted
+from entropy_sentinel.formatting.text import counted, listed
 from entropy_sentinel.monitor.labelling.allocation import ORDER, VERDICTS_A_LABEL, allocate_labels, verdict_counts
 from entropy_sentinel.monitor.labelling.chosen import (
     Purpose,
@@ -37,7 +38,7 @@ from entropy_sentinel.monitor.settings import TIME, SampleOptions
 from entropy_sentinel.sources.logs.conversation import CONVERSATION
 from entropy_sentinel.sources.logs.reader import QUESTION
 from entropy_sentinel.sources.logs.selection import ResponseSelection, as_text, first_of
-from entropy_sentinel.verbs.inputs import WEIGHT, is_table, only_value, slice_values
+from entropy_sentinel.verbs.inputs import WEIGHT, is_table, slice_values
 from entropy_sentinel.verbs.reading import read_features
 
 # Added columns; the parentheses avoid collisions with a log's columns, which may have any name.
@@ -78,7 +79,7 @@ def first_sample(logs: Given, options: SampleOptions) -> Sample:
         judge_budget=budget,
         quality=quality,
         purpose=plan.purpose,
-        prospects=validation_prospects(counts, options, budget),
+        prospects=validation_prospects(slices, options, budget),
         notes=tuple(notes),
         next_step=_next_step(plan.purpose, options),
         n_left_out=len(plan.rows) - int(sizes.sum()),
@@ -86,10 +87,11 @@ def first_sample(logs: Given, options: SampleOptions) -> Sample:
 
 
 def _next_step(purpose: Purpose, options: SampleOptions) -> str:
+    names = list(map(shlex.quote, options.by))
     if purpose is Purpose.WATCH:
-        return " ".join(["monitor LOGS", *(f"--by {name}" for name in options.by)])
-    group = f" --group {options.by[0]}" if len(options.by) > 1 else ""
-    return f"fit LOGS --domain {options.by[-1]}{group}"
+        return " ".join(["monitor LOGS", *(f"--by {name}" for name in names)])
+    group = f" --group {names[0]}" if len(names) > 1 else ""
+    return f"fit LOGS --domain {names[-1]}{group}"
 
 
 def _responses(logs: Given, options: SampleOptions) -> tuple[pl.DataFrame, int]:
@@ -108,8 +110,13 @@ def _responses(logs: Given, options: SampleOptions) -> tuple[pl.DataFrame, int]:
         raise InputError("logs: no response has an answer, so none can be chosen")
     texts = {name: first_of(rows, [name]).cast(pl.String) for name in (QUESTION, "response", CONVERSATION)}
     rows = rows.with_columns(**texts)
-    if "model" not in options.by:
-        only_value(rows, "model")
+    models = rows["model"].value_counts(sort=True)["model"].to_list()
+    if len(models) > 1 and "model" not in options.by:
+        names = listed(list(map(str, models)), 5)
+        raise InputError(
+            f"by: the responses are of several models ({names}); watch each with --by model, or use one: --where "
+            f"{shlex.quote(f'model={models[0]}')}"
+        )
     slices = {f"{BY}{name}": as_text(slice_values(rows, name, "by")) for name in options.by}
     time = first_of(rows, [TIME])
     rows = rows.with_columns(**slices).with_columns(

@@ -11,7 +11,7 @@ from entropy_sentinel.formatting.text import html, number
 from entropy_sentinel.monitor.labelling.allocation import VERDICTS_A_LABEL
 from entropy_sentinel.monitor.labelling.chosen import Purpose
 from entropy_sentinel.monitor.labelling.judge_budget import CHARACTERS_A_TOKEN, JudgeBudget
-from entropy_sentinel.monitor.labelling.prospects import ASSUMES, EXPLAINED, VERDICTS, JudgeQuality
+from entropy_sentinel.monitor.labelling.prospects import ASSUMES, EXPLAINED, JudgeQuality
 from entropy_sentinel.monitor.labelling.widths import ASSUMED_ACCURACY
 from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.summing.merging import ALL, EVERYTHING
@@ -150,10 +150,12 @@ def _chance(probability: float) -> str:
     return "<1%" if probability < 0.005 else f"{probability:.0%}"
 
 
-PROSPECTS = (
-    "Probability of the verdict `usable`, by mean error on new domains (first row: these labels); in brackets with a "
-    f"judge's verdicts, {VERDICTS} per domain:"
-)
+def title_prospects(prospects: pl.DataFrame) -> str:
+    """Return the line above the table of the chances of `usable`."""
+    return (
+        "Probability of the verdict `usable`, by mean error on new domains (first row: these labels); in brackets with "
+        f"a judge's verdicts on {prospects['verdicts'][0]:,} responses per domain:"
+    )
 
 
 def explain_sample(sample: Sample) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """What the labels of a first sample are good for, in sentences: before anybody has labelled."""
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -12,6 +13,7 @@ from entropy_sentinel.monitor.labelling.allocation import (
     Allocation,
     chance_of_usable,
     is_fittable,
+    verdicts_a_domain,
 )
 from entropy_sentinel.monitor.labelling.chosen import Purpose, slice_columns
 from entropy_sentinel.monitor.labelling.judge_budget import JudgeBudget
@@ -24,7 +26,6 @@ from entropy_sentinel.monitor.labelling.prospects import (
     JudgeQuality,
     LabelCount,
     labels_for_usable,
-    probability_with_judge,
     prospects,
 )
 from entropy_sentinel.monitor.settings import SampleOptions
@@ -32,6 +33,13 @@ from entropy_sentinel.verbs.domains import n_domains, other_domains, remedy
 
 # Values that a note names.
 _NAMED = 10
+# From this probability of `usable` on, labels are better spent on a validated estimator.
+_EVEN = 0.5
+# What the labels give a `fit` whose validation is not likely to be `usable`.
+_FIT_INSTEAD = {
+    Purpose.WATCH: "; it can still watch for drops between labels",
+    Purpose.VALIDATE: f" at a mean error of {TYPICAL_ERROR:.2f}, and they are drawn so that it is as large as possible",
+}
 # Intervals this wide tell little.
 _WIDE = 0.5
 
@@ -41,22 +49,35 @@ def quality_of(options: SampleOptions) -> JudgeQuality:
     return JudgeQuality(options.judge_sensitivity, options.judge_specificity)
 
 
-def validation_prospects(counts: np.ndarray, options: SampleOptions, judge: JudgeBudget | None) -> pl.DataFrame | None:
+class _Domains(NamedTuple):
+    """The slices with enough labels to count as domains of a validation: their number, and the fewest of each."""
+
+    n: int
+    labels: int
+    verdicts: int
+
+
+def _count_domains(slices: pl.DataFrame, judge: JudgeBudget | None, has_judge: bool) -> _Domains:
+    """Return the slices that count with a judge, or without one; their verdicts are those that `judge` pays for."""
+    enough = slices.filter(pl.col("n_to_label") >= (LABELS_WITH_JUDGE[0] if has_judge else FEWEST_LABELS))
+    if enough.is_empty():
+        return _Domains(0, 0, 0)
+    labels, responses = (int(enough[name].to_numpy().min()) for name in ("n_to_label", "n_responses"))
+    return _Domains(len(enough), labels, verdicts_a_domain(len(enough), responses, judge) if has_judge else 0)
+
+
+def validation_prospects(
+    slices: pl.DataFrame, options: SampleOptions, judge: JudgeBudget | None
+) -> pl.DataFrame | None:
     """Return the probabilities of `usable` with these labels, and with other numbers of slices; null without a chance.
 
-    `counts`, (n_slices,), are the numbers of labels of the slices.
+    In brackets they are with a judge, also if none is planned.
     """
-    domains = _count_domains(counts, judge is not None)
-    if not domains.domains:
+    domains = _count_domains(slices, judge, has_judge=judge is not None)
+    if not domains.n:
         return None
-    verdicts = VERDICTS if judge is None else min(VERDICTS, judge.n_affordable // domains.domains)
-    return prospects(*domains, options.budget, quality_of(options), max(verdicts, 1))
-
-
-def _count_domains(counts: np.ndarray, has_judge: bool) -> LabelCount:
-    """Return how many slices have enough labels to count as domains of a validation, and the fewest labels of these."""
-    enough = counts[counts >= (LABELS_WITH_JUDGE[0] if has_judge else FEWEST_LABELS)]
-    return LabelCount(len(enough), int(enough.min())) if len(enough) else LabelCount(0, 0)
+    verdicts = _count_domains(slices, judge, has_judge=True).verdicts
+    return prospects(domains.n, domains.labels, options.budget, quality_of(options), verdicts)
 
 
 def describe_plan(
@@ -80,9 +101,9 @@ def _compare_purposes(
     plan: Allocation, widths: Mapping[str, pl.Series], options: SampleOptions, judge: JudgeBudget | None
 ) -> str:
     """Return on which of the two the budget is better spent: knowing these slices now, or a validated estimator."""
-    counts, quality = plan.slices["n_to_label"].to_numpy(), quality_of(options)
-    chance = chance_of_usable(*_count_domains(counts, judge is not None), quality, judge)
-    if plan.purpose is Purpose.VALIDATE:
+    quality = quality_of(options)
+    chance = chance_of_usable(*_count_domains(plan.slices, judge, judge is not None), quality)
+    if chance >= _EVEN:
         return (
             f"Better spent on a validated estimator: with these labels{' and verdicts' if judge else ''}, `fit` is "
             f"`usable` with a probability of {chance:.0%} if its mean error is {TYPICAL_ERROR:.2f}, and estimates new "
@@ -94,19 +115,15 @@ def _compare_purposes(
     too_few = ""
     if _largest(widths["width_labels_alone"]) >= _WIDE:
         too_few = ". That is little: name a column with fewer values (--by), or label more"
-    likely = _likely(chance)
+    likely = f"{chance:.0%}" if chance >= NEGLIGIBLE else f"under {NEGLIGIBLE:.0%}"
     if judge is None:
-        with_judge = probability_with_judge(TYPICAL_ERROR, *_count_domains(counts, has_judge=True), quality)
-        likely += f" ({with_judge:.0%} with a judge)" if with_judge >= NEGLIGIBLE else ""
+        with_judge = chance_of_usable(*_count_domains(plan.slices, None, has_judge=True), quality)
+        likely += f" ({with_judge:.0%} with a judge)" if with_judge >= max(NEGLIGIBLE, chance + 0.01) else ""
     return (
-        f"Better spent on knowing {'these slices' if len(counts) > 1 else 'this slice'} now: accuracies within "
-        f"{ways}{too_few}. The probability that a `fit` on these labels is `usable` is {likely}; it can still watch "
-        "for drops between labels"
+        f"Better spent on knowing {'these slices' if len(plan.slices) > 1 else 'this slice'} now: accuracies within "
+        f"{ways}{too_few}. The probability that a `fit` on these labels is `usable` is {likely}"
+        f"{_FIT_INSTEAD[plan.purpose]}"
     )
-
-
-def _likely(chance: float) -> str:
-    return f"{chance:.0%}" if chance >= NEGLIGIBLE else f"under {NEGLIGIBLE:.0%}"
 
 
 def _half_width(widths: pl.Series, way: str) -> str:

@@ -21,7 +21,7 @@ TABLE = Path(__file__).with_name("usable.csv")
 ASSUMES = (
     "These chances assume normally distributed errors, accuracies from 0.15 to 0.85, and the default limits of the "
     "verdict. A few large errors lower a chance by up to 39 points; errors that all have one direction raise it by up "
-    "to 53 points. They hold for a single validation."
+    "to 50 points. They hold for a single validation."
 )
 
 
@@ -128,9 +128,12 @@ def _logit(share: float) -> float:
 def probability_with_judge(
     error: float, domains: int, labels: int, judge: JudgeQuality, verdicts: int = VERDICTS
 ) -> float:
-    """Return the probability of `usable` with so many labels and verdicts of this judge per domain."""
+    """Return the probability of `usable` with so many labels and verdicts of this judge per domain.
+
+    It is 0 if the judge sees only the labelled responses: that of labels alone then counts.
+    """
     interpolate, (_, table_domains, table_labels) = _interpolator("usable_with_judge")
-    if domains < table_domains[0] or labels < LABELS_WITH_JUDGE[0]:
+    if domains < table_domains[0] or labels < LABELS_WITH_JUDGE[0] or verdicts <= labels:
         return 0.0
     alike = labels_with_judge(labels, judge, verdicts)
     if alike < table_labels[0]:
@@ -159,9 +162,9 @@ def prospects(
 ) -> pl.DataFrame | None:
     """Return the probability of `usable` by `domains`, `labels` per domain and mean `error`, first for this choice.
 
-    `usable_with_judge` is that with this judge's verdicts, too. The other rows have the table's numbers of domains,
-    with as many labels per domain as the budget allows. Numbers of domains without a chance have no rows; null if this
-    choice has none.
+    `usable_with_judge` is that with so many `verdicts` of this judge per domain, too. The other rows have the table's
+    numbers of domains, with as many labels per domain as the budget allows. Numbers of domains without a chance have no
+    rows; null if this choice has none.
     """
     plans = {LabelCount(domains, labels): None}
     table_domains = _interpolator()[1][1]
@@ -173,10 +176,10 @@ def prospects(
     for plan in plans:
         chances = [_chances(error, plan, judge, verdicts) for error in errors()]
         if max(map(max, chances)) >= NEGLIGIBLE:
-            rows += [(*plan, error, *pair) for error, pair in zip(errors(), chances, strict=True)]
+            rows += [(*plan, verdicts, error, *pair) for error, pair in zip(errors(), chances, strict=True)]
         elif not rows:
             return None
-    schema = ["domains", "labels", "error", "usable", "usable_with_judge"]
+    schema = ["domains", "labels", "verdicts", "error", "usable", "usable_with_judge"]
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
