@@ -147,7 +147,8 @@ def prospect_table(prospects: pl.DataFrame) -> Table:
 
 
 def _chance(probability: float) -> str:
-    return "<1%" if probability < 0.005 else f"{probability:.0%}"
+    text = f"{probability:.0%}"
+    return "<1%" if text == "0%" else text
 
 
 def title_prospects(prospects: pl.DataFrame) -> str:
