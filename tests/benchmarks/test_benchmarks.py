@@ -31,6 +31,7 @@ SMALL = {
     "methods": "--worlds 2 --groups 4 --without-forest",
     "monitor": "--features 500 --raw 20 --tokens 10",
     "more_domains": "--worlds 4",
+    "same_labels": "--draws 1 --estimators log-3d",
     "score": "--replies 2 --rounds 1",
     "sweep": "--rows 100 --seeds 2 --configurations 3 --no-growth",
     "usable": "--worlds 10",

@@ -7,8 +7,8 @@ from production import fitted, traffic
 
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import ConfigError, InputError
+from entropy_sentinel.estimators.training_predictions import predict
 from entropy_sentinel.monitor.showing.terminal import parts
-from entropy_sentinel.monitor.summing.sums import predictions
 from entropy_sentinel.statistics.monitoring.witnessed_mean import LabelledSample, WitnessValues, witnessed_mean
 from entropy_sentinel.statistics.witnesses import witness_powers
 
@@ -36,7 +36,7 @@ def test_labels_correct_the_verdicts(features: pl.DataFrame, truth: pl.DataFrame
     estimator = fitted()
     options = {"labels": labels(truth, 10), "labels_at_random": True}
     found = es.monitor(estimator, features, **options, judged=labels(truth, 2, "verdict")).slices.row(0, named=True)
-    p = predictions(estimator.estimator, features)
+    p = predict(estimator.estimator, features)
     y, z = (truth[name].cast(pl.Float64).to_numpy() for name in ("label", "verdict"))
     powers = witness_powers(y[::10], np.column_stack([z, p])[::10], np.zeros(90), [True, False])
     seen = (np.arange(900) % 2 == 0) * 1.0

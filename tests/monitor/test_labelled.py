@@ -12,11 +12,11 @@ from production import BEGIN, fitted, saved, traffic, written
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.estimators.training_predictions import predict
 from entropy_sentinel.estimators.validation import Domain, Validation
 from entropy_sentinel.monitor.labelling.labelled import improved
 from entropy_sentinel.monitor.result import table_of
 from entropy_sentinel.monitor.showing.terminal import parts
-from entropy_sentinel.monitor.summing.sums import predictions
 from entropy_sentinel.statistics.intervals import sampling_variance
 from entropy_sentinel.statistics.monitoring.combined import combined
 
@@ -43,7 +43,7 @@ def labels(features: pl.DataFrame) -> pl.DataFrame:
 
 def wanted(estimator, features: pl.DataFrame, labels: pl.DataFrame, level: float = 0.9) -> list[float]:
     """The columns ALL of one slice, from all its responses at once."""
-    p = predictions(estimator.estimator, features)
+    p = predict(estimator.estimator, features)
     both = features.with_columns(p=pl.Series(p)).join(labels, on="item_id").filter(pl.col("label").is_not_null())
     result = improved(both["label"].to_list(), both["p"], p, both["weight"], level)
     better = result.improved

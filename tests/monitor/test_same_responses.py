@@ -11,7 +11,8 @@ import pytest
 from production import line, log_file, saved, traffic, written
 
 import entropy_sentinel as es
-from entropy_sentinel.monitor.reading.identity import ID, PLACED, RESPONSE, NumberSet, Overlap, _mixed, numbers
+from entropy_sentinel.features.feature_hashes import mix_bits
+from entropy_sentinel.monitor.reading.identity import ID, PLACED, RESPONSE, NumberSet, Overlap, numbers
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.summing.state_file import opened
 
@@ -124,7 +125,7 @@ def test_parts_that_overlap(estimator, tmp_path: Path) -> None:
 def test_numbers_are_the_same_on_every_machine() -> None:
     # The first numbers of splitmix64 begun at 0 and at its own step.
     step = np.uint64(0x9E3779B97F4A7C15)
-    assert [hex(one) for one in _mixed(np.array([0, step], dtype=np.uint64)).tolist()] == [
+    assert [hex(one) for one in mix_bits(np.array([0, step], dtype=np.uint64)).tolist()] == [
         "0xe220a8397b1dcdaf",
         "0x6e789e6aa1b965f4",
     ]

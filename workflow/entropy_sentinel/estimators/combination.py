@@ -15,7 +15,7 @@ domains holds out each of them, and chooses by the other five.
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,7 @@ from entropy_sentinel.estimators.catalogue import (
     FEWEST_TO_CHOOSE,
     RECOMMENDED,
 )
-from entropy_sentinel.estimators.estimator import Estimator, FitFailure
+from entropy_sentinel.estimators.estimator import Estimator, FitFailure, Fits
 from entropy_sentinel.estimators.training import TrainingRows
 
 _SUMMARIES: dict[str, Callable[..., np.ndarray]] = {"mean": np.mean, "median": np.median}
@@ -91,6 +91,9 @@ class Recommended(Estimator):
     def p_correct(self, features: pl.DataFrame) -> np.ndarray | None:
         p = self.method.p_correct(features)
         return self.ranker.p_correct(features) if p is None else p
+
+    def refit(self, rows: Fits) -> "Recommended":
+        return replace(self, method=rows.require(self.method.name), ranker=rows.require(self.ranker.name))
 
     @property
     def chosen(self) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import polars as pl
@@ -18,6 +18,13 @@ class FitFailure:
 
     name: str
     reason: str
+
+
+class Fits(Protocol):
+    """Training rows that fit estimators (`estimators.training`)."""
+
+    def require(self, name: str) -> "Estimator":
+        """Return the estimator of this name, fitted on the rows; raise CannotFit with the reason."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +66,10 @@ class Estimator(ABC):
     def p_correct(self, features: pl.DataFrame) -> np.ndarray | None:
         """Return P(correct) of each response, (n_rows,), or None if the family gives none."""
         return None
+
+    def refit(self, rows: "Fits") -> "Estimator":
+        """Return the estimator fitted on other rows; a method that was chosen is kept. Raises CannotFit."""
+        return rows.require(self.name)
 
     @property
     def chosen(self) -> dict[str, Any] | None:

@@ -20,8 +20,11 @@ from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.core.printable import one_line
 from entropy_sentinel.estimators.catalogue import is_known, made_of, module_of
 from entropy_sentinel.estimators.estimator import Estimator
+from entropy_sentinel.estimators.training_predictions import TrainingPredictions
 from entropy_sentinel.signals.catalogue import SIGNALS
 
+# Prefix of the names of the arrays of training responses.
+_TRAINING = "training_"
 # Extreme responses for which an estimator must still return numbers; no real feature is negative or infinite.
 _TRIAL = pl.DataFrame({name: [0.1, 0.5, 0.9] for name in SIGNALS})
 
@@ -44,11 +47,18 @@ def saved_classes(name: str) -> tuple[type, ...]:
     return classes
 
 
-def dump(estimator: Estimator) -> tuple[Any, bytes]:
-    """Return the parameters as JSON and as an .npz file's content; raise NotPlain if `restore` would refuse them."""
+def dump(estimator: Estimator, training: TrainingPredictions | None = None) -> tuple[Any, bytes]:
+    """Return the parameters as JSON and as an .npz file's content; raise NotPlain if `restore` would refuse them.
+
+    The content also has the predictions of the `training` responses.
+    """
     arrays: dict[str, np.ndarray] = {}
     with _refused("cannot be saved"):
         parameters = _described(estimator, arrays)
+        if training is not None:
+            training.check()
+    if training is not None:
+        arrays |= {f"{_TRAINING}{name}": array for name, array in training._asdict().items()}
     packed = io.BytesIO()
     np.savez(packed, allow_pickle=False, **arrays)
     restore(parameters, packed.getvalue(), estimator.name)
@@ -82,6 +92,19 @@ def restore(parameters: Any, packed: bytes, name: str) -> Estimator:
     with _refused("cannot estimate"):
         _try(estimator)
     return estimator
+
+
+def restore_training(packed: bytes) -> TrainingPredictions | None:
+    """Return the predictions of the training responses; None without any. Raises NotPlain for invalid ones."""
+    with _refused("has no valid predictions of its training responses"):
+        arrays = _arrays(packed)
+        parts = [arrays.get(f"{_TRAINING}{name}") for name in TrainingPredictions._fields]
+        known = [part for part in parts if part is not None]
+        if not known:
+            return None
+        training = TrainingPredictions(*known)
+        training.check()
+        return training
 
 
 @contextmanager

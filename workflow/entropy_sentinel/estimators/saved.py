@@ -1,6 +1,7 @@
 """The file of a fitted estimator: its name, origin and parameters, in a form that cannot run code.
 
-It has three lines of text, which `head -3` shows, then the arrays of the parameters as in an .npz file:
+It has three lines of text, which `head -3` shows, then arrays as in an .npz file, those of the parameters and those of
+`estimators.training_predictions`:
 
     entropy-sentinel estimator 5
     <SHA-256 of all that follows, hex>
@@ -26,8 +27,9 @@ from entropy_sentinel.core.files import whole_file
 from entropy_sentinel.core.printable import one_line
 from entropy_sentinel.estimators.catalogue import is_known
 from entropy_sentinel.estimators.estimator import Estimator, FitFailure
-from entropy_sentinel.estimators.parameters import NotPlain, dump, restore
+from entropy_sentinel.estimators.parameters import NotPlain, dump, restore, restore_training
 from entropy_sentinel.estimators.support import N_BINS
+from entropy_sentinel.estimators.training_predictions import TrainingPredictions
 from entropy_sentinel.estimators.validation import Validation
 from entropy_sentinel.features.buckets import BUCKETS
 from entropy_sentinel.features.catalogue import FEATURES
@@ -233,10 +235,13 @@ class SavedEstimator:
         estimator: The fitted estimator.
         about: What it was fitted on: model, domains, logprobs, the signals that it needs by name with their family,
             their statistics, its validation. With `needs_features` false, responses without features count, too.
+        training: P(correct) of the training responses by estimators fitted without them; None for one of a study, and
+            of an earlier release.
     """
 
     estimator: Estimator
     about: dict[str, Any]
+    training: TrainingPredictions | None = None
 
     @cached_property
     def validation(self) -> Validation | None:
@@ -294,7 +299,12 @@ class SavedEstimator:
         return lines
 
 
-def save_estimator(estimator: Estimator | FitFailure, path: str | Path, about: Mapping[str, Any]) -> None:
+def save_estimator(
+    estimator: Estimator | FitFailure,
+    path: str | Path,
+    about: Mapping[str, Any],
+    training: TrainingPredictions | None = None,
+) -> None:
     """Write an estimator in one step; `about` is JSON-serialisable and has `logprobs`, the facts in LOGPROBS.
 
     The same estimator with the same `about` always gives the same bytes. The file of an estimator that could not be
@@ -305,7 +315,7 @@ def save_estimator(estimator: Estimator | FitFailure, path: str | Path, about: M
         header["reason"] = estimator.reason
     else:
         try:
-            header[_PARAMETERS], arrays = dump(estimator)
+            header[_PARAMETERS], arrays = dump(estimator, training)
         except NotPlain as error:
             raise ContractError(f"{path}: not written: '{estimator.name}' {error}; {_TO_SAVE}") from None
     text = json.dumps(header).encode()
@@ -349,7 +359,8 @@ def load_estimator(path: str | Path) -> SavedEstimator:
             f"declares it, name the extension in the environment variable {VARIABLE}"
         )
     try:
-        return SavedEstimator(restore(about.pop(_PARAMETERS, None), arrays, about["name"]), about)
+        estimator = restore(about.pop(_PARAMETERS, None), arrays, about["name"])
+        return SavedEstimator(estimator, about, restore_training(arrays))
     except NotPlain as error:
         raise InputError(
             f"{path}: {error}; it was not loaded, because such a file is not safe; use only files that you trust"

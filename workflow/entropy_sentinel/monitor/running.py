@@ -411,6 +411,8 @@ class _EstimatorRun:
 
         `n_tested` is the number of slices among which the false alarms are shared.
         """
+        if labelled is not None and self.saved.has_estimates:
+            labelled.note_training(problems, self.saved.training is not None)
         taken = Counter[str]()
         for about in self.state.files.values():
             taken.update(about.taken)

@@ -18,6 +18,7 @@ from entropy_sentinel.estimators.limits import Limits
 from entropy_sentinel.estimators.saved import SavedEstimator, load_estimator, save_estimator
 from entropy_sentinel.estimators.settings import Estimation, Fitting, group_id
 from entropy_sentinel.estimators.training import TrainingRows, fit_estimators
+from entropy_sentinel.estimators.training_predictions import TrainingPredictions
 from entropy_sentinel.estimators.verdict import FEWEST_LABELS
 from entropy_sentinel.features.buckets import COLUMN, SCHEMA
 from entropy_sentinel.features.catalogue import FEATURES
@@ -62,6 +63,7 @@ def fit(
         features: A row per response, from `read_features` or `features`; or logs, as `read_features` takes them.
         labels: A row per labelled response, from `read_labels`. The two are joined on item_id, and on model, benchmark
             and sample if both have them. By default the column `label` of the features, which logs of evaluations have.
+            `monitor` may be given the same labels.
         estimator: Its name in `estimators.catalogue`.
         settings: Keys of the config's section `estimation` (folds, trees, seed, ...).
         domain: The column whose values are the domains. The validation and `recommended` hold out each in turn. By
@@ -143,7 +145,8 @@ def fit(
         witnessed = witnessed_rows(responses, domains.name, labels, judged, kind, signals, cluster, training)
     whose = {"model": model, "group": group_id(domains.unique()), "logprobs": logprobs}
     whose["ambiguous"] = ambiguous_shares(rows.with_columns(domains), domains.name)
-    return SavedEstimator(fitted, whose | about(fitted, training, limits, witnessed))
+    predictions = TrainingPredictions.of(fitted, training)
+    return SavedEstimator(fitted, whose | about(fitted, training, limits, witnessed), predictions)
 
 
 def save(estimator: SavedEstimator, path: str | Path) -> None:
@@ -159,7 +162,7 @@ def save(estimator: SavedEstimator, path: str | Path) -> None:
     """
     if not isinstance(estimator, SavedEstimator):
         raise InputError(f"estimator: must come from `fit` or `load`, was {type(estimator).__name__}")
-    save_estimator(estimator.estimator, path, estimator.about)
+    save_estimator(estimator.estimator, path, estimator.about, estimator.training)
 
 
 def load(path: str | Path) -> SavedEstimator:

@@ -12,6 +12,7 @@ import polars as pl
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.features.catalogue import FEATURE_FRAME
 from entropy_sentinel.frames.response import RESPONSE
+from entropy_sentinel.monitor.labelling.training_labels import find_unpredicted_slices, note_training, use_out_of_fold
 from entropy_sentinel.monitor.labelling.witness_quality import WitnessQuality, measure_witness
 from entropy_sentinel.monitor.labelling.witnesses import (
     LABEL_NUMBER,
@@ -29,6 +30,7 @@ from entropy_sentinel.monitor.reading.times import starts
 from entropy_sentinel.monitor.reading.zones import DTYPE
 from entropy_sentinel.monitor.summing.merging import MergedSums
 from entropy_sentinel.monitor.summing.state import State
+from entropy_sentinel.monitor.summing.sums import IS_TRAINING, P_OUT_OF_FOLD
 from entropy_sentinel.statistics.monitoring.prediction_powered import (
     LabelledMean,
     labelled_mean,
@@ -143,12 +145,16 @@ class LabelledResponses:
                 part = part.filter(pl.col("slice").is_in(slices))
             part = self._witnessed.join(part.join(labels.drop("number"), on=key, how="left", maintain_order="left"))
             every.append(
-                part.select("slice", "window", "p", CLUSTER, STRATUM, "label", WEIGHT, *self._witnessed.columns)
+                part.select(
+                    *("slice", "window", "p", IS_TRAINING, P_OUT_OF_FOLD, CLUSTER, STRATUM, "label", WEIGHT),
+                    *self._witnessed.columns,
+                )
             )
         self._every = pl.concat(every) if every else pl.DataFrame()
         self._labelled = pl.DataFrame()
         if slices:
             is_label = pl.col("label").is_not_null()
+            self._every = use_out_of_fold(self._every, find_unpredicted_slices(self._every.filter(is_label)))
             self._every = self._every.with_columns(pl.when(is_label).then(is_label.cum_sum() - 1).alias(LABEL_NUMBER))
             self._labelled = self._every.filter(is_label)
             if not at_random and len(self._labelled) < len(self._every):
@@ -201,6 +207,10 @@ class LabelledResponses:
         """Count the labels without an estimated response."""
         if self.without:
             problems.note(WITHOUT, [], len(self.without))
+
+    def note_training(self, problems: Problems, has_record: bool) -> None:
+        """Count the labels that may have trained the estimator; `has_record` says whether its file would tell."""
+        note_training(problems, self._labelled, has_record)
 
     def of_slices(self, level: float) -> pl.DataFrame:
         """Return the columns COLUMNS for each slice, in order."""

@@ -15,6 +15,7 @@ import polars as pl
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.estimators.familiarity import familiarity_of, residuals_if_unfamiliar
 from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.estimators.training_predictions import predict
 from entropy_sentinel.monitor.labelling.allocation import LABELS_A_SLICE, ORDER, VERDICTS_A_LABEL, verdict_counts
 from entropy_sentinel.monitor.labelling.chosen import identity, order_of, slice_columns, to_label
 from entropy_sentinel.monitor.labelling.first import first_sample
@@ -24,7 +25,7 @@ from entropy_sentinel.monitor.labelling.prospects import JudgeQuality
 from entropy_sentinel.monitor.labelling.using import relies_on
 from entropy_sentinel.monitor.reading.inputs import Given, read_whole, sources
 from entropy_sentinel.monitor.settings import SampleOptions
-from entropy_sentinel.monitor.summing.sums import predictions, values_of
+from entropy_sentinel.monitor.summing.sums import values_of
 from entropy_sentinel.statistics.intervals import sampling_variance
 from entropy_sentinel.statistics.monitoring.allocation import apportion
 from entropy_sentinel.statistics.monitoring.combined import combined
@@ -280,7 +281,7 @@ def sampled(estimator: SavedEstimator | str | Path | None, logs: Given, settings
     slices = rows.group_by(SLICE, *names, maintain_order=True).agg(n_responses=pl.len()).rename(names)
     # The rows are sorted by slice.
     places = np.split(np.arange(len(rows)), slices["n_responses"].cum_sum().to_numpy()[:-1])
-    p, order = predictions(saved.estimator, rows), rows[ORDER].to_numpy()
+    p, order = predict(saved.estimator, rows), rows[ORDER].to_numpy()
     unfamiliar = _unfamiliar(saved, rows, len(slices))
     least = np.full(len(slices), LABELS_A_SLICE if settings.per_slice is None else settings.per_slice)
     if settings.per_slice is None and settings.budget >= least.sum() + LABELS_IF_UNFAMILIAR * unfamiliar.sum():

@@ -27,6 +27,7 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.features.catalogue import FEATURES
+from entropy_sentinel.features.feature_hashes import mix_bits, round_to_bits
 from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.sources.logs.moments import moments
 from entropy_sentinel.sources.logs.numbers import DATE_IN_NAME
@@ -295,7 +296,7 @@ def numbers(batch: pl.DataFrame, time: str) -> dict[str, pl.Series]:
     ids = responses = _of_texts(texts)
     equals = _of_texts(batch.select(pl.col("model").fill_null("")).to_series())
     for bits in _bits(batch, time):
-        responses, equals = _mixed(responses ^ bits), _mixed(equals ^ bits)
+        responses, equals = mix_bits(responses ^ bits), mix_bits(equals ^ bits)
     ids = np.where(placed.to_numpy(), equals, ids)
     return {RESPONSE: pl.Series(responses), ID: pl.Series(ids), PLACED: placed}
 
@@ -309,9 +310,7 @@ def _bits(batch: pl.DataFrame, time: str) -> Iterator[np.ndarray]:
     elif dates.null_count() < len(dates):
         yield dates.fill_null(-1).to_numpy().view(np.uint64)
     for name in FEATURES:
-        # Rounded, because the size of a batch may change the last bit.
-        value = batch[name].cast(pl.Float32).fill_null(float("nan")).to_numpy() + np.float32(0)
-        yield value.view(np.uint32)
+        yield round_to_bits(batch[name])
 
 
 def _dates_of_files(batch: pl.DataFrame) -> pl.Series:
@@ -329,7 +328,7 @@ def hash_ids(batch: pl.DataFrame, time: str) -> pl.Series:
     hashes = _of_texts(batch.select(pl.concat_str(parts, separator="\0")).to_series())
     if columns_called(batch, time):
         microseconds = moments(first_of(batch, [time])).to_physical().fill_null(-1).to_numpy()
-        hashes = _mixed(hashes ^ microseconds.view(np.uint64))
+        hashes = mix_bits(hashes ^ microseconds.view(np.uint64))
     return pl.Series(hashes)
 
 
@@ -339,15 +338,7 @@ def _of_texts(texts: pl.Series) -> np.ndarray:
     content = np.frombuffer("".join(texts.to_list()).encode(), dtype=np.uint8).astype(np.uint64)
     ends = lengths.cumsum()
     places = np.arange(len(content)) - np.repeat(ends - lengths, lengths)
-    factors = _mixed(np.arange(lengths.max(initial=0) + 1, dtype=np.uint64))
+    factors = mix_bits(np.arange(lengths.max(initial=0) + 1, dtype=np.uint64))
     sums = np.zeros(len(content) + 1, dtype=np.uint64)
     np.cumsum((content + np.uint64(1)) * factors[places], out=sums[1:])
-    return _mixed(sums[ends] - sums[ends - lengths] + lengths.astype(np.uint64))
-
-
-def _mixed(numbers: np.ndarray) -> np.ndarray:
-    """Mix the bits of numbers, so that each depends on all; the arithmetic is modulo 2^64."""
-    x = numbers + np.uint64(0x9E3779B97F4A7C15)
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
+    return mix_bits(sums[ends] - sums[ends - lengths] + lengths.astype(np.uint64))

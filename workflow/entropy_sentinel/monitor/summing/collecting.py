@@ -215,7 +215,7 @@ class Collector:
                 if others is not None:
                     writer.add_frame(HASHES, frame.select(*NUMBERS))
                 if self._keep_responses:
-                    writer.add_frame(RESPONSES, responses(frame, self._saved.estimator))
+                    writer.add_frame(RESPONSES, responses(frame, self._saved))
                 of_frame = sums_of(frame, self._saved.estimator, self._support, self._familiarity)
                 if full := sums.add_frame(of_frame.slices):
                     writer.add_frame(SUMS, full.frame())

@@ -18,6 +18,7 @@ from entropy_sentinel.monitor.reading.identity import NUMBERS
 from entropy_sentinel.monitor.reading.inputs import BY
 from entropy_sentinel.monitor.reading.zones import DTYPE
 from entropy_sentinel.monitor.summing.cluster_sums import CLUSTER_COLUMNS
+from entropy_sentinel.monitor.summing.sums import IS_TRAINING, P_OUT_OF_FOLD
 
 # Larger sums than any log has, whose squares are numbers.
 _MOST = 1e100
@@ -54,12 +55,16 @@ def checked_responses(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     hashes = dict.fromkeys((CLUSTER, STRATUM), pl.UInt64())
     for name in set(hashes) - set(frame.columns):  # written by an earlier version
         frame = frame.with_columns(pl.lit(None, pl.UInt64).alias(name))
-    columns = {**_RESPONSES, **_keys(by), **hashes, "p": pl.Float64}
-    nullable = ["model", "benchmark", "item_id", *hashes]
+    if IS_TRAINING not in frame.columns:
+        frame = frame.with_columns(pl.lit(False).alias(IS_TRAINING), pl.lit(None, pl.Float64).alias(P_OUT_OF_FOLD))
+    training = {IS_TRAINING: pl.Boolean(), P_OUT_OF_FOLD: pl.Float64()}
+    columns = {**_RESPONSES, **_keys(by), **hashes, **training, "p": pl.Float64}
+    nullable = ["model", "benchmark", "item_id", P_OUT_OF_FOLD, *hashes]
     if "p" in frame.columns and frame["p"].null_count() == len(frame):  # without an estimator
         nullable.append("p")
     checked = _checked_columns(frame, columns, nullable)
-    _check_between(frame["p"], 0, 1)
+    for name in ("p", P_OUT_OF_FOLD):
+        _check_between(frame[name].drop_nulls(), 0, 1)
     return checked
 
 

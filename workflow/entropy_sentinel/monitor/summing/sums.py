@@ -12,8 +12,10 @@ from entropy_sentinel.core.entries import is_own
 from entropy_sentinel.core.guard import guard
 from entropy_sentinel.estimators.estimator import Estimator
 from entropy_sentinel.estimators.familiarity import Familiarity
+from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.estimators.support import Support
 from entropy_sentinel.estimators.training import one_thread
+from entropy_sentinel.estimators.training_predictions import NO_PREDICTIONS, predict
 from entropy_sentinel.features.buckets import COLUMN, KIND, counts_of
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.monitor.catalogue import LISTS, STATISTICS
@@ -26,18 +28,10 @@ from entropy_sentinel.statistics.monitoring.quantiles import N_BINS, bins_of, qu
 
 _is_own = cache(partial(is_own, "statistics"))
 _PLACES = {name: place for place, name in enumerate(STATISTICS)}
+# Columns of a response: whether it trained the estimator, and its prediction by an estimator fitted without it.
+IS_TRAINING, P_OUT_OF_FOLD = "is_training", "p_out_of_fold"
 # Largest number of slices and windows in memory while a file is read: about 30 MB of histograms.
 HELD = 20_000
-
-
-def predictions(estimator: Estimator, features: pl.DataFrame) -> np.ndarray:
-    """Return each response's prediction, (n_rows,), in [0, 1]: P(correct), or else the estimate for it alone.
-
-    Without an estimator, all are NaN.
-    """
-    with one_thread():
-        p = estimator.p_correct(features)
-        return np.clip(estimator.accuracies_of(estimator.values(features)) if p is None else p, 0, 1)
 
 
 def values_of(estimator: Estimator, rows: pl.DataFrame) -> np.ndarray:
@@ -213,16 +207,27 @@ def places(keys: pl.DataFrame, among: pl.DataFrame) -> np.ndarray:
     return matches["place"].cast(pl.Int64).fill_null(-1).to_numpy()
 
 
-def responses(frame: pl.DataFrame, estimator: Estimator) -> pl.DataFrame:
+def responses(frame: pl.DataFrame, saved: SavedEstimator) -> pl.DataFrame:
     """Return the id, keys, cluster, stratum and prediction `p` of each estimated response, to match with labels.
 
-    `p` is null without an estimator.
+    `p` is null without an estimator. IS_TRAINING says whether a response trained it, and P_OUT_OF_FOLD is then its
+    prediction by another one.
     """
     usable = frame.filter(pl.col("excluded").is_null())
-    p = pl.Series(predictions(estimator, usable) if len(usable) else [], dtype=pl.Float64)
-    if not estimator.has_estimates:
+    p = pl.Series(predict(saved.estimator, usable) if len(usable) else [], dtype=pl.Float64)
+    if not saved.estimator.has_estimates:
         p = p.fill_nan(None)
-    return usable.select(*RESPONSE, pl.col(f"^{BY}.*$"), "grain", CLUSTER, STRATUM, p=p)
+    is_training, p_out_of_fold = (saved.training or NO_PREDICTIONS).find(usable)
+    return usable.select(
+        *RESPONSE,
+        pl.col(f"^{BY}.*$"),
+        "grain",
+        CLUSTER,
+        STRATUM,
+        is_training.alias(IS_TRAINING),
+        p_out_of_fold.alias(P_OUT_OF_FOLD),
+        p=p,
+    )
 
 
 class FrameSums(NamedTuple):

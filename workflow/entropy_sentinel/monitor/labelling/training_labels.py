@@ -1,0 +1,47 @@
+"""Labels on which the estimator was fitted: their responses keep no prediction that has seen the label."""
+
+from collections.abc import Collection
+
+import polars as pl
+
+from entropy_sentinel.monitor.reading.problems import Problems
+from entropy_sentinel.monitor.summing.sums import IS_TRAINING, P_OUT_OF_FOLD
+
+# The notes about labels for which the estimator's file does not say whether they trained it, and about those of
+# responses without a prediction by another estimator.
+UNKNOWN = (
+    "labels that may have trained the estimator, which its file does not record: the accuracies from labels are then "
+    "not right on average, and their intervals too narrow; fit it again (`entropy-sentinel fit`)"
+)
+_UNPREDICTED = (
+    "labels in slices whose labels trained the estimator and were too few to fit it without them: P(correct) does not "
+    "count there, only the labels"
+)
+
+
+def find_unpredicted_slices(labelled: pl.DataFrame) -> list[int]:
+    """Return the slices with a labelled response that trained the estimator and has no prediction out of fold."""
+    if labelled.is_empty():
+        return []
+    return labelled.filter(pl.col(IS_TRAINING) & pl.col(P_OUT_OF_FOLD).is_null())["slice"].unique().to_list()
+
+
+def use_out_of_fold(responses: pl.DataFrame, unpredicted: Collection[int]) -> pl.DataFrame:
+    """Return responses with the predictions out of fold in `p`, where they trained the estimator.
+
+    In the slices `unpredicted` all predictions are 0, which makes them no witness: only labels count.
+    """
+    if responses.is_empty():
+        return responses
+    p = pl.coalesce(P_OUT_OF_FOLD, "p")
+    return responses.with_columns(p=pl.when(pl.col("slice").is_in(list(unpredicted))).then(0.0).otherwise(p))
+
+
+def note_training(problems: Problems, labelled: pl.DataFrame, has_record: bool) -> None:
+    """Note the labels that may have trained an estimator without a record, and those without a prediction."""
+    if labelled.is_empty():
+        return
+    if not has_record:
+        problems.note(UNKNOWN, [], len(labelled))
+    elif unpredicted := find_unpredicted_slices(labelled):
+        problems.note(_UNPREDICTED, [], int(labelled["slice"].is_in(unpredicted).sum()))
