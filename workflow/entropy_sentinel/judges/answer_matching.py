@@ -1,11 +1,11 @@
 """Whether two models give the same answer, from their texts alone, and whether answers can be compared in this way.
 
-Both texts become words: lower case, without punctuation, articles and text marks. A number is one word with its value,
-so `1,000`, `1000.0` and `$1000` are the same. If one answer has at most SHORT_ANSWER words, the shorter must stand in
-the longer. Otherwise the last numbers must be the same or, without numbers, the last lines.
+Both texts become words: lower case, without punctuation, articles, accents and text marks. A number is one word with
+its value, so `1,000`, `1000.0` and `$1000` are the same. If one answer has at most SHORT_ANSWER words, the shorter must
+stand in the longer. Otherwise the last numbers must be the same or, without numbers, the last lines.
 
-A yes, a no and the letter of an option stand in many texts that do not answer with them, so they must be what the
-longer text states: "no" is not the answer of "I do not know, no idea".
+A yes, a no, a number and the letter of an option stand in many texts that do not answer with them, so they must be
+what the longer text states: "no" is not the answer of "I do not know, no idea", and 3 is not that of "3 and 5 are 8".
 
 Chinese, Japanese, Korean, Thai, Lao, Khmer and Burmese do not separate words, or only with their endings. Their letters
 are compared instead, and two of them count as one word.
@@ -33,12 +33,16 @@ _UNSPACED = (
 # Letters, digits, and the marks of scripts whose vowels are marks.
 _LETTER = rf"(?:(?![{_UNSPACED}_])[\w\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff])"
 _WORD = re.compile(
-    r"(?<![A-Za-z_.\d/])(?P<number>-?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+(?!\.?\d))?|-?\.\d+)"
+    r"(?<![A-Za-z_.\d/])(?P<number>-?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+(?!\.?\d))?|-?\.\d+)(?P<exponent>[eE][-+]?\d{1,3}(?![\w.]))?"
     r"(?:/(?P<below>\d+)(?![\d/]))?|"
-    rf"(?P<letter>[{_UNSPACED}])|(?P<operator>[<>=+≤≥≠±×÷]+)|(?P<word>{_LETTER}+)"
+    rf"(?P<letter>[{_UNSPACED}])|(?P<operator>[<>=+≤≥≠±×÷]+|(?<=[A-Za-z])#)|(?P<word>{_LETTER}+)"
 )
 _NUMBER = re.compile(r"-?\d+(?:/\d+)?")
 _MINUS = str.maketrans(dict.fromkeys("−–‒", "-"))
+# White space and marks between thousands, initials, and marks of accents.
+_THOUSANDS = re.compile(r"(?<=\d)[\u00a0\u2009\u202f'’](?=\d{3}(?!\d))")
+_INITIALS = re.compile(r"(?<![\w.])(?:[A-Za-z]\.){2,}")
+_ACCENTS = re.compile("[\u0300-\u036f]")
 _CURRENCY = re.compile(r"\\?[$€£¥₹]\s?(?=[-.\d])")
 _FRACTION = re.compile(r"\\[dt]?frac\s*\{\s*(-?\d+)\s*\}\s*\{\s*(\d+)\s*\}")
 # Commands of LaTeX that only frame or set a text, and tags.
@@ -66,24 +70,30 @@ _CODE = re.compile(
 # Finish reasons of replies that their model has not ended, so that the answer may be missing.
 _NOT_ENDED = {"length": "is truncated at its largest length", "content_filter": "was ended by a content filter"}
 _TRUTHS = {"yes": True, "true": True, "no": False, "false": False}
-_STATED_TRUTH = re.compile(r" answer (?:is )?(yes|no|true|false) ")
+# A yes or no before a sign, with which an answer begins.
+_FIRST_TRUTH = re.compile(r"[\s*\"'(]*(yes|no|true|false)[*\"')]*\s*(?:[.,;:!–—-]|\n|$)", re.IGNORECASE)
+# What a text calls its answer, among its words.
+_STATED = re.compile(r".* answer (?:is |(?:option|choice|correct|indeed) )*(?P<word>\S+) ")
 # A word before an answer that denies it.
 _DENIALS = {"not", "never", "nor", "isnt", "wasnt", "arent", "nicht", "pas", "不", "没", "沒", "非", "未"}
-_OPTION_LETTER = re.compile(r"[\W_]*([A-HJ])[\W_]*")
+_OPTION_LETTER = re.compile(r"""[\s*_(\["'`$\\{]*([A-HJ])[\s*_)\]"'`$\\}.:,;]*""")
 _CAPITAL = re.compile(r"(?<![\w'’\\])[A-HJ](?![\w'’])")
 
 
 class _Answer(NamedTuple):
-    """An answer's text and its words; `length` counts them."""
+    """An answer's text and its words; `length` counts them, and `stated` is the word that it calls its answer."""
 
     text: str
     words: list[str]
     length: float
+    stated: str
 
 
 def normalize_answer(text: str) -> list[str]:
     """Return the words of a text in lower case, without punctuation and articles; a number is written as its value."""
+    text = _ACCENTS.sub("", unicodedata.normalize("NFKD", _THOUSANDS.sub("", text)))
     text = unicodedata.normalize("NFKC", text).replace("\u2044", "/").translate(_MINUS)
+    text = _INITIALS.sub(lambda initials: initials[0].replace(".", ""), text)
     text = _FRACTION.sub(r" \1/\2 ", text)
     text = _APOSTROPHE.sub("", _ARTICLE.sub(" ", _FRAME.sub(" ", _CURRENCY.sub("", text))))
     return [_word(match) for match in _WORD.finditer(text)]
@@ -100,9 +110,9 @@ def match_answers(first: str | None, second: str | None) -> bool | None:
     shorter, longer = sorted((answers[0], answers[1]), key=lambda answer: len(answer.words))
     if not shorter.words:  # signs only, such as emoji
         return not longer.words and shorter.text.casefold() == longer.text.casefold()
-    stated = [_TRUTHS.get(answer.words[0]) for answer in (shorter, longer)]
-    if None not in stated:
-        return stated[0] == stated[1]
+    first_words = [_FIRST_TRUTH.match(answer.text) for answer in (shorter, longer)]
+    if first_words[0] and first_words[1]:
+        return _TRUTHS[first_words[0][1].casefold()] == _TRUTHS[first_words[1][1].casefold()]
     if shorter.length <= SHORT_ANSWER:
         return _states(longer, shorter)
     numbers = [[word for word in answer.words if _NUMBER.fullmatch(word)] for answer in (shorter, longer)]
@@ -141,11 +151,13 @@ def _read_answer(response: str | None) -> _Answer | None:
     start = after_thinking(response) if response else None
     if response is None or start is None or not (text := response[start:].strip()):
         return None
-    text = _LABEL.sub("", text)
+    text, n_labels = _LABEL.subn("", text)
     words = normalize_answer(text)
+    match = _STATED.match(f" {' '.join(words)} ")
+    stated = match["word"] if match else words[0] if n_labels and words else ""
     n_letters = sum(map(_is_letter, words))
     n_operators = sum(not word[-1].isalnum() and not _is_letter(word) for word in words)
-    return _Answer(text, words, len(words) - n_operators - n_letters / 2)
+    return _Answer(text, words, len(words) - n_operators - n_letters / 2, stated)
 
 
 def _word(match: re.Match[str]) -> str:
@@ -153,7 +165,7 @@ def _word(match: re.Match[str]) -> str:
     if (number := match["number"]) is None:
         word = match[0].casefold()
         return str(int(word)) if word.isdecimal() else word
-    value = Fraction(number.replace(",", ""))
+    value = Fraction(number.replace(",", "") + (match["exponent"] or ""))
     below = int(match["below"] or 1)
     return str(value / below) if below else f"{value}/0"
 
@@ -166,11 +178,13 @@ def _is_letter(word: str) -> bool:
 def _states(longer: _Answer, shorter: _Answer) -> bool:
     """Return whether an answer states the words of a shorter one."""
     if len(shorter.words) == 1 and (truth := _TRUTHS.get(shorter.words[0])) is not None:
-        return _stated_truth(longer.words) == truth
+        return _stated_truth(longer) == truth
+    if len(shorter.words) == 1 and _NUMBER.fullmatch(shorter.words[0]) and longer.length > SHORT_ANSWER:
+        return _stated_number(longer) == shorter.words[0]
     if (letter := _OPTION_LETTER.fullmatch(shorter.text)) and _CAPITAL.search(longer.text):
-        return _stated_option(longer.text) == letter[1]
+        return _stated_option(longer) == letter[1]
     if len(shorter.words) > 1 and (letter_before := option_first(shorter.text)):
-        stated = _stated_option(longer.text)
+        stated = _stated_option(longer)
         return stated == letter_before if stated else _contains(longer.words, shorter.words[1:])
     return _contains(longer.words, shorter.words)
 
@@ -184,21 +198,28 @@ def _contains(words: list[str], part: list[str]) -> bool:
     return False
 
 
-def _stated_truth(words: Sequence[str]) -> bool | None:
+def _stated_truth(answer: _Answer) -> bool | None:
     """Return the yes or no that an answer begins or ends with, or that it calls its answer; null without one."""
-    if match := _STATED_TRUTH.search(f" {' '.join(words)} "):
-        return _TRUTHS[match[1]]
-    return _TRUTHS.get(words[0], _TRUTHS.get(words[-1]))
+    words = (answer.stated, answer.words[0], answer.words[-1])
+    return next((_TRUTHS[word] for word in words if word in _TRUTHS), None)
 
 
-def _stated_option(text: str) -> str | None:
+def _stated_number(answer: _Answer) -> str | None:
+    """Return the number that an answer calls its answer, or the last one; null without one."""
+    numbers = [word for word in (*answer.words, answer.stated) if _NUMBER.fullmatch(word)]
+    return numbers[-1] if numbers else None
+
+
+def _stated_option(answer: _Answer) -> str | None:
     """Return the letter of the option that an answer states, or the only one that it names; null without one."""
+    if re.fullmatch("[a-hj]", answer.stated):
+        return answer.stated.upper()
     try:
-        if letter := option(final_answer(text, truncated=False).text):
+        if letter := option(final_answer(answer.text, truncated=False).text):
             return letter
     except Unclear:
         pass
-    letters = set(_CAPITAL.findall(_ARTICLE.sub(" ", text)))
+    letters = set(_CAPITAL.findall(_ARTICLE.sub(" ", answer.text)))
     return letters.pop() if len(letters) == 1 else None
 
 
