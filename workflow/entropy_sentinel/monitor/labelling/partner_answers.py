@@ -151,14 +151,14 @@ def _question_key(question: str | None, messages: str | None) -> str | None:
 
 def _join(asked: Sequence[_Asked], answers: pl.DataFrame, benchmarks: Sequence[str] | None) -> list[int | None]:
     """Return for each row the position of its partner among the answers, or null."""
-    of_answers = _asked(answers)
+    of_answers, benchmark_names = _asked(answers), answers["benchmark"].to_list()
     by_id: dict[str, int] = {}
     by_benchmark: dict[tuple[str, str], int] = {}
     by_question: dict[str, int] = {}
     ambiguous = set[str]()
-    for position, (answer, benchmark) in enumerate(zip(of_answers, answers["benchmark"], strict=True)):
+    for position, (answer, benchmark) in enumerate(zip(of_answers, benchmark_names, strict=True)):
         first = by_id.setdefault(answer.item_id, position)
-        if answers["benchmark"][first] != benchmark:
+        if benchmark_names[first] != benchmark:
             ambiguous.add(answer.item_id)
         by_benchmark.setdefault((benchmark, answer.item_id), position)
         if answer.question is not None:
