@@ -209,8 +209,8 @@ def _columns(result: Monitored, rows: pl.DataFrame) -> Iterator[Column]:
         yield "worth labels", _worth
     else:
         yield "labels say (n)", _labels
-        if about["judge"] is not None:
-            yield "judged", lambda row: f"{row['n_judged']:,}"
+        if about["judge"]:
+            yield "judged", lambda row: f"{row['n_judged']:,}" if row["n_labelled"] else "-"
         yield "accuracy", lambda row: number(row["use_accuracy"])
         yield heading, lambda row: _interval(row, "use_", ".3f")
         if about["witness_estimates"]:
@@ -368,12 +368,15 @@ def whose(result: Monitored) -> tuple[str, str]:
 
 def label_basis(result: Monitored) -> str:
     """Return what accuracies rest on without an estimator."""
-    basis = counted(int(result.slices["n_labelled"].sum()), "label")
-    if n_judged := int(result.slices["n_judged"].sum()):
-        basis += f" and {counted(n_judged, 'verdict')} of a judge"
-    names = list(dict.fromkeys(result.slices["witness"].drop_nulls()))
-    basis += "".join(f" and the {name}" for name in names)
-    return f"no estimator: accuracies rest on {basis}"
+    basis = []
+    if n_labelled := int(result.slices["n_labelled"].sum()):
+        basis.append(counted(n_labelled, "label"))
+    for kept in result.provenance["judge"]:
+        if kept["used"]:
+            basis.append(f"{kept['name']} ({counted(kept['n_seen'], 'response')}), which labels correct")
+    for name, n in result.slices["witness"].drop_nulls().value_counts(sort=True).iter_rows():
+        basis.append(f"{name}, for {counted(n, 'slice')} with hardly any labels")
+    return f"no estimator: accuracies rest on {'; '.join(basis) or 'nothing yet'}"
 
 
 def _estimator(about: Mapping[str, Any]) -> str:

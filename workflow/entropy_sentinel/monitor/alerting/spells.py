@@ -186,6 +186,8 @@ def _watched_accuracy(row: Row) -> _WatchedAccuracy:
     """Return the estimated accuracy; without an estimate, that from labels."""
     if row["estimated_accuracy"] is None:
         words = f"with {counted(row.get('n_labelled', 0), 'label')}, accuracy"
+        if row.get("witness"):
+            words = f"by {row['witness']}, accuracy"
         return _WatchedAccuracy(words, row.get("use_accuracy"), row.get("use_upper"))
     return _WatchedAccuracy("estimated accuracy", row["estimated_accuracy"], row["upper"])
 

@@ -57,8 +57,11 @@ def _why(row: Row) -> str:
     """Return why a slice's accuracy is unknown or cannot be relied on, or an empty text."""
     if UNFAMILIAR in row["flags"]:
         return UNFAMILIAR
-    if _accuracy(row) is None:
-        return "no accuracy yet"
+    if row["estimated_accuracy"] is None:
+        if not row.get("n_labelled"):
+            return "no labels"
+        if _accuracy(row) is None:
+            return "no accuracy yet"
     return CONTRADICTED if CONTRADICTED in row["flags"] else ""
 
 

@@ -31,7 +31,7 @@ def unlabelled_slices(result: Monitored) -> list[str]:
     if len(unlabelled):
         by = "".join(f" --by {name}" for name in result.provenance["reading"]["by"])
         verdicts = ""
-        if result.provenance["judge"] is not None:
+        if result.provenance["judge"]:
             verdicts = " Verdicts alone do not count, because nothing shows how often the judge is wrong there."
         lines.append(
             f"no accuracy for {listed(names_of(result, unlabelled), SHOWN, '; ')}: no labels.{verdicts} Label at least "

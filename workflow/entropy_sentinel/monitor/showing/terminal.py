@@ -111,7 +111,8 @@ def witness_lines(result: Monitored) -> list[str]:
     lines = [WitnessQuality.from_dict(kept).line() for kept in result.provenance["judge"]]
     worth = result.provenance["label_worth"]
     if worth is not None and any(kept["used"] for kept in result.provenance["judge"]):
-        lines.append(f"one label is worth {worth:.1f} labels without P(correct) and these witnesses")
+        others = "P(correct) and these witnesses" if result.has_estimates else "these witnesses"
+        lines.append(f"one label is worth {worth:.1f} labels without {others}")
     return lines
 
 
