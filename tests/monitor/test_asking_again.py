@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from calling import run
 from fake_api import FakeApi, completion, fake_api, ok, quiet_litellm, refusal
+from production import line, log_file, saved
 
 import entropy_sentinel as es
 from entropy_sentinel.chat.sending import Sender
@@ -97,6 +98,19 @@ def test_asks_the_identical_conversation_once(api: FakeApi, tmp_path: Path, caps
     assert len(api.requests) == 5
 
 
+@pytest.mark.parametrize("has_estimator", [True, False])
+def test_a_sample_has_the_conversations_of_its_log(has_estimator: bool, tmp_path: Path) -> None:
+    def draw(**columns: Any) -> pl.DataFrame:
+        log = log_file(tmp_path / "log.jsonl", [line(n, question=f"Number {n}?", **columns) for n in range(40)])
+        estimator = saved(tmp_path, "log-3d") if has_estimator else None
+        return es.sample(estimator, log, ["route"], 20).responses
+
+    messages = [{"role": role, "content": role} for role in ("system", "user")]
+    drawn = draw(messages=messages)
+    assert {text: json.loads(text) for text in drawn["messages"]} == {json.dumps(messages): messages}
+    assert "messages" not in draw().columns
+
+
 def test_responses_that_cannot_be_asked_about_say_why(api: FakeApi) -> None:
     image = [{"role": "user", "content": "The capital of France?", "omitted": ["image_url"]}]
     tool = [{"role": "user", "content": "Hello"}, {"role": "tool", "content": "5"}]
@@ -130,17 +144,25 @@ def test_responses_that_cannot_be_asked_about_say_why(api: FakeApi) -> None:
         es.judge(rows.head(1), second_opinion=MODEL, base_url=api.base_url)
 
 
-def test_a_model_without_temperature_is_asked_without_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("error", "n_tries"),
+    [(refusal("unsupported value: temperature"), 1), ((500, {}, {"error": {"message": "it failed"}}, 0.0), 7)],
+    ids=["rejected", "failed"],
+)
+def test_a_model_without_temperature_is_asked_without_it(
+    error: Any, n_tries: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("ENTROPY_SENTINEL_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(Sender, "FIRST_PAUSE_S", 0.001)
 
     def reply(body: dict, _: int) -> tuple:
-        return refusal("unsupported value: temperature") if "temperature" in body else ok(completion("Paris", [], 3))
+        return error if "temperature" in body else ok(completion("Paris", [], 3))
 
     with fake_api(reply) as api:
         for _ in range(2):
             opinions = es.judge(sample(), second_opinion=MODEL, base_url=api.base_url, concurrency=1)
     # One request shows that the temperature is refused; then each is asked once, and the second run asks nothing.
-    assert ["temperature" in request for request in api.requests] == [True, *[False] * 5]
+    assert ["temperature" in request for request in api.requests] == [*[True] * n_tries, *[False] * 5]
     assert opinions["label"].to_list() == [True, False, False, False, False]
 
 

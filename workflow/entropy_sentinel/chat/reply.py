@@ -77,7 +77,7 @@ _UNREADABLE = re.compile(r"validation errors? for (\w+)\s+(\S+)\s+([^\[]+?)\s*\[
 
 
 class RejectedRequestError(EntropySentinelError):
-    """The server says that a request is wrong (400 or 422), so that it never answers such requests."""
+    """The server answers that a request is wrong, or that it fails at it, so it may never answer such requests."""
 
 
 class UnusableReply(Exception):
@@ -137,8 +137,10 @@ def is_unreachable(error: BaseException) -> bool:
 
 
 def rejects_request(error: BaseException) -> bool:
-    """Return whether the server says that the request is wrong."""
-    return getattr(error, "status_code", None) in (400, 422)
+    """Return whether the server says that the request is wrong, or that it fails at it."""
+    status = getattr(error, "status_code", None)
+    # LiteLLM gives a lost connection the status 500, too.
+    return status in (400, 422) or (status in (500, 501) and costs_nothing(error) and not is_unreachable(error))
 
 
 def costs_nothing(error: BaseException) -> bool:

@@ -268,7 +268,7 @@ class Sender:
         try:
             model, provider, _, _ = self._litellm.get_llm_provider(self.model, api_base=self.base_url)
             self._litellm.utils.get_optional_params(model=model, custom_llm_provider=provider, **parameters)
-        except self._litellm.BadRequestError:
+        except Exception:  # of LiteLLM's code for one provider
             return False
         return True
 

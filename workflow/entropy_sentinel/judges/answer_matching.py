@@ -67,8 +67,9 @@ _CODE = re.compile(
     r"(?:const|let|var|function|public|private)\s+\w+.*[={;(]|[}\]][;,)]*\s*$|.*\)\s*(?:\{|;)\s*$)",
     re.MULTILINE,
 )
-# Finish reasons of replies that their model has not ended, so that the answer may be missing.
-_NOT_ENDED = {"length": "is truncated at its largest length", "content_filter": "was ended by a content filter"}
+# Why replies that their model has not ended have no answer, by their finish reasons.
+TRUNCATED = "the second model's reply is truncated at its largest length"
+_NOT_ENDED = {"length": TRUNCATED, "content_filter": "the second model's reply was ended by a content filter"}
 _TRUTHS = {"yes": True, "true": True, "no": False, "false": False}
 # A yes or no before a sign, with which an answer begins.
 _FIRST_TRUTH = re.compile(r"[\s*\"'(]*(yes|no|true|false)[*\"')]*\s*(?:[.,;:!–—-]|\n|$)", re.IGNORECASE)
@@ -142,7 +143,7 @@ def is_slice_comparable(comparable: Sequence[bool]) -> bool:
 def reason_without_answer(text: str | None, finish_reason: str) -> str | None:
     """Return why a reply of a second model has no answer; null if it has one. A refusal in words is an answer."""
     if finish_reason in _NOT_ENDED:
-        return f"the second model's reply {_NOT_ENDED[finish_reason]}"
+        return _NOT_ENDED[finish_reason]
     return "the second model's reply is empty" if _read_answer(text) is None else None
 
 

@@ -9,7 +9,7 @@ import polars as pl
 from entropy_sentinel.core.errors import ConfigError, EntropySentinelError, InputError
 from entropy_sentinel.formatting.text import counted
 from entropy_sentinel.frames.witness import COMPARABLE, WitnessKind
-from entropy_sentinel.judges.answer_matching import is_comparable, match_answers
+from entropy_sentinel.judges.answer_matching import TRUNCATED, is_comparable, match_answers
 from entropy_sentinel.judges.settings import Llm
 from entropy_sentinel.monitor.labelling.chosen import MESSAGES
 from entropy_sentinel.monitor.labelling.judged_sample import (
@@ -64,6 +64,11 @@ def ask_second_model(rows: pl.DataFrame, model: str, settings: JudgeOptions) -> 
             f"{counted(n_alone, 'question')} asked without a system prompt or earlier turns: the sample has no "
             f"conversation of them (column '{MESSAGES}'). If the application sends more than the question, draw the "
             "sample from logs with whole requests"
+        )
+    if n_truncated := sum(reason == TRUNCATED for reason in reasons):
+        notices.append(
+            f"{n_truncated:,} of {len(asked):,} replies are truncated at {settings.max_tokens:,} "
+            "tokens: raise --max-tokens (max_tokens=...)"
         )
     if not second.takes_temperature:
         notices.append(f"{model} takes no temperature, so its answers are drawn at its own")
