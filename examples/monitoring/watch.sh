@@ -12,10 +12,44 @@ if [ "$(date +%u)" = 1 ] && [ -n "$recent" ]; then
         --output "to-label-$(date +%F).csv" --html "to-label-$(date +%F).html"
 fi
 
-set --
-for file in labels/*; do
-    [ ! -f "$file" ] || set -- "$@" --labels "$file"
-done
-exec entropy-sentinel monitor mine.estimator logs --by metadata.route --window day \
-    --reference 2026-11-02..2026-11-08 --alert-on drop --alert-on stale --alert-on contradicted "$@" \
-    --state state --metrics metrics/entropy-sentinel.prom --page page.html
+# Run the monitor with the labels and second opinions so far, and with further options.
+watch() {
+    for file in labels/*; do
+        [ ! -f "$file" ] || set -- "$@" --labels "$file"
+    done
+    for file in opinions/*.csv; do
+        [ ! -f "$file" ] || set -- "$@" --judged "$file"
+    done
+    entropy-sentinel monitor mine.estimator logs --by metadata.route --window day \
+        --reference 2026-11-02..2026-11-08 --alert-on drop --alert-on stale --alert-on contradicted "$@"
+}
+
+# SECOND_OPINION_USD is the most that a stronger model may cost in a night; without it, nothing is asked. That model
+# (SECOND_OPINION, such as openai/gpt-4o, at SECOND_OPINION_URL if it is your own) answers 30 questions of each slice
+# that is new, unlike all labelled domains, or has dropped: of the last two days, and of the last 14 to compare a drop
+# with the days before. SECOND_OPINION_INPUT and SECOND_OPINION_OUTPUT are its prices per million tokens; the provider's
+# key is in the environment. Replies are cached, so an answer is paid for once; what the money did not reach is asked the
+# next night.
+if [ -n "$SECOND_OPINION" ] && [ -n "$SECOND_OPINION_USD" ]; then
+    mkdir -p opinions
+    rm -f ask.csv state.ask
+    [ ! -f state ] || cp state state.ask
+    watch --state state.ask --ask ask.csv > /dev/null 2>&1
+    rm -f state.ask
+    n_slices=$(($(wc -l < ask.csv 2> /dev/null || echo 1) - 1))
+    for days in 2 14; do
+        logs=$(find logs/ -type f -mtime "-$days")
+        [ "$n_slices" -gt 0 ] && [ -n "$logs" ] || continue
+        rm -f to-ask.csv
+        # shellcheck disable=SC2086
+        entropy-sentinel sample mine.estimator $logs --by metadata.route --slices ask.csv \
+            --per-slice 30 --budget $((30 * n_slices)) --output to-ask.csv > /dev/null &&
+            entropy-sentinel judge to-ask.csv --second-opinion "$SECOND_OPINION" \
+                ${SECOND_OPINION_URL:+--base-url "$SECOND_OPINION_URL"} \
+                --budget-usd "$(awk "BEGIN { print $SECOND_OPINION_USD / 2 }")" \
+                --usd-per-million-input-tokens "$SECOND_OPINION_INPUT" \
+                --usd-per-million-output-tokens "$SECOND_OPINION_OUTPUT" --output "opinions/$(date +%F)-$days.csv"
+    done
+fi
+
+watch --state state --metrics metrics/entropy-sentinel.prom --page page.html

@@ -16,6 +16,7 @@ from urllib.request import urlopen
 import polars as pl
 import pytest
 import yaml
+from fake_api import completion, fake_api, ok
 from programs import find_program
 from serving import free_port, serving
 from tiny import TINY
@@ -47,14 +48,15 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run_on(folder: Path, weekday: int) -> subprocess.CompletedProcess[str]:
-    """Run the script on a day of the week, 1 for Monday."""
+def run_on(folder: Path, weekday: int, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run the script on a day of the week, 1 for Monday, with further environment variables."""
     programs = folder.parent / f"{folder.name}-programs"
     programs.mkdir(exist_ok=True)
     date = programs / "date"
     date.write_text(f'#!/bin/sh\ncase "$1" in +%u) echo {weekday} ;; *) exec /bin/date "$@" ;; esac\n')
     date.chmod(0o755)
     environment = {**os.environ, "PATH": f"{programs}:{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    environment |= variables
     return subprocess.run([FOLDER / "watch.sh"], cwd=folder, env=environment, capture_output=True, text=True)
 
 
@@ -75,6 +77,32 @@ def test_on_mondays_it_chooses_responses_to_label_and_later_uses_the_labels(tmp_
     done = run_on(tmp_path, weekday=2)
     assert "labels say (n)" in done.stdout
     assert "rests on" in (tmp_path / "page.html").read_text()
+
+
+def test_a_second_opinion_is_asked_within_a_budget_before_a_drop_is_told(tmp_path: Path) -> None:
+    """The other model always answers 42, with which no logged answer agrees, before and after the drop."""
+    fitted = es.fit(es.read_features(TINY.traces), es.read_labels(TINY.labels), "atc-nll_sum")
+    es.save(fitted, tmp_path / "mine.estimator")
+    shutil.copytree(ROOT / "demo" / "logs", tmp_path / "logs", copy_function=shutil.copyfile)
+    with fake_api(lambda body, number: ok(completion("42", [], 3))) as api:
+        opinion = {
+            "SECOND_OPINION": "hosted_vllm/big",
+            "SECOND_OPINION_USD": "1",
+            "SECOND_OPINION_URL": api.base_url,
+            "SECOND_OPINION_INPUT": "1",
+            "SECOND_OPINION_OUTPUT": "2",
+            "HOSTED_VLLM_API_KEY": "secret-of-the-partner",
+            "ENTROPY_SENTINEL_CACHE": str(tmp_path / "cache"),
+        }
+        done = run_on(tmp_path, weekday=2, **opinion)
+    n_asked = len(api.requests)
+    assert pl.read_csv(tmp_path / "ask.csv").rows() == [("shop", "drop")]
+    assert 30 <= n_asked <= 60
+    [alert] = [line for line in done.stdout.splitlines() if line.startswith("ALERT shop")]
+    assert "second opinion of hosted_vllm/big: agrees with 0.00 of" in alert
+    assert ": cannot tell (new, since" in alert
+    assert done.returncode == 4
+    assert "secret-of-the-partner" not in done.stdout + done.stderr
 
 
 def answer(address: str) -> Any:

@@ -13,6 +13,7 @@ from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.monitor.result import Monitored, table_of
 from entropy_sentinel.monitor.showing.page import page
+from entropy_sentinel.monitor.showing.slices_to_ask import list_slices_to_ask, write_slices_to_ask
 from entropy_sentinel.monitor.showing.terminal import parts
 from entropy_sentinel.statistics.monitoring.asked_slices import AskedSlice, estimate_asked, measure_errors
 
@@ -162,6 +163,38 @@ def test_few_or_partial_opinions_are_no_estimate(estimator, log, truth) -> None:
         es.monitor(estimator, log, by=["route"], judged=verdicts(truth))
 
 
+def test_slices_to_ask_are_listed_until_enough_was_asked_and_sampled(estimator, log, truth, tmp_path: Path) -> None:
+    texts = log.with_columns(question=pl.lit("?"), response=pl.lit("!"))
+    file = tmp_path / "ask.csv"
+    write_slices_to_ask(es.monitor(estimator, texts, by=["route"]), file)
+    listed = pl.read_csv(file)
+    assert set(listed.rows()) == {(route, "unfamiliar") for route in ROUTES[1:]}
+    chosen = es.sample(estimator, texts, ["route"], 40, per_slice=8, slices=file)
+    assert dict(chosen.responses["route"].value_counts().iter_rows()) == dict.fromkeys(ROUTES[1:], 8)
+    first = es.sample(None, texts, ["route"], 50, per_slice=10, slices=file)
+    assert set(first.responses["route"]) == set(ROUTES[1:])
+    # Labelled by people, or asked about often enough.
+    few = opinion(truth.filter(pl.col("route") != "songs"))
+    labels = people(truth, 20, ("trivia",))
+    result = es.monitor(estimator, texts, by=["route"], judged=few, labels=labels)
+    assert list_slices_to_ask(result).rows() == [("songs", "unfamiliar")]
+    file.write_text("metadata.route\nsongs\n")
+    with pytest.raises(InputError, match="ask.csv: no column 'route'"):
+        es.sample(estimator, texts, ["route"], 10, slices=file)
+    file.write_text("route\npoems\n")
+    with pytest.raises(InputError, match="no response of the 1 slices in"):
+        es.sample(estimator, texts, ["route"], 10, slices=file)
+
+
+def test_a_slice_of_the_last_windows_is_new(estimator, log) -> None:
+    days = [f"2026-11-{1 + k * 12 // N:02}T10:00:00" for k in range(N)]
+    times = log.with_columns(time=pl.Series(days), route=pl.when(pl.Series(days) > "2026-11-10").then("route"))
+    familiar = times.with_columns(buckets=words(N, 0, 2))
+    result = es.monitor(estimator, familiar, by=["route"], window="day")
+    assert set(list_slices_to_ask(result).rows()) == {(route, "new") for route in ROUTES}
+    assert es.monitor(estimator, familiar, by=["route"]).slices.height == 7
+
+
 def test_windows_have_the_opinions_of_their_time(estimator, log, truth) -> None:
     times = log.with_columns(time=pl.Series([f"2026-11-0{2 + k // 120}T10:00:00" for k in range(N)]))
     result = es.monitor(estimator, times, by=["route"], judged=opinion(truth), window="day")
@@ -169,3 +202,28 @@ def test_windows_have_the_opinions_of_their_time(estimator, log, truth) -> None:
     found = dict(result.windows.filter(pl.col("route") == "songs").select("n_asked", "use_accuracy").rows())
     agrees = truth.filter(pl.col("route") == "songs")["agrees"]
     assert found == {20: pytest.approx(agrees[:20].mean()), 10: pytest.approx(agrees[20:30].mean())}
+
+
+def test_a_partner_that_is_not_stronger_is_refused_and_the_judge_estimates(estimator, log, truth) -> None:
+    rng = np.random.default_rng(6)
+    some = truth.with_columns(weak=pl.col("right") & pl.Series(rng.random(N) < 0.4))
+    labels = people(truth, 30)
+    weak = opinion(some, "weak")
+    result = es.monitor(estimator, log, by=["route"], judged=[weak, verdicts(truth)], labels=labels)
+    assert result.provenance["witness_estimates"][0]["partner"]["verdict"] == "weak"
+    songs = row_of(result, "songs")
+    assert (songs["rests_on"], songs["witness"]) == ("judge", "judge strict, calibrated")
+    # Two shares: how many of those that the judge calls correct are correct, and how many of the others.
+    labelled = truth.join(labels, on="item_id")
+    shares = {}
+    for says in (True, False):
+        right = labelled.filter(pl.col("judge") == says)["right"]
+        shares[says] = (right.sum() + 0.5) / (len(right) + 1)
+    said = truth.filter(pl.col("route") == "songs")["judge"][:30]
+    assert songs["use_accuracy"] == pytest.approx(np.mean([shares[one] for one in said]), abs=1e-3)
+    text = "\n".join(map(str, parts(result)))
+    assert "second opinion of big: no estimate, because it seems weaker than the watched model" in text
+    assert "judge strict: calibrated by the labels of other slices." in text
+    # A strong partner is preferred, but where answers cannot be compared the judge estimates.
+    result = es.monitor(estimator, log, by=["route"], judged=[verdicts(truth), opinion(truth)], labels=labels)
+    assert (row_of(result, "songs")["rests_on"], row_of(result, "stories")["rests_on"]) == ("opinion", "judge")

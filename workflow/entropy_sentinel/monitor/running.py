@@ -18,6 +18,7 @@ from entropy_sentinel.estimators.no_estimator import NO_ESTIMATOR
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.frames.witness import WitnessKind
 from entropy_sentinel.monitor.alerting.alerts import Alerts, Memory, alerts_of
+from entropy_sentinel.monitor.alerting.drop_opinions import add_opinions
 from entropy_sentinel.monitor.alerting.drops import SliceDrop, n_slices_tested, slice_drops
 from entropy_sentinel.monitor.alerting.spells import Spell, spells_of_drops, spells_of_rows, stale_spells
 from entropy_sentinel.monitor.alerting.told import acknowledged, as_rows, reported_alerts
@@ -25,6 +26,7 @@ from entropy_sentinel.monitor.estimating.estimates import Estimates
 from entropy_sentinel.monitor.estimating.same_model import compare_same_models
 from entropy_sentinel.monitor.events import mark_alerts, read_events
 from entropy_sentinel.monitor.joining import Estimators, Part, is_of_model, joined, parts_of
+from entropy_sentinel.monitor.labelling.asked_witness import AskedWitness
 from entropy_sentinel.monitor.labelling.labelled import LAST_LABELLED, LabelledResponses
 from entropy_sentinel.monitor.labelling.option_checks import check_labelled_options
 from entropy_sentinel.monitor.labelling.witness_estimates import WitnessEstimates
@@ -422,7 +424,8 @@ class _EstimatorRun:
         witnesses = self.witness_estimates(settings, merged, labelled)
         rows = _rows(estimates, merged, settings, labelled, newest, test_all_windows, witnesses)
         drops = slice_drops(self.saved.estimator, merged, settings, n_tested)
-        alerts = self._alerts(rows, drops, merged, settings)
+        opinions = [] if witnesses is None else witnesses.opinions
+        alerts = self._alerts(rows, drops, merged, settings, opinions)
         if rows["windows"] is not None:
             rows["windows"] = rows["windows"].drop("window_from")
         responses: list[AlertResponses] = []
@@ -445,7 +448,12 @@ class _EstimatorRun:
         )
 
     def _alerts(
-        self, rows: dict[str, Any], drops: Sequence[SliceDrop], merged: MergedSums, settings: MonitorOptions
+        self,
+        rows: dict[str, Any],
+        drops: Sequence[SliceDrop],
+        merged: MergedSums,
+        settings: MonitorOptions,
+        opinions: Sequence[AskedWitness],
     ) -> Alerts:
         """Return the alerts about slices, or about their newest windows."""
         by, recent, windows = list(rows["by"]), rows.get("recent"), rows["windows"]
@@ -455,7 +463,8 @@ class _EstimatorRun:
         spells: list[Spell] = []
         if DROP in settings.alert_on:
             every_slice = _by_slice(rows["slices"], by) | enough_by_slice
-            spells += spells_of_drops(drops, every_slice, merged.slices)
+            of_drops = list(spells_of_drops(drops, every_slice, merged.slices))
+            spells += add_opinions(of_drops, drops, opinions, settings.zone, settings.level)
         spells += spells_of_rows(newest_rows, windows, by, settings)
         if windows is not None:
             usable = rows["last_usable"]

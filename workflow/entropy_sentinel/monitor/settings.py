@@ -514,6 +514,11 @@ class SampleOptions(FormatOptions, Slicing):
     judge_specificity: Annotated[Number, Shown(Panel.JUDGE, "SHARE")] = Field(
         0.85, gt=0.5, le=1, description="Likewise, the share of incorrect responses that it calls incorrect."
     )
+    slices: Annotated[Path | None, Shown(Panel.SLICES, "FILE")] = Field(
+        None,
+        description="Choose only from the slices in this CSV file, which has the columns of --by, such as that of "
+        "`monitor --ask`.",
+    )
     seed: Annotated[Seed, Shown(Panel.SLICES, "N")] = Field(42, description="A different seed chooses other responses.")
     level: Level = 0.9
 

@@ -45,7 +45,7 @@ class Spell:
     told: datetime | None = None
     worse: tuple[datetime, ...] = ()
     until: datetime | None = None
-    more: dict[str, float] = field(default_factory=dict)
+    more: dict[str, float | str] = field(default_factory=dict)
     subject: tuple[str, str] | None = None
 
     def key(self, by: Sequence[str]) -> tuple[str, tuple[Any, ...]]:

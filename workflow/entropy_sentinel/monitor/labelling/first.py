@@ -28,6 +28,7 @@ from entropy_sentinel.monitor.labelling.chosen import (
     to_label,
 )
 from entropy_sentinel.monitor.labelling.judge_budget import judge_budget
+from entropy_sentinel.monitor.labelling.listed_slices import keep_listed_slices
 from entropy_sentinel.monitor.labelling.plan import Sample
 from entropy_sentinel.monitor.labelling.plan_notes import describe_plan, validation_prospects
 from entropy_sentinel.monitor.labelling.prospects import JudgeQuality
@@ -118,10 +119,9 @@ def _responses(logs: Given, options: SampleOptions) -> tuple[pl.DataFrame, int]:
             f"{shlex.quote(f'model={models[0]}')}"
         )
     slices = {f"{BY}{name}": as_text(slice_values(rows, name, "by")) for name in options.by}
+    rows = keep_listed_slices(rows.with_columns(**slices), options.slices, slice_columns(options.by))
     time = first_of(rows, [TIME])
-    rows = rows.with_columns(**slices).with_columns(
-        order_of(rows, options.seed).alias(ORDER), time.rank("dense").alias(_TIME)
-    )
+    rows = rows.with_columns(order_of(rows, options.seed).alias(ORDER), time.rank("dense").alias(_TIME))
     return rows, n_read - len(rows)
 
 

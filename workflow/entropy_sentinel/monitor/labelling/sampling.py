@@ -20,6 +20,7 @@ from entropy_sentinel.monitor.labelling.allocation import LABELS_A_SLICE, ORDER,
 from entropy_sentinel.monitor.labelling.chosen import identity, order_of, slice_columns, to_label
 from entropy_sentinel.monitor.labelling.first import first_sample
 from entropy_sentinel.monitor.labelling.judge_budget import judge_budget
+from entropy_sentinel.monitor.labelling.listed_slices import keep_listed_slices
 from entropy_sentinel.monitor.labelling.plan import Sample
 from entropy_sentinel.monitor.labelling.prospects import JudgeQuality
 from entropy_sentinel.monitor.labelling.using import relies_on
@@ -51,6 +52,7 @@ def candidates(rows: pl.DataFrame, options: SampleOptions) -> pl.DataFrame:
     rows = rows.filter(pl.col("excluded").is_null())
     if rows.is_empty():
         raise InputError("logs: no response has features, so none can be chosen")
+    rows = keep_listed_slices(rows, options.slices, slice_columns(options.by))
     slices = pl.struct([*slice_columns(options.by)]).rank("dense") if options.by else pl.lit(1)
     return rows.with_columns(slices.alias(SLICE), order_of(rows, options.seed).alias(ORDER)).sort(SLICE, ORDER)
 
@@ -172,6 +174,7 @@ def sample(
     *,
     # The fields of `SampleOptions`, by made.signatures
     per_slice: int | None = None,
+    slices: str | Path | None = None,
     seed: int = 42,
     level: float = 0.9,
     judge_usd: float | None = None,
@@ -213,6 +216,8 @@ def sample(
         budget: The number of responses to choose.
         per_slice: Minimum number of labels per slice: by default 5. Without an estimator, a number below 20 means that
             no slice is left out for the sake of a first `fit` (0 or more and at most 1,000,000,000).
+        slices: Choose only from the slices in this CSV file, which has the columns of --by, such as that of `monitor
+            --ask`.
         seed: A different seed chooses other responses (0 or more and below 4,294,967,296).
         level: Level of the intervals (above 0 and below 1).
         judge_usd: What the verdicts of a judge may cost, in US dollars: also choose the responses for `judge` (0 or

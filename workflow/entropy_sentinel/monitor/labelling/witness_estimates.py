@@ -117,6 +117,11 @@ class WitnessEstimates:
         """Return COLUMNS for each row; rows have `slice`, the first (`window_from`) and last `window`."""
         return self._estimates(rows.select("slice", "window_from", "window"), sizes, estimator, level, whole=False)
 
+    @property
+    def opinions(self) -> list[AskedWitness]:
+        """The second opinions, those of strong models first."""
+        return [asked for asked in self._asked if asked.is_opinion]
+
     def describe(self, accuracies: np.ndarray) -> list[dict[str, Any]]:
         """Return what labels show of each witness; `accuracies`, (n_slices,), are an estimator's, NaN without one."""
         return [describe_witness(asked, accuracies) for asked in self._asked]
@@ -151,7 +156,7 @@ def _match_witness(part: pl.DataFrame, witness: Witness) -> pl.DataFrame:
     absent = [pl.lit(None, dtype).alias(name) for name, dtype in _FURTHER.items() if name not in rows.columns]
     rows = rows.with_columns(absent).select(*key, *(pl.col(name).cast(dtype) for name, dtype in _FURTHER.items()))
     rows = rows.cast({name: FEATURE_FRAME.schema[name] for name in key})
-    return part.select("slice", "window", CLUSTER, PEOPLE, *key).join(rows, on=key).drop(key)
+    return part.select("slice", "window", "grain", CLUSTER, PEOPLE, *key).join(rows, on=key).drop(key)
 
 
 def _within(part: pl.DataFrame, first: datetime | None, last: datetime | None) -> pl.DataFrame:

@@ -33,6 +33,18 @@ def _write_alerts(result: "Monitored", path: Path) -> None:
     write_alerts(result, path)
 
 
+def _write_slices_to_ask(result: "Monitored", path: Path) -> None:
+    from entropy_sentinel.monitor.showing.slices_to_ask import write_slices_to_ask
+
+    write_slices_to_ask(result, path)
+
+
+def _check_ask_path(path: Path) -> None:
+    from entropy_sentinel.monitor.showing.slices_to_ask import check_ask_path
+
+    check_ask_path(path)
+
+
 def _write_page(result: "Monitored", path: Path) -> None:
     from entropy_sentinel.monitor.showing.page import write_page
 
@@ -76,6 +88,14 @@ OUTPUTS: dict[str, Output] = {
             has_all_windows=False,
         ),
         Output("alerts", "The alerts as JSON.", _write_alerts, ("alerts.json",), has_all_windows=False),
+        Output(
+            "ask",
+            "The slices to ask a second opinion about, for `sample --slices` (.csv): new ones, those unlike all "
+            "labelled domains, and those that dropped, until enough was asked.",
+            _write_slices_to_ask,
+            check=_check_ask_path,
+            has_all_windows=False,
+        ),
         Output(
             "page",
             "A self-contained HTML page: alerts, the responses behind them, pictures and slices.",

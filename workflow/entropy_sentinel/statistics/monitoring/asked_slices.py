@@ -18,6 +18,7 @@ of mathematics, where answers can be compared), and .26 and .32 where it was the
 """
 
 from collections.abc import Sequence
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -125,6 +126,27 @@ class AskedAccuracy(NamedTuple):
     def average(self, estimate: float, half_width: float) -> "AskedAccuracy":
         """Return the mean with another estimate, as if both had the same error: the widest interval."""
         return AskedAccuracy((self.estimate + estimate) / 2, (self.half_width + half_width) / 2)
+
+
+class ShareChange(NamedTuple):
+    """The shares of agreeing answers before and after, and the interval of their difference."""
+
+    before: float
+    after: float
+    lower: float
+    upper: float
+
+
+def compare_shares(after: AskedSlice, before: AskedSlice, level: float) -> ShareChange:
+    """Compare the means of two parts of a slice about which the same witness was asked.
+
+    Its error on the slice is in both, so the interval has only the chance of the draws (Agresti and Caffo 2000).
+    """
+    mean_after, variance_after = after.mean()
+    mean_before, variance_before = before.mean()
+    change = mean_after - mean_before
+    half = NormalDist().inv_cdf((1 + level) / 2) * float(np.sqrt(variance_after + variance_before))
+    return ShareChange(mean_before, mean_after, change - half, change + half)
 
 
 def measure_errors(slices: Sequence[AskedSlice]) -> WitnessErrors:

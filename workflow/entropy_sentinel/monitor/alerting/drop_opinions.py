@@ -1,0 +1,89 @@
+"""Say whether a second opinion confirms a drop: whether it agrees more seldom since the drop than before."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from enum import StrEnum
+
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.frames.witness import VALUE
+from entropy_sentinel.monitor.alerting.drops import SliceDrop
+from entropy_sentinel.monitor.alerting.spells import Spell
+from entropy_sentinel.monitor.labelling.asked_witness import AskedWitness
+from entropy_sentinel.monitor.labelling.witness_estimates import FEWEST_ASKED
+from entropy_sentinel.monitor.labelling.witnesses import cluster_numbers
+from entropy_sentinel.monitor.reading.times import in_zone
+from entropy_sentinel.statistics.monitoring.asked_slices import AskedSlice, compare_shares
+from entropy_sentinel.verbs.inputs import WEIGHT
+
+# A change is as large as the drop if it is at least this part of it.
+_PART = 0.5
+
+
+class DropOpinion(StrEnum):
+    """What a second opinion says of a drop, as a part of a sentence."""
+
+    CONFIRMS = "confirms the drop"
+    DENIES = "does not confirm the drop"
+    UNKNOWN = "cannot tell"
+
+
+def add_opinions(
+    spells: Sequence[Spell],
+    drops: Sequence[SliceDrop],
+    opinions: Sequence[AskedWitness],
+    zone: str | None,
+    level: float,
+) -> Iterator[Spell]:
+    """Yield the spells of drops; those that last and about which a second opinion was asked say what it says.
+
+    `opinions` are those of the models that count, the strongest first.
+    """
+    for spell, drop in zip(spells, drops, strict=True):
+        if drop.until is not None:
+            yield spell
+            continue
+        for opinion in opinions:
+            part = opinion.slices.get(drop.slice)
+            if part is not None and drop.slice in opinion.estimable:
+                yield _add_opinion(spell, drop, opinion, part, zone, level)
+                break
+        else:
+            yield spell
+
+
+def _add_opinion(
+    spell: Spell, drop: SliceDrop, opinion: AskedWitness, part: pl.DataFrame, zone: str | None, level: float
+) -> Spell:
+    timed = part.drop_nulls("grain")
+    is_later = in_zone(timed["grain"], zone) >= drop.since
+    after, before = (_describe(timed.filter(side), opinion.at_random) for side in (is_later, ~is_later))
+    name = opinion.witness.name
+    n_after, n_before = len(after.values), len(before.values)
+    more: dict[str, float | str] = {"n_opinion_after": n_after, "n_opinion_before": n_before}
+    verdict = DropOpinion.UNKNOWN
+    day = f"{drop.since:%Y-%m-%d}"
+    told = f"asked about {n_after} answers since {day} and {n_before} before"
+    if n_after and n_before:
+        change = compare_shares(after, before, level)
+        told = f"agrees with {change.after:.2f} of {n_after} answers since {day}, {change.before:.2f} of {n_before}"
+        told += f" before (change {change.lower:+.2f} to {change.upper:+.2f})"
+        more |= {"opinion_after": change.after, "opinion_before": change.before}
+        if min(n_after, n_before) >= FEWEST_ASKED:
+            if change.upper < 0:
+                verdict = DropOpinion.CONFIRMS
+            elif change.lower > -_PART * (drop.before - drop.after):
+                verdict = DropOpinion.DENIES
+    more["opinion"] = verdict.name.lower()
+    return replace(spell, message=f"{spell.message}; {name}: {told}: {verdict}", more={**spell.more, **more})
+
+
+def _describe(part: pl.DataFrame, at_random: bool) -> AskedSlice:
+    """Return the answers that are part of the sample; all if none has a weight."""
+    weights = None
+    if not at_random and part[WEIGHT].count():
+        part = part.drop_nulls(WEIGHT)
+        weights = part[WEIGHT].to_numpy()
+    clusters = cluster_numbers(part) if len(part) else None
+    return AskedSlice(part[VALUE].to_numpy(), np.full(len(part), np.nan), len(part), weights, clusters)
