@@ -155,9 +155,8 @@ def real(model: str, other: str, labels: int, draws: int) -> list[dict[str, Any]
             verdicts = says(mixed.filter(pl.col("place") < 200), np.random.default_rng(draw))
             validation = es.fit(mixed.drop("label", "place"), people, judged=verdicts).validation
             assert validation is not None
-            assert validation.judge is not None  # it was given
             usable.append(validation.verdict == USABLE)
-            worth.append(validation.judge.worth)
+            worth.append(validation.witnesses[0].worth)
             n = len(people)
         share = float(np.mean(usable))
         found.append(

@@ -11,6 +11,7 @@ from tiny import TINY
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.estimators.saved import load_estimator
+from entropy_sentinel.estimators.validation import Validation
 
 KEY = ["benchmark", "item_id"]
 
@@ -35,37 +36,118 @@ def verdicts(features: pl.DataFrame, wrong: int = 0) -> pl.DataFrame:
     return features.select(*KEY, label=says, judge=pl.lit("judge"))
 
 
+def right_counts(features: pl.DataFrame, n: int) -> dict[str, int]:
+    """How many of the labels of each domain are right."""
+    labels = people(features, n)
+    return {name: int(part["label"].sum()) for (name,), part in labels.group_by("benchmark")}
+
+
+def powers_by_hand(features: pl.DataFrame) -> tuple[float, dict[tuple[str, bool], float]]:
+    """The power of a judge that agrees with all labels, six a domain: of all, and without a label of a domain.
+
+    The sum of squares within domains is c (6 - c) / 6 with c right labels; without a label, it falls by the square of
+    its deviation, times 6 / 5. Pseudo-labels add 1 to the sum of squares and .5 to that of products.
+    """
+    counts = right_counts(features, 6)
+    squares = sum(c * (6 - c) / 6 for c in counts.values())
+    without = {}
+    for name, c in counts.items():
+        for label in (True, False):
+            left = squares - (label - c / 6) ** 2 * 6 / 5
+            without[name, label] = (left + 0.5) / (left + 1)
+    return (squares + 0.5) / (squares + 1), without
+
+
+def true_by_hand(features: pl.DataFrame, name: str, share: float) -> float:
+    """The accuracy of a domain from its labels, where a perfect judge calls this share of its sample correct."""
+    _, without = powers_by_hand(features)
+    labels = people(features, 6).filter(benchmark=name)["label"]
+    return float(np.mean([label + without[name, label] * (share - label) for label in labels]))
+
+
 def test_true_accuracies_of_a_perfect_judge_by_hand(features: pl.DataFrame) -> None:
-    """They are the share of its verdicts, and only the forty responses of a domain are a sample.
+    """They are its labels, corrected by the forty verdicts of the domain.
 
     The estimate is the accuracy of the labels of the other domains: the same for each response, so that the error has
-    the variance of the verdicts.
+    the variance of the verdicts, and that of what the powers leave of a label.
     """
     fitted = es.fit(features, people(features, 6), "group-accuracy", judged=verdicts(features))
     validation = fitted.validation
     assert validation is not None
     assert fitted.about["n_training_rows"] == 24
+    power, _ = powers_by_hand(features)
+    squares = sum(c * (6 - c) / 6 for c in right_counts(features, 6).values())
+    # Four means and two slopes are fitted on 24 labels.
+    left = (1 - power) ** 2 * squares / 18
+    noises = []
     for domain in validation.domains:
         share = features.filter(benchmark=domain.domain)["right"].mean()
         others = people(features, 6).filter(pl.col("benchmark") != domain.domain)["label"].mean()
         assert (domain.n, domain.n_judged) == (6, 40)
-        assert domain.true == pytest.approx(share)
+        assert domain.true == pytest.approx(true_by_hand(features, domain.domain, share))
         assert domain.estimated == pytest.approx(others)
-        assert domain.noise == pytest.approx(share * (1 - share) / 39)
-    judge = validation.judge
-    assert judge is not None
-    assert (judge.n_labelled, judge.n_judged, judge.n_domains, judge.power) == (24, 160, 4, 1)
+        noises.append(left / 6 + power**2 * share * (1 - share) / 39)
+        assert domain.noise == pytest.approx(noises[-1])
+    (judge,) = validation.witnesses
+    assert (judge.name, judge.n_labelled, judge.n_judged, judge.n_domains) == ("judge judge", 24, 160, 4)
+    assert judge.power == pytest.approx(power)
+    assert judge.sensitivity is not None
+    assert judge.specificity is not None
     assert (judge.sensitivity.share, judge.specificity.share) == (1, 1)
-    # Labels are on 24 of 160 responses.
+    # Labels alone have the variance of 24 labels around four means; with verdicts on 160, they are not worth more.
+    assert squares / 20 / 6 * 4 / sum(noises) > 160 / 24
     assert judge.worth == pytest.approx(160 / 24)
+
+
+def test_several_witnesses_count_in_the_domains_that_they_have_seen(features: pl.DataFrame, tmp_path: Path) -> None:
+    """A judge of all, one with probabilities of two domains only, and a second opinion that has seen too little."""
+    first, second, *_ = features["benchmark"].unique().sort().to_list()
+    judge = verdicts(features, wrong=24)
+    p = pl.when("right").then(pl.lit(0.9)).otherwise(pl.lit(0.2))
+    sure = features.filter(pl.col("benchmark").is_in([first, second]))
+    sure = sure.select(*KEY, probability=p, label="right", judge=pl.lit("sure"))
+    few = features.filter(pl.col("place") < 15).select(
+        *KEY, label="right", judge=pl.lit("few"), witness=pl.lit("second-opinion")
+    )
+    fitted = es.fit(features, people(features, 8), "group-accuracy", judged=[judge, sure, few])
+    validation = fitted.validation
+    assert validation is not None
+    assert [domain.n_judged for domain in validation.domains] == [40] * 4
+    counts = {witness.name: (witness.n_domains, witness.power) for witness in validation.witnesses}
+    assert counts["second opinion of few"] == (0, None)
+    assert [counts[f"judge {name}"][0] for name in ("judge", "sure")] == [4, 2]
+    assert counts["judge sure"][1] > 0.5
+    assert validation.witnesses[1].auroc is not None
+    assert validation.witnesses[1].auroc.value == 1
+    # What the second judge adds: the noise of its two domains falls.
+    alone = es.fit(features, people(features, 8), "group-accuracy", judged=judge).validation
+    assert alone is not None
+    less = [one.noise < other.noise for one, other in zip(validation.domains, alone.domains, strict=True)]
+    assert less[:2] == [True, True]
+    es.save(fitted, tmp_path / "mine.estimator")
+    saved = load_estimator(tmp_path / "mine.estimator").validation
+    assert saved is not None
+    assert saved.witnesses == validation.witnesses
+
+
+def test_a_file_with_one_unnamed_judge_is_still_read(features: pl.DataFrame) -> None:
+    validation = es.fit(features, people(features, 6), "group-accuracy", judged=verdicts(features)).validation
+    assert validation is not None
+    (judge,) = validation.witnesses
+    fields = ("n_labelled", "n_judged", "n_domains", "sensitivity", "specificity", "worth", "power")
+    kept = {name: value for name, value in validation.as_dict().items() if name != "witnesses"}
+    kept["judge"] = {name: judge.as_dict()[name] for name in fields}
+    read = Validation.from_dict(kept)
+    assert [witness.name for witness in read.witnesses] == ["judge"]
+    assert read.witnesses[0].sensitivity == judge.sensitivity
+    assert (read.verdict, read.domains) == (validation.verdict, validation.domains)
 
 
 def test_without_enough_verdicts_or_labels_a_domain_does_not_count(features: pl.DataFrame) -> None:
     few = es.fit(features, people(features, 4), "group-accuracy", judged=verdicts(features)).validation
     assert few is not None
     assert few.n_counted == 0
-    assert few.judge is not None
-    assert "No domain rests on it" in few.judge.line()
+    assert "No domain rests on it" in few.witnesses[0].line()
     # 19 verdicts of the first domain are too few; its six labels alone, too.
     names = features["benchmark"].unique().sort().to_list()
     some = verdicts(features.filter((pl.col("benchmark") != names[0]) | (pl.col("place") < 19)))
@@ -93,7 +175,8 @@ def test_verdicts_with_weights_represent_their_domain(features: pl.DataFrame) ->
     assert found is not None
     for domain in found.domains:
         right = features.filter(benchmark=domain.domain)["right"]
-        assert domain.true == pytest.approx(np.average(right, weights=np.where(right, 3, 1)))
+        share = float(np.average(right, weights=np.where(right, 3, 1)))
+        assert domain.true == pytest.approx(true_by_hand(features, domain.domain, share))
 
 
 def test_the_command_says_what_the_verdict_rests_on_and_keeps_it(
@@ -115,7 +198,7 @@ def test_the_command_says_what_the_verdict_rests_on_and_keeps_it(
     assert "true accuracies of all of them rest on a judge" in message
     saved = load_estimator(kept)
     assert saved.validation is not None
-    assert saved.validation.judge is not None
+    assert saved.validation.witnesses
     assert [domain.noise is None for domain in saved.validation.domains] == [False] * 4
     assert kept.read_bytes().startswith(b"entropy-sentinel estimator 6\n")
     status, message, _ = run(capsys, "estimate", kept, TINY.traces, "--by", "benchmark")

@@ -24,7 +24,7 @@ from entropy_sentinel.monitor.labelling.prospects import (
     prospects,
 )
 from entropy_sentinel.statistics.intervals import Residuals
-from entropy_sentinel.statistics.witnesses import WitnessedDomain, accuracies_from
+from entropy_sentinel.statistics.witnessed_accuracies import WitnessedDomain, accuracies_from
 
 
 def log(sizes: dict[str, int]) -> pl.DataFrame:

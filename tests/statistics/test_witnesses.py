@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from entropy_sentinel.statistics.witnesses import WitnessedDomain, accuracies_from, influences, witness_powers
+from entropy_sentinel.statistics.witnessed_accuracies import WitnessedDomain, accuracies_from, influences
+from entropy_sentinel.statistics.witnesses import witness_powers
 
 
 def domain(
@@ -111,13 +112,30 @@ def test_influences_of_a_mean_and_of_a_function_of_means() -> None:
     )
 
 
-@pytest.mark.parametrize(("n", "low", "high"), [(5, 0.2, 0.8), (10, 0.2, 0.8), (5, 0.01, 0.99)])
-def test_accuracies_are_right_on_average_and_their_noise_is_known(n: int, low: float, high: float) -> None:
-    """60 worlds of 20 domains: the standard error of the share is 1 point, of the standard deviation 2 %."""
+@pytest.mark.parametrize(
+    ("n", "low", "high", "has_own_samples"),
+    [(5, 0.2, 0.8, False), (10, 0.2, 0.8, False), (5, 0.01, 0.99, False), (10, 0.1, 0.9, True)],
+)
+def test_accuracies_are_right_on_average_and_their_noise_is_known(
+    n: int, low: float, high: float, has_own_samples: bool
+) -> None:
+    """60 worlds of 20 domains: the standard error of the share is 1 point, of the standard deviation 2 %.
+
+    With samples of their own, the judge has seen 50 responses, and the other model these and 40 others, but not the
+    first label; in every fourth domain it has seen nothing.
+    """
     rng = np.random.default_rng(n)
     off, variances = [], []
     for _ in range(60):
         domains, _, estimates = drawn(20, n, 100, rng, low, high)
+        for number, each in enumerate(domains if has_own_samples else ()):
+            everywhere = each.all_witnesses
+            everywhere[50:, 1] = np.nan
+            everywhere[90:, 2] = everywhere[0, 2] = np.nan
+            if number % 4 == 0:
+                everywhere[:, 2] = np.nan
+            columns = (1,) if number % 4 == 0 else (1, 2)
+            domains[number] = each._replace(witnesses=everywhere[:n], columns=columns)
         found = accuracies_from(domains, [False, True, True])
         assert found is not None
         off.append(estimates - found.accuracies)

@@ -67,8 +67,9 @@ Judged = Annotated[
     typer.Option(
         "--judged",
         metavar="FILE",
-        help="Verdicts of a judge on more responses than --labels has (`entropy-sentinel judge`). The labels correct "
-        "its errors, and the validation needs about half as many.",
+        help="Verdicts of judges, or second opinions of other models, on more responses than --labels has "
+        "(`entropy-sentinel judge`), of one model or several. The labels correct their errors, and the validation needs "
+        "about half as many.",
     ),
 ]
 Name = Annotated[
@@ -195,7 +196,7 @@ def fit(
     whole group, which shows two things: what to expect of a new slice of the labelled groups, and of anything
     else. With --verbose it prints every reason for the verdicts.
 
-    With --judged, the validation also uses the verdicts of a judge, which the labels correct. A domain then counts with
+    With --judged, the validation also uses the verdicts of judges, which the labels correct. A domain then counts with
     5 labels instead of 20, if 20 of its responses have a verdict. The estimator is fitted on the labels only.
     """
     from entropy_sentinel.core.files import check_outputs
@@ -282,6 +283,7 @@ _FIRST, _NEEDED = 3, "a verdict of usable needs"
 
 def _show_validation(validation: "Validation", verbose: bool) -> None:
     """Print the estimate of each domain without its own labels, and the verdicts."""
+    from entropy_sentinel.estimators.witnessed import summary_lines
     from entropy_sentinel.report.terminal import show, table
 
     if validation.domains:
@@ -292,8 +294,8 @@ def _show_validation(validation: "Validation", verbose: bool) -> None:
         for place, line in enumerate(answer.lines()):
             if verbose or place < _FIRST or _NEEDED in line:
                 say(f"  {line}")
-    if validation.judge is not None:
-        say(validation.judge.line())
+    for line in summary_lines(validation.witnesses):
+        say(line)
     if not verbose:
         say("--verbose prints every reason")
     calibration = validation.calibration

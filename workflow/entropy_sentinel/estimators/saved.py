@@ -104,6 +104,28 @@ class _Rate(_Part):
     upper: _Share | None
 
 
+class _Measure(_Part):
+    n: _Whole
+    value: Annotated[float, Field(ge=-1, le=1)] | None
+    lower: Annotated[float, Field(ge=-2, le=2)] | None
+    upper: Annotated[float, Field(ge=-2, le=2)] | None
+
+
+class _Witness(_Part):
+    name: str
+    kind: Literal["verdict", "second-opinion"]
+    model: str | None
+    n_labelled: _Whole
+    n_judged: _Whole
+    n_domains: _Whole
+    sensitivity: _Rate | None
+    specificity: _Rate | None
+    auroc: _Measure | None
+    calibration_error: _Measure | None
+    worth: Annotated[float, Field(ge=0)] | None
+    power: _Share | None
+
+
 class _Judge(_Part):
     n_labelled: _Whole
     n_judged: _Whole
@@ -120,6 +142,8 @@ class _Validation(_Part, extra="ignore"):  # all other fields are recomputed fro
     domains: Annotated[list[_Domain], Field(max_length=MOST_DOMAINS)]
     n_groups: _Count | None = None
     new_groups: "_Validation | None" = None
+    witnesses: list[_Witness] = Field(default=[], max_length=MOST_DOMAINS)
+    # In files of earlier versions, which take one judge.
     judge: _Judge | None = None
 
     @model_validator(mode="after")
@@ -213,7 +237,7 @@ def read_header(text: bytes) -> dict[str, Any]:
 _ANY_MAGIC = b"entropy-sentinel estimator "
 # Version 4 has the words of the training responses; files of version 3 cannot tell whether a slice is familiar.
 # Version 5 also has the distances of the labelled domains from each other, computed in each run for earlier files.
-# Version 6 is a file of version 5 with a validation by a judge's verdicts, which earlier releases cannot read.
+# Version 6 is a file of version 5 with a validation by witnesses, which earlier releases cannot read.
 MAGIC, _MAGIC_WITH_JUDGE = _ANY_MAGIC + b"5", _ANY_MAGIC + b"6"
 _READABLE = (_ANY_MAGIC + b"3", _ANY_MAGIC + b"4", MAGIC, _MAGIC_WITH_JUDGE)
 # Largest number of domains that the notebook view names.
@@ -332,7 +356,7 @@ def save_estimator(
 def _magic_of(about: Mapping[str, Any]) -> bytes:
     """Return the first line of an estimator's file."""
     validation = about.get("validation") or {}
-    return MAGIC if validation.get("judge") is None else _MAGIC_WITH_JUDGE
+    return _MAGIC_WITH_JUDGE if validation.get("witnesses") or validation.get("judge") else MAGIC
 
 
 def load_estimator(path: str | Path) -> SavedEstimator:

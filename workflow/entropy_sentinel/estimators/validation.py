@@ -26,14 +26,14 @@ from entropy_sentinel.estimators.verdict import (
     UsabilityVerdict,
     verdict_of,
 )
-from entropy_sentinel.estimators.witnessed import RECOGNISES, JudgeSummary, WitnessedEstimate, WitnessedRows
+from entropy_sentinel.estimators.witnessed import WitnessedEstimate, WitnessedRows, WitnessSummary
 from entropy_sentinel.formatting.text import counted, html, number
 from entropy_sentinel.statistics.calibration import Calibration, calibration, sums_of
 from entropy_sentinel.statistics.clustering import effective_size
 from entropy_sentinel.statistics.conformal import coverage
 from entropy_sentinel.statistics.errors import evaluate
 from entropy_sentinel.statistics.intervals import Residuals
-from entropy_sentinel.statistics.witnesses import accuracies_from
+from entropy_sentinel.statistics.witnessed_accuracies import accuracies_from
 
 
 @dataclass(frozen=True)
@@ -98,8 +98,8 @@ class Validation:
     `n_domains` is the number of domains that the estimator is fitted on; `n_counted` of them count, with FEWEST_LABELS
     labels and an estimate. All other fields use these. `bias` is the mean of estimated minus true; `aee`, `rho` and
     `bias` are null if they cannot be computed. `estimators.verdict` explains `verdict`, `reasons`, the limits of the
-    error on new domains, and the `limits` on which the verdict rests. `judge` is the judge whose verdicts made true
-    accuracies more precise, null without one.
+    error on new domains, and the `limits` on which the verdict rests. `witnesses` made true
+    accuracies more precise.
     """
 
     estimator: str
@@ -117,7 +117,7 @@ class Validation:
     n_groups: int | None = None
     new_groups: "Validation | None" = None
     limits: Limits = field(default=DEFAULT)
-    judge: JudgeSummary | None = None
+    witnesses: tuple[WitnessSummary, ...] = ()
 
     @classmethod
     def of(
@@ -128,7 +128,7 @@ class Validation:
         n_groups: int | None = None,
         new_groups: "Validation | None" = None,
         limits: Limits = DEFAULT,
-        judge: JudgeSummary | None = None,
+        witnesses: tuple[WitnessSummary, ...] = (),
     ) -> "Validation":
         """Return the validation from the estimates of each domain without it, or without its group."""
         known, residuals = _counted(domains), _residuals(domains, n_domains, n_groups)
@@ -159,7 +159,7 @@ class Validation:
             n_groups=n_groups,
             new_groups=new_groups,
             limits=limits,
-            judge=judge,
+            witnesses=witnesses,
         )
 
     @property
@@ -219,12 +219,12 @@ class Validation:
             kept.get("n_groups"),
             cls.from_dict(groups) if groups else None,
             Limits.of(kept.get("limits", {})),  # missing in files of earlier releases
-            JudgeSummary.from_dict(kept.get("judge")),
+            WitnessSummary.from_validation(kept),
         )
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Return headings and rows of a table with the estimate of each labelled domain without its labels."""
-        is_judged = self.judge is not None
+        is_judged = bool(self.witnesses)
         headings = ["domain", "labels", *(["verdicts"] if is_judged else []), "estimated", "true", "error"]
         without_group: dict[str, Domain] = {}
         if self.new_groups:
@@ -280,33 +280,35 @@ def validate(
     new_groups = None
     if rows.groups is not None:
         n_groups = len(np.unique(rows.groups))
-        without_groups, judge = _left_out(rows, name, rows.groups, witnessed)
-        new_groups = Validation.of(name, n_domains, without_groups, n_groups, limits=limits, judge=judge)
-    without_domains, judge = _left_out(rows, name, rows.domains, witnessed)
-    return Validation.of(name, n_domains, without_domains, new_groups=new_groups, limits=limits, judge=judge)
+        without_groups, witnesses = _left_out(rows, name, rows.groups, witnessed)
+        new_groups = Validation.of(name, n_domains, without_groups, n_groups, limits=limits, witnesses=witnesses)
+    without_domains, witnesses = _left_out(rows, name, rows.domains, witnessed)
+    return Validation.of(name, n_domains, without_domains, new_groups=new_groups, limits=limits, witnesses=witnesses)
 
 
 def _left_out(
     rows: TrainingRows, name: str, units: np.ndarray, witnessed: WitnessedRows | None
-) -> tuple[tuple[Domain, ...], JudgeSummary | None]:
-    """Return each domain, estimated without its unit (the domain itself or its group), and what the judge is worth.
+) -> tuple[tuple[Domain, ...], tuple[WitnessSummary, ...]]:
+    """Return each domain, estimated without its unit (the domain itself or its group), and what witnesses are worth.
 
     `units` is (n_rows,).
     """
-    judged = witnessed.counted_domains() if witnessed is not None else set[str]()
+    judged = witnessed.counted_domains() if witnessed is not None else dict[str, tuple[int, ...]]()
     domains: list[Domain] = []
     estimates: dict[str, WitnessedEstimate] = {}
-    for domain, fitted in _refitted(rows, name, units, judged):
+    for domain, fitted in _refitted(rows, name, units, set(judged)):
         domains.append(domain)
         if witnessed is not None and fitted is not None and domain.domain in judged:
             with one_thread():
-                estimates[domain.domain] = witnessed.estimate(domain.domain, fitted)
+                estimates[domain.domain] = witnessed.estimate(domain.domain, judged[domain.domain], fitted)
     if witnessed is None:
-        return tuple(domains), None
-    found = accuracies_from([one.domain for one in estimates.values()], RECOGNISES) if estimates else None
+        return tuple(domains), ()
+    found = None
+    if estimates:
+        found = accuracies_from([one.domain for one in estimates.values()], witnessed.recognises)
     if found is None:
         few = [_without_judge(domain) for domain in domains]
-        return tuple(few), witnessed.summarise(0, None, None)
+        return tuple(few), witnessed.summarise()
     places = {domain.domain: place for place, domain in enumerate(domains)}
     for (name_of_domain, estimate), true, noise in zip(
         estimates.items(), found.accuracies, found.variances, strict=True
@@ -317,10 +319,10 @@ def _left_out(
             n=int(estimate.domain.n),
             estimated=estimate.estimated,
             true=float(true),
-            n_judged=int(estimate.domain.m),
+            n_judged=estimate.n_judged,
             noise=float(noise),
         )
-    return tuple(domains), witnessed.summarise(len(estimates), found.worth, float(found.powers[1]))
+    return tuple(domains), witnessed.summarise(found.worth, found.powers, found.counts)
 
 
 def _without_judge(domain: Domain) -> Domain:

@@ -1,73 +1,78 @@
-"""Responses of the labelled domains with a judge's verdicts, and the true accuracies that these give a validation.
+"""Responses of the labelled domains with witnesses, and the true accuracies that these give a validation.
 
-Estimators are fitted on labels by people only; a judge's errors would be learned. The verdicts make the true accuracy
-of a held-out domain more precise (`statistics.witnesses`), so that a domain counts with fewer labels.
+Estimators are fitted on labels by people only; a judge's errors would be learned. The witnesses make the true accuracy
+of a held-out domain more precise (`statistics.witnessed_accuracies`), so that a domain counts with fewer labels.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from entropy_sentinel.estimators.estimator import Estimator
 from entropy_sentinel.formatting.text import counted
-from entropy_sentinel.statistics.agreement import wilson
+from entropy_sentinel.frames.witness import WitnessKind, name_witness
 from entropy_sentinel.statistics.clustering import effective_size
-from entropy_sentinel.statistics.witnesses import FEWEST_FOR_POWERS, WitnessedDomain, influences
+from entropy_sentinel.statistics.witness_quality import Measure, Rate, measure_probabilities, measure_verdicts
+from entropy_sentinel.statistics.witnessed_accuracies import WitnessedDomain, influences
+from entropy_sentinel.statistics.witnesses import FEWEST_FOR_POWERS
 
 # With verdicts on this many responses, a domain counts with this many labels. 20 labels alone are as few responses.
 FEWEST_JUDGED, FEWEST_JUDGED_LABELS = 20, 5
 _LEVEL = 0.9
 
 
-@dataclass(frozen=True)
-class Rate:
-    """How often a judge is right about `n` responses: their share, with its 90 % interval; null without a response."""
+class WitnessModel(NamedTuple):
+    """The model behind a witness, null if unknown, the witness's kind and name, and whether it gives probabilities."""
 
-    n: int
-    share: float | None
-    lower: float | None
-    upper: float | None
-
-    @classmethod
-    def of(cls, agrees: np.ndarray) -> "Rate":
-        """Return the rate from whether the judge agrees with each label, (n,)."""
-        if not len(agrees):
-            return cls(0, None, None, None)
-        return cls(len(agrees), *wilson(float(agrees.sum()), len(agrees), _LEVEL).known())
-
-    def __str__(self) -> str:
-        if self.share is None:
-            return "an unknown share"
-        return f"{self.share:.2f} ({self.lower:.2f} to {self.upper:.2f})"
+    kind: str
+    model: str | None
+    name: str
+    has_probabilities: bool
 
 
 @dataclass(frozen=True)
-class JudgeSummary:
-    """What a validation knows of its judge.
+class WitnessSummary:
+    """What a validation knows of a witness.
 
-    `n_labelled` responses of the labelled domains have a label and a verdict, `n_judged` have a verdict. `n_domains` of
-    the domains that count rest on the judge. `worth` is how many labels without a judge tell as much as one label with
-    it, and `power` the weight of its verdicts, from 0 (useless) to 1; both are null if no domain rests on it.
+    `n_labelled` responses of the labelled domains have a label and the witness, `n_judged` have the witness. It counts
+    in `n_domains` of the domains. `sensitivity` and `specificity` are those of verdicts and second opinions, `auroc`
+    and `calibration_error` those of probabilities. `power` is the weight of its values, from 0 (useless) to 1, null if
+    it counts in no domain. `worth` is how many labels without witnesses tell as much as one label with all of them;
+    null if no domain rests on them.
     """
 
+    name: str
+    kind: str
+    model: str | None
     n_labelled: int
     n_judged: int
     n_domains: int
-    sensitivity: Rate
-    specificity: Rate
+    sensitivity: Rate | None
+    specificity: Rate | None
+    auroc: Measure | None
+    calibration_error: Measure | None
     worth: float | None
     power: float | None
 
     @classmethod
-    def from_dict(cls, kept: Mapping[str, Any] | None) -> "JudgeSummary | None":
-        """Return the summary from JSON."""
-        if kept is None:
-            return None
-        rates = {name: Rate(**kept[name]) for name in ("sensitivity", "specificity")}
-        return cls(**{**kept, **rates})
+    def from_validation(cls, kept: Mapping[str, Any]) -> "tuple[WitnessSummary, ...]":
+        """Return the summaries in the JSON of a validation; earlier versions have one judge, without its name."""
+        whole = kept.get("witnesses", ())
+        if kept.get("judge") is not None:
+            kind = WitnessKind.VERDICT
+            unnamed = {"name": name_witness(kind, None), "kind": kind.value, "model": None}
+            whole = [unnamed | {"auroc": None, "calibration_error": None} | kept["judge"]]
+        return tuple(cls._from_dict(fields) for fields in whole)
+
+    @classmethod
+    def _from_dict(cls, kept: Mapping[str, Any]) -> "WitnessSummary":
+        fields = dict(kept)
+        for names, measure in ((("sensitivity", "specificity"), Rate), (("auroc", "calibration_error"), Measure)):
+            fields |= {name: measure(**kept[name]) for name in names if kept[name] is not None}
+        return cls(**fields)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the summary as JSON."""
@@ -75,33 +80,49 @@ class JudgeSummary:
 
     def line(self) -> str:
         """Return a sentence with its numbers."""
-        rates = (
-            f"judge: says correct for {self.sensitivity} of {counted(self.sensitivity.n, 'correct response')}, "
-            f"and incorrect for {self.specificity} of {self.specificity.n:,} incorrect ones, by "
-            f"{counted(self.n_labelled, 'label')} with a verdict (90% intervals); "
-            f"{counted(self.n_judged, 'verdict')} in all"
-        )
-        if self.worth is None:
+        n_labels = counted(self.n_labelled, "label")
+        if self.sensitivity is not None and self.specificity is not None:
+            says, does_not = "says correct for", "incorrect for"
+            if self.kind == WitnessKind.SECOND_OPINION:
+                says, does_not = "agrees with", "disagrees with"
+            quality = (
+                f"{says} {self.sensitivity} of {counted(self.sensitivity.n, 'correct response')}, and {does_not} "
+                f"{self.specificity} of {self.specificity.n:,} incorrect ones"
+            )
+        else:
+            quality = f"AUROC {self.auroc}, mean probability minus accuracy {self.calibration_error}"
+        line = f"{self.name}: {quality}, by {n_labels} (90% intervals); {counted(self.n_judged, 'verdict')} in all"
+        if self.power is None:
             return (
-                f"{rates}. No domain rests on it: that needs {FEWEST_JUDGED_LABELS} labels with a verdict and "
+                f"{line}. No domain rests on it: that needs {FEWEST_JUDGED_LABELS} labels with a verdict and "
                 f"{FEWEST_JUDGED} verdicts in a domain, and at least {FEWEST_FOR_POWERS} labels more than domains"
             )
-        return f"{rates}. One label with the judge is worth {self.worth:.1f} labels without it"
+        return f"{line}; power {self.power:.2f} in {counted(self.n_domains, 'domain')}"
+
+
+def summary_lines(witnesses: Sequence[WitnessSummary]) -> list[str]:
+    """Return a sentence about each witness, and one about what a label is worth with all of them."""
+    lines = [witness.line() for witness in witnesses]
+    worth = next((witness.worth for witness in witnesses if witness.worth is not None), None)
+    if worth is not None:
+        lines.append(f"one label with {'it' if len(witnesses) == 1 else 'them'} is worth {worth:.1f} labels without")
+    return lines
 
 
 @dataclass(frozen=True)
 class WitnessedRows:
-    """Responses of labelled domains with a verdict: features without nulls, and (m_rows,) for everything else.
+    """Responses of labelled domains with a witness: features without nulls, and (m_rows,) for everything else.
 
-    `labels` are 0, 1, or NaN without a label by people. `weights` and `label_weights` are how many responses each
-    verdict and each label represents; NaN if unknown. A verdict without a weight, beside others that have one, only
-    corrects the judge. `items` are the numbers of clusters of dependent responses, whose labels have the correlation
-    `similarity`.
+    `values`, (m_rows, k), are what the `witnesses` say, NaN where one says nothing. `labels` are 0, 1, or NaN without a
+    label by people. `weights`, (m_rows, k), and `label_weights` are how many responses each value and each label
+    represents; NaN if unknown. A value without a weight, beside others of its witness that have one, only corrects the
+    witness. `items` are the numbers of clusters of dependent responses, whose labels have the correlation `similarity`.
     """
 
     features: pl.DataFrame
     domains: np.ndarray
-    verdicts: np.ndarray
+    witnesses: tuple[WitnessModel, ...]
+    values: np.ndarray
     labels: np.ndarray
     items: np.ndarray
     weights: np.ndarray
@@ -115,61 +136,101 @@ class WitnessedRows:
         return labelled
 
     @property
-    def represents(self) -> np.ndarray:
-        """Whether each verdict is one of the sample that represents its domain, (m_rows,)."""
-        weighted = ~np.isnan(self.weights)
-        return weighted if weighted.any() else np.ones(len(self.weights), dtype=bool)
+    def sample_weights(self) -> np.ndarray:
+        """What each response counts in the sample of each witness, (m_rows, k); 0 outside of it."""
+        known = ~np.isnan(self.weights)
+        has_weights = (known & ~np.isnan(self.values)).any(axis=0)
+        weights = np.where(has_weights, np.nan_to_num(self.weights), 1.0)
+        sample_weights: np.ndarray = np.where(np.isnan(self.values), 0.0, weights)
+        return sample_weights
 
-    def counted_domains(self) -> set[str]:
-        """Return the domains with enough labels and verdicts; none if all labels are too few for a judge."""
-        names = set()
+    @property
+    def recognises(self) -> list[bool]:
+        """Whether P(correct), and each witness, says that a response is correct (`statistics.witnesses`)."""
+        return [False, *[True] * len(self.witnesses)]
+
+    def counted_domains(self) -> dict[str, tuple[int, ...]]:
+        """Return the witnesses, from 1, that have enough labels and responses in each domain that has one.
+
+        All together, the labels must be enough to tell the powers.
+        """
+        sample, seen = self.sample_weights > 0, ~np.isnan(self.values)
+        counted_domains: dict[str, tuple[int, ...]] = {}
         n_labels = 0
         for name in np.unique(self.domains):
-            labels, judged = (self._size((self.domains == name) & part) for part in (self.is_labelled, self.represents))
-            if labels >= FEWEST_JUDGED_LABELS and judged >= FEWEST_JUDGED:
-                names.add(str(name))
-                n_labels += int(((self.domains == name) & self.is_labelled).sum())
-        return names if n_labels - len(names) >= FEWEST_FOR_POWERS else set()
+            here = self.domains == name
+            numbers = []
+            for number in range(len(self.witnesses)):
+                labels = self._size(here & self.is_labelled & seen[:, number])
+                judged = self._size(here & sample[:, number])
+                if labels >= FEWEST_JUDGED_LABELS and judged >= FEWEST_JUDGED:
+                    numbers.append(number + 1)
+            if numbers:
+                counted_domains[str(name)] = tuple(numbers)
+                n_labels += int((here & self.is_labelled).sum())
+        return counted_domains if n_labels - len(counted_domains) >= FEWEST_FOR_POWERS else {}
 
-    def estimate(self, domain: str, fitted: Estimator) -> "WitnessedEstimate":
-        """Return what an estimator fitted without a domain says of its responses."""
+    def estimate(self, domain: str, columns: tuple[int, ...], fitted: Estimator) -> "WitnessedEstimate":
+        """Return what an estimator fitted without a domain says of the largest sample of the witnesses `columns`."""
         here = self.domains == domain
-        everywhere, labelled = here & self.represents, here & self.is_labelled
-        features = self.features.filter(everywhere)
-        weights = self.weights[everywhere]
-        shares = np.ones(len(weights)) if np.isnan(weights).any() else weights
-        values = fitted.values(features)
-        label_weights = self.label_weights[labelled]
-        p = fitted.p_correct(self.features.filter(here))
-        # Without P(correct), the verdicts are the only witness.
-        p_here = np.zeros(int(here.sum())) if p is None else np.clip(p, 0, 1)
-        witnesses = np.column_stack([p_here, self.verdicts[here]])
+        labelled, samples = self.is_labelled[here], self.sample_weights[here]
+        weights = max((samples[:, column - 1] for column in columns), key=lambda each: int((each > 0).sum()))
+        sample = weights > 0
+        features = self.features.filter(here)
+        values, shares = fitted.values(features.filter(sample)), weights[sample]
+        added = np.zeros(len(weights))
+        added[sample] = influences(values, fitted.accuracies_of, shares)
+        p = fitted.p_correct(features)
+        # Without P(correct), the witnesses are the only ones.
+        p_here = np.zeros(len(weights)) if p is None else np.clip(p, 0, 1)
+        witnesses = np.column_stack([p_here, self.values[here]])
+        label_weights = self.label_weights[here][labelled]
+        any_sample = np.isin(np.arange(len(self.labels)), np.flatnonzero(here)[(samples > 0).any(axis=1)])
         return WitnessedEstimate(
             float(fitted.accuracy_of(shares @ values / shares.sum())),
             WitnessedDomain(
-                self.labels[labelled],
-                witnesses[self.is_labelled[here]],
-                witnesses[self.represents[here]],
-                influences(values, fitted.accuracies_of, shares),
-                self._size(labelled),
-                self._size(everywhere),
+                self.labels[here][labelled],
+                witnesses[labelled],
+                witnesses,
+                added,
+                self._size(here & self.is_labelled),
+                self._size(any_sample) * len(weights) / int(any_sample.sum()),
                 None if np.isnan(label_weights).any() else label_weights,
-                shares,
+                np.column_stack([weights, samples]),
+                columns,
+                self.items[here][labelled],
             ),
+            self._size(any_sample),
         )
 
-    def summarise(self, n_domains: int, worth: float | None, power: float | None) -> JudgeSummary:
-        """Return how often the judge agrees with the labels, beside what the validation found."""
-        right, says = self.labels[self.is_labelled] == 1, self.verdicts[self.is_labelled] == 1
-        return JudgeSummary(
-            n_labelled=len(right),
-            n_judged=len(self.verdicts),
-            n_domains=n_domains,
-            sensitivity=Rate.of(says[right]),
-            specificity=Rate.of(~says[~right]),
-            worth=worth,
-            power=power,
-        )
+    def summarise(
+        self, worth: float | None = None, powers: np.ndarray | None = None, counts: np.ndarray | None = None
+    ) -> tuple[WitnessSummary, ...]:
+        """Return how good each witness is by the labels, beside what the validation found of P(correct) and them."""
+        summaries = []
+        for number, witness in enumerate(self.witnesses):
+            values = self.values[:, number]
+            both = self.is_labelled & ~np.isnan(values)
+            sensitivity, specificity = measure_verdicts(self.labels[both], values[both], _LEVEL)
+            auroc, error = measure_probabilities(self.labels[both], values[both], _LEVEL)
+            has_power = powers is not None and not np.isnan(powers[number + 1])
+            summaries.append(
+                WitnessSummary(
+                    name=witness.name,
+                    kind=witness.kind,
+                    model=witness.model,
+                    n_labelled=int(both.sum()),
+                    n_judged=int((~np.isnan(values)).sum()),
+                    n_domains=0 if counts is None else int(counts[number + 1]),
+                    sensitivity=None if witness.has_probabilities else sensitivity,
+                    specificity=None if witness.has_probabilities else specificity,
+                    auroc=auroc if witness.has_probabilities else None,
+                    calibration_error=error if witness.has_probabilities else None,
+                    worth=worth,
+                    power=float(powers[number + 1]) if powers is not None and has_power else None,
+                )
+            )
+        return tuple(summaries)
 
     def _size(self, rows: np.ndarray) -> int:
         """Return the effective number of independent responses among some rows."""
@@ -178,11 +239,8 @@ class WitnessedRows:
 
 @dataclass(frozen=True)
 class WitnessedEstimate:
-    """The estimate of a domain's judged responses, and the domain's labels and witnesses."""
+    """The estimate of a domain's largest sample, the domain's labels and witnesses, and its number of responses."""
 
     estimated: float
     domain: WitnessedDomain
-
-
-# Which witnesses of `WitnessedRows.estimate` are verdicts: P(correct) is not, the judge's are.
-RECOGNISES: Sequence[bool] = (False, True)
+    n_judged: int

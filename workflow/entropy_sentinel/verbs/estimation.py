@@ -74,8 +74,8 @@ def fit(
         cluster: A column whose values are clusters of dependent responses, such as conversations or users: folds keep
             a cluster together, and a domain's labels count by clusters. By default responses to the same request, or to
             the same item, are a cluster, and count as one label.
-        judged: Verdicts of a judge, such as a language model, on more responses than the labels have: a table, a file
-            of `judge`, or several. The labels correct the judge's errors. With 20 verdicts in a domain, 5 labels of
+        judged: Verdicts of judges, or second opinions of other models, on more responses than the labels have: a table,
+            a file of `judge`, or several, of one model or several. The labels correct their errors. With 20 verdicts in a domain, 5 labels of
             these responses are enough for it to count. Only the validation uses them; the estimator is fitted on the
             labels.
         usable_error: Largest mean error on new domains of a usable estimator (above 0 and below 1).

@@ -1,4 +1,4 @@
-"""Join a judge's verdicts with responses and labels, for the validation of `fit`."""
+"""Join what witnesses say with responses and labels, for the validation of `fit`."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -9,16 +9,17 @@ import polars as pl
 
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.estimators.training import TrainingRows
-from entropy_sentinel.estimators.witnessed import WitnessedRows
+from entropy_sentinel.estimators.witnessed import WitnessedRows, WitnessModel
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.formatting.text import counted
 from entropy_sentinel.frames.response import RESPONSE
+from entropy_sentinel.frames.witness import VALUE
 from entropy_sentinel.verbs.clusters import cluster_numbers
 from entropy_sentinel.verbs.inputs import WEIGHT, labels_table, with_labels
 from entropy_sentinel.verbs.witness_files import JUDGED, read_witnesses
 
 log = logging.getLogger(__name__)
-_VERDICT, _WEIGHT, _LABEL_WEIGHT = "(verdict)", "(weight of the verdict)", "(weight of the label)"
+_LABEL_WEIGHT = "(weight of the label)"
 
 
 def witnessed_rows(
@@ -31,7 +32,7 @@ def witnessed_rows(
     cluster: str | None,
     training: TrainingRows,
 ) -> WitnessedRows:
-    """Return the responses that have features and a verdict, in the domains of `training`.
+    """Return the responses that have features and a witness, in the domains of `training`.
 
     `responses` have features, the label by people, and their domain in the column `domain`. Those of another model or
     with other log-probabilities than `kind`, which the estimator is for, do not count.
@@ -40,20 +41,17 @@ def witnessed_rows(
     """
     people = None if labels is None else labels_table(labels)
     witnesses = read_witnesses(judged, labels=people)
-    if len(witnesses) > 1:
-        names = ", ".join(witness.name for witness in witnesses)
-        raise InputError(f"{JUDGED}: has several witnesses ({names}); give one of them")
-    verdicts = witnesses[0].rows
+    numbers = range(len(witnesses))
     rows = responses.with_columns(
-        with_labels(responses, verdicts)["label"].cast(pl.Float64).alias(_VERDICT),
-        _weights(responses, verdicts).alias(_WEIGHT),
+        *[_values(responses, witness.rows).alias(_value(number)) for number, witness in enumerate(witnesses)],
+        *[_weights(responses, witness.rows).alias(_weight(number)) for number, witness in enumerate(witnesses)],
         (pl.lit(None, pl.Float64) if people is None else _weights(responses, people)).alias(_LABEL_WEIGHT),
     )
     has_label = pl.col("label").is_not_null()
     rows = rows.filter(pl.col("reason").is_null(), pl.col(domain).is_in(np.unique(training.domains).tolist()))
     rows = rows.filter(*[pl.col(name).eq_missing(value) for name, value in kind.items()])
     n_labelled = rows.filter(has_label).height
-    rows = rows.filter(pl.col(_VERDICT).is_not_null())
+    rows = rows.filter(pl.any_horizontal(pl.col(map(_value, numbers)).is_not_null()))
     n_both = rows.filter(has_label).height
     if not n_both:
         raise InputError(
@@ -70,13 +68,31 @@ def witnessed_rows(
     return WitnessedRows(
         features=rows.select(*FEATURES, *signals),
         domains=rows[domain].cast(pl.String).to_numpy().astype(str),
-        verdicts=rows[_VERDICT].to_numpy(),
+        witnesses=tuple(
+            WitnessModel(each.kind.value, each.model, each.name, each.has_probabilities) for each in witnesses
+        ),
+        values=rows.select(pl.col(map(_value, numbers)).fill_null(np.nan)).to_numpy(),
         labels=rows["label"].cast(pl.Float64).fill_null(np.nan).to_numpy(),
         items=cluster_numbers(rows, cluster),
-        weights=rows[_WEIGHT].fill_null(np.nan).to_numpy(),
+        weights=rows.select(pl.col(map(_weight, numbers)).fill_null(np.nan)).to_numpy(),
         label_weights=rows[_LABEL_WEIGHT].fill_null(np.nan).to_numpy(),
         similarity=training.similarity,
     )
+
+
+def _value(number: int) -> str:
+    """Return the column with what a witness says."""
+    return f"(value {number})"
+
+
+def _weight(number: int) -> str:
+    """Return the column with the weights of a witness's sample."""
+    return f"(weight {number})"
+
+
+def _values(responses: pl.DataFrame, witness: pl.DataFrame) -> pl.Series:
+    """Return what a witness says of each response, (n_rows,); null where it says nothing."""
+    return with_labels(responses, witness.with_columns(label=VALUE))["label"].cast(pl.Float64)
 
 
 def _weights(responses: pl.DataFrame, labels: pl.DataFrame) -> pl.Series:

@@ -13,7 +13,8 @@ from entropy_sentinel.monitor.labelling.strata import weigh_by_strata
 from entropy_sentinel.monitor.reading.clusters import CLUSTER
 from entropy_sentinel.statistics.monitoring.prediction_powered import LabelledMean
 from entropy_sentinel.statistics.monitoring.witnessed_mean import LabelledSample, WitnessValues, witnessed_mean
-from entropy_sentinel.statistics.witnesses import WitnessPowers, witness_powers
+from entropy_sentinel.statistics.witness_sets import LabelledWitnesses
+from entropy_sentinel.statistics.witnesses import WitnessPowers
 from entropy_sentinel.verbs.inputs import WEIGHT
 from entropy_sentinel.verbs.witness_files import JUDGED, Witness
 
@@ -86,8 +87,7 @@ class WitnessedResponses:
         self._at_random = at_random
         self._has_weights = [bool(witness.rows[WEIGHT].count()) for witness in witnesses]
         self._tables = [self._table(number) for number in range(len(witnesses))]
-        self._labelled = pl.DataFrame()
-        self._powers: dict[tuple[int, ...], WitnessPowers | None] = {}
+        self._labels: LabelledWitnesses | None = None
 
     def _table(self, number: int) -> pl.DataFrame:
         """Return the key, value and weight of each response that a witness has seen."""
@@ -131,33 +131,22 @@ class WitnessedResponses:
 
         Raises InputError for a witness without weights that has seen only some of the responses.
         """
-        self._labelled = labelled
+        columns = [value_column(number) for number in range(len(self.witnesses))]
+        self._labels = LabelledWitnesses(
+            labelled["label"].cast(pl.Float64),
+            labelled.select(pl.col(*columns, "p").cast(pl.Float64).fill_null(np.nan)).to_numpy(),
+            labelled["slice"],
+            [*[True] * len(columns), False],
+            cluster_numbers(labelled),
+        )
         for number, witness in enumerate(self.witnesses):
             seen = everywhere[value_column(number)].count()
             if not self._at_random and not self._has_weights[number] and seen < len(everywhere):
                 require_weights(pl.DataFrame({WEIGHT: [None] * seen}), f"{JUDGED}: {witness.name}")
 
     def powers_of(self, numbers: tuple[int, ...]) -> WitnessPowers | None:
-        """Return the powers of some witnesses and, last, of predictions, for all labels; null with too few labels.
-
-        They rest on the labels of which all these witnesses say something. The other labels get the same as all.
-        """
-        if numbers not in self._powers:
-            columns = [value_column(number) for number in numbers]
-            both = self._labelled.drop_nulls(columns)
-            powers = witness_powers(
-                both["label"].cast(pl.Float64).to_numpy(),
-                both.select(*columns, "p").to_numpy(),
-                both["slice"].to_numpy(),
-                [*[True] * len(numbers), False],
-                cluster_numbers(both),
-            )
-            if powers is not None:
-                each = np.tile(powers.pooled, (len(self._labelled), 1))
-                each[both[LABEL_NUMBER].to_numpy()] = powers.each
-                powers = WitnessPowers(each, powers.pooled)
-            self._powers[numbers] = powers
-        return self._powers[numbers]
+        """Return the powers of some witnesses and, last, of predictions, for all labels; null with too few labels."""
+        return None if self._labels is None else self._labels.powers_of([*numbers, len(self.witnesses)])
 
     def choose(self, labelled: pl.DataFrame, everywhere: pl.DataFrame, strata: Strata | None) -> dict[int, np.ndarray]:
         """Return the weights, (N,), of the samples of the witnesses that count in a slice, by their numbers.
@@ -170,11 +159,8 @@ class WitnessedResponses:
                 weights = self._sample_weights(number, everywhere, strata)
                 if weights is not None:
                     samples[number] = weights
-        # Of witnesses with too few labels in common, those with the fewest labels are left out.
-        by_labels = sorted(samples, key=lambda number: self._labelled[value_column(number)].count())
-        while samples and self.powers_of(tuple(samples)) is None:
-            samples.pop(by_labels.pop(0))
-        return samples
+        chosen = () if self._labels is None else self._labels.choose(list(samples), always=len(self.witnesses))
+        return {number: samples[number] for number in chosen}
 
     def _sample_weights(self, number: int, everywhere: pl.DataFrame, strata: Strata | None) -> np.ndarray | None:
         """Return the weights of a witness's sample, (N,), 0 outside of it; null if it does not represent the slice."""
