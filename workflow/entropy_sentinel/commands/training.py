@@ -68,8 +68,8 @@ Judged = Annotated[
         "--judged",
         metavar="FILE",
         help="Verdicts of judges, or second opinions of other models, on more responses than --labels has "
-        "(`entropy-sentinel judge`), of one model or several. The labels correct their errors, and the validation needs "
-        "about half as many.",
+        "(`entropy-sentinel judge`), of one model or several. The labels correct their errors, and the validation "
+        "needs about half as many.",
     ),
 ]
 Name = Annotated[

@@ -75,9 +75,9 @@ def fit(
             a cluster together, and a domain's labels count by clusters. By default responses to the same request, or to
             the same item, are a cluster, and count as one label.
         judged: Verdicts of judges, or second opinions of other models, on more responses than the labels have: a table,
-            a file of `judge`, or several, of one model or several. The labels correct their errors. With 20 verdicts in a domain, 5 labels of
-            these responses are enough for it to count. Only the validation uses them; the estimator is fitted on the
-            labels.
+            a file of `judge`, or several, of one model or several. The labels correct their errors. With 20 verdicts in
+            a domain, 5 labels of these responses are enough for it to count. Only the validation uses them; the
+            estimator is fitted on the labels.
         usable_error: Largest mean error on new domains of a usable estimator (above 0 and below 1).
         far_off: An estimator is not usable if more than 5% of new domains have a larger error (above 0 and below 1).
         confidence: Probability that the verdict `usable` needs, for each of these limits (0.5 or more and below 1).
