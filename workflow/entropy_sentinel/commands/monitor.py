@@ -57,7 +57,7 @@ def _option(output: Output) -> inspect.Parameter:
 
 @taking(MonitorOptions, *map(_option, OUTPUTS.values()), responses=BEHIND)
 def command(logs: Logs, state: State = None, json: Json = False, **options: Any) -> None:
-    """Watch the accuracy of slices of production logs, without labels.
+    """Watch the accuracy of slices of production logs, without labels, or from a few of them.
 
     Reports for each slice, and each slice in each window: responses, estimated accuracy with its interval, change since
     the reference, expected number of errors, and flags that warn about a number. Slices are sorted by expected errors:
@@ -71,6 +71,9 @@ def command(logs: Logs, state: State = None, json: Json = False, **options: Any)
     Traffic that is not watched is an alert, too, whenever any alert is requested.
 
     With several estimators, each estimates the responses of its own model, and the slices are labelled by model.
+
+    Without an estimator, accuracies rest on --labels (and --judged), and logs need no log-probabilities. Drops between
+    labels are then not seen.
 
     \b
     Every night, on all logs; each log is read once:
