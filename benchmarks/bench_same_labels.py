@@ -35,7 +35,7 @@ ESTIMATORS, LEVEL, FEWEST = ("forest-10d-balanced-isotonic", "log-3d", "recommen
 REAL = (("kinds", 5), ("real", 15))
 RESPONSES, LABELS = 300, 20
 # Simulated slices: their number, and whether they are alike, which makes the estimator better on held-out ones.
-WORLDS = ((16, False), (20, True))
+WORLDS = ((16, False), (36, True))
 HOW = Fitting.of(Estimation().model_dump() | {"seed": 42})
 
 
