@@ -57,6 +57,7 @@ _SAME = {
     "full width": ("１２", "12"),
     "accents": ("São Paulo", "Sao Paulo"),
     "initials": ("U.S.", "the US"),
+    "many digits": ("7" * 5000, f"It is {'7' * 5000}."),
     "possessive": ("Felix", "The butter was Felix's."),
     "emoji": ("🙂", "🙂"),
 }

@@ -92,6 +92,16 @@ _RECORDS: dict[str, tuple[dict[str, Any], Any]] = {
         },
         [("user", "2 + 3?"), ("assistant", "", ["tool_calls"]), ("tool", "5", ["tool"])],
     ),
+    "odd values": (
+        {
+            "messages": [
+                {"role": ["user"], "content": {"a": 1}},
+                {"id": 5, "kwargs": {"content": [{"type": [1]}, 7]}},
+                "x",
+            ]
+        },
+        [("['user']", "", ["['user']"]), ("None", "", ["None", "[1]", "part"])],
+    ),
     "a text prompt": ({"prompt": "2 + 3 ="}, None),
     "no messages": ({"messages": [], "request": {"messages": [{"role": "system", "content": "x"}]}}, None),
 }

@@ -38,6 +38,8 @@ _WORD = re.compile(
     rf"(?P<letter>[{_UNSPACED}])|(?P<operator>[<>=+≤≥≠±×÷]+|(?<=[A-Za-z])#)|(?P<word>{_LETTER}+)"
 )
 _NUMBER = re.compile(r"-?\d+(?:/\d+)?")
+# Characters of a number that is compared by its value; Python refuses to convert many more digits.
+_LONGEST_NUMBER = 1000
 _MINUS = str.maketrans(dict.fromkeys("−–‒", "-"))
 # White space and marks between thousands, initials, and marks of accents.
 _THOUSANDS = re.compile(r"(?<=\d)[\u00a0\u2009\u202f'’](?=\d{3}(?!\d))")
@@ -163,6 +165,8 @@ def _read_answer(response: str | None) -> _Answer | None:
 
 def _word(match: re.Match[str]) -> str:
     """Return one word as it is compared."""
+    if len(match[0]) > _LONGEST_NUMBER:
+        return match[0].casefold()
     if (number := match["number"]) is None:
         word = match[0].casefold()
         return str(int(word)) if word.isdecimal() else word

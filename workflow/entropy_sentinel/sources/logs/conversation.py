@@ -23,7 +23,7 @@ _ROLES = {
     **dict.fromkeys(("system", "developer", "SystemMessage"), "system"),
 }
 # The types of parts that are text; others are images, sounds, files, tool calls.
-_TEXT_PARTS = {None, "text", "input_text", "output_text"}
+_TEXT_PARTS = ("text", "input_text", "output_text")
 # Parts of earlier answers that are not sent again.
 _THINKING = {"thinking", "redacted_thinking", "reasoning"}
 
@@ -83,15 +83,16 @@ def _messages(record: Mapping[str, Any]) -> Iterator[LoggedMessage]:
 def _message(message: Mapping[str, Any]) -> LoggedMessage:
     """Return a message of any API in the form of OpenAI's."""
     if isinstance(message.get("kwargs"), Mapping):  # a dump of LangChain, whose `id` ends with the class
-        message = {"type": ([*(message.get("id") or ())] or [None])[-1]} | message["kwargs"]
-    role = message.get("role") or message.get("type")
+        path = message.get("id")
+        message = {"type": path[-1] if path and isinstance(path, list) else None} | message["kwargs"]
+    role = str(message.get("role") or message.get("type"))
     content = message.get("content") or message.get("parts")
     parts: Sequence[Any] = content if isinstance(content, list) else ()
     omitted = {_kind(part) for part in parts} - {""}
     omitted |= {name for name in ("tool_calls", "function_call") if message.get(name)}
     if role not in _ROLES:
-        omitted.add(str(role))
-    logged: LoggedMessage = {"role": _ROLES.get(str(role), str(role)), "content": text_of_content(content)}
+        omitted.add(role)
+    logged: LoggedMessage = {"role": _ROLES.get(role, role), "content": text_of_content(content)}
     if omitted:
         logged["omitted"] = sorted(omitted)
     return logged
@@ -100,8 +101,8 @@ def _message(message: Mapping[str, Any]) -> LoggedMessage:
 def _kind(part: Any) -> str:
     """Return what a part of a message is besides text; "" for text."""
     if isinstance(part, Mapping):
-        kind = part.get("type")
-        if kind in _TEXT_PARTS and isinstance(part.get("text"), str):
+        kind = None if part.get("type") is None else str(part["type"])
+        if kind in (None, *_TEXT_PARTS) and isinstance(part.get("text"), str):
             return ""
-        return "" if kind in _THINKING else str(kind or next(iter(part), "part"))
+        return "" if kind in _THINKING else kind or str(next(iter(part), "part"))
     return "" if isinstance(part, str) else "part"
