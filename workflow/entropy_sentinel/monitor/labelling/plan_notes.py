@@ -144,7 +144,7 @@ def _needed_for_usable(options: SampleOptions) -> str:
     with_judge = _count(labels_for_usable(TYPICAL_ERROR, quality))
     return (
         f"`usable` with a probability of {PROBABLE:.0%}, if the mean error is {TYPICAL_ERROR:.2f}, takes {with_judge} "
-        f"with {rates} and {VERDICTS} verdicts per domain (`fit --judged`), {_count(labels_for_usable(TYPICAL_ERROR))} "
+        f"with {rates} and {VERDICTS} verdicts per domain (`fit --judged`), or {_count(labels_for_usable(TYPICAL_ERROR))} "
         "without a judge; in a single validation"
     )
 
