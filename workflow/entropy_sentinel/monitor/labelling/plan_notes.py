@@ -141,10 +141,10 @@ def _needed_for_usable(options: SampleOptions) -> str:
     """Return how many labels the verdict `usable` needs, with this judge and without."""
     quality = quality_of(options)
     rates = f"a judge of sensitivity {quality.sensitivity:g} and specificity {quality.specificity:g}"
-    with_judge = _count(labels_for_usable(TYPICAL_ERROR, quality))
+    with_judge, alone = (_count(labels_for_usable(TYPICAL_ERROR, judge)) for judge in (quality, None))
     return (
         f"`usable` with a probability of {PROBABLE:.0%}, if the mean error is {TYPICAL_ERROR:.2f}, takes {with_judge} "
-        f"with {rates} and {VERDICTS} verdicts per domain (`fit --judged`), or {_count(labels_for_usable(TYPICAL_ERROR))} "
+        f"with {rates} and {VERDICTS} verdicts per domain (`fit --judged`), or {alone} "
         "without a judge; in a single validation"
     )
 
