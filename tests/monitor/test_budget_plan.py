@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 from calling import run
-from production import fitted, traffic
+from production import fitted, line, log_file, saved, traffic
 
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import ConfigError, InputError
@@ -160,3 +160,14 @@ def test_a_log_without_log_probabilities(tmp_path: Path, capsys: pytest.CaptureF
     assert [command.split()[1] for command in commands] == ["judge", "monitor"]
     assert "--usd-per-million-output-tokens 10" in commands[0]
     assert commands[1].endswith(f"--labels {tmp_path / 'to_label.csv'} --judged verdicts.csv")
+
+
+def test_the_commands_after_a_sample_with_an_estimator(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    records = [line(number, question=QUESTION, text=RESPONSE) for number in range(60)]
+    call = ("sample", saved(tmp_path, "log-3d"), log_file(tmp_path / "log.jsonl", records), "--by", "route", "-n", 20)
+    prices = [f"--{name.replace('_', '-')}={value}" for name, value in PRICES.items()]
+    files = ("-o", tmp_path / "people.csv", "--to-judge", tmp_path / "judge.csv")
+    status, text, _ = run(capsys, *call, "--judge-usd", 1, *prices, *files)
+    assert status == 0
+    monitor = f"monitor ESTIMATOR LOGS --by route --labels {tmp_path / 'people.csv'} --judged verdicts.csv"
+    assert text.splitlines()[-1] == f"  entropy-sentinel {monitor}"

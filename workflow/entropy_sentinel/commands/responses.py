@@ -314,7 +314,7 @@ def sample(
     if json:
         print_json(_as_json(chosen))
     else:
-        _say_chosen(chosen, output, to_judge, html, kept)
+        _say_chosen(chosen, list(settings.by), output, to_judge, html, kept)
     for flag, reason in general_flags(saved, chosen.taken).items() if saved else ():
         say(f"{flag}: {reason}", err=True)
     if langfuse_queue is not None:
@@ -345,7 +345,9 @@ def _as_json(chosen: "Sample") -> dict[str, Any]:
     }
 
 
-def _say_chosen(chosen: "Sample", output: Path | None, to_judge: Path | None, html: Path | None, kept: int) -> None:
+def _say_chosen(
+    chosen: "Sample", by: list[str], output: Path | None, to_judge: Path | None, html: Path | None, kept: int
+) -> None:
     """Print the tables, what they assume, where the responses are, and the commands that follow."""
     from entropy_sentinel.monitor.labelling.plan import explain_sample, prospect_table, slice_table, title_prospects
     from entropy_sentinel.report.terminal import show, table
@@ -365,11 +367,11 @@ def _say_chosen(chosen: "Sample", output: Path | None, to_judge: Path | None, ht
         say(f"{html}: {words}; open it in a browser, and pass the file that it saves to `{chosen.next_step} --labels`")
     if to_judge is not None and chosen.to_judge is not None:
         say(f"{to_judge}: {len(chosen.to_judge):,} responses to judge, those to label among them; next:")
-        for command in _next_commands(chosen, output, to_judge):
+        for command in _next_commands(chosen, by, output, to_judge):
             typer.echo(f"  {command}")
 
 
-def _next_commands(chosen: "Sample", output: Path | None, to_judge: Path) -> list[str]:
+def _next_commands(chosen: "Sample", by: list[str], output: Path | None, to_judge: Path) -> list[str]:
     """Return the commands for the judge and with the labels."""
     from shlex import quote
 
@@ -380,8 +382,11 @@ def _next_commands(chosen: "Sample", output: Path | None, to_judge: Path) -> lis
         f"--usd-per-million-output-tokens {budget.prices[1]:g}"
     )
     labels = "LABELLED" if output is None else quote(str(output))
+    step = chosen.next_step
+    if chosen.purpose is None:  # with an estimator
+        step = " ".join(["monitor ESTIMATOR LOGS", *(f"--by {quote(name)}" for name in by)])
     return [
         f"entropy-sentinel judge {quote(str(to_judge))} --model {quote(budget.model or 'MODEL')} --output verdicts.csv "
         f"{prices}",
-        f"entropy-sentinel {chosen.next_step} --labels {labels} --judged verdicts.csv",
+        f"entropy-sentinel {step} --labels {labels} --judged verdicts.csv",
     ]
