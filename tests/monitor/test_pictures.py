@@ -134,6 +134,11 @@ def test_the_windows_of_a_drop_are_marked() -> None:
 
 
 def test_labels_are_next_to_the_estimate() -> None:
-    rows = [row("a", 0.5, 0.4, 0.6, improved_accuracy=0.75, use_accuracy=0.75, use_lower=0.7, use_upper=0.8)]
+    used = {"use_accuracy": 0.75, "use_lower": 0.7, "use_upper": 0.8}
+    rows = [row("a", 0.5, 0.4, 0.6, improved_accuracy=0.75, **used, rests_on="labels")]
     ((estimate, with_labels),) = labelled(found(rows)).lines[0].bars
     assert (estimate.kind, estimate.at, with_labels.kind, with_labels.at) == ("estimate", 50, "labels", 75)
+    rows = [row("b", 0.5, 0.4, 0.6, improved_accuracy=None, **used, rests_on=kind) for kind in ("opinion", "estimate")]
+    picture = labelled(found(rows))
+    assert len(picture.lines) == 1
+    assert "second opinion" in picture.caption

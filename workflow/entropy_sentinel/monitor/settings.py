@@ -35,6 +35,7 @@ NOT_VALIDATED = "not validated"
 # witness.
 FROM_ESTIMATE, FROM_LABELS, FROM_BOTH = "estimate", "labels", "both"
 FROM_OPINION, FROM_JUDGE, FROM_MEAN = "opinion", "judge", "mean"
+FROM_WITNESSES = (FROM_OPINION, FROM_JUDGE, FROM_MEAN)
 # The status of an alert.
 NEW, WORSE, CONTINUES, OVER = "new", "worse", "continues", "over"
 # Repeated here, because importing the catalogue of statistics would delay the help text.

@@ -86,7 +86,7 @@ class Estimates:
 
     def describe_witnesses(self, merged: MergedSums, witnesses: WitnessEstimates) -> list[dict[str, Any]]:
         """Return what labels show of each witness as an estimate, beside the estimator."""
-        return witnesses.describe(self._accuracy(merged.total))
+        return witnesses.describe(self._accuracy(merged.total), merged.total.n_estimated)
 
     def of_windows(
         self,

@@ -22,6 +22,7 @@ from entropy_sentinel.monitor.labelling.labelled import prepare_labels
 from entropy_sentinel.monitor.labelling.witnesses import LEAST_SHARE, require_weights
 from entropy_sentinel.monitor.reading.clusters import CLUSTER
 from entropy_sentinel.monitor.reading.times import starts
+from entropy_sentinel.monitor.result import slice_name
 from entropy_sentinel.monitor.settings import FROM_JUDGE, FROM_MEAN, FROM_OPINION
 from entropy_sentinel.monitor.summing.merging import MergedSums
 from entropy_sentinel.monitor.summing.state import State
@@ -93,7 +94,7 @@ class WitnessEstimates:
             ).join(people, on=key, how="left")
             for rows, witness in zip(parts, witnesses, strict=True):
                 rows.append(_match_witness(part, witness))
-        self._n_slices = len(merged.slices)
+        self._slices = merged.slices
         self._asked = [
             AskedWitness(witness, pl.concat(rows), at_random)
             for witness, rows in zip(witnesses, parts, strict=True)
@@ -122,9 +123,21 @@ class WitnessEstimates:
         """The second opinions, those of strong models first."""
         return [asked for asked in self._asked if asked.is_opinion]
 
-    def describe(self, accuracies: np.ndarray) -> list[dict[str, Any]]:
-        """Return what labels show of each witness; `accuracies`, (n_slices,), are an estimator's, NaN without one."""
-        return [describe_witness(asked, accuracies) for asked in self._asked]
+    def describe(self, accuracies: np.ndarray, sizes: np.ndarray) -> list[dict[str, Any]]:
+        """Return what labels show of each witness, and which slices its answers do not represent (`partial`).
+
+        `accuracies`, (n_slices,), are an estimator's, NaN without one; `sizes`, (n_slices,), the numbers of responses.
+        """
+        described = []
+        for asked in self._asked:
+            partial = [
+                slice_name(self._slices.row(number))
+                for number in sorted(asked.estimable)
+                if not _represents(asked.slices[number], int(sizes[number]), asked.at_random)
+                or len(asked.slices[number]) < FEWEST_ASKED
+            ]
+            described.append(describe_witness(asked, accuracies) | {"partial": partial})
+        return described
 
     def _estimates(
         self, rows: pl.DataFrame, sizes: pl.DataFrame, estimator: EstimatorPart, level: float, whole: bool

@@ -13,6 +13,7 @@ from entropy_sentinel.monitor.catalogue import STATISTICS
 from entropy_sentinel.monitor.labelling.proposal import proposals
 from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.result import (
+    LABELLED,
     NAMED,
     SHOWN,
     Monitored,
@@ -27,7 +28,7 @@ from entropy_sentinel.monitor.result import (
     window_events,
     without_row,
 )
-from entropy_sentinel.monitor.settings import UNFAMILIAR, Reference, period_text
+from entropy_sentinel.monitor.settings import FROM_ESTIMATE, UNFAMILIAR, Reference, period_text
 from entropy_sentinel.monitor.showing.label_basis import model_mixture, unlabelled_slices
 from entropy_sentinel.monitor.showing.pictures import labelled, newest_window, over_time, ranked
 from entropy_sentinel.monitor.showing.terminal import (
@@ -177,7 +178,8 @@ def _summary(result: Monitored, rows: pl.DataFrame, window: str = "") -> str:
     n_responses, unlike = int(rows["n_responses"].sum()), pl.col("flags").list.contains(UNFAMILIAR)
     accuracy, lower, upper = result.accuracy_columns
     worst = rows.filter(pl.col(accuracy).is_not_null(), ~unlike).head(1)
-    unknown = names_of(result, rows.filter(unlike))
+    is_estimate = pl.col("rests_on") == FROM_ESTIMATE if LABELLED in rows.columns else pl.lit(True)
+    unknown = names_of(result, rows.filter(unlike, is_estimate))
     summary = f"{counted(n_responses, 'response')} in {counted(len(rows), 'slice')}."
     if window:
         summary = f"{window[0].upper()}{window[1:]}{since_newest(result)}: {summary}"

@@ -14,7 +14,7 @@ import polars as pl
 from entropy_sentinel.formatting.text import counted
 from entropy_sentinel.monitor.reading.times import start_after, windows_between
 from entropy_sentinel.monitor.result import Monitored, slice_name
-from entropy_sentinel.monitor.settings import OVER, UNFAMILIAR
+from entropy_sentinel.monitor.settings import FROM_WITNESSES, OVER, UNFAMILIAR
 
 # Largest number of slices in a picture; files contain all.
 RANKED = 20
@@ -114,6 +114,9 @@ def labelled(result: Monitored) -> Ranges | None:
     rows, when = _labelled_rows(result)
     if rows.is_empty():
         return None
+    kinds, pronoun = "labels", "labels"
+    if rows["rests_on"].is_in(FROM_WITNESSES).any():
+        kinds, pronoun = "labels, a second opinion or a calibrated judge", "these"
     lines = []
     for row in rows.head(RANKED).iter_rows(named=True):
         estimate = Mark.of(row, "estimate", ESTIMATE, 1, ".3f")
@@ -122,8 +125,8 @@ def labelled(result: Monitored) -> Ranges | None:
     return Ranges(
         (("accuracy", "0", "1"),),
         tuple(lines),
-        f"Slices{when} that have labels. Blue circles: the estimate without labels. Green squares: the "
-        f"accuracy to use, with labels. Bars are {rows['level'][0]:.0%} intervals.",
+        f"Slices{when} that have {kinds}. Blue circles: the estimate without {pronoun}. Green squares: the "
+        f"accuracy to use, with {pronoun}. Bars are {rows['level'][0]:.0%} intervals.",
     )
 
 
@@ -163,10 +166,11 @@ def _labelled_rows(result: Monitored) -> tuple[pl.DataFrame, str]:
     """Return the rows that labels represent, over the whole time or in the newest window, whichever has more slices."""
     if LABELLED not in result.slices.columns:
         return result.slices.head(0), ""
-    rows, when = result.slices, ""
-    if result.newest and result.now[LABELLED].count() > rows[LABELLED].count():
-        rows, when = result.now, f" in the {newest_window(result)}"
-    return rows.drop_nulls([LABELLED, "estimated_accuracy"]), when
+    is_shown = pl.col(LABELLED).is_not_null() | pl.col("rests_on").is_in(FROM_WITNESSES)
+    rows, when = result.slices.filter(is_shown), ""
+    if result.newest and len(now := result.now.filter(is_shown)) > len(rows):
+        rows, when = now, f" in the {newest_window(result)}"
+    return rows.drop_nulls("estimated_accuracy"), when
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from entropy_sentinel.formatting.text import counted
+from entropy_sentinel.formatting.text import counted, listed
 from entropy_sentinel.frames.witness import WitnessKind
-from entropy_sentinel.monitor.result import LABELLED, Monitored
-from entropy_sentinel.monitor.settings import FROM_JUDGE, FROM_MEAN, FROM_OPINION
+from entropy_sentinel.monitor.labelling.witness_estimates import FEWEST_ASKED
+from entropy_sentinel.monitor.labelling.witnesses import LEAST_SHARE
+from entropy_sentinel.monitor.result import LABELLED, SHOWN, Monitored
+from entropy_sentinel.monitor.settings import FROM_WITNESSES
 from entropy_sentinel.statistics.monitoring.asked_slices import PRIOR
 from entropy_sentinel.statistics.monitoring.partner_strength import ENOUGH, FEWEST, PartnerVerdict
-
-_FROM_WITNESSES = (FROM_OPINION, FROM_JUDGE, FROM_MEAN)
 
 
 def describe_witnesses(result: Monitored) -> list[str]:
@@ -18,7 +18,7 @@ def describe_witnesses(result: Monitored) -> list[str]:
     if LABELLED not in result.slices.columns:
         return []
     lines = []
-    used = result.slices["rests_on"].is_in(_FROM_WITNESSES).any() or result.now["rests_on"].is_in(_FROM_WITNESSES).any()
+    used = any(rows["rests_on"].is_in(FROM_WITNESSES).any() for rows in (result.slices, result.now))
     if used and result.provenance["general_flags"]:
         flags = ", ".join(f"'{flag}'" for flag in result.provenance["general_flags"])
         lines.append(f"said of the estimates, not of what rests on a second opinion or a judge: {flags}")
@@ -73,10 +73,16 @@ def _errors(about: Mapping[str, Any]) -> str:
 
 
 def _comparable(about: Mapping[str, Any]) -> str:
-    """Return in how many slices the answers can be compared, unless it is all of them."""
-    if about["n_estimable"] == about["n_slices_asked"]:
-        return ""
-    return (
-        f" It is an estimate of {about['n_estimable']} of {counted(about['n_slices_asked'], 'slice')}: in the others, "
-        "most answers cannot be compared by their texts."
-    )
+    """Return in which slices the answers cannot be compared, or do not represent the slice."""
+    line = ""
+    if about["n_estimable"] != about["n_slices_asked"]:
+        line = (
+            f" It can be an estimate of {about['n_estimable']} of {counted(about['n_slices_asked'], 'slice')}: in the "
+            "others, most answers cannot be compared by their texts."
+        )
+    if about["partial"]:
+        line += (
+            f" Its answers are fewer than {FEWEST_ASKED}, or about less than {LEAST_SHARE:.0%} of the responses, so "
+            f"they are no estimate of {listed(about['partial'], SHOWN, '; ')}. Ask about more responses there."
+        )
+    return line
