@@ -87,12 +87,35 @@ def test_the_quickstart_can_be_pasted(folder: Path) -> None:
     done = paste(folder, "-e", "-c", "\n".join(blocks(QUICKSTART, "sh")))
     assert done.returncode == 0, done.stdout + done.stderr
     shown = [output for _, output in walkthrough_blocks(QUICKSTART.read_text()) if output is not None]
-    assert len(shown) == 5
+    assert len(shown) == 6
     for output in shown:
         assert is_in(output, done.stdout), f"make walk-through\n{output}"
     assert "metadata.topic" in done.stderr, "what features found in the captured log"
-    assert "\nALERT homework: " in shown[-2]
-    assert "rests on" in shown[-1]
+    assert "\nno estimator: accuracies rest on" in f"\n{shown[2]}"
+    assert "\nALERT homework: " in shown[3]
+    assert "rests on" in shown[4]
+    assert "\nverdict for a new slice of the labelled groups: usable" in shown[5]
+    true = true_accuracies(folder)
+    # As the page states them.
+    assert [round(100 * true[1, name]) for name in ("science", "contest", "exam", "practice", "homework")] == [
+        *(14, 10, 34, 55, 63),
+    ]
+    assert (round(100 * true[2, "homework"]), round(40 * true[2, "chat"])) == (32, 2)
+    for line in shown[2].splitlines():
+        if (name := line.split(" ")[0]) in ("science", "contest", "exam", "practice", "homework"):
+            lower, upper = map(float, re.findall(r"(\d\.\d{3})-(\d\.\d{3})", line)[0])
+            assert lower <= true[1, name] <= upper, line
+
+
+def true_accuracies(folder: Path) -> dict[tuple[int, str], float]:
+    """The share of correct responses among those with a label, by week and route."""
+    labels = pl.read_csv(folder / "app" / "labels.csv")
+    accuracies: dict[tuple[int, str], float] = {}
+    for week in (1, 2):
+        log = pl.read_parquet(folder / "app" / "logs" / f"week-{week}.parquet")
+        means = log.join(labels, on="item_id").group_by("metadata.route").agg(pl.col("label").mean())
+        accuracies |= {(week, name): mean for name, mean in means.iter_rows()}
+    return accuracies
 
 
 @pytest.mark.long
