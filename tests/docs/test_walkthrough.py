@@ -76,10 +76,18 @@ def paste(folder: Path, *script: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.slow
 def test_commands_in_the_readme_name_existing_files(folder: Path) -> None:
     (script,) = (block for block in blocks(README, "") if "entropy-sentinel monitor" in block)
-    done = paste(folder, "-c", script)
+    (asked,) = (line for line in script.splitlines() if line.startswith("entropy-sentinel judge "))
+    # In place of people and of a judge with a key.
+    programs = (
+        "python demo/label.py to_label.csv labelled.csv app/labels.csv && mv labelled.csv to_label.csv",
+        "python demo/judge.py to_judge.csv verdicts.csv app/labels.csv",
+    )
+    done = paste(folder, "-c", script.replace(asked, "\n".join(programs)))
     assert "Error" not in done.stderr, done.stderr
-    assert {"mine.estimator", "state", "slices.html", "to_label.csv"} <= {path.name for path in folder.iterdir()}
-    assert pl.read_csv(folder / "to_label.csv").height == 30
+    assert {"routes.estimator", "state", "slices.html", "week.csv"} <= {path.name for path in folder.iterdir()}
+    assert pl.read_csv(folder / "week.csv").height == 10
+    assert "\nno estimator: accuracies rest on" in done.stdout
+    assert "\nALERT homework: " in done.stdout
 
 
 @pytest.mark.long
