@@ -113,7 +113,7 @@ def test_the_wheel_holds_every_file_of_the_package(wheel: Path) -> None:
     assert {name for name in packed if ".dist-info/" not in name} == tree
     assert any(name.endswith(".j2") for name in tree)
     assert f"{PACKAGE.name}/py.typed" in packed
-    assert wheel.stat().st_size < 2_300_000, "the example of real traces is the largest part: fewer ITEMS or BENCHMARKS"
+    assert wheel.stat().st_size < 2_400_000, "the example of real traces is the largest part: fewer ITEMS or BENCHMARKS"
     assert any(name.endswith("LICENSE") for name in packed)
 
 
