@@ -158,7 +158,14 @@ def test_few_or_partial_opinions_are_no_estimate(estimator, log, truth) -> None:
     part = opinion(truth).with_columns(weight=pl.lit(0.7))  # they stand for 21 of 40 responses
     result = es.monitor(estimator, log, by=["route"], judged=part)
     assert set(result.slices["rests_on"]) == {"estimate"}
-    assert "so they are no estimate of " in "\n".join(map(str, parts(result)))
+    assert "they do not count as an estimate" in "\n".join(map(str, parts(result)))
+    other = opinion(truth).with_columns(item_id=pl.lit("other-") + pl.col("item_id"))
+    text = "\n".join(map(str, parts(es.monitor(estimator, log, by=["route"], judged=other))))
+    assert "second opinion of big: the logs have none of its 180 responses" in text
+    text = "\n".join(
+        map(str, parts(es.monitor(estimator, log, by=["route"], judged=opinion(truth).drop("comparable"))))
+    )
+    assert "no column 'comparable'" in text
     with pytest.raises(InputError, match="judged: second opinion of big: 180 of 180 have no 'weight'"):
         es.monitor(estimator, log, by=["route"], judged=opinion(truth).drop("weight"))
     with pytest.raises(ConfigError, match="judged: needs --labels"):

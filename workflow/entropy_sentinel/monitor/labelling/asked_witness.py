@@ -131,7 +131,8 @@ def describe_witness(asked: AskedWitness, accuracies: np.ndarray) -> dict[str, A
     errors, true = asked.errors(np.full(len(accuracies), np.nan)), asked.labelled_accuracies()
     about: dict[str, Any] = {"name": asked.witness.name, "kind": asked.witness.kind.value, "n_asked": len(asked.rows)}
     about |= {"n_slices_asked": len(asked.slices), "n_estimable": len(asked.estimable)}
-    about["n_slices"] = len(errors.errors)
+    about["n_slices"], about["n_rows"] = len(errors.errors), len(asked.witness.rows)
+    about["says_comparable"] = bool(asked.rows[COMPARABLE].count())
     about |= {"error": _mean_distance(errors.errors), "estimator_error": None, "mean_error": None}
     labels = np.array(list(true.values()))
     if len(labels) > 1:

@@ -98,7 +98,7 @@ class WitnessEstimates:
         self._asked = [
             AskedWitness(witness, pl.concat(rows), at_random)
             for witness, rows in zip(witnesses, parts, strict=True)
-            if rows and sum(map(len, rows))
+            if rows
         ]
         if not at_random:
             for asked in self._asked:

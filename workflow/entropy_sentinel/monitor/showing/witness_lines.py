@@ -23,7 +23,15 @@ def describe_witnesses(result: Monitored) -> list[str]:
         flags = ", ".join(f"'{flag}'" for flag in result.provenance["general_flags"])
         lines.append(f"said of the estimates, not of what rests on a second opinion or a judge: {flags}")
     named = {*result.slices["witness"].drop_nulls(), *result.now["witness"].drop_nulls()}
+    matched = {about["name"] for about in result.provenance["witness_estimates"] if about["n_asked"]}
     for about in result.provenance["witness_estimates"]:
+        if not about["n_asked"]:  # with several models, that of another model
+            if about["name"] not in matched:
+                rows = counted(about["n_rows"], "response")
+                lines.append(
+                    f"{about['name']}: the logs have none of its {rows}; give answers to a sample of these logs"
+                )
+            continue
         if about["kind"] == WitnessKind.SECOND_OPINION:
             lines.append(f"{about['name']}: {_partner(about['partner'])}{_errors(about)}{_comparable(about)}")
         elif any(name.startswith(about["name"]) for name in named):
@@ -75,6 +83,8 @@ def _errors(about: Mapping[str, Any]) -> str:
 def _comparable(about: Mapping[str, Any]) -> str:
     """Return in which slices the answers cannot be compared, or do not represent the slice."""
     line = ""
+    if about["kind"] == WitnessKind.SECOND_OPINION and not about["says_comparable"]:
+        return " Its file has no column 'comparable', so no slice counts as comparable; `judge` writes this column."
     if about["n_estimable"] != about["n_slices_asked"]:
         line = (
             f" It can be an estimate of {about['n_estimable']} of {counted(about['n_slices_asked'], 'slice')}: in the "
@@ -82,7 +92,7 @@ def _comparable(about: Mapping[str, Any]) -> str:
         )
     if about["partial"]:
         line += (
-            f" Its answers are fewer than {FEWEST_ASKED}, or about less than {LEAST_SHARE:.0%} of the responses, so "
-            f"they are no estimate of {listed(about['partial'], SHOWN, '; ')}. Ask about more responses there."
+            f" Its answers are fewer than {FEWEST_ASKED}, or about less than {LEAST_SHARE:.0%} of the responses, in "
+            f"{listed(about['partial'], SHOWN, '; ')}; they do not count as an estimate. Ask about more there."
         )
     return line
