@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from entropy_sentinel.statistics.monitoring.asked_slices import AskedSlice, estimate_asked, measure_errors
 from made.how_well import second_opinion as opinion
 
 WATCHED, PARTNER = "qwen2.5-coder-0.5b", "qwen2.5-coder-1.5b"
@@ -67,6 +68,31 @@ def test_without_a_label_agreement_is_much_nearer_than_the_floor(answers: pl.Dat
         held = opinion.measure_intervals(answers, comparable, opinion.AGREEMENT, group)
         assert held.coverage >= 0.85
         assert held.width < 0.6
+
+
+@pytest.mark.parametrize(
+    ("watched", "partner"), [(WATCHED, PARTNER), ("smollm2-135m", PARTNER), ("smollm2-135m", WATCHED)]
+)
+def test_intervals_hold_on_kinds_and_families_left_out(watched: str, partner: str) -> None:
+    """Thirty questions of each kind, and ten labels of each of the others, drawn with replacement, three times."""
+    answers = opinion.compare_answers(watched, partner).drop_nulls("agrees")
+    kinds = opinion.count_kinds(answers).filter("comparable")
+    rng = np.random.default_rng(0)
+
+    def draw(kind: str, n: int) -> AskedSlice:
+        rows = answers.filter(kind=kind)[rng.integers(0, answers.filter(kind=kind).height, n)]
+        return AskedSlice(rows["agrees"].cast(pl.Float64), rows["label"].cast(pl.Float64).to_numpy(), n)
+
+    for group in ("kind", "family"):
+        held = []
+        for _ in range(3):
+            labelled = {kind: draw(kind, 10) for kind in kinds["kind"]}
+            for kind, left_out in kinds.select("kind", pl.col(group).alias("left_out")).iter_rows():
+                others = [labelled[other] for other in kinds.filter(pl.col(group) != left_out)["kind"]]
+                found = estimate_asked(draw(kind, 30), measure_errors(others), 0.9)
+                assert found is not None
+                held.append(found.lower <= answers.filter(kind=kind)["label"].mean() <= found.upper)
+        assert np.mean(held) >= 0.86
 
 
 def test_a_partner_that_is_weaker_is_told_from_a_stronger_one(answers: pl.DataFrame) -> None:

@@ -229,7 +229,11 @@ def _provenance(results: Sequence[Monitored], settings: MonitorOptions, problems
         "responses": dict(responses),
         "judge": _witnesses(every),
         "label_worth": measure_label_worth(pl.concat([result.slices for result in results], how="diagonal_relaxed")),
-        "witness_estimates": [entry for about in every for entry in about["witness_estimates"]],
+        "witness_estimates": [
+            {**entry, "watched": about["estimators"][0]["model"]}
+            for about in every
+            for entry in about["witness_estimates"]
+        ],
         "pooled_slices": sum(about["pooled_slices"] for about in every),
         **problems.provenance(),
     }

@@ -102,7 +102,7 @@ def labels_and_estimates(result: Monitored) -> list[str]:
     slices: dict[str, list[str]] = {}
     for name, note in zip(names_of(result, rows), rows["note"], strict=True):
         slices.setdefault(note, []).append(name)
-    notes = [f"{', '.join(names)}: {note}" for note, names in slices.items()]
+    notes = [f"{'; '.join(names)}: {note}" for note, names in slices.items()]
     return [" ".join(["the accuracy to use is in the column 'use'.", *assumptions]), *notes]
 
 

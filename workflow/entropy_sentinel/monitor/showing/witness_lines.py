@@ -32,10 +32,11 @@ def describe_witnesses(result: Monitored) -> list[str]:
                     f"{about['name']}: the logs have none of its {rows}; give answers to a sample of these logs"
                 )
             continue
+        name = f"{about['name']}, on {about['watched']}" if "watched" in about else about["name"]
         if about["kind"] == WitnessKind.SECOND_OPINION:
-            lines.append(f"{about['name']}: {_partner(about['partner'])}{_errors(about)}{_comparable(about)}")
+            lines.append(f"{name}: {_partner(about['partner'])}{_errors(about)}{_comparable(about)}")
         elif any(name.startswith(about["name"]) for name in named):
-            lines.append(f"{about['name']}: calibrated by the labels of other slices.{_errors(about)}")
+            lines.append(f"{name}: calibrated by the labels of other slices.{_errors(about)}")
     return lines
 
 
