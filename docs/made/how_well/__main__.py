@@ -70,13 +70,14 @@ def _of_many_kinds(study: Path, mathematics: Mapping[str, pl.DataFrame]) -> str:
         model: (unlike.estimates_left_out(rows, "benchmark"), unlike.estimates_left_out(rows, "family"))
         for model, rows in of_models.items()
     }
+    cases = {model: unlike.asked_elsewhere(rows, mathematics.get(model)) for model, rows in of_models.items()}
     labels_alone = unlike.section(
-        {model: unlike.asked_elsewhere(rows, mathematics.get(model)) for model, rows in of_models.items()},
+        cases,
         left_out,
-        {model: unlike.with_labels(rows) for model, rows in of_models.items()},
+        {model: unlike.with_labels(rows, cases[model][unlike.OTHER_FAMILIES]) for model, rows in of_models.items()},
         [verdict for validation in validations for _, verdict, _ in validation.answers],
     )
-    watched = {model: witnesses.watch(model, cases) for model, cases in left_out.items()}
+    watched = {model: witnesses.watch(model, estimates) for model, estimates in left_out.items()}
     return f"{labels_alone}\n\n{witnesses.section(watched)}"
 
 

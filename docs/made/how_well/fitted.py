@@ -1,5 +1,6 @@
 """Fit estimators for the page: their intervals and flags, and their errors on other models."""
 
+import math
 from collections.abc import Iterable, Iterator
 from itertools import combinations
 from pathlib import Path
@@ -66,8 +67,9 @@ def validated(observations: pl.DataFrame, sizes: Iterable[int]) -> pl.DataFrame:
 def beside_estimates(fitted_on: pl.DataFrame, asked: pl.DataFrame) -> pl.DataFrame:
     """Return a case of `recommended` for each domain of `asked`, with the verdict, intervals and flags of the estimate.
 
-    Columns in addition to those of cases: `verdict` of the validation on `fitted_on`, `lower_80%`, `upper_80%` and so
-    on for every level, and the columns FLAGS. The result is empty if no estimator can be fitted.
+    Columns in addition to those of cases: `verdict` of the validation on `fitted_on` and `spread` of its errors (their
+    root mean square), `lower_80%`, `upper_80%` and so on for every level, and the columns FLAGS. The result is empty if
+    no estimator can be fitted.
     """
     with one_thread():
         return with_errors(pl.DataFrame(_of(fitted_on, asked), infer_schema_length=None))
@@ -79,6 +81,8 @@ def _of(fitted_on: pl.DataFrame, asked: pl.DataFrame) -> Iterator[dict[str, obje
     if isinstance(estimator, FitFailure):
         return
     validation, support, careful = validate(rows, RECOMMENDED), Support.of(rows.features, rows.domains), rows.caution
+    errors = [domain.estimated - domain.true for domain in validation.domains if domain.estimated is not None]
+    spread = float(np.sqrt(np.mean(np.square(errors)))) if errors else math.nan
     familiarity = None if rows.buckets is None else Familiarity.of(rows.buckets, rows.domains, rows.groups)
     for (name,), part in asked.group_by("benchmark", maintain_order=True):
         case = _case(estimator, part) | {"benchmark": name, "k": len(group), "group": "+".join(group)}
@@ -90,7 +94,7 @@ def _of(fitted_on: pl.DataFrame, asked: pl.DataFrame) -> Iterator[dict[str, obje
             lower, upper, _ = residuals.intervals([case["estimated"]], [case["n"]], level)
             case |= {f"lower_{level:.0%}": float(lower[0]), f"upper_{level:.0%}": float(upper[0])}
         message = unfamiliar, outside[0] is not None, part["cut_off"].mean() > LARGEST_SHARE, careful is not None
-        yield case | {"verdict": validation.verdict} | dict(zip(FLAGS, message, strict=True))
+        yield case | {"verdict": validation.verdict, "spread": spread} | dict(zip(FLAGS, message, strict=True))
 
 
 def _case(estimator: Estimator, part: pl.DataFrame) -> dict[str, object]:

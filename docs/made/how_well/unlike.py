@@ -1,7 +1,7 @@
 """The page's section on traffic of many kinds: fitted on some families of questions, applied to others."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -9,7 +9,6 @@ import polars as pl
 from entropy_sentinel.estimators.estimator import FitFailure
 from entropy_sentinel.estimators.familiarity import PRIOR
 from entropy_sentinel.estimators.training import one_thread
-from entropy_sentinel.estimators.validation import validate
 from entropy_sentinel.features.compute import compute_features
 from entropy_sentinel.verbs.reading import read_logs
 from made.how_well.cases import FLOOR, METHODS, with_errors
@@ -20,6 +19,7 @@ from made.markdown import table
 
 # Families whose answers are a word or a number.
 SHORT = ("choice", "facts", "numbers")
+OTHER_FAMILIES = "all other families"
 FAR = 0.25
 # Numbers of random labels in the new kind, and draws of each number.
 LABELS = (0, 2, 3, 5, 7, 10, 20)
@@ -50,7 +50,7 @@ def asked_elsewhere(kinds: pl.DataFrame, mathematics: pl.DataFrame | None) -> di
         result["mathematics"] = beside_estimates(mathematics.with_columns(split=pl.lit("train")), kinds)
     short = pl.col("family").is_in(SHORT)
     result["short answers"] = beside_estimates(kinds.filter(short), kinds.filter(~short))
-    result["all other families"] = pl.concat(
+    result[OTHER_FAMILIES] = pl.concat(
         beside_estimates(kinds.filter(pl.col("family") != name), kinds.filter(family=name)) for name in families
     )
     return result
@@ -72,17 +72,19 @@ def estimates_left_out(kinds: pl.DataFrame, column: str, methods: Iterable[str] 
     return with_errors(pl.DataFrame(rows, schema=["method", "benchmark", "estimated", "true"], orient="row"))
 
 
-def with_labels(kinds: pl.DataFrame) -> dict[int, tuple[float, float]]:
+def with_labels(kinds: pl.DataFrame, cases: Cases) -> dict[int, tuple[float, float]]:
     """Return the mean error over kinds with n random labels: of the labels alone, and of labels and estimate together.
 
-    The estimate, fitted on all other families, counts as e (1 - e) / s^2 - 1 labels, at least half a label; s is the
-    spread of its errors in the validation, or the prior's if the kind is unfamiliar.
+    The estimate, of `cases` fitted on all other families, counts as e (1 - e) / s^2 - 1 labels, at least half a label;
+    s is the spread of its errors in the validation, or the prior's if the kind is unfamiliar.
     """
     alone: dict[int, list[float]] = {n: [] for n in LABELS}
     together: dict[int, list[float]] = {n: [] for n in LABELS}
     draw = np.random.default_rng(42)
-    for estimate, spread, labels in _estimated(kinds):
-        e = min(max(estimate, 0.02), 0.98)
+    columns = cases.select("benchmark", "estimated", "spread", "unfamiliar")
+    for name, estimate, validated, unfamiliar in columns.iter_rows():
+        labels = kinds.filter(pl.col("benchmark") == name)["label"].drop_nulls().cast(pl.Float64).to_numpy()
+        e, spread = min(max(estimate, 0.02), 0.98), PRIOR.scale if unfamiliar else validated
         worth = max(e * (1 - e) / spread**2 - 1, 0.5)
         for n in LABELS:
             drawn = np.array([draw.choice(labels, n, replace=False).sum() for _ in range(_DRAWS)])
@@ -91,25 +93,6 @@ def with_labels(kinds: pl.DataFrame) -> dict[int, tuple[float, float]]:
             # Without a label, the best guess that needs nothing is one half.
             alone[n].append(float(np.abs((drawn / n if n else np.array([0.5])) - labels.mean()).mean()))
     return {n: (float(np.mean(alone[n])), float(np.mean(together[n]))) for n in LABELS}
-
-
-def _estimated(kinds: pl.DataFrame) -> Iterator[tuple[float, float, np.ndarray]]:
-    """Yield the estimate of each kind from the other families, the spread of its error, and the kind's labels."""
-    with one_thread():
-        for (family,), part in kinds.group_by("family", maintain_order=True):
-            others = kinds.filter(pl.col("family") != family)
-            rows = training_rows(others)
-            estimator = rows.fit("recommended")
-            errors = [
-                domain.estimated - domain.true
-                for domain in validate(rows, "recommended").domains
-                if domain.estimated is not None
-            ]
-            flagged = dict(beside_estimates(others, part).select("benchmark", "unfamiliar").iter_rows())
-            for (name,), one in part.group_by("benchmark", maintain_order=True):
-                known = one.filter(pl.col("label").is_not_null())
-                spread = PRIOR.scale if flagged[name] else float(np.sqrt(np.mean(np.square(errors))))
-                yield estimator.accuracy(known), spread, known["label"].cast(pl.Float64).to_numpy()
 
 
 def section(
