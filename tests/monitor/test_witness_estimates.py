@@ -151,6 +151,13 @@ def test_a_reference_tells_without_labels(estimator, log, truth, tmp_path: Path)
     assert set(result.slices["rests_on"]) == {"estimate"}
 
 
+def test_labels_of_a_part_of_a_slice_do_not_replace_opinions(estimator, log, truth) -> None:
+    labels = people(truth).with_columns(weight=pl.lit(1.0))  # 20 of 40 responses
+    result = es.monitor(estimator, log, by=["route"], judged=opinion(truth), labels=labels)
+    assert row_of(result, "trivia")["n_labelled"] == 20
+    assert row_of(result, "trivia")["rests_on"] == "opinion"
+
+
 def test_few_or_partial_opinions_are_no_estimate(estimator, log, truth) -> None:
     few = opinion(truth.group_by("route", maintain_order=True).head(4))
     result = es.monitor(estimator, log, by=["route"], judged=few, labels_at_random=True)

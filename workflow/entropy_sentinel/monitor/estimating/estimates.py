@@ -194,7 +194,9 @@ class Estimates:
         """Return where the estimator counts beside a witness, and which rows have hardly any labels and need one."""
         familiar, relied = self._relied_on(sums)
         accuracy = pl.col("estimated_accuracy")
-        needed = ~relied & (frame["n_labelled"] < FEWEST_LABELS).to_numpy()
+        # Labels of only a part of the slice do not tell its accuracy.
+        has_labels = (frame["n_labelled"] >= FEWEST_LABELS) & frame["improved_accuracy"].is_not_null()
+        needed = ~relied & ~has_labels.to_numpy()
         of_slices = familiar if sums is merged.total else self._relied_on(merged.total)[0]
         return EstimatorPart(
             np.where(familiar & self._is_averaged, self._accuracy(sums), np.nan),
