@@ -16,6 +16,7 @@ from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.showing.files import metrics
 from entropy_sentinel.monitor.showing.page import page
+from entropy_sentinel.monitor.showing.terminal import parts
 
 NAMES = {"a": "atc-se_sum", "b": "group-accuracy"}
 SETTINGS = {"by": ["route"], "window": "day", "reference": "2026-11-02"}
@@ -120,9 +121,15 @@ def test_labels_of_either_model_count_as_matched() -> None:
     chosen = features.gather_every(20)
     labels = chosen.select("item_id", label=pl.int_range(pl.len()) % 2 == 0)
     labels = pl.concat([labels, pl.DataFrame({"item_id": ["nowhere"], "label": [True]})])
-    result = es.monitor([estimator("a"), estimator("b")], features, by=["route"], labels=labels, labels_at_random=True)
+    judged = features.gather_every(10).select("item_id", label=pl.int_range(pl.len()) % 3 == 0, judge=pl.lit("j"))
+    options = {"by": ["route"], "labels": labels, "labels_at_random": True, "judged": judged}
+    result = es.monitor([estimator("a"), estimator("b")], features, **options)
     assert dict(result.problems.notes) == {"labels without a usable response": 1}
     assert result.slices["n_labelled"].sum() == len(chosen)
+    # A witness is described for the responses of each model.
+    assert [witness["responses_of"] for witness in result.provenance["judge"]] == ["a", "b"]
+    assert sum(witness["n_seen"] for witness in result.provenance["judge"]) == len(judged)
+    assert any(str(part).startswith("judge j (") and "of b): it agrees" in str(part) for part in parts(result))
 
 
 def test_two_nights_of_a_scheduler(files: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
