@@ -46,7 +46,7 @@ if [ -n "$SECOND_OPINION" ] && [ -n "$SECOND_OPINION_USD" ]; then
             --per-slice 30 --budget $((30 * n_slices)) --output to-ask.csv > /dev/null &&
             entropy-sentinel judge to-ask.csv --second-opinion "$SECOND_OPINION" \
                 ${SECOND_OPINION_URL:+--base-url "$SECOND_OPINION_URL"} \
-                --budget-usd "$(awk "BEGIN { print $SECOND_OPINION_USD / 2 }")" \
+                --budget-usd "$(awk -v usd="$SECOND_OPINION_USD" 'BEGIN { print usd / 2 }')" \
                 --usd-per-million-input-tokens "$SECOND_OPINION_INPUT" \
                 --usd-per-million-output-tokens "$SECOND_OPINION_OUTPUT" --output "opinions/$(date +%F)-$days.csv"
     done
