@@ -135,8 +135,8 @@ def section(
             "Fitted on one narrow subject, every other kind is flagged. Fitted on several families, a new kind is\n"
             "hardly ever farther from the labelled ones than they are from each other, so it is not flagged: the\n"
             "intervals say what such an estimate is worth, and are wide. The validation refuses: fitted on all these\n"
-            f"kinds, its verdicts are {_in_words(verdicts)}. Where kinds are unlike each other, no method is far\n"
-            "better than their mean accuracy:",
+            f"kinds, its verdicts are {_in_words(verdicts)}. Where kinds are unlike each other, no method that\n"
+            "has only the log is far better than their mean accuracy:",
             _methods(left_out),
             "So label some responses of each new kind. The table shows the mean error over kinds with n random labels\n"
             "in the kind, fitted on the other families: from the labels alone, and with the estimate counted as the\n"
