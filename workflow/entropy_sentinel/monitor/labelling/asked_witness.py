@@ -22,7 +22,7 @@ from entropy_sentinel.statistics.monitoring.partner_strength import (
     check_by_reference,
     check_partner,
 )
-from entropy_sentinel.statistics.monitoring.verdict_calibration import calibrate_verdicts
+from entropy_sentinel.statistics.monitoring.verdict_calibration import VerdictCalibration, calibrate_verdicts
 from entropy_sentinel.verbs.inputs import WEIGHT
 from entropy_sentinel.verbs.witness_files import Witness
 
@@ -41,6 +41,8 @@ class AskedWitness:
     rows: pl.DataFrame
     at_random: bool
     _errors: dict[bytes, WitnessErrors] = field(default_factory=dict, compare=False)
+    # By the number of the slice whose labels are left out, -1 if it has none.
+    _calibrations: dict[int, VerdictCalibration | None] = field(default_factory=dict, compare=False)
 
     @property
     def is_opinion(self) -> bool:
@@ -114,10 +116,21 @@ class AskedWitness:
         accuracies = labelled.group_by("slice").agg(pl.col(PEOPLE).mean(), n=pl.len()).sort("slice")
         return dict(accuracies.filter(pl.col("n") >= FEWEST_LABELS).select("slice", PEOPLE).iter_rows())
 
+    @cached_property
+    def _labelled(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The slices, values and labels of the responses with a label by people, (n,) each."""
+        labelled = self.rows.drop_nulls(PEOPLE)
+        slices, values, labels = (labelled[name].cast(pl.Float64).to_numpy() for name in ("slice", VALUE, PEOPLE))
+        return slices, values, labels
+
     def _calibrate(self, number: int, part: pl.DataFrame) -> np.ndarray | None:
         """Return P(correct) of a slice's responses by the labels of the other slices; null with too few of these."""
-        labelled = self.rows.drop_nulls(PEOPLE).filter(pl.col("slice") != number)
-        calibration = calibrate_verdicts(labelled[VALUE], labelled[PEOPLE].cast(pl.Float64))
+        slices, values, labels = self._labelled
+        left = slices != number
+        key = -1 if left.all() else number
+        if key not in self._calibrations:
+            self._calibrations[key] = calibrate_verdicts(values[left], labels[left])
+        calibration = self._calibrations[key]
         return None if calibration is None else calibration.probabilities(part[VALUE])
 
 

@@ -39,14 +39,16 @@ def calibrate_verdicts(values: Numbers, labels: Numbers) -> VerdictCalibration |
     y = np.asarray(labels, dtype=float)
     if len(y) < FEWEST_LABELLED or min(y.sum(), len(y) - y.sum()) < FEWEST_OF_EITHER:
         return None
-    x = np.concatenate([_log_odds(values), _log_odds([0, 0, 1, 1])])
-    y = np.concatenate([y, [0, 1, 0, 1]])
-    weights = np.concatenate([np.ones(len(y) - 4), np.full(4, 0.5)])
+    # Equal values count together, because verdicts have only two.
+    unique, place = np.unique(np.concatenate([np.asarray(values, dtype=float), [0, 1]]), return_inverse=True)
+    x, extremes = _log_odds(unique), np.isin(np.arange(len(unique)), place[-2:])
+    counts = np.bincount(place[:-2], minlength=len(unique)) + extremes
+    correct = np.bincount(place[:-2], y, minlength=len(unique)) + 0.5 * extremes
 
     def loss(parameters: np.ndarray) -> tuple[float, np.ndarray]:
         z = parameters[0] + parameters[1] * x
-        left = weights * (expit(z) - y)
-        return float(weights @ (np.logaddexp(0, z) - y * z)), np.array([left.sum(), left @ x])
+        left = counts * expit(z) - correct
+        return float(counts @ np.logaddexp(0, z) - correct @ z), np.array([left.sum(), left @ x])
 
     options = {"ftol": 1e-14, "gtol": 1e-9}
     bounds = [(None, None), (0, STEEPEST)]
