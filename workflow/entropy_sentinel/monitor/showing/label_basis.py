@@ -3,11 +3,20 @@
 import polars as pl
 
 from entropy_sentinel.formatting.text import listed
+from entropy_sentinel.frames.witness import WitnessKind
 from entropy_sentinel.monitor.labelling.proposal import FEWEST
 from entropy_sentinel.monitor.result import SHOWN, Monitored, names_of
 from entropy_sentinel.monitor.settings import MODEL
 
 _MOST_MODELS = 5
+# Why a witness is no estimate of a slice without labels.
+_REASONS = {
+    WitnessKind.VERDICT.value: "Verdicts alone do not count, because nothing shows how often the judge is wrong there.",
+    WitnessKind.SECOND_OPINION.value: (
+        "A second opinion counts only where most answers can be compared by their text, and where it was asked about a "
+        "sample of the slice."
+    ),
+}
 
 
 def model_mixture(result: Monitored) -> list[str]:
@@ -30,11 +39,10 @@ def unlabelled_slices(result: Monitored) -> list[str]:
     unlabelled = result.slices.filter(pl.col("n_labelled") == 0, pl.col("use_accuracy").is_null())
     if len(unlabelled):
         by = "".join(f" --by {name}" for name in result.provenance["reading"]["by"])
-        verdicts = ""
-        if result.provenance["judge"]:
-            verdicts = " Verdicts alone do not count, because nothing shows how often the judge is wrong there."
+        kinds = {witness["kind"] for witness in result.provenance["judge"] or ()}
+        reasons = "".join(f" {reason}" for kind, reason in _REASONS.items() if kind in kinds)
         lines.append(
-            f"no accuracy for {listed(names_of(result, unlabelled), SHOWN, '; ')}: no labels.{verdicts} Label at least "
+            f"no accuracy for {listed(names_of(result, unlabelled), SHOWN, '; ')}: no labels.{reasons} Label at least "
             f"{FEWEST} responses of each: `sample LOGS{by}` chooses them"
         )
     if result.newest:
