@@ -79,7 +79,7 @@ def test_commands_in_the_readme_name_existing_files(folder: Path) -> None:
     (asked,) = (line for line in script.splitlines() if line.startswith("entropy-sentinel judge "))
     # In place of people and of a judge with a key.
     programs = (
-        "python demo/label.py to_label.csv labelled.csv app/labels.csv && mv labelled.csv to_label.csv",
+        "python demo/label.py to_label.csv labelled.csv app/labels.csv",
         "python demo/judge.py to_judge.csv verdicts.csv app/labels.csv",
     )
     done = paste(folder, "-c", script.replace(asked, "\n".join(programs)))

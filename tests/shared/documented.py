@@ -64,6 +64,7 @@ def make_folder(folder: Path) -> None:
     for room in ("demo", "examples"):
         (folder / room).symlink_to(ROOT / room)
     write_weeks(folder / "app", SHOWN)
+    _make_witnesses(folder)
     shutil.copy(ROOT / "config.yaml", folder)
     shutil.copytree(ROOT / "demo" / "logs", folder / "logs")
     shutil.copy(ROOT / "demo" / "logs" / "week-1.jsonl.gz", folder)
@@ -72,6 +73,18 @@ def make_folder(folder: Path) -> None:
     _make_two_models(folder)
     _make_questions(folder)
     _make_study(folder)
+
+
+def _make_witnesses(folder: Path) -> None:
+    """Labels by people under two names, a judge's verdicts and a second opinion, of all responses that have a label."""
+    labels = pl.read_csv(folder / "app" / "labels.csv").with_columns(weight=1.0)
+    for name in ("people", "labelled"):
+        labels.write_csv(folder / f"{name}.csv")
+    # A judge, and another model, that are wrong about every tenth response.
+    judged = labels.with_columns(pl.col("label") ^ (pl.int_range(pl.len()) % 10 == 0), judge=pl.lit("a model"))
+    judged.write_csv(folder / "verdicts.csv")
+    opinions = judged.with_columns(witness=pl.lit("second-opinion"), answer=pl.lit("4"), comparable=True)
+    opinions.write_csv(folder / "opinions.csv")
 
 
 def _make_two_models(folder: Path) -> None:
