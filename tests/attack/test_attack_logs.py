@@ -296,7 +296,16 @@ def write_packed(path: Path, *parts: bytes | tuple[bytes, int]) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("kind", ["a line", "an entry of an array", "blank lines", "blank lines of spaces"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "a line",
+        *(
+            pytest.param(kind, marks=pytest.mark.nightly)
+            for kind in ("an entry of an array", "blank lines", "blank lines of spaces")
+        ),
+    ],
+)
 def test_a_gigabyte_of_nothing(kind: str, tmp_path: Path) -> None:
     """Little memory, and no longer than unpacking takes; what stands around it is read."""
     good, block = json.dumps(reply()).encode(), 1 << 20

@@ -17,7 +17,7 @@ from workflow_runs import Project
 import entropy_sentinel as es
 from entropy_sentinel.features.catalogue import FEATURES
 
-pytestmark = [pytest.mark.long, needs_program("inspect")]
+pytestmark = [pytest.mark.long, pytest.mark.nightly, needs_program("inspect")]
 
 
 def test_an_evaluation_becomes_an_estimate(tmp_path: Path) -> None:

@@ -144,7 +144,7 @@ def test_the_walk_through_can_be_pasted(folder: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("started_in", ["docs", "."])
+@pytest.mark.parametrize("started_in", ["docs", pytest.param(".", marks=pytest.mark.nightly)])
 def test_the_notebook_runs(folder: Path, started_in: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Jupyter starts it in its own folder, an editor in the repository's."""
     (folder / "docs").mkdir()

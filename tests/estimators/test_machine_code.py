@@ -125,6 +125,7 @@ def test_four_processes_at_once_compile_or_find_the_same(source: Path, tmp_path:
 
 
 @pytest.mark.long
+@pytest.mark.nightly
 def test_the_package_itself_fits_without_a_cache(tmp_path: Path) -> None:
     """A read-only installation and a user without a home: the same estimates as here."""
     import shutil

@@ -277,6 +277,7 @@ def test_the_accepted_false_alarms_are_shared_among_slices(tmp_path: Path, monke
 
 
 @pytest.mark.long
+@pytest.mark.nightly
 def test_a_year_in_a_state(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """365 nights, read week by week, each file once: few false alarms, and a drop in the last weeks is told once."""
     nights = Nights(tmp_path, capsys)

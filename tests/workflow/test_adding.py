@@ -230,7 +230,7 @@ def test_the_new_option_and_the_new_place_for_alerts(
 @pytest.mark.parametrize(
     ("ending", "command"),
     [
-        pytest.param(".py", "mypy", marks=pytest.mark.long),
+        pytest.param(".py", "mypy", marks=[pytest.mark.long, pytest.mark.nightly]),
         (".py", "ruff check"),
         (".py", "ruff format --check"),
         (".smk", "snakefmt --check"),

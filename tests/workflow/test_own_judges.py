@@ -94,6 +94,7 @@ def write_responses(folder: Path) -> dict[str, bool]:
 
 
 @pytest.mark.long
+@pytest.mark.nightly
 def test_a_study_with_two_judges_and_a_benchmark_with_its_own_runs_to_the_report(tmp_path: Path) -> None:
     project = Project(tmp_path, ["demo/config.yaml", "own.yaml"])
     (tmp_path / "own.yaml").write_text(yaml.safe_dump(RUN))
