@@ -9,8 +9,8 @@ import pytest
 from labelled_slices import KINDS, labelled_slice
 from scipy.stats import beta, binom, norm
 
+from entropy_sentinel.statistics.binomial import binomial_interval
 from entropy_sentinel.statistics.monitoring.prediction_powered import (
-    binomial_interval,
     effective_labels,
     labelled_mean,
     prediction_powered_mean,

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.stats import norm
 
 from entropy_sentinel.statistics.auroc import delong
-from entropy_sentinel.statistics.monitoring.prediction_powered import binomial_interval
+from entropy_sentinel.statistics.binomial import binomial_interval
 from entropy_sentinel.statistics.numbers import Numbers
 
 

@@ -21,8 +21,6 @@ from entropy_sentinel.frames.witness import (
     ANSWER,
     COMPARABLE,
     JUDGE,
-    LOGGED_RIGHT,
-    PARTNER_RIGHT,
     PROBABILITY,
     RESPONSE_TEXT,
     TARGET,
@@ -31,7 +29,6 @@ from entropy_sentinel.frames.witness import (
     WitnessKind,
     name_witness,
 )
-from entropy_sentinel.judges.answer_matching import match_answers
 from entropy_sentinel.sources.label_table import ASKED
 from entropy_sentinel.verbs.inputs import WEIGHT, is_table, labels_table, table
 from entropy_sentinel.verbs.label_merging import LABELLED_AT, LabelFile, merge_label_files
@@ -57,7 +54,7 @@ class Witness:
     - `label`: its verdict, or whether it agrees;
     - `value`: its probability of "correct", or the label as 0 or 1;
     - `weight` and `comparable`, null if unknown;
-    - with a reference (`target`), `partner_right` and `logged_right`: whether both answers match it.
+    - of a second opinion, the texts that the file has: `answer`, `response`, and the reference, `target`.
 
     `model` is null if no file names it; `sources` are the files.
     """
@@ -152,20 +149,7 @@ def _complete_rows(file: LabelFile) -> pl.DataFrame:
     if rows[JUDGE].null_count() < len(rows):
         without = pl.col(JUDGE).is_null() & pl.col("label").is_not_null()
         _refuse_first(file.name, rows, without, JUDGE, "the model that gave the label; labels by people are --labels")
-    return _match_reference(rows).drop(PROBABILITY)
-
-
-def _match_reference(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows with whether the answers match the reference, null without one, in place of the texts."""
-    texts = [name for name in (ANSWER, RESPONSE_TEXT, TARGET) if name in rows.columns]
-    if len(texts) == 3:
-        is_opinion = pl.col(WITNESS) == WitnessKind.SECOND_OPINION.value
-        cases = rows.select(is_opinion, *(pl.col(name).cast(pl.String) for name in texts)).rows()
-        partner = [match_answers(answer, target) if said else None for said, answer, _, target in cases]
-        logged = [match_answers(response, target) if said else None for said, _, response, target in cases]
-        flags = {PARTNER_RIGHT: pl.Series(partner, dtype=pl.Boolean), LOGGED_RIGHT: pl.Series(logged, dtype=pl.Boolean)}
-        rows = rows.with_columns(**flags)
-    return rows.drop(texts)
+    return rows.drop(PROBABILITY)
 
 
 def _blank_as_null(name: str) -> pl.Expr:
@@ -187,7 +171,8 @@ def _merge_parts(kind: WitnessKind, model: str | None, files: Sequence[LabelFile
     sources = tuple(dict.fromkeys(file.name for file in files))
     name = name_witness(kind, model)
     columns = [*RESPONSE, ASKED, LABELLED_AT, "label", VALUE, WEIGHT, COMPARABLE]
-    columns += [PARTNER_RIGHT, LOGGED_RIGHT]
+    if kind == WitnessKind.SECOND_OPINION:
+        columns += [ANSWER, RESPONSE_TEXT, TARGET]
     kept = [
         LabelFile(file.name, file.rows.select(pl.col(c) for c in columns if c in file.rows.columns)) for file in files
     ]

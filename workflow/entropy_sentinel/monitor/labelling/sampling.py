@@ -27,11 +27,12 @@ from entropy_sentinel.monitor.labelling.using import relies_on
 from entropy_sentinel.monitor.reading.inputs import Given, read_whole, sources
 from entropy_sentinel.monitor.settings import SampleOptions
 from entropy_sentinel.monitor.summing.sums import values_of
+from entropy_sentinel.statistics.binomial import binomial_interval
 from entropy_sentinel.statistics.intervals import sampling_variance
 from entropy_sentinel.statistics.monitoring.allocation import apportion
 from entropy_sentinel.statistics.monitoring.combined import combined
 from entropy_sentinel.statistics.monitoring.expected import worth_with_judge
-from entropy_sentinel.statistics.monitoring.prediction_powered import binomial_interval, effective_labels
+from entropy_sentinel.statistics.monitoring.prediction_powered import effective_labels
 from entropy_sentinel.statistics.witnesses import FEWEST_FOR_POWERS
 from entropy_sentinel.verbs.estimation import saved_estimator
 from entropy_sentinel.verbs.inputs import WEIGHT

@@ -7,7 +7,7 @@ labels (`statistics.monitoring.asked_slices`).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -16,7 +16,16 @@ import polars as pl
 
 from entropy_sentinel.features.catalogue import FEATURE_FRAME
 from entropy_sentinel.formatting.text import counted
-from entropy_sentinel.frames.witness import COMPARABLE, LOGGED_RIGHT, PARTNER_RIGHT, VALUE
+from entropy_sentinel.frames.witness import (
+    ANSWER,
+    COMPARABLE,
+    LOGGED_RIGHT,
+    PARTNER_RIGHT,
+    RESPONSE_TEXT,
+    TARGET,
+    VALUE,
+)
+from entropy_sentinel.judges.answer_matching import match_answers
 from entropy_sentinel.monitor.labelling.asked_witness import PEOPLE, AskedWitness, describe_witness
 from entropy_sentinel.monitor.labelling.labelled import prepare_labels
 from entropy_sentinel.monitor.labelling.witnesses import LEAST_SHARE, require_weights
@@ -83,6 +92,7 @@ class WitnessEstimates:
 
         Raises InputError if some responses of a witness have no weight and not all were asked about.
         """
+        witnesses = [replace(witness, rows=_match_reference(witness.rows)) for witness in witnesses]
         people, key = prepare_labels(labels, "labels")
         people = people.select(*key, pl.col("label").alias(PEOPLE))
         parts: list[list[pl.DataFrame]] = [[] for _ in witnesses]
@@ -161,6 +171,18 @@ class WitnessEstimates:
                     break
             every.append(found)
         return pl.DataFrame(every, schema=COLUMNS, orient="row")
+
+
+def _match_reference(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of a witness with whether both answers match the reference; null without one."""
+    texts = [name for name in (ANSWER, RESPONSE_TEXT, TARGET) if name in rows.columns]
+    if len(texts) == 3:
+        cases = rows.select(pl.col(texts).cast(pl.String)).rows()
+        partner = [match_answers(answer, target) for answer, _, target in cases]
+        logged = [match_answers(response, target) for _, response, target in cases]
+        flags = {PARTNER_RIGHT: pl.Series(partner, dtype=pl.Boolean), LOGGED_RIGHT: pl.Series(logged, dtype=pl.Boolean)}
+        rows = rows.with_columns(**flags)
+    return rows.drop(texts)
 
 
 def _match_witness(part: pl.DataFrame, witness: Witness) -> pl.DataFrame:

@@ -12,7 +12,7 @@ from entropy_sentinel.formatting.text import counted
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.showing.pictures import Line, Mark, Ranges, labelled, over_time, ranked
 from entropy_sentinel.report.pages import render
-from entropy_sentinel.statistics.monitoring.prediction_powered import binomial_interval
+from entropy_sentinel.statistics.binomial import binomial_interval
 
 LEVEL = 0.9
 _TEMPLATE, _PAGE = (Path(__file__).with_name(f"{name}.html.j2") for name in ("plot", "validation"))

@@ -3,7 +3,8 @@
 import numpy as np
 from scipy.stats import binom, norm
 
-from entropy_sentinel.statistics.monitoring.prediction_powered import binomial_interval, effective_labels
+from entropy_sentinel.statistics.binomial import binomial_interval
+from entropy_sentinel.statistics.monitoring.prediction_powered import effective_labels
 from entropy_sentinel.statistics.numbers import Numbers
 
 # From so many labels on, the mean width differs from the width at the accuracy by less than 1 %.

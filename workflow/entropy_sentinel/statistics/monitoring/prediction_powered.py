@@ -7,30 +7,22 @@ Duchi and Zrnic 2023, "PPI++"; the regression estimator of survey sampling). A p
 to a few unusual predictions. Here the labelled responses are a sample of all responses. `ppi-python` takes only the
 others as the unlabelled set, so its power is (1 - n / N) times this one for the same estimate.
 
-Normal intervals fail near 0 and 1: 30 correct of 30 have no variance. So the interval is a binomial one, for the number
-of labels that would be equally precise (the effective sample size: Korn and Graubard 1998). It lies between the mid-P
-interval and that of Clopper and Pearson (1934). It is designed not to fall below its level. So near 0 and 1, where few
-labels allow few shares, its coverage is above the level. For comparison, labels without predictions get the same kind
-of interval.
+Normal intervals fail near 0 and 1: 30 correct of 30 have no variance. So the interval is a binomial one
+(`statistics.binomial`), for the number of labels that would be equally precise (the effective sample size: Korn and
+Graubard 1998). For comparison, labels without predictions get the same kind of interval.
 """
 
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import betainc
 from scipy.stats import norm
 
+from entropy_sentinel.statistics.binomial import binomial_interval
 from entropy_sentinel.statistics.numbers import Numbers
 
-# The part of the probability of the observed count that counts as at least as extreme. 1/2 is mid-P, whose coverage is
-# up to 7 points too low with 30 labels. 1 is Clopper and Pearson, whose coverage is never too low, but which is wider.
-# With 3/4 and at least 30 labels, coverage is at most 2 points too low at levels from 90 %, and 3 points at 80 %
-# (tests/statistics calculates it).
-OWN_SHARE = 0.75
 # With fewer labels the power cannot be estimated.
 FEWEST_FOR_POWER = 4
-# Predictions with a smaller variance count as equal, and shares this near to 0 or 1 as 0 or 1.
+# Predictions with a smaller variance count as equal.
 _SAME = 1e-12
 
 
@@ -119,32 +111,6 @@ def labelled_mean(
     """Return `prediction_powered_mean` from labels, (n,), without predictions: the baseline for predictions."""
     nothing = np.zeros(len(labels))
     return prediction_powered_mean(labels, nothing, nothing, level, weights, power=0.0, clusters=clusters)
-
-
-def binomial_interval(share: float, n: float, level: float) -> tuple[float, float]:
-    """Return the interval of `level` for a share of `n` independent labels; n and the count may be fractions.
-
-    At the lower limit, a count of at least the observed one has the probability (1 - level) / 2, where the observed
-    count itself has the weight OWN_SHARE. The upper limit is the mirror image.
-    """
-    tail, seen = (1 - level) / 2, share * n
-
-    def at_least(p: float, count: float) -> float:
-        """Return P(X >= count) for X binomial with n and p."""
-        if count <= 0:
-            return 1.0
-        return float(betainc(count, n - count + 1, p)) if count < n + 1 else 0.0
-
-    def above(p: float) -> float:
-        return OWN_SHARE * at_least(p, seen) + (1 - OWN_SHARE) * at_least(p, seen + 1)
-
-    def below(p: float) -> float:
-        return 1 - OWN_SHARE * at_least(p, seen + 1) - (1 - OWN_SHARE) * at_least(p, seen)
-
-    # A weighted mean of equal labels has rounding errors: 15 of 15 can give 0.9999999999999999.
-    lower = 0.0 if seen <= _SAME * n else brentq(lambda p: above(p) - tail, 0, 1)
-    upper = 1.0 if seen >= (1 - _SAME) * n else brentq(lambda p: below(p) - tail, 0, 1)
-    return float(lower), float(upper)
 
 
 def sample_power(y_off: np.ndarray, p_off: np.ndarray, share: np.ndarray, everywhere: np.ndarray) -> float:

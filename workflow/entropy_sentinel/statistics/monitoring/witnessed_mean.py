@@ -24,9 +24,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import norm
 
+from entropy_sentinel.statistics.binomial import binomial_interval
 from entropy_sentinel.statistics.monitoring.prediction_powered import (
     LabelledMean,
-    binomial_interval,
     sample_power,
     squares_between,
 )
