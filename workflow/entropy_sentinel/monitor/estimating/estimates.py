@@ -156,7 +156,7 @@ class Estimates:
                 "lower": lower,
                 "upper": upper,
                 "level": np.full(len(n), self._level),
-                "basis": pl.Series(basis, dtype=pl.String),
+                "basis": pl.Series(basis.tolist(), dtype=pl.String),
                 "conformal_lower": np.where((which > 0) | same, np.nan, conformal.lower),
                 "conformal_upper": np.where((which > 0) | same, np.nan, conformal.upper),
                 "estimate_worth": worth,
