@@ -192,7 +192,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.long
-def test_the_walk_through_runs_without_the_extras(environment: Path, folder: Path) -> None:
+def test_the_walk_through_runs_without_the_extras(environment: Path, tmp_path: Path) -> None:
+    folder = tmp_path  # it writes over files that other documents name
+    make_folder(folder)
     done = run_line(environment, folder, "\n".join(blocks(GUIDE, "sh")))
     assert done.returncode == 0, done.stdout + done.stderr
     assert {"slices.html", "label.html", "slices.parquet"} <= {path.name for path in folder.iterdir()}
