@@ -146,11 +146,11 @@ test-fast: $(INSTALLED)
 
 # Runs the tests of hostile input, of servers that refuse, and of faults in whole runs. As root it includes faults that need their own file system.
 attack: $(INSTALLED)
-	$(PYTEST) 2 tests/attack tests/engines/test_pool_safety.py tests/core/test_mistakes_of_extensions.py \
+	$(PYTEST) 2 tests/attack tests/study/engines/test_pool_safety.py tests/core/test_mistakes_of_extensions.py \
 	    tests/core/test_remote_safety.py tests/judges/test_answer_forms.py tests/judges/test_served.py \
-	    $(addprefix tests/capturing/test_,columns.py records.py servers_that_refuse.py writer.py) \
+	    $(addprefix tests/capture/test_,columns.py records.py servers_that_refuse.py writer.py) \
 	    $(addprefix tests/monitor/test_,damaged_state.py fourteen_nights.py scores_sent.py unwatched.py webhook.py zones.py) \
-	    $(addprefix tests/sources/test_,envelopes.py pipes.py response_identity.py streams.py)
+	    $(addprefix tests/logs/test_,envelopes.py pipes.py response_identity.py streams.py)
 
 # Runs linters, import contracts and types: a minute the first time, then seconds with the cache of mypy. The last command
 # looks for unclear English in pages, help and messages.

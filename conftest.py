@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from programs import NOT_INSTALLED
 
-from entropy_sentinel.engines.run import announce_run
+from entropy_sentinel.study.engines.run import announce_run
 
 # Tests run beside each other, on small tables: threads of each would wait for one another. Jobs of a run inherit it.
 for variable in ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):

@@ -25,11 +25,11 @@ from tabulate import tabulate
 import entropy_sentinel as es
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.estimators.settings import Estimation
-from entropy_sentinel.grouping.backend import Question
-from entropy_sentinel.grouping.clustering import classes
-from entropy_sentinel.grouping.exact import ExactBackend
 from entropy_sentinel.monitor.estimating.flags import AMBIGUOUS, OUTSIDE_SUPPORT
 from entropy_sentinel.statistics.ambiguity import SEVERAL, stable_classes
+from entropy_sentinel.study.semantic_clustering.backend import Question
+from entropy_sentinel.study.semantic_clustering.clustering import classes
+from entropy_sentinel.study.semantic_clustering.exact import ExactBackend
 
 DEMO = Path(__file__).parents[1] / "demo"
 BENCHMARKS = ("facts-single", "facts-several")

@@ -26,11 +26,11 @@ from typing import Any
 
 import psutil
 
-from entropy_sentinel.engines import cpu
-from entropy_sentinel.engines.catalogue import PROMPTS
-from entropy_sentinel.engines.vllm import VllmEngine
-from entropy_sentinel.frames.generation import TOP_K
-from entropy_sentinel.jobs.logs import job_log
+from entropy_sentinel.schemas.generation import TOP_K
+from entropy_sentinel.study.engines import cpu
+from entropy_sentinel.study.engines.catalogue import PROMPTS
+from entropy_sentinel.study.engines.vllm import VllmEngine
+from entropy_sentinel.study.jobs.logs import job_log
 
 ROOT = Path(__file__).parents[1]
 MAX_MODEL_LEN, SEED, TEMPERATURE, START_S = 512, 42, 0.5, 300

@@ -29,7 +29,7 @@ from entropy_sentinel.estimators.support import Support
 from entropy_sentinel.estimators.training import TrainingRows, one_thread
 from entropy_sentinel.estimators.validation import validate
 from entropy_sentinel.features.buckets import SCHEMA
-from entropy_sentinel.frames.response import item_numbers
+from entropy_sentinel.schemas.response import item_numbers
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 MODELS = ("qwen2.5-coder-0.5b", "smollm2-135m")

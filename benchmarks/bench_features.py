@@ -25,7 +25,7 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.frames.generation import GENERATIONS, TOP_K
+from entropy_sentinel.schemas.generation import GENERATIONS, TOP_K
 
 AGREEMENT = 1e-9
 ROOT = Path(__file__).parents[1]
@@ -206,8 +206,8 @@ def write_log(n_responses: int, n_tokens: int, path: str) -> None:
 
 def measure_log(side: str, path: str) -> dict[str, float]:
     """Return CPU-seconds and peak memory of one side, after a small log that loads the libraries."""
-    from entropy_sentinel.frames.arrow import read_batches
-    from entropy_sentinel.verbs.reading import features_in
+    from entropy_sentinel.api.reading import features_in
+    from entropy_sentinel.schemas.arrow import read_batches
 
     features_in([ROOT / "workflow" / "entropy_sentinel" / "example" / "log.jsonl"])
     wall, cpu = time.perf_counter(), time.process_time()

@@ -21,13 +21,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.config.config import load_config, read_config
-from entropy_sentinel.config.generations import benchmark_settings, generation_settings, pass_settings
-from entropy_sentinel.frames.benchmark import BENCHMARKS
-from entropy_sentinel.jobs.logs import job_log
-from entropy_sentinel.signals.forced_answer.frames import FORCED_ANSWERS
-from entropy_sentinel.stages import engine_pass, generation
-from entropy_sentinel.stages.benchmark import write_benchmark
+from entropy_sentinel.schemas.benchmark import BENCHMARKS
+from entropy_sentinel.study.config.config import load_config, read_config
+from entropy_sentinel.study.config.generations import benchmark_settings, generation_settings, pass_settings
+from entropy_sentinel.study.jobs.logs import job_log
+from entropy_sentinel.study.signals.forced_answer.frames import FORCED_ANSWERS
+from entropy_sentinel.study.stages import engine_pass, generation
+from entropy_sentinel.study.stages.benchmark import write_benchmark
 
 ROOT = Path(__file__).parents[1]
 GOAL = 3.0

@@ -20,14 +20,14 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.config.config import load_config, read_config
-from entropy_sentinel.config.generations import benchmark_settings, generation_settings
-from entropy_sentinel.engines.catalogue import PROMPTS
-from entropy_sentinel.frames.benchmark import BENCHMARKS
-from entropy_sentinel.frames.generation import TOP_K
-from entropy_sentinel.jobs.logs import job_log
-from entropy_sentinel.stages import generation
-from entropy_sentinel.stages.benchmark import write_benchmark
+from entropy_sentinel.schemas.benchmark import BENCHMARKS
+from entropy_sentinel.schemas.generation import TOP_K
+from entropy_sentinel.study.config.config import load_config, read_config
+from entropy_sentinel.study.config.generations import benchmark_settings, generation_settings
+from entropy_sentinel.study.engines.catalogue import PROMPTS
+from entropy_sentinel.study.jobs.logs import job_log
+from entropy_sentinel.study.stages import generation
+from entropy_sentinel.study.stages.benchmark import write_benchmark
 
 ROOT = Path(__file__).parents[1]
 GOAL, GOAL_BYTES = 0.9, 100

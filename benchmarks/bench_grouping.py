@@ -21,11 +21,11 @@ from order_dependence import order_dependence
 from text_models import MNLI, saved
 from transformers import BertConfig, BertForSequenceClassification
 
-from entropy_sentinel.grouping.backend import Question
-from entropy_sentinel.grouping.clustering import Answered, classes
-from entropy_sentinel.grouping.encoders import PairClassifier, Weights
-from entropy_sentinel.grouping.nli import NliBackend
-from entropy_sentinel.grouping.scores import TextPair
+from entropy_sentinel.study.semantic_clustering.backend import Question
+from entropy_sentinel.study.semantic_clustering.clustering import Answered, classes
+from entropy_sentinel.study.semantic_clustering.encoders import PairClassifier, Weights
+from entropy_sentinel.study.semantic_clustering.nli import NliBackend
+from entropy_sentinel.study.semantic_clustering.scores import TextPair
 
 WORDS = [f"{kind}{number}" for kind in ("meaning", "wording", "question") for number in range(200)]
 

@@ -18,14 +18,14 @@ from typing import Any
 
 from workflow_runs import Project
 
-from entropy_sentinel.engines.run import announce_run
+from entropy_sentinel.study.engines.run import announce_run
 
 # The jobs, by the function that each calls.
 CALLS = {
-    "generation": "stages.generation.write_generations",
-    "label": "stages.label.write_labels",
-    "feature": "stages.feature.write_features",
-    "estimate": "stages.estimate.write_groups",
+    "generation": "study.stages.generation.write_generations",
+    "label": "study.stages.label.write_labels",
+    "feature": "study.stages.feature.write_features",
+    "estimate": "study.stages.estimate.write_groups",
     "tables": "analyses.accuracy.tables.",
 }
 REPEATS = 3
@@ -72,7 +72,7 @@ def tell():
 
 atexit.register(tell)
 builtins.__import__ = measured
-from entropy_sentinel.frames.contract import Contract
+from entropy_sentinel.schemas.contract import Contract
 watch(Contract, "read", "reading")
 watch(Contract, "scan", "reading")
 watch(Contract, "write", "writing")

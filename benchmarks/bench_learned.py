@@ -31,7 +31,7 @@ from entropy_sentinel.estimators.settings import Estimation, Fitting
 from entropy_sentinel.estimators.support import LEAST_RISK, Support
 from entropy_sentinel.estimators.training import TrainingRows, one_thread
 from entropy_sentinel.estimators.validation import validate
-from entropy_sentinel.frames.response import item_numbers
+from entropy_sentinel.schemas.response import item_numbers
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 from entropy_sentinel.statistics.intervals import Residuals
 from entropy_sentinel.statistics.predictive import CAUTIOUS, Prior

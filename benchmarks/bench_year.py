@@ -28,7 +28,7 @@ def write(n: int, days: int, folder: str) -> None:
     """Write the estimator, and a file of `n` features for each of the days 0, 1 and `days`."""
     from production import BEGIN, saved, traffic
 
-    from entropy_sentinel.verbs.reading import write_features
+    from entropy_sentinel.api.reading import write_features
 
     saved(Path(folder), "consensus")
     for day in (0, 1, days):

@@ -11,10 +11,10 @@ from typing import Any
 
 import yaml
 
-from entropy_sentinel.config.config import load_config
-from entropy_sentinel.config.generations import benchmark_settings
-from entropy_sentinel.sources.items import read_items
-from entropy_sentinel.stages.benchmark import open_source
+from entropy_sentinel.study.config.config import load_config
+from entropy_sentinel.study.config.generations import benchmark_settings
+from entropy_sentinel.study.items.items import read_items
+from entropy_sentinel.study.stages.benchmark import open_source
 
 ROOT = Path(__file__).parents[1]
 FILES = {

@@ -18,11 +18,17 @@ HEAVY |= {"sklearn", "scipy", "numba", "imblearn", "pandas", "matplotlib", "seab
 def test_every_room_is_on_a_floor() -> None:
     linter = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
     on_floors = set(re.findall(r"entropy_sentinel\.(\w+)", " ".join(linter["contracts"][0]["layers"])))
-    assert on_floors == {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+    rooms = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+    assert on_floors == rooms
+    named = {contract["name"]: contract for contract in linter["contracts"]}
+    outside = named["Two wings: nothing outside study/ imports study/"]["source_modules"]
+    assert {name.partition(".")[2] for name in outside} == rooms - {"study"}
+    within = re.findall(r"\w+", " ".join(named["Imports within a study go down"]["layers"]))
+    assert set(within) == {path.parent.name for path in PACKAGE.glob("study/*/__init__.py")}
 
 
 def test_rules_name_no_analysis_but_their_own() -> None:
-    places = [*PACKAGE.glob("analyses/*/__init__.py"), *PAPERS.glob("*/__init__.py")]
+    places = [*PACKAGE.glob("study/analyses/*/__init__.py"), *PAPERS.glob("*/__init__.py")]
     own = "|".join(sorted(path.parent.name for path in places))
     assert "accuracy" in own
     for path in RULES:
@@ -39,7 +45,7 @@ def test_what_a_plan_imports_is_light() -> None:
     assert len(imports) > 15
     program = [
         *imports,
-        "from entropy_sentinel.config.config import load_config, read_config",
+        "from entropy_sentinel.study.config.config import load_config, read_config",
         "load_config(read_config(['config.yaml']))",
         "import sys",
         "print(*{name.partition('.')[0] for name in sys.modules})",

@@ -19,7 +19,7 @@ import polars as pl
 import pytest
 from documented import DOCUMENTS, GUIDE, blocks, has_placeholder, make_folder, named_commands, shown_commands
 
-from entropy_sentinel.commands.main import COMMANDS
+from entropy_sentinel.cli.main import COMMANDS
 
 pytestmark = pytest.mark.slow
 

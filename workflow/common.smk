@@ -19,24 +19,24 @@ try:
 except extensions.ConfigError as error:
     raise WorkflowError(str(error)) from None
 
-from entropy_sentinel.config import estimates, generations, judging
-from entropy_sentinel.config.config import load_config, unversioned
-from entropy_sentinel.config.layout import parts_folder
-from entropy_sentinel.engines.devices import visible
-from entropy_sentinel.engines.run import announce_run
+from entropy_sentinel.study.config import estimates, generations, judging
+from entropy_sentinel.study.config.config import load_config, unversioned
+from entropy_sentinel.study.config.layout import parts_folder
+from entropy_sentinel.study.engines.devices import visible
+from entropy_sentinel.study.engines.run import announce_run
 from entropy_sentinel.estimators.settings import group_file
 from entropy_sentinel.core.errors import ConfigError, InputError
-from entropy_sentinel.jobs.calls import check as check_function, check_rule
-from entropy_sentinel.jobs.content import are_made, as_made, as_recorded, with_content
-from entropy_sentinel.jobs.fingerprint import fingerprint
-from entropy_sentinel.jobs.outputs import check_folders, keep
-from entropy_sentinel.jobs.ownership import clear
-from entropy_sentinel.jobs.records import StudyRecords, remember_jobs
-from entropy_sentinel.jobs.requests import check_requests
-from entropy_sentinel.jobs.reusable import describe_reusable, find_reusable
-from entropy_sentinel.jobs.reuse import check_store, compute_again, describe_store
-from entropy_sentinel.jobs.terminal import record_failures_of_groups, show_jobs
-from entropy_sentinel.jobs.versions import announce_versions
+from entropy_sentinel.study.jobs.calls import check as check_function, check_rule
+from entropy_sentinel.study.jobs.content import are_made, as_made, as_recorded, with_content
+from entropy_sentinel.study.jobs.fingerprint import fingerprint
+from entropy_sentinel.study.jobs.outputs import check_folders, keep
+from entropy_sentinel.study.jobs.ownership import clear
+from entropy_sentinel.study.jobs.records import StudyRecords, remember_jobs
+from entropy_sentinel.study.jobs.requests import check_requests
+from entropy_sentinel.study.jobs.reusable import describe_reusable, find_reusable
+from entropy_sentinel.study.jobs.reuse import check_store, compute_again, describe_store
+from entropy_sentinel.study.jobs.terminal import record_failures_of_groups, show_jobs
+from entropy_sentinel.study.jobs.versions import announce_versions
 from entropy_sentinel.signals.catalogue import FAMILIES, module_of, rules_of
 from snakemake.common.configfile import load_configfile
 from snakemake.io import IOFile, strip_wildcard_constraints
@@ -91,8 +91,8 @@ if workflow.is_main_process:
     for line in [*describe_store(), *describe_reusable(REUSABLE)]:
         print(line, file=sys.stderr)
 
-    from entropy_sentinel.planning.preflight.keys import find_missing_keys
-    from entropy_sentinel.planning.preflight.pending import PendingWork
+    from entropy_sentinel.study.planning.preflight.keys import find_missing_keys
+    from entropy_sentinel.study.planning.preflight.pending import PendingWork
 
     # A dry run, which has no `onstart`, tells this too, and a run before it has planned thousands of jobs.
     for problem in find_missing_keys(PendingWork.of_absent_files(CONFIG, REUSABLE.keys())):
@@ -137,7 +137,7 @@ ITEMS, GENERATIONS, LABELS, FEATURES = LAYOUT.items, LAYOUT.generations, LAYOUT.
 SIGNAL_FAMILIES, SIGNALS = CONFIG.run.further_families, LAYOUT.signals
 # Families that ask the model again.
 PASSES_OF, PASSES = CONFIG.run.asking_families, LAYOUT.passes
-# Rules whose jobs write partial results beside their output and resume from them (stages/parts.py).
+# Rules whose jobs write partial results beside their output and resume from them (study/stages/parts.py).
 WITH_PARTS = [in_workflow(name) for name in ("generation", *(f"pass_{family}" for family in PASSES_OF))]
 DECLARED = [repr(FAMILIES[family]) for family in SIGNAL_FAMILIES]
 OBSERVATIONS, ESTIMATES = LAYOUT.observations, LAYOUT.estimates
@@ -213,7 +213,7 @@ def calls(function, *modules):
             raise WorkflowError(str(error)) from None
     folders = dict(line.split() for line in fingerprint(function.rpartition(".")[0], *modules))
     code = {f"code_{folder.replace(os.sep, '_')}": f"{folder} {digest}" for folder, digest in folders.items()}
-    uses_signals = "signals" in folders and not function.startswith("stages.")
+    uses_signals = "signals" in folders and not function.startswith("study.stages.")
     declared = {"declared": DECLARED} if uses_signals else {}
     return {"call": named(function), **code, **declared}
 
@@ -306,10 +306,10 @@ def check_places():
 
 def check_study():
     """Stop a run that would fail after hours, such as without the key of a judge; print what else is to be known."""
-    from entropy_sentinel.planning.preflight.checks import find_problems
-    from entropy_sentinel.planning.preflight.machine import Executor
-    from entropy_sentinel.planning.preflight.pending import PendingWork
-    from entropy_sentinel.planning.preflight.problem import Severity
+    from entropy_sentinel.study.planning.preflight.checks import find_problems
+    from entropy_sentinel.study.planning.preflight.machine import Executor
+    from entropy_sentinel.study.planning.preflight.pending import PendingWork
+    from entropy_sentinel.study.planning.preflight.problem import Severity
 
     files = {Path(name) for job in workflow.dag.needrun_jobs() for name in job.output}
     work = PendingWork(CONFIG, files, REUSABLE.keys())
@@ -324,14 +324,14 @@ def check_study():
 
 
 # If a benchmark is rebuilt, so are its generations, whose outputs Snakemake deletes first. Generations with the same
-# questions and settings reuse the answers kept here (stages/generation.py) without loading a model. So do passes.
+# questions and settings reuse the answers kept here (study/stages/generation.py) without loading a model. So do passes.
 def keep_answers():
     for job in workflow.dag.needrun_jobs():
         if job.rule.name in WITH_PARTS and not workflow.dag.reason(job).forced and Path(job.output[0]).is_file():
             keep(job.output[0], parts_folder(job.output[0]))
 
 
-# A run that is forced to make them takes none from another study (jobs/reuse.py).
+# A run that is forced to make them takes none from another study (study/jobs/reuse.py).
 REUSING = [*WITH_PARTS, *map(in_workflow, ("label", "label_served"))]
 
 

@@ -20,10 +20,10 @@ from entropy_sentinel.core import extensions
 # Before other imports, which read what extensions declare.
 extensions.use(config.pop("extensions", []))
 
-from entropy_sentinel.jobs.fingerprint import fingerprint
-from entropy_sentinel.jobs.records import StudyRecords, remember_jobs
+from entropy_sentinel.study.jobs.fingerprint import fingerprint
+from entropy_sentinel.study.jobs.records import StudyRecords, remember_jobs
 from entropy_sentinel.monitor.partitions import Partitions
-from entropy_sentinel.jobs.versions import announce_versions
+from entropy_sentinel.study.jobs.versions import announce_versions
 from entropy_sentinel.monitor.showing.catalogue import OUTPUTS
 from snakemake.persistence import RECORD_FORMAT_VERSION, MetadataRecord, PersistenceBase
 from snakemake.utils import min_version

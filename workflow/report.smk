@@ -34,7 +34,7 @@ def flag_exhibits(analysis, earlier):
     """
     if not workflow.is_main_process:
         return  # a job's process makes no report
-    from entropy_sentinel.jobs.report_entries import list_report_entries
+    from entropy_sentinel.study.jobs.report_entries import list_report_entries
 
     section = getattr(CONFIG.analyses, analysis)
     template = (ROOT / "workflow" / "report" / "exhibit.rst").read_text("utf-8")

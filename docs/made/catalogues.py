@@ -8,17 +8,17 @@ from typing import Any
 
 from entropy_sentinel.core.analysis import Analysis, sections
 from entropy_sentinel.core.extensions import module_of
-from entropy_sentinel.engines.catalogue import PROMPTS as GENERATION_PROMPTS
 from entropy_sentinel.estimators.catalogue import COMBINATIONS, FAMILIES
 from entropy_sentinel.features.catalogue import CATALOGUE, EXTRAS, FEATURE_SETS
-from entropy_sentinel.frames.signals import Signal
 from entropy_sentinel.judges.catalogue import KINDS
 from entropy_sentinel.judges.catalogue import PROMPTS as JUDGE_PROMPTS
+from entropy_sentinel.logs.catalogue import FORMATS
 from entropy_sentinel.monitor.catalogue import CATALOGUE as OF_SLICES
 from entropy_sentinel.monitor.showing.files import PREFIX
+from entropy_sentinel.schemas.signals import Signal
 from entropy_sentinel.signals.catalogue import FAMILIES as SIGNAL_FAMILIES
 from entropy_sentinel.signals.catalogue import TOKENS
-from entropy_sentinel.sources.logs.catalogue import FORMATS
+from entropy_sentinel.study.engines.catalogue import PROMPTS as GENERATION_PROMPTS
 from made.markdown import code, paragraphs, plain, table
 
 
@@ -97,7 +97,7 @@ def judges() -> str:
 
 
 # A sample of each format, whose first record is the example of the page.
-_SAMPLES = Path(__file__).parents[2] / "tests/sources/logs"
+_SAMPLES = Path(__file__).parents[2] / "tests/logs/samples"
 _NAMED = {
     "vllm": "vllm.jsonl",
     "inspect": "numbers.json",

@@ -5,7 +5,7 @@ from typing import Any
 
 import typer
 
-from entropy_sentinel.commands.main import app
+from entropy_sentinel.cli.main import app
 from made.markdown import code, paragraphs, plain, table
 
 HEAD = """# Every command

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import entropy_sentinel
 from entropy_sentinel.core.extensions import declared, module_of
-from entropy_sentinel.frames.contract import Contract
+from entropy_sentinel.schemas.contract import Contract
 from made.markdown import code, paragraphs, plain, table
 
 HEAD = """# Columns of every file
@@ -27,7 +27,7 @@ def page() -> str:
 def _contracts() -> Iterator[tuple[str, Contract]]:
     """Return every contract of the package once, with the docstring of the module that declares it."""
     root = Path(entropy_sentinel.__file__).parent
-    modules = [f"entropy_sentinel.frames.{one.name}" for one in pkgutil.iter_modules([str(root / "frames")])]
+    modules = [f"entropy_sentinel.schemas.{one.name}" for one in pkgutil.iter_modules([str(root / "schemas")])]
     modules += [f"entropy_sentinel.features.{path.stem}" for path in sorted(root.glob("features/*_frame.py"))]
     modules.sort(key=lambda name: name.rpartition(".")[2])
     declaring = [module_of("signals", name) for name in sorted(declared("signals"))]

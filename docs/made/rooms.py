@@ -9,20 +9,34 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "workflow" / "entropy_sentinel"
-BOX, GAP, HIGH, STEP, MARGIN = 118, 26, 46, 92, 36
+BOX, GAP, HIGH, STEP, MARGIN = 192, 26, 46, 92, 36
+
+
+STUDY = "study"
 
 
 def floors() -> dict[str, int]:
-    """Return the floor of each room from pyproject.toml; a room on several floors gets the lowest."""
+    """Return the floor of each room from pyproject.toml, from 0; a room on several floors gets the lowest.
+
+    The rooms of the study's wing, `study/NAME`, stand above all others.
+    """
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
-    layers = reversed(contracts[0]["layers"])
+    package, study = (one["layers"] for one in contracts if one["type"] == "layers")
     known: dict[str, int] = {}
-    for floor, layer in enumerate(layers):
+    for floor, layer in enumerate(reversed(package)):
         for module in layer.split(" | "):
-            package, _, room = module.partition(".")
-            if package == PACKAGE.name:
-                known.setdefault(room.split(".")[0], floor)
+            room = module.removeprefix(f"{PACKAGE.name}.").split(".")[0]
+            if module.startswith(f"{PACKAGE.name}.") and room != STUDY:
+                known.setdefault(room, floor)
+    top = max(known.values()) + 1
+    for floor, layer in enumerate(reversed(study)):
+        known |= dict.fromkeys((f"{STUDY}/{room}" for room in layer.split(" | ")), top + floor)
     return known
+
+
+def _room(parts: list[str]) -> str:
+    """Return the room of a module below the package, such as `study/items` or `logs`."""
+    return "/".join(parts[:2]) if parts[0] == STUDY and len(parts) > 1 else parts[0]
 
 
 @cache
@@ -30,13 +44,10 @@ def imports() -> Counter[tuple[str, str]]:
     """Count, for each pair of rooms, the modules of the first that import from the second."""
     result: Counter[tuple[str, str]] = Counter()
     for path in PACKAGE.rglob("*.py"):
-        room, *within = path.relative_to(PACKAGE).parts
-        # A family of signals is drawn with the stages, because it may import an engine or a judge.
-        room = "stages" if room == "signals" and len(within) > 1 else room
-        room = "commands" if path.name.startswith("command_") else room
+        room = _room(list(path.relative_to(PACKAGE).with_suffix("").parts))
         names = {node.module for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)}
-        parts = [name.split(".") for name in names if name and name.startswith("entropy_sentinel.")]
-        result.update({(room, part[1]) for part in parts if part[1] != room})
+        below = [_room(name.split(".")[1:]) for name in names if name and name.startswith(f"{PACKAGE.name}.")]
+        result.update({(room, one) for one in below if one != room})
     return result
 
 

@@ -22,10 +22,10 @@ import polars.selectors as cs
 
 import entropy_sentinel as es
 from entropy_sentinel.features.catalogue import FEATURE_FRAME
-from entropy_sentinel.frames.arrow import flat, split
-from entropy_sentinel.frames.contract import PROVENANCE_KEY, read_provenance
-from entropy_sentinel.frames.generation import GENERATIONS, LOGPROBS, TOP_K
-from entropy_sentinel.frames.label import LABELS
+from entropy_sentinel.schemas.arrow import flat, split
+from entropy_sentinel.schemas.contract import PROVENANCE_KEY, read_provenance
+from entropy_sentinel.schemas.generation import GENERATIONS, LOGPROBS, TOP_K
+from entropy_sentinel.schemas.label import LABELS
 from write_weeks import HERE, SHOWN, questions
 
 EXAMPLE = HERE.parents[1] / "workflow" / "entropy_sentinel" / "example"

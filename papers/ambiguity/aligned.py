@@ -13,16 +13,16 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.frames.benchmark import BENCHMARKS
-from entropy_sentinel.frames.contract import read_provenance, readable
-from entropy_sentinel.frames.response import RESPONSE
-from entropy_sentinel.frames.signals import contract_of
-from entropy_sentinel.grouping.backend import Backend, Pair, Question, make_backend
-from entropy_sentinel.grouping.exact import ExactBackend
-from entropy_sentinel.grouping.settings import GroupingSettings
+from entropy_sentinel.schemas.benchmark import BENCHMARKS
+from entropy_sentinel.schemas.contract import read_provenance, readable
+from entropy_sentinel.schemas.response import RESPONSE
+from entropy_sentinel.schemas.signals import contract_of
 from entropy_sentinel.signals.catalogue import FAMILIES
-from entropy_sentinel.sources.fields import look_up, normalised, one_text, read_answers, read_counts
-from entropy_sentinel.sources.rows import local_rows
+from entropy_sentinel.study.items.fields import look_up, normalised, one_text, read_answers, read_counts
+from entropy_sentinel.study.items.rows import local_rows
+from entropy_sentinel.study.semantic_clustering.backend import Backend, Pair, Question, make_backend
+from entropy_sentinel.study.semantic_clustering.exact import ExactBackend
+from entropy_sentinel.study.semantic_clustering.settings import GroupingSettings
 from papers.ambiguity.catalogue import ESTIMATORS
 from papers.ambiguity.frames import ALIGNED
 

@@ -9,9 +9,9 @@ import polars as pl
 from matplotlib.axes import Axes
 from scipy.special import entr
 
-from entropy_sentinel.frames.file_sets import read_several
 from entropy_sentinel.report.exhibits import DrawnFigure, Functions, save_figures
 from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, legend_of, message, new_figure, plain
+from entropy_sentinel.schemas.file_sets import read_several
 from papers.ambiguity.catalogue import ANSWERS, ESTIMATORS, KL, AmbiguityExhibitSettings
 from papers.ambiguity.concordance import separation
 from papers.ambiguity.entropy_bounds import (

@@ -5,8 +5,8 @@ The files are in `results/<study>/ambiguity/`.
 
 import polars as pl
 
-from entropy_sentinel.frames.contract import Column, Contract
-from entropy_sentinel.frames.response import BENCHMARK_COLUMN, ITEM_COLUMN, MODEL_COLUMN
+from entropy_sentinel.schemas.contract import Column, Contract
+from entropy_sentinel.schemas.response import BENCHMARK_COLUMN, ITEM_COLUMN, MODEL_COLUMN
 from papers.ambiguity.catalogue import COMPARED
 
 _SOURCE = Column("source", pl.String, "the source of p*")

@@ -7,8 +7,8 @@ from typing import Any, TypedDict
 
 import polars as pl
 
-from entropy_sentinel.frames.file_sets import read_several
-from entropy_sentinel.sources.fields import normalised
+from entropy_sentinel.schemas.file_sets import read_several
+from entropy_sentinel.study.items.fields import normalised
 from papers.ambiguity.catalogue import ANSWERS, COMPARED, KL
 from papers.ambiguity.concordance import concordance, separation
 from papers.ambiguity.frames import ALIGNED, AUROCS, CONCORDANCES, ESTIMATES, P_STARS, UNCERTAINTIES

@@ -5,7 +5,7 @@ from papers.ambiguity.catalogue import (
     compared as ambiguity_compared,
 )
 from papers.ambiguity.settings import NEEDS as AMBIGUITY_GROUPING
-from entropy_sentinel.grouping.settings import BACKENDS as GROUPING_BACKENDS
+from entropy_sentinel.study.semantic_clustering.settings import BACKENDS as GROUPING_BACKENDS
 
 AMBIGUITY = CONFIG.analyses.ambiguity
 AMBIGUITY_BENCHMARKS = AMBIGUITY.benchmarks

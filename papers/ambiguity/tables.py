@@ -7,10 +7,10 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.formatting.text import number
-from entropy_sentinel.frames.benchmark import BENCHMARKS
-from entropy_sentinel.frames.file_sets import read_several
 from entropy_sentinel.report.exhibits import Functions, save_tables
 from entropy_sentinel.report.tables import Table, headed, missing_notes
+from entropy_sentinel.schemas.benchmark import BENCHMARKS
+from entropy_sentinel.schemas.file_sets import read_several
 from papers.ambiguity.catalogue import (
     ANSWERS,
     AUC_NOTE,

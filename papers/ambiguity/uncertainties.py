@@ -6,10 +6,10 @@ from typing import Any, TypedDict
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.frames.contract import read_provenance, readable
-from entropy_sentinel.frames.signals import contract_of
-from entropy_sentinel.grouping.semantic_entropy import semantic_entropy
+from entropy_sentinel.schemas.contract import read_provenance, readable
+from entropy_sentinel.schemas.signals import contract_of
 from entropy_sentinel.signals.catalogue import FAMILIES
+from entropy_sentinel.study.semantic_clustering.semantic_entropy import semantic_entropy
 from papers.ambiguity.aligned import class_frame
 from papers.ambiguity.catalogue import BY_FREQUENCY, ESTIMATORS, FREQUENCIES, KL, dirichlet
 from papers.ambiguity.frames import ALIGNED, ESTIMATES, UNCERTAINTIES

@@ -8,10 +8,10 @@ import polars as pl
 from matplotlib.axes import Axes
 
 from entropy_sentinel.formatting.text import counted
-from entropy_sentinel.frames.contract import read_provenance
-from entropy_sentinel.frames.file_sets import read_several
 from entropy_sentinel.report.exhibits import DrawnFigure, Functions, save_figures
 from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, legend_of, new_figure, nothing, plain
+from entropy_sentinel.schemas.contract import read_provenance
+from entropy_sentinel.schemas.file_sets import read_several
 from papers.entropy_area.catalogue import ANSWERS, AreaExhibitSettings, measure_title, measures
 from papers.entropy_area.correlation import why_none
 from papers.entropy_area.frames import CORRELATIONS, ITEMS

@@ -5,8 +5,8 @@ The files are in `results/<study>/{judge}/entropy_area/`.
 
 import polars as pl
 
-from entropy_sentinel.frames.contract import Column, Contract
-from entropy_sentinel.frames.response import BENCHMARK_COLUMN, ITEM_COLUMN, MODEL_COLUMN, RESPONSE, RESPONSE_COLUMNS
+from entropy_sentinel.schemas.contract import Column, Contract
+from entropy_sentinel.schemas.response import BENCHMARK_COLUMN, ITEM_COLUMN, MODEL_COLUMN, RESPONSE, RESPONSE_COLUMNS
 from papers.entropy_area.catalogue import ANSWERS, area_measures
 
 _CLASS = Column(

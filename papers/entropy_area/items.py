@@ -10,11 +10,11 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.features.catalogue import FEATURE_FRAME
-from entropy_sentinel.frames.arrow import flat
-from entropy_sentinel.frames.contract import read_provenance, readable
-from entropy_sentinel.frames.response import RESPONSE
-from entropy_sentinel.signals.forced_answer.frames import FORCED_ANSWERS
+from entropy_sentinel.schemas.arrow import flat
+from entropy_sentinel.schemas.contract import read_provenance, readable
+from entropy_sentinel.schemas.response import RESPONSE
 from entropy_sentinel.statistics.numbers import Numbers
+from entropy_sentinel.study.signals.forced_answer.frames import FORCED_ANSWERS
 from papers.entropy_area.catalogue import ANSWERS, AREA, EVERY, area_measures
 from papers.entropy_area.frames import ANSWER_CLASSES, ITEMS, RESPONSES, TRUNCATION
 

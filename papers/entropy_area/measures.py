@@ -6,7 +6,7 @@ from typing import Any, TypedDict
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.frames.file_sets import read_several
+from entropy_sentinel.schemas.file_sets import read_several
 from papers.entropy_area.catalogue import TARGETS, measure_title, measures
 from papers.entropy_area.correlation import correlate, why_none
 from papers.entropy_area.frames import CORRELATIONS, ITEMS, RESPONSES, SPREAD

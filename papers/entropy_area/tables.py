@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import polars as pl
 
-from entropy_sentinel.frames.file_sets import read_several
 from entropy_sentinel.report.exhibits import Functions, save_tables
 from entropy_sentinel.report.tables import Table, headed, missing_notes, number_frame
+from entropy_sentinel.schemas.file_sets import read_several
 from papers.entropy_area.catalogue import (
     ANSWERS,
     COMPARED,

@@ -12,8 +12,8 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.features.catalogue import FEATURE_FRAME
-from entropy_sentinel.frames.benchmark import BENCHMARKS
-from entropy_sentinel.frames.file_sets import read_all
+from entropy_sentinel.schemas.benchmark import BENCHMARKS
+from entropy_sentinel.schemas.file_sets import read_all
 from papers.intervals import adjusting
 from papers.intervals.adjusting import TooFewQuestions
 from papers.intervals.catalogue import ADJUSTMENTS, CALIBRATION, METHODS, TEST, alpha_of

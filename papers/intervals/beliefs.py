@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.frames.generation import scan_traces
+from entropy_sentinel.schemas.generation import scan_traces
 from papers.intervals.frames import BELIEFS, INTEGER_ANSWERS
 from papers.intervals.signals.integers.frames import INTEGERS
 

@@ -7,9 +7,9 @@ import polars as pl
 from matplotlib.axes import Axes
 from scipy.stats import norm
 
-from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.report.exhibits import Functions, save_figures
 from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, new_figure, nothing, plain
+from entropy_sentinel.schemas.benchmark import BENCHMARKS
 from papers.intervals.catalogue import TEST, IntervalsExhibitSettings, method_title
 from papers.intervals.frames import SCORES
 from papers.intervals.questions import exponents

@@ -5,8 +5,8 @@ The files are in `results/<study>/intervals/`. Limits of intervals and answers a
 
 import polars as pl
 
-from entropy_sentinel.frames.contract import Column, Contract
-from entropy_sentinel.frames.response import BENCHMARK_COLUMN, ITEM_COLUMN, RESPONSE, RESPONSE_COLUMNS
+from entropy_sentinel.schemas.contract import Column, Contract
+from entropy_sentinel.schemas.response import BENCHMARK_COLUMN, ITEM_COLUMN, RESPONSE, RESPONSE_COLUMNS
 
 _REASON = Column("reason", pl.String, "why there is none, a word of the catalogue's REASONS", nullable=True)
 _MODEL = Column("model", pl.String, "model, as it is shown")

@@ -12,8 +12,8 @@ import numpy as np
 import polars as pl
 from scipy.special import entr
 
-from entropy_sentinel.frames.benchmark import BENCHMARKS
-from entropy_sentinel.frames.file_sets import read_all
+from entropy_sentinel.schemas.benchmark import BENCHMARKS
+from entropy_sentinel.schemas.file_sets import read_all
 from entropy_sentinel.statistics.conformal import coverage, covered
 from papers.intervals.adjusted import TEMPERATURES, end_of
 from papers.intervals.catalogue import BASES, TEST, alpha_of

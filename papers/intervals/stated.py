@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from entropy_sentinel.frames.contract import Contract
-from entropy_sentinel.frames.generation import REFUSED, scan_traces
-from entropy_sentinel.frames.response import RESPONSE
+from entropy_sentinel.schemas.contract import Contract
+from entropy_sentinel.schemas.generation import REFUSED, scan_traces
+from entropy_sentinel.schemas.response import RESPONSE
 from papers.intervals.frames import INTEGER_ANSWERS, STATED
 
 # JSON's integers. A number with more digits does not fit a column, and is not meant as a power of ten.

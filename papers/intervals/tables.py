@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import polars as pl
 
-from entropy_sentinel.frames.benchmark import BENCHMARKS
-from entropy_sentinel.frames.file_sets import read_all
 from entropy_sentinel.report.exhibits import Functions, save_tables
 from entropy_sentinel.report.tables import Table, headed, number_frame
+from entropy_sentinel.schemas.benchmark import BENCHMARKS
+from entropy_sentinel.schemas.file_sets import read_all
 from papers.intervals import tables_of_scores
 from papers.intervals.catalogue import (
     BASES,

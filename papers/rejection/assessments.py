@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from threadpoolctl import threadpool_limits
 
-from entropy_sentinel.frames.benchmark import BENCHMARKS
+from entropy_sentinel.schemas.benchmark import BENCHMARKS
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 from entropy_sentinel.statistics.numbers import Names, Numbers
 from papers.rejection.catalogue import QUESTION_ONLY

@@ -8,12 +8,12 @@ import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 
-from entropy_sentinel.analyses.headings import ROLES, TrainingGroup, training_group
 from entropy_sentinel.formatting.text import number
-from entropy_sentinel.frames.file_sets import read_several
 from entropy_sentinel.report.exhibits import DrawnFigure, Functions, save_figures
 from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, legend_of, new_figure, nothing, plain
+from entropy_sentinel.schemas.file_sets import read_several
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS
+from entropy_sentinel.study.analyses.headings import ROLES, TrainingGroup, training_group
 from papers.rejection.catalogue import QUESTION_ONLY
 from papers.rejection.curves import curve
 from papers.rejection.headings import DISTRIBUTIONS, RejectionExhibitSettings, assessor_title

@@ -2,9 +2,9 @@
 
 import polars as pl
 
-from entropy_sentinel.frames.contract import Column, Contract
-from entropy_sentinel.frames.estimate import SCORES
-from entropy_sentinel.frames.response import MODEL_COLUMN
+from entropy_sentinel.schemas.contract import Column, Contract
+from entropy_sentinel.schemas.estimate import SCORES
+from entropy_sentinel.schemas.response import MODEL_COLUMN
 
 GROUP = Column("group", pl.String, "training group: its benchmarks, sorted and joined with `+`")
 

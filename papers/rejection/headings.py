@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from entropy_sentinel.analyses.headings import ExhibitSettings, TrainingGroup
 from entropy_sentinel.estimators.catalogue import title
+from entropy_sentinel.study.analyses.headings import ExhibitSettings, TrainingGroup
 from papers.rejection.catalogue import QUESTION_ONLY
 from papers.rejection.measures import NO_RESPONSE
 from papers.rejection.rows import EVERY

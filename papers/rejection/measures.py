@@ -6,7 +6,7 @@ from typing import Any, TypedDict
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.frames.response import RESPONSE
+from entropy_sentinel.schemas.response import RESPONSE
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 from entropy_sentinel.statistics.bootstrap import percentile_interval, resamples
 from papers.rejection.catalogue import (

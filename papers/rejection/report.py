@@ -7,12 +7,12 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.analyses.headings import TrainingGroup, training_group
 from entropy_sentinel.core.files import write_whole
 from entropy_sentinel.formatting.text import number, span
-from entropy_sentinel.frames.file_sets import read_several
 from entropy_sentinel.report.exhibits import save_page
 from entropy_sentinel.report.plain_text import below, text_table
+from entropy_sentinel.schemas.file_sets import read_several
+from entropy_sentinel.study.analyses.headings import TrainingGroup, training_group
 from papers.rejection.catalogue import (
     coverage_measure,
     kept_accuracy_measure,

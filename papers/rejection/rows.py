@@ -7,9 +7,9 @@ import polars as pl
 
 from entropy_sentinel.core.errors import ContractError
 from entropy_sentinel.estimators.catalogue import ESTIMATORS, further_signals
-from entropy_sentinel.frames.contract import read_provenance
-from entropy_sentinel.frames.estimate import SCORES
-from entropy_sentinel.frames.response import RESPONSE
+from entropy_sentinel.schemas.contract import read_provenance
+from entropy_sentinel.schemas.estimate import SCORES
+from entropy_sentinel.schemas.response import RESPONSE
 from papers.rejection.frames import ASSESSMENTS
 
 # In distribution: the test split of the training domains. Out of distribution: unseen domains.

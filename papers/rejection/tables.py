@@ -5,10 +5,10 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.analyses.headings import Groups, training_group
-from entropy_sentinel.frames.file_sets import read_several
 from entropy_sentinel.report.exhibits import Functions, save_tables
 from entropy_sentinel.report.tables import Table, missing_notes, number_frame
+from entropy_sentinel.schemas.file_sets import read_several
+from entropy_sentinel.study.analyses.headings import Groups, training_group
 from papers.rejection.catalogue import (
     QUESTION_ONLY,
     coverage_measure,

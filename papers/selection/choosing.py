@@ -11,11 +11,11 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.core.errors import ConfigError, InputError
-from entropy_sentinel.frames.benchmark import BENCHMARKS
-from entropy_sentinel.frames.generation import GENERATIONS
-from entropy_sentinel.frames.label import LABELS
-from entropy_sentinel.frames.response import ITEM, SAMPLE
-from entropy_sentinel.signals.forced_answer.frames import FORCED_ANSWERS
+from entropy_sentinel.schemas.benchmark import BENCHMARKS
+from entropy_sentinel.schemas.generation import GENERATIONS
+from entropy_sentinel.schemas.label import LABELS
+from entropy_sentinel.schemas.response import ITEM, SAMPLE
+from entropy_sentinel.study.signals.forced_answer.frames import FORCED_ANSWERS
 from papers.selection.catalogue import STRATEGIES
 from papers.selection.frames import CANDIDATES, SELECTIONS
 

@@ -2,8 +2,8 @@
 
 import polars as pl
 
-from entropy_sentinel.frames.contract import Column, Contract
-from entropy_sentinel.frames.response import ITEM_COLUMN, MODEL_COLUMN
+from entropy_sentinel.schemas.contract import Column, Contract
+from entropy_sentinel.schemas.response import ITEM_COLUMN, MODEL_COLUMN
 
 _ITEM = (
     MODEL_COLUMN,

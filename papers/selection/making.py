@@ -12,10 +12,10 @@ import polars as pl
 
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.core.files import whole_file
-from entropy_sentinel.engines.generation import PromptSettings
-from entropy_sentinel.frames.response import ITEM
-from entropy_sentinel.sources.rows import local_rows
-from entropy_sentinel.stages.generation import filled_prompt
+from entropy_sentinel.schemas.response import ITEM
+from entropy_sentinel.study.engines.generation import PromptSettings
+from entropy_sentinel.study.items.rows import local_rows
+from entropy_sentinel.study.stages.generation import filled_prompt
 from papers.selection.choosing import CandidateFiles, read_candidates, select
 from papers.selection.frames import CANDIDATES, SELECTIONS
 

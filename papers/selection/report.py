@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from entropy_sentinel.core.files import write_whole
-from entropy_sentinel.frames.contract import read_provenance
-from entropy_sentinel.frames.file_sets import read_several
 from entropy_sentinel.report.exhibits import save_figures, save_page, save_tables
 from entropy_sentinel.report.plain_text import below, text_table
+from entropy_sentinel.schemas.contract import read_provenance
+from entropy_sentinel.schemas.file_sets import read_several
 from papers.selection import figures, tables
 from papers.selection.catalogue import FIGURES, STRATEGIES, TABLES
 from papers.selection.frames import CANDIDATES, SELECTIONS

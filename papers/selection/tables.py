@@ -6,9 +6,9 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.frames.response import ITEM
 from entropy_sentinel.report.exhibits import Functions
 from entropy_sentinel.report.tables import Table, headed
+from entropy_sentinel.schemas.response import ITEM
 from papers.selection.catalogue import STRATEGIES
 
 # The name of the row for all candidates of a model.

@@ -14,7 +14,7 @@ import entropy_sentinel as es
 
 pytestmark = pytest.mark.slow
 
-LOG = ROOT / "tests" / "sources" / "logs" / "numbers.json"
+LOG = ROOT / "tests" / "logs" / "samples" / "numbers.json"
 SEEDS = 60
 MAY_BE_REFUSED = {"either": r"log\.(eval|json)"}
 

@@ -1,6 +1,7 @@
 """A study's record of a data set's commit that cannot be read counts as absent, or is named.
 
-Damaged replies of servers are in tests/chat/test_paid_once.py, damaged parts in tests/stages/test_generation.py.
+Damaged replies of servers are in tests/llm_client/test_paid_once.py, damaged parts in
+tests/study/stages/test_generation.py.
 """
 
 from pathlib import Path
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 from attack_cases import attack
 
-from entropy_sentinel.sources.hub import hub_files as hub
+from entropy_sentinel.hub import hub_files as hub
 
 pytestmark = pytest.mark.slow
 

@@ -12,9 +12,9 @@ import pytest
 import yaml
 from attack_cases import PLANTED, ROOT, Case, at, attack, cases, expand, text
 
-from entropy_sentinel.config import estimates, generations, judging
-from entropy_sentinel.config.config import Config, load_config, read_config
-from entropy_sentinel.config.layout import StudyLayout
+from entropy_sentinel.study.config import estimates, generations, judging
+from entropy_sentinel.study.config.config import Config, load_config, read_config
+from entropy_sentinel.study.config.layout import StudyLayout
 
 pytestmark = pytest.mark.slow
 
@@ -23,7 +23,7 @@ LONGEST_NAME = 200
 # Enough to import what reads a config, too little for what an alias bomb makes of a kilobyte.
 MEMORY = 2 << 30
 
-READ = "from entropy_sentinel.config.config import load_config, read_config; load_config(read_config({files}))"
+READ = "from entropy_sentinel.study.config.config import load_config, read_config; load_config(read_config({files}))"
 
 
 def files(case: Case, folder: Path) -> list[str]:

@@ -13,8 +13,8 @@ from calling import run
 from tiny import TINY
 
 import entropy_sentinel as es
+from entropy_sentinel.api.reading import write_features
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.verbs.reading import write_features
 
 pytestmark = pytest.mark.slow
 

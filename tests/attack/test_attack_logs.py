@@ -1,6 +1,6 @@
 """Logs with a record that is not as it should be: it is a bad record with its place, and the others are read.
 
-The records are those of every format's sample in `tests/sources/logs`, as they are and with seeded mutations.
+The records are those of every format's sample in `tests/logs/samples`, as they are and with seeded mutations.
 """
 
 import gzip
@@ -21,14 +21,14 @@ from streamed import WITH_ID, WRITERS, A, B
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.sources.logs.json_values import END
-from entropy_sentinel.sources.logs.record import PlacedRecord
-from entropy_sentinel.sources.logs.records import records
-from entropy_sentinel.sources.logs.summary import LogSummary
+from entropy_sentinel.logs.json_values import END
+from entropy_sentinel.logs.record import PlacedRecord
+from entropy_sentinel.logs.records import records
+from entropy_sentinel.logs.summary import LogSummary
 
 pytestmark = pytest.mark.slow
 
-SAMPLES = sorted((ROOT / "tests" / "sources" / "logs").glob("*.*"))
+SAMPLES = sorted((ROOT / "tests" / "logs" / "samples").glob("*.*"))
 FORMATS = [path for path in SAMPLES if path.suffix != ".log"]
 SEEDS = 60
 
@@ -180,7 +180,7 @@ def test_rows_of_parquet(name: str, tmp_path: Path) -> None:
 
 def test_one_of_a_batch_of_which_no_frame_can_be_made_is_found(tmp_path: Path, monkeypatch: Any) -> None:
     """Whatever a library raises, its panics too."""
-    from entropy_sentinel.sources.logs import reading
+    from entropy_sentinel.logs import reading
 
     whole, tries = reading.gathered, []
 
@@ -204,7 +204,7 @@ def test_one_of_a_batch_of_which_no_frame_can_be_made_is_found(tmp_path: Path, m
 
 
 def test_an_invalid_id_ends_the_reading_of_its_file(tmp_path: Path, monkeypatch: Any) -> None:
-    from entropy_sentinel.sources.logs import numbers
+    from entropy_sentinel.logs import numbers
 
     monkeypatch.setattr(numbers, "_MOST", 10)
     with pytest.raises(InputError, match="log.jsonl: the id 'same' occurs more than 10 times"):

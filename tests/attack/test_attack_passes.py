@@ -10,11 +10,11 @@ import pytest
 from a_study import item_ids, step
 from attack_cases import attack
 
-from entropy_sentinel.frames.generation import GENERATIONS
+from entropy_sentinel.schemas.generation import GENERATIONS
 from entropy_sentinel.signals.catalogue import FAMILIES
-from entropy_sentinel.sources.given import complete_generations
-from entropy_sentinel.stages.engine_pass import write_engine_pass
-from entropy_sentinel.stages.signals import write_signals
+from entropy_sentinel.study.items.given import complete_generations
+from entropy_sentinel.study.stages.engine_pass import write_engine_pass
+from entropy_sentinel.study.stages.signals import write_signals
 
 pytestmark = pytest.mark.slow
 

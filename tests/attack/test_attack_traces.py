@@ -9,7 +9,7 @@ from a_study import Study, item_ids, step
 from attack_cases import Case, attack, cases, expand
 
 from entropy_sentinel.features.catalogue import FEATURE_FRAME, FEATURES
-from entropy_sentinel.frames.generation import GENERATIONS
+from entropy_sentinel.schemas.generation import GENERATIONS
 
 pytestmark = pytest.mark.slow
 

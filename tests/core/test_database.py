@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from entropy_sentinel.chat.spending.ledger import Ledger, Terms
 from entropy_sentinel.core.database import DatabaseKind, begin
 from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.llm_client.spending.ledger import Ledger, Terms
 
 INDEX = DatabaseKind("the index of a corpus", 0x12345678, 1, "CREATE TABLE IF NOT EXISTS files (path TEXT);")
 

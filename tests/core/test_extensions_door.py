@@ -249,8 +249,8 @@ def test_two_folders_of_one_name_are_told_apart(tmp_path: Path) -> None:
 
 
 def test_a_folder_with_the_name_of_a_part_of_the_package_is_refused(tmp_path: Path) -> None:
-    """A job's function is named below the package or in full: `stages.label.write_labels`."""
-    assert "another" in failure(tmp_path, extension(tmp_path / "stages", declaring("a")))
+    """A job's function is named below the package or in full: `study.stages.label.write_labels`."""
+    assert "another" in failure(tmp_path, extension(tmp_path / "judges", declaring("a")))
 
 
 @pytest.mark.parametrize(
@@ -364,19 +364,19 @@ def test_an_extension_that_declares_a_name_of_the_packages_is_named(taken: dict[
 
 
 CATALOGUES = {
-    "analyses": "config.sections",
+    "analyses": "study.config.sections",
     "signals": "signals.catalogue",
     "features": "features.catalogue",
     "estimators": "estimators.catalogue",
     "judges": "judges.catalogue",
-    "models": "engines.catalogue",
-    "formats": "sources.logs.catalogue",
+    "models": "study.engines.catalogue",
+    "formats": "logs.catalogue",
     "statistics": "monitor.catalogue",
     "outputs": "monitor.showing.catalogue",
-    "prompts": "engines.catalogue",
+    "prompts": "study.engines.catalogue",
     "judge_prompts": "judges.catalogue",
     "benchmarks": "config.config as one; one.with_benchmarks({})",
-    "commands": "commands.main",
+    "commands": "cli.main",
 }
 
 

@@ -16,15 +16,15 @@ from production import line, log_file, saved
 from entropy_sentinel.core.errors import ConfigError, ContractError, InputError
 from entropy_sentinel.core.guard import guard_command
 from entropy_sentinel.core.sections import Settings
-from entropy_sentinel.frames.label import LABELS
-from entropy_sentinel.jobs.calls import check
 from entropy_sentinel.judges.judge import Case, Verdict
-from entropy_sentinel.stages.label import label
+from entropy_sentinel.schemas.label import LABELS
+from entropy_sentinel.study.jobs.calls import check
+from entropy_sentinel.study.stages.label import label
 
 BROKEN = """
 def signals():
     import polars as pl
-    from entropy_sentinel.frames.signals import Family, Signal
+    from entropy_sentinel.schemas.signals import Family, Signal
 
     def compute(traces):
         return traces.select("no_such_column").collect()
@@ -49,8 +49,8 @@ def outputs():
 
 
 def formats():
-    from entropy_sentinel.sources.logs.format import Container, Format
-    from entropy_sentinel.sources.logs.reader import Reader
+    from entropy_sentinel.logs.format import Container, Format
+    from entropy_sentinel.logs.reader import Reader
 
     class Notes(Reader):
         def replies(self, record):
@@ -149,7 +149,7 @@ import polars, pydantic, rich, scipy.stats, sklearn.linear_model, typer
 def run(call):
     from entropy_sentinel.core.errors import ConfigError
     try:
-        from entropy_sentinel.commands.main import main
+        from entropy_sentinel.cli.main import main
         main(call)
         return 0
     except SystemExit as ended:
@@ -318,13 +318,13 @@ def test_a_column_that_a_stage_does_not_have_is_no_damage(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("function", "said"),
     [
-        ("stages.label.write_label", "has no function 'write_label'; did you mean 'write_labels'"),
+        ("study.stages.label.write_label", "has no function 'write_label'; did you mean 'write_labels'"),
         ("stages.labels.write_labels", "there is no module 'stages.labels'"),
         ("write_labels", "there is no module ''"),
     ],
 )
 def test_a_rule_whose_function_does_not_exist_is_refused_while_planning(function: str, said: str) -> None:
-    check("stages.label.write_labels")
+    check("study.stages.label.write_labels")
     with pytest.raises(ConfigError, match=said):
         check(function)
 

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.core.options import Options
-from entropy_sentinel.sources.logs.settings import ReadOptions
+from entropy_sentinel.logs.settings import ReadOptions
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,8 @@ import pytest
 import yaml
 from workflow_runs import ROOT, Project
 
-from entropy_sentinel.frames.contract import read_provenance
-from entropy_sentinel.frames.generation import TOP_K
+from entropy_sentinel.schemas.contract import read_provenance
+from entropy_sentinel.schemas.generation import TOP_K
 
 pytestmark = [
     pytest.mark.long(minutes=2),

@@ -8,7 +8,7 @@ import typer
 import yaml
 from documented import DOCUMENTS, ROOT
 
-from entropy_sentinel.commands.main import app
+from entropy_sentinel.cli.main import app
 
 COMMAND = typer.main.get_command(app)
 MAKEFILE = (ROOT / "Makefile").read_text()

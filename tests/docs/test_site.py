@@ -8,10 +8,10 @@ import yaml
 from typer.testing import CliRunner
 
 import entropy_sentinel as es
-from entropy_sentinel.commands.main import COMMANDS, app
-from entropy_sentinel.engines.generation import Sampling
+from entropy_sentinel.cli.main import COMMANDS, app
 from entropy_sentinel.features.catalogue import CATALOGUE, EXTRAS
-from entropy_sentinel.sources.logs.catalogue import FORMATS
+from entropy_sentinel.logs.catalogue import FORMATS
+from entropy_sentinel.study.engines.generation import Sampling
 from made import catalogues, commands, config_keys, contracts, links, markdown, rooms, signatures, verbs
 
 ROOT = Path(__file__).parents[2]
@@ -76,7 +76,7 @@ def test_every_verb_is_documented_once() -> None:
     page = verbs.page()
     headings = re.findall(r"heading: es\.(\w+)", page)
     assert sorted(headings) == sorted(es.__all__)
-    assert "::: entropy_sentinel.verbs.reading.features\n" in page
+    assert "::: entropy_sentinel.api.reading.features\n" in page
     assert "::: entropy_sentinel.estimators.saved.SavedEstimator\n" in page
 
 
@@ -134,7 +134,7 @@ def test_each_contract_is_documented_once_with_units() -> None:
 def test_the_picture_has_every_folder_and_only_downward_lines() -> None:
     picture, floors = rooms.picture(), rooms.floors()
     assert [name for name in floors if f">{name}</text>" not in picture] == []
-    assert rooms.imports()["stages", "frames"] > 3
+    assert rooms.imports()["study/stages", "schemas"] > 3
     assert all(floors[above] >= floors[below] for above, below in rooms.imports() if {above, below} <= floors.keys())
 
 

@@ -27,9 +27,9 @@ from workflow_runs import ROOT, Project
 from compared.pairing import paired_difference
 from entropy_sentinel.core.errors import ConfigError, EntropySentinelError
 from entropy_sentinel.core.sections import merged
-from entropy_sentinel.engines.engine import Response
-from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.judges.judge import Case
+from entropy_sentinel.schemas.contract import read_provenance
+from entropy_sentinel.study.engines.engine import Response
 from native_engine.engine import LlamaEngine
 from web_judge import judge as web
 from web_judge.settings import Web
@@ -476,7 +476,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 ]
 LOAD = """
 import json, sys
-from entropy_sentinel.config.config import load_config, read_config
+from entropy_sentinel.study.config.config import load_config, read_config
 from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.core.sections import merged
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import entropy_sentinel as es
-from entropy_sentinel.frames.contract import read_provenance
+from entropy_sentinel.schemas.contract import read_provenance
 from write_example import BENCHMARKS, ITEMS, rounded, sources, write
 from write_weeks import HERE, SHOWN
 

@@ -14,7 +14,7 @@ from entropy_sentinel.features import compute
 from entropy_sentinel.features.catalogue import EXTRAS, FEATURE_FRAME, FEATURES
 from entropy_sentinel.features.compute import compute_features, missing_mass
 from entropy_sentinel.features.precision import rounding_error
-from entropy_sentinel.frames.generation import GENERATIONS
+from entropy_sentinel.schemas.generation import GENERATIONS
 
 INF, NAN = float("inf"), float("nan")
 PEERS = json.loads((Path(__file__).parents[1] / "golden" / "peers.json").read_text())

@@ -8,9 +8,9 @@ from test_compute import frame, random_trace, row
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.features.catalogue import FEATURE_FRAME, FEATURES
 from entropy_sentinel.features.compute import start_after
-from entropy_sentinel.frames.arrow import read_traces
-from entropy_sentinel.frames.generation import GENERATIONS
-from entropy_sentinel.stages.feature import write_features
+from entropy_sentinel.schemas.arrow import read_traces
+from entropy_sentinel.schemas.generation import GENERATIONS
+from entropy_sentinel.study.stages.feature import write_features
 
 TOKENS = [["a", "</t>", "b", "</t>", "c"], ["a", "b"], [], None]
 

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from entropy_sentinel.config.config import load_config, read_config
-from entropy_sentinel.config.files import missing_files
-from entropy_sentinel.config.generations import server_settings
-from entropy_sentinel.config.judging import hub_models, judge_settings, served_judges
-from entropy_sentinel.config.sections import Config
 from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.core.sections import merged
-from entropy_sentinel.engines.server import server_command
+from entropy_sentinel.study.config.config import load_config, read_config
+from entropy_sentinel.study.config.files import missing_files
+from entropy_sentinel.study.config.generations import server_settings
+from entropy_sentinel.study.config.judging import hub_models, judge_settings, served_judges
+from entropy_sentinel.study.config.sections import Config
+from entropy_sentinel.study.engines.server import server_command
 
 ROOT = Path(__file__).parents[2]
 

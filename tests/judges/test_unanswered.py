@@ -2,12 +2,12 @@
 
 import pytest
 
-from entropy_sentinel.frames.label import NoAnswer
 from entropy_sentinel.judges import exact
 from entropy_sentinel.judges.judge import Case, Judge, Unanswered
 from entropy_sentinel.judges.kind import JudgeSettings
 from entropy_sentinel.judges.math_verify import MathVerifyJudge
 from entropy_sentinel.judges.settings import Choice, Exact, MathVerify
+from entropy_sentinel.schemas.label import NoAnswer
 
 QUESTION = "Which gas is it?\nA. Helium\nB. Neon\nC. Hydrogen"
 # response, whether it is cut off, and the cause; None for a response in which there may be an answer

@@ -12,8 +12,8 @@ from fake_api import FakeApi, completion, fake_api, ok, quiet_litellm, refusal
 from production import line, log_file, saved
 
 import entropy_sentinel as es
-from entropy_sentinel.chat.sending import Sender
 from entropy_sentinel.core.errors import ConfigError, EntropySentinelError, InputError
+from entropy_sentinel.llm_client.sending import Sender
 
 pytestmark = quiet_litellm
 MODEL = "hosted_vllm/strong"

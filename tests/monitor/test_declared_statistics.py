@@ -64,7 +64,7 @@ RECORDS += [line(number, route="school") for number in range(8, 13)]
 
 
 def call(*arguments: str | Path) -> str:
-    return f"from entropy_sentinel.commands.main import main; main({list(map(str, arguments))!r})"
+    return f"from entropy_sentinel.cli.main import main; main({list(map(str, arguments))!r})"
 
 
 @pytest.fixture(scope="module")

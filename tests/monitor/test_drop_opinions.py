@@ -5,12 +5,12 @@ from datetime import UTC, datetime, timedelta
 import polars as pl
 import pytest
 
-from entropy_sentinel.frames.witness import WitnessKind
+from entropy_sentinel.api.witness_files import Witness
 from entropy_sentinel.monitor.alerting.drop_opinions import add_opinions
 from entropy_sentinel.monitor.alerting.drops import SliceDrop
 from entropy_sentinel.monitor.alerting.spells import Spell
 from entropy_sentinel.monitor.labelling.asked_witness import AskedWitness
-from entropy_sentinel.verbs.witness_files import Witness
+from entropy_sentinel.schemas.witness import WitnessKind
 
 SINCE = datetime(2026, 11, 20, tzinfo=UTC)
 

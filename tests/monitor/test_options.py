@@ -13,7 +13,7 @@ from production import saved, traffic, written
 from typer.testing import CliRunner
 
 import entropy_sentinel as es
-from entropy_sentinel.commands.main import app
+from entropy_sentinel.cli.main import app
 from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.monitor.partitions import Partitions
 from entropy_sentinel.monitor.running import monitor

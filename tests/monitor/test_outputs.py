@@ -16,10 +16,10 @@ from serving import free_port, serving
 
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.monitor.estimating import estimates
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.showing.files import label_names, metrics, write_alerts, write_metrics, write_rows
+from entropy_sentinel.schemas.contract import read_provenance
 
 
 @pytest.fixture(scope="module")

@@ -12,12 +12,12 @@ from production import BEGIN, DAY, fitted, saved, traffic, written
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.logs.models import SameModels
 from entropy_sentinel.monitor.estimating.same_model import same_model_text
 from entropy_sentinel.monitor.reading.inputs import read_whole
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.settings import MonitorOptions
 from entropy_sentinel.monitor.showing.page import page
-from entropy_sentinel.sources.logs.models import SameModels
 
 ATC = "atc-se_sum"
 OPTIONS: dict[str, Any] = {"by": ["route"], "window": "day", "alert_on": ["unwatched"], "same_model": ["m=m-*"]}

@@ -9,11 +9,11 @@ import pytest
 from production import BEGIN, fitted, saved, traffic, written
 
 import entropy_sentinel as es
+from entropy_sentinel.api.labels import drawn_by
 from entropy_sentinel.monitor.labelling.labelled import improved
 from entropy_sentinel.monitor.labelling.strata import weigh_by_strata
 from entropy_sentinel.monitor.reading.clusters import STRATUM
 from entropy_sentinel.monitor.showing.terminal import parts
-from entropy_sentinel.verbs.labels import drawn_by
 
 TOPICS = ("algebra", "geometry", "history", "law")
 

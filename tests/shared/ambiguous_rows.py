@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.frames.benchmark import BENCHMARKS
-from entropy_sentinel.frames.signals import contract_of
-from entropy_sentinel.grouping.settings import GroupingSettings
+from entropy_sentinel.schemas.benchmark import BENCHMARKS
+from entropy_sentinel.schemas.signals import contract_of
 from entropy_sentinel.signals.catalogue import FAMILIES
+from entropy_sentinel.study.semantic_clustering.settings import GroupingSettings
 
 EXACT: GroupingSettings = {
     "backend": "exact",

@@ -6,8 +6,8 @@ from typing import Any
 
 from fake_engine import prompt_hash
 
-from entropy_sentinel.frames.benchmark import BENCHMARKS
-from entropy_sentinel.frames.generation import GENERATIONS
+from entropy_sentinel.schemas.benchmark import BENCHMARKS
+from entropy_sentinel.schemas.generation import GENERATIONS
 
 MODEL = "tiny"
 

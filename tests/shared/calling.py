@@ -2,7 +2,7 @@
 
 import pytest
 
-from entropy_sentinel.commands.main import main
+from entropy_sentinel.cli.main import main
 
 
 def run(capsys: pytest.CaptureFixture, *arguments: object) -> tuple[int, str, str]:

@@ -11,12 +11,12 @@ import yaml
 from tiny import TINY
 
 import entropy_sentinel as es
+from entropy_sentinel.api.reading import write_features
 from entropy_sentinel.core.analysis import sections
-from entropy_sentinel.frames.benchmark import BENCHMARKS
-from entropy_sentinel.frames.contract import read_provenance
-from entropy_sentinel.frames.generation import GENERATIONS
-from entropy_sentinel.frames.label import LABELS
-from entropy_sentinel.verbs.reading import write_features
+from entropy_sentinel.schemas.benchmark import BENCHMARKS
+from entropy_sentinel.schemas.contract import read_provenance
+from entropy_sentinel.schemas.generation import GENERATIONS
+from entropy_sentinel.schemas.label import LABELS
 from write_weeks import SHOWN
 from write_weeks import write as write_weeks
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from entropy_sentinel.engines.beams import BeamSearcher
-from entropy_sentinel.engines.engine import (
+from entropy_sentinel.schemas.generation import TOP_K
+from entropy_sentinel.study.engines.beams import BeamSearcher
+from entropy_sentinel.study.engines.engine import (
     Beams,
     Continuation,
     NextToken,
@@ -15,7 +16,6 @@ from entropy_sentinel.engines.engine import (
     refused_context,
     refused_continuation,
 )
-from entropy_sentinel.frames.generation import TOP_K
 
 VOCABULARY = 500
 

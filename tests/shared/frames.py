@@ -9,17 +9,17 @@ import numpy as np
 import polars as pl
 from observations import BESIDE
 
-from entropy_sentinel.analyses.accuracy import figures
-from entropy_sentinel.analyses.accuracy.measuring.frames import AUROC, DOMAINS, REPEATS, SWEEP
-from entropy_sentinel.analyses.accuracy.measuring.validation import DomainResult, EstimatorErrors, ModelValidation
 from entropy_sentinel.estimators.catalogue import BASELINES, CONFIGURATIONS
 from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.frames.estimate import ESTIMATES
 from entropy_sentinel.report.exhibits import draw
 from entropy_sentinel.report.figures import Drawing
 from entropy_sentinel.report.style import Style
 from entropy_sentinel.report.tables import Table
+from entropy_sentinel.schemas.estimate import ESTIMATES
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS
+from entropy_sentinel.study.analyses.accuracy import figures
+from entropy_sentinel.study.analyses.accuracy.measuring.frames import AUROC, DOMAINS, REPEATS, SWEEP
+from entropy_sentinel.study.analyses.accuracy.measuring.validation import DomainResult, EstimatorErrors, ModelValidation
 
 DEFAULT = "forest-10d-balanced-isotonic"
 MODELS = ("tiny-a", "tiny-b")

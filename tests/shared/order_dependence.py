@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from entropy_sentinel.grouping.backend import Backend
-from entropy_sentinel.grouping.clustering import Answered, classes
+from entropy_sentinel.study.semantic_clustering.backend import Backend
+from entropy_sentinel.study.semantic_clustering.clustering import Answered, classes
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ import numpy as np
 import polars as pl
 from frames import LABEL
 
-from entropy_sentinel.analyses.accuracy.measuring.frames import AUROC, DOMAINS, SWEEP
 from entropy_sentinel.estimators.catalogue import BASELINES, CONFIGURATIONS
+from entropy_sentinel.study.analyses.accuracy.measuring.frames import AUROC, DOMAINS, SWEEP
 
-PAPER = Path(__file__).parents[2] / "workflow/entropy_sentinel/analyses/accuracy/published"
+PAPER = Path(__file__).parents[2] / "workflow/entropy_sentinel/study/analyses/accuracy/published"
 DEFAULT = "forest-10d-balanced-isotonic"
 BENCHMARKS = [
     *("gpqa", "gsm-symbolic", "gsm8k", "livemathbench", "matscibench"),

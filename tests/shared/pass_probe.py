@@ -12,13 +12,13 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.config.config import load_config, read_config
-from entropy_sentinel.config.generations import generation_settings, pass_settings
-from entropy_sentinel.config.sections import Config
-from entropy_sentinel.engines.client import SharedEngine
-from entropy_sentinel.engines.run import EngineRun
-from entropy_sentinel.frames.benchmark import BENCHMARKS
-from entropy_sentinel.stages import engine_pass, generation
+from entropy_sentinel.schemas.benchmark import BENCHMARKS
+from entropy_sentinel.study.config.config import load_config, read_config
+from entropy_sentinel.study.config.generations import generation_settings, pass_settings
+from entropy_sentinel.study.config.sections import Config
+from entropy_sentinel.study.engines.client import SharedEngine
+from entropy_sentinel.study.engines.run import EngineRun
+from entropy_sentinel.study.stages import engine_pass, generation
 
 ROOT = Path(__file__).parents[2]
 

@@ -10,10 +10,10 @@ import polars as pl
 from rows import rows
 
 import entropy_sentinel as es
+from entropy_sentinel.api.reading import write_features
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.features.buckets import SCHEMA
 from entropy_sentinel.features.catalogue import EXTRAS, FEATURE_FRAME
-from entropy_sentinel.verbs.reading import write_features
 
 LOGPROBS = {"logprobs_mode": "raw_logprobs", "top_k_returned": 20}
 BEGIN = datetime(2026, 11, 2, tzinfo=UTC)  # a Monday

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from entropy_sentinel.core.errors import ConfigError, InputError
-from entropy_sentinel.frames.signals import Family, Signal, with_reasons
+from entropy_sentinel.schemas.signals import Family, Signal, with_reasons
 from entropy_sentinel.signals import computing
 
 

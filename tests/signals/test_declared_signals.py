@@ -7,7 +7,7 @@ from extended import extension, ran
 
 INIT = """
 def signals():
-    from entropy_sentinel.frames.signals import Family, Signal
+    from entropy_sentinel.schemas.signals import Family, Signal
 
     def of(name):
         return Family("made up", (Signal(name, "Made up", "made up", "1"),), compute=lambda traces: traces)

@@ -23,7 +23,7 @@ def signals():
 FAMILY = """
 import polars as pl
 
-from entropy_sentinel.frames.signals import Family, Signal
+from entropy_sentinel.schemas.signals import Family, Signal
 
 
 def compute(traces: pl.LazyFrame, times: float = 1, benchmark: str = "") -> pl.DataFrame:
@@ -46,7 +46,7 @@ use rule cpu_job as signals_area with:
     resources:
         gpu=1,
     params:
-        **calls("stages.signals.write_signals", module_of("area")),
+        **calls("study.stages.signals.write_signals", module_of("area")),
         family="area",
         settings={"times": 3},
 """
@@ -103,8 +103,8 @@ def test_a_study_makes_the_families_that_it_names(project: Project) -> None:
     counts = job_counts(done.stdout)
     assert counts["signals_area"] == counts["signals_short"] == counts["feature"]
     code = """
-from entropy_sentinel.config.config import load_config, read_config
-from entropy_sentinel.planning.files import study_files
+from entropy_sentinel.study.config.config import load_config, read_config
+from entropy_sentinel.study.planning.files import study_files
 
 files = study_files(load_config(read_config(["config.yaml", "demo/config.yaml", "mine.yaml"])))
 observed = next(iter(files.stages["observations"].values()))
@@ -162,7 +162,7 @@ def refusals(project: Project) -> dict[str, str]:
         name: {"run": {"features": features}, "estimation": keys} for name, (features, keys, _) in REFUSED.items()
     }
     code = f"""
-from entropy_sentinel.config.config import load_config, read_config
+from entropy_sentinel.study.config.config import load_config, read_config
 from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.core.sections import merged
 
@@ -187,7 +187,7 @@ def test_a_null_leaves_a_row_out_for_the_estimators_that_need_the_signal(project
     code = """
 import polars as pl
 from observations import SETTINGS, observations
-from entropy_sentinel.stages.estimate import estimate
+from entropy_sentinel.study.stages.estimate import estimate
 
 frame = pl.concat([observations(name) for name in "abc"])
 values = pl.col("max") * 2
@@ -228,13 +228,13 @@ def test_observations_have_what_the_files_of_families_have(project: Project, tmp
     code = f"""
 import polars as pl
 from tiny import TINY
-from entropy_sentinel.frames.contract import read_provenance
+from entropy_sentinel.schemas.contract import read_provenance
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS, read_observations, families_of
-from entropy_sentinel.stages.feature import write_features
-from entropy_sentinel.stages.observation import write_observations
-from entropy_sentinel.stages.signals import write_signals
-from entropy_sentinel.frames.benchmark import BENCHMARKS
-from entropy_sentinel.frames.label import LABELS
+from entropy_sentinel.study.stages.feature import write_features
+from entropy_sentinel.study.stages.observation import write_observations
+from entropy_sentinel.study.stages.signals import write_signals
+from entropy_sentinel.schemas.benchmark import BENCHMARKS
+from entropy_sentinel.schemas.label import LABELS
 
 traces, folder = TINY.traces / "averages.parquet", {str(tmp_path)!r}
 rows = pl.read_parquet(traces)
@@ -280,8 +280,8 @@ from observations import SETTINGS, observations
 from papers.rejection.rows import slices
 from entropy_sentinel.estimators.training import fit_estimators
 from entropy_sentinel.core.errors import ContractError
-from entropy_sentinel.stages.estimate import by_signals, training_rows
-from entropy_sentinel.stages.estimate import p_correct
+from entropy_sentinel.study.stages.estimate import by_signals, training_rows
+from entropy_sentinel.study.stages.estimate import p_correct
 
 frame = pl.concat([observations(name) for name in "ac"])
 known = frame.with_columns(short=pl.when(pl.int_range(pl.len()) >= 20).then("max"))  # 20 of a have none
@@ -397,7 +397,7 @@ def test_auroc_is_over_the_responses_that_have_the_signal(project: Project) -> N
     code = f"""
 import polars as pl
 from observations import observations
-from entropy_sentinel.analyses.accuracy.measuring.measures import auroc_rows
+from entropy_sentinel.study.analyses.accuracy.measuring.measures import auroc_rows
 
 frame = observations("a").head(6).with_columns(
     label=pl.Series({labels!r}), short=pl.Series({values!r}, dtype=pl.Float64)

@@ -7,10 +7,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from entropy_sentinel.engines.engine import NextToken
-from entropy_sentinel.signals.forced_answer.asking.questions import ask
-from entropy_sentinel.signals.forced_answer.asking.trajectory import area, chosen
-from entropy_sentinel.signals.forced_answer.frames import FORCED_ANSWERS
+from entropy_sentinel.study.engines.engine import NextToken
+from entropy_sentinel.study.signals.forced_answer.asking.questions import ask
+from entropy_sentinel.study.signals.forced_answer.asking.trajectory import area, chosen
+from entropy_sentinel.study.signals.forced_answer.frames import FORCED_ANSWERS
 
 OPTIONS = "Which colour?\nA. red\nB. green\nC. blue\nD. grey"
 BOX = "\\boxed{"

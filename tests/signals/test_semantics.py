@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 from answered import Said, write_answered
 
-from entropy_sentinel.frames.contract import read_provenance
-from entropy_sentinel.signals.semantics.family import Semantics
-from entropy_sentinel.signals.semantics.spreading import answer_of
-from entropy_sentinel.stages.signals import write_signals
+from entropy_sentinel.schemas.contract import read_provenance
+from entropy_sentinel.study.signals.semantics.family import Semantics
+from entropy_sentinel.study.signals.semantics.spreading import answer_of
+from entropy_sentinel.study.stages.signals import write_signals
 
 HALF, QUARTER, EIGHTH = (math.log(2) * -power for power in (1, 2, 3))
 

@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from entropy_sentinel.analyses import accuracy
 from entropy_sentinel.statistics import intervals
 from entropy_sentinel.statistics.intervals import Residuals
+from entropy_sentinel.study.analyses import accuracy
 
 MANY = 10**9
 FOUR = Residuals([0.55, 0.45, 0.52, 0.6], [0.5] * 4, [MANY] * 4, n_training=4)

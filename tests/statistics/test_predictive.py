@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 from scipy import integrate, optimize, special, stats
 
-from entropy_sentinel.analyses import accuracy
 from entropy_sentinel.statistics import predictive
 from entropy_sentinel.statistics.predictive import Spread
+from entropy_sentinel.study.analyses import accuracy
 
 ERRORS = {0: [], 3: [0.05, 0.02, -0.1], 12: list(np.linspace(-0.2, 0.15, 12))}
 

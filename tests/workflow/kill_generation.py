@@ -21,14 +21,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.config.config import load_config, read_config
-from entropy_sentinel.config.generations import benchmark_settings, generation_settings
-from entropy_sentinel.config.layout import parts_folder
-from entropy_sentinel.frames.contract import read_provenance
-from entropy_sentinel.frames.generation import GENERATIONS
-from entropy_sentinel.jobs.logs import job_log
-from entropy_sentinel.stages import generation
-from entropy_sentinel.stages.benchmark import write_benchmark
+from entropy_sentinel.schemas.contract import read_provenance
+from entropy_sentinel.schemas.generation import GENERATIONS
+from entropy_sentinel.study.config.config import load_config, read_config
+from entropy_sentinel.study.config.generations import benchmark_settings, generation_settings
+from entropy_sentinel.study.config.layout import parts_folder
+from entropy_sentinel.study.jobs.logs import job_log
+from entropy_sentinel.study.stages import generation
+from entropy_sentinel.study.stages.benchmark import write_benchmark
 
 ROOT = Path(__file__).parents[2]
 MODEL, BENCHMARK = "tiny-1m", "percentages"

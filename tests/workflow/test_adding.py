@@ -216,7 +216,7 @@ def test_the_new_option_and_the_new_place_for_alerts(
         server.settimeout(10)
         target = ["--syslog", f"127.0.0.1:{server.getsockname()[1]}", "--alerts", str(tmp_path / "alerts.json")]
         for more, expected in (([], {"small", "large"}), (between, {"large"})):
-            program = f"from entropy_sentinel.commands.main import main; main({[*call, *target, *more]!r})"
+            program = f"from entropy_sentinel.cli.main import main; main({[*call, *target, *more]!r})"
             environment = os.environ | outside(folder)
             done = subprocess.run([sys.executable, "-c", program], cwd=folder, env=environment, capture_output=True)
             assert done.returncode == 4, done.stderr
@@ -407,8 +407,8 @@ def test_the_new_analysis_is_in_the_report_of_snakemake(
 
 def test_names_are_known_to_the_config_check(added: Path) -> None:
     code = """
-from entropy_sentinel.config.config import load_config, read_config
-from entropy_sentinel.config import generations
+from entropy_sentinel.study.config.config import load_config, read_config
+from entropy_sentinel.study.config import generations
 
 config = load_config(read_config(["config.yaml"]) | {"generation": {"prompt": "bare"}})
 print(generations.generation_settings(config, "qwen3-4b", "gsm8k")["prompt"])
@@ -438,11 +438,11 @@ def test_the_new_engines_answer(added: Path) -> None:
     server = ThreadingHTTPServer(("127.0.0.1", 0), ThrowingHandler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     code = f"""
-from entropy_sentinel.config.config import load_config, read_config
-from entropy_sentinel.config import generations
+from entropy_sentinel.study.config.config import load_config, read_config
+from entropy_sentinel.study.config import generations
 from entropy_sentinel.core.sections import merged
-from entropy_sentinel.stages.feature import write_features
-from entropy_sentinel.stages.generation import write_generations
+from entropy_sentinel.study.stages.feature import write_features
+from entropy_sentinel.study.stages.generation import write_generations
 
 raw = read_config(["config.yaml", "demo/config.yaml", "mine.yaml"])
 here = {{"models": {{"thrown": {{"thrower": {{"url": "http://127.0.0.1:{server.server_port}"}}}}}}}}

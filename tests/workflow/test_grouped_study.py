@@ -11,7 +11,7 @@ from answered import Said, write_answered
 from text_models import entailing, random_classifier
 from workflow_runs import Project
 
-from entropy_sentinel.frames.contract import read_provenance
+from entropy_sentinel.schemas.contract import read_provenance
 
 pytestmark = pytest.mark.long
 

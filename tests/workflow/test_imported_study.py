@@ -10,11 +10,11 @@ import pytest
 import yaml
 from workflow_runs import Project
 
-from entropy_sentinel.analyses.agreement.measuring.frames import ERRORS, PAIRS
-from entropy_sentinel.frames.contract import read_provenance
-from entropy_sentinel.frames.generation import TOP_K
-from entropy_sentinel.frames.label import LABELS
 from entropy_sentinel.judges.settings import MathVerify
+from entropy_sentinel.schemas.contract import read_provenance
+from entropy_sentinel.schemas.generation import TOP_K
+from entropy_sentinel.schemas.label import LABELS
+from entropy_sentinel.study.analyses.agreement.measuring.frames import ERRORS, PAIRS
 
 pytestmark = pytest.mark.long
 

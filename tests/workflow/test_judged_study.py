@@ -13,8 +13,8 @@ import yaml
 from fake_api import FakeApi, completion, fake_api, ok
 from workflow_runs import Project
 
-from entropy_sentinel.frames.contract import read_provenance
-from entropy_sentinel.frames.generation import TOP_K
+from entropy_sentinel.schemas.contract import read_provenance
+from entropy_sentinel.schemas.generation import TOP_K
 
 pytestmark = pytest.mark.long
 

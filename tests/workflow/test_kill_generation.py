@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-# tests/workflow/test_workflow.py kills a real generate job once, tests/stages/test_orphan.py one without an engine.
+# tests/workflow/test_workflow.py kills a real generate job once, tests/study/stages/test_orphan.py one without an
+# engine.
 pytestmark = [pytest.mark.long, pytest.mark.nightly]
 
 ROOT = Path(__file__).parents[2]

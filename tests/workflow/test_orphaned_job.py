@@ -62,7 +62,7 @@ def wait_for(condition: Callable[[], bool], run: ForkedSnakemake | None = None) 
 def test_nothing_is_generated_twice(
     project: Project, api: FakeApi, released: Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The second run finds the orphan at work. One that has ended is in tests/stages/test_orphan.py."""
+    """The second run finds the orphan at work. One that has ended is in tests/study/stages/test_orphan.py."""
     output = project.folder / OUTPUT
     monkeypatch.setenv("ENTROPY_SENTINEL_CACHE", str(project.folder / "first"))
     first = project.start(OUTPUT)

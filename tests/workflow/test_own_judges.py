@@ -8,9 +8,9 @@ import pytest
 import yaml
 from workflow_runs import Project
 
-from entropy_sentinel.frames.contract import read_provenance
-from entropy_sentinel.frames.generation import TOP_K
-from entropy_sentinel.frames.label import LABELS
+from entropy_sentinel.schemas.contract import read_provenance
+from entropy_sentinel.schemas.generation import TOP_K
+from entropy_sentinel.schemas.label import LABELS
 
 OWN = {
     "study": "own",

@@ -15,8 +15,17 @@ if TYPE_CHECKING:
     # What editors and type checkers see of the verbs; a test compares it with _VERBS.
     from inspect import Signature
 
-    from entropy_sentinel.capturing.columns import tagged as tagged
-    from entropy_sentinel.capturing.openai import capture as capture
+    from entropy_sentinel.api.estimation import fit as fit
+    from entropy_sentinel.api.estimation import load as load
+    from entropy_sentinel.api.estimation import save as save
+    from entropy_sentinel.api.labels import read_labels as read_labels
+    from entropy_sentinel.api.reading import example as example
+    from entropy_sentinel.api.reading import features as features
+    from entropy_sentinel.api.reading import open_logs as open_logs
+    from entropy_sentinel.api.reading import read_features as read_features
+    from entropy_sentinel.api.reading import read_logs as read_logs
+    from entropy_sentinel.capture.columns import tagged as tagged
+    from entropy_sentinel.capture.openai import capture as capture
     from entropy_sentinel.monitor.comparing import compare as compare
     from entropy_sentinel.monitor.labelling.judging import judge as judge
     from entropy_sentinel.monitor.labelling.sampling import sample as sample
@@ -24,15 +33,6 @@ if TYPE_CHECKING:
     from entropy_sentinel.monitor.running import monitor as monitor
     from entropy_sentinel.monitor.scoring import score as score
     from entropy_sentinel.monitor.showing.plot import plot as plot
-    from entropy_sentinel.verbs.estimation import fit as fit
-    from entropy_sentinel.verbs.estimation import load as load
-    from entropy_sentinel.verbs.estimation import save as save
-    from entropy_sentinel.verbs.labels import read_labels as read_labels
-    from entropy_sentinel.verbs.reading import example as example
-    from entropy_sentinel.verbs.reading import features as features
-    from entropy_sentinel.verbs.reading import open_logs as open_logs
-    from entropy_sentinel.verbs.reading import read_features as read_features
-    from entropy_sentinel.verbs.reading import read_logs as read_logs
 
 __version__ = "0.2.0"
 
@@ -44,14 +44,14 @@ if sys.platform == "win32":
 
 # Verbs by their module, which is imported when a verb is first used, because most jobs need none.
 _VERBS = {
-    **dict.fromkeys(("example", "features", "open_logs", "read_features", "read_logs"), "verbs.reading"),
-    "capture": "capturing.openai",
-    "tagged": "capturing.columns",
-    "read_labels": "verbs.labels",
+    **dict.fromkeys(("example", "features", "open_logs", "read_features", "read_logs"), "api.reading"),
+    "capture": "capture.openai",
+    "tagged": "capture.columns",
+    "read_labels": "api.labels",
     "compare": "monitor.comparing",
     "estimate": "monitor.once",
     "judge": "monitor.labelling.judging",
-    **dict.fromkeys(("fit", "load", "save"), "verbs.estimation"),
+    **dict.fromkeys(("fit", "load", "save"), "api.estimation"),
     "monitor": "monitor.running",
     "plot": "monitor.showing.plot",
     "sample": "monitor.labelling.sampling",

@@ -10,7 +10,7 @@ def main() -> None:
     """Run the command; an interrupt before it has begun ends the process without a traceback."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
-        from entropy_sentinel.commands import main as commands  # the import takes a second
+        from entropy_sentinel.cli import main as commands  # the import takes a second
     except ConfigError as error:
         # Subcommands are declared wrongly by an extension.
         from entropy_sentinel.core.printable import printable

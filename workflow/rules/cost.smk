@@ -19,5 +19,5 @@ use rule cpu_job as cost with:
         mem_mb=1000,
         runtime=10,
     params:
-        **calls("stages.cost.write_costs"),
+        **calls("study.stages.cost.write_costs"),
         ledger=lambda wildcards: generations.ledger(CONFIG, f"judges.{wildcards.judge}"),

@@ -35,7 +35,7 @@ for family in PASSES_OF:
             mem_mb=4000,
             runtime=240,
         params:
-            call=named("stages.engine_pass.write_engine_pass"),
+            call=named("study.stages.engine_pass.write_engine_pass"),
             settings=lambda wildcards, family=family: of_content(
                 generations.pass_settings(CONFIG, family, wildcards.model, wildcards.benchmark),
                 generations.given_pass(CONFIG, family, wildcards.model, wildcards.benchmark),

@@ -12,5 +12,5 @@ use rule cpu_job as feature with:
     benchmark:
         f"{LOGS}/features/{{model}}/{{benchmark}}.tsv"
     params:
-        **calls("stages.feature.write_features"),
+        **calls("study.stages.feature.write_features"),
         settings=lambda wildcards: generations.feature_settings(CONFIG, wildcards.model),

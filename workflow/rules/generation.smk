@@ -3,7 +3,7 @@
 # Makes: results/<study>/generations/{model}/{benchmark}.parquet, responses with their log-probability traces.
 #
 # There is no hash of the code: traces cost GPU time, and a refactoring must not spend it. The settings have a version
-# that is raised by hand when results change (GENERATION_VERSION in frames/generation.py).
+# that is raised by hand when results change (GENERATION_VERSION in schemas/generation.py).
 
 
 use rule cpu_job as generation with:
@@ -28,7 +28,7 @@ use rule cpu_job as generation with:
         mem_mb=4000,
         runtime=240,
     params:
-        call=named("stages.generation.write_generations"),
+        call=named("study.stages.generation.write_generations"),
         settings=lambda wildcards: of_content(
             generations.generation_settings(CONFIG, wildcards.model, wildcards.benchmark),
             generations.source_file(CONFIG, wildcards.model, wildcards.benchmark),

@@ -33,7 +33,7 @@ use rule cpu_job as label with:
         mem_mb=2000,
         runtime=60,
     params:
-        call=named("stages.label.write_labels"),
+        call=named("study.stages.label.write_labels"),
         settings=lambda wildcards: of_content(
             judging.judge_settings(CONFIG, wildcards.judge, wildcards.benchmark),
             judging.labels_files(CONFIG, wildcards.judge, wildcards.model, wildcards.benchmark),
@@ -61,5 +61,5 @@ use rule cpu_job as label_served with:
         mem_mb=4000,
         runtime=240,
     params:
-        call=named("stages.label.write_served_labels"),
+        call=named("study.stages.label.write_served_labels"),
         settings=lambda wildcards: judging.judge_settings(CONFIG, wildcards.judge),

@@ -32,7 +32,7 @@ use rule cpu_job as prefetch_model with:
         mem_mb=4000,
         runtime=600,
     params:
-        call=named("stages.prefetch.prefetch_model"),
+        call=named("study.stages.prefetch.prefetch_model"),
         settings=lambda wildcards: dict(
             **CONFIG.models[wildcards.model].model_dump(include={"id", "revision"}),
             load_format=(CONFIG.generation.engine_args | CONFIG.models[wildcards.model].engine_args).get(
@@ -50,7 +50,7 @@ use rule cpu_job as prefetch_comparing with:
         mem_mb=4000,
         runtime=600,
     params:
-        call=named("stages.prefetch.prefetch_model"),
+        call=named("study.stages.prefetch.prefetch_model"),
         settings=lambda wildcards: {
             "id": COMPARING[wildcards.family].weights,
             "revision": COMPARING[wildcards.family].revision,
@@ -67,7 +67,7 @@ use rule cpu_job as prefetch_dataset with:
         mem_mb=4000,
         runtime=60,
     params:
-        call=named("stages.prefetch.prefetch_dataset"),
+        call=named("study.stages.prefetch.prefetch_dataset"),
         settings=lambda wildcards: CONFIG.benchmarks[wildcards.benchmark].model_dump(
             include={"dataset", "configs", "split", "revision"}
         ),

@@ -1,4 +1,4 @@
-from entropy_sentinel.jobs.logs import job_log
+from entropy_sentinel.study.jobs.logs import job_log
 
 with job_log(snakemake.log[0]):
     from pathlib import Path

@@ -15,7 +15,7 @@ from scipy.stats import t
 
 from entropy_sentinel.estimators.catalogue import RECOMMENDED, title
 from entropy_sentinel.estimators.settings import Estimation
-from entropy_sentinel.frames.estimate import ESTIMATES
+from entropy_sentinel.schemas.estimate import ESTIMATES
 
 DEFAULT, FLOOR = Estimation().default, "group-accuracy"
 # What the page compares, by the names that it shows.

@@ -18,7 +18,7 @@ from entropy_sentinel.estimators.validation import LEVELS, validate
 from entropy_sentinel.features.buckets import COLUMN, counts_of
 from entropy_sentinel.monitor.estimating.flags import LARGEST_SHARE
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS
-from entropy_sentinel.stages.estimate import labelled_rows
+from entropy_sentinel.study.stages.estimate import labelled_rows
 from made.how_well.cases import METHODS, with_errors
 
 SETTINGS = Fitting.of(Estimation().model_dump() | {"seed": 42})

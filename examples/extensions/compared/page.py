@@ -10,10 +10,10 @@ import polars as pl
 from compared.pairing import paired_difference
 from entropy_sentinel.core.files import write_whole
 from entropy_sentinel.estimators.catalogue import title
-from entropy_sentinel.frames.estimate import ESTIMATES
-from entropy_sentinel.frames.label import LABELS
 from entropy_sentinel.report.pages import Exhibit, render
 from entropy_sentinel.report.tables import Table, number_frame, write_table
+from entropy_sentinel.schemas.estimate import ESTIMATES
+from entropy_sentinel.schemas.label import LABELS
 
 EXHIBIT = Exhibit("table", "compared", "Two models on the same items")
 _ROLES = {"training": "training", "held_out": "unseen"}

@@ -11,11 +11,11 @@ import httpx
 import numpy as np
 import tenacity
 
-from entropy_sentinel.chat.reply import masked, storable
-from entropy_sentinel.chat.settings import announced_server
 from entropy_sentinel.core.errors import ConfigError, EntropySentinelError
-from entropy_sentinel.engines.engine import Asked, Response, refused
-from entropy_sentinel.frames.generation import TOP_K
+from entropy_sentinel.llm_client.reply import masked, storable
+from entropy_sentinel.llm_client.settings import announced_server
+from entropy_sentinel.schemas.generation import TOP_K
+from entropy_sentinel.study.engines.engine import Asked, Response, refused
 from native_engine.settings import LlamaSettings
 
 log = logging.getLogger(__name__)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from entropy_sentinel.commands.options import say
+from entropy_sentinel.cli.options import say
 
 Questions = Annotated[
     Path,
@@ -62,7 +62,7 @@ def command(
 
     from entropy_sentinel.core.errors import InputError
     from entropy_sentinel.core.files import check_outputs, write_whole
-    from entropy_sentinel.sources.rows import local_rows
+    from entropy_sentinel.study.items.rows import local_rows
     from papers.ambiguity.counts.corpus import opened
     from papers.ambiguity.counts.counting import Columns, counted
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from entropy_sentinel.core.database import DatabaseKind, begin
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.sources.rows import local_rows, text_lines
+from entropy_sentinel.study.items.rows import local_rows, text_lines
 
 # Suffixes of corpus files.
 FORMATS = (".txt", ".txt.gz", ".jsonl", ".jsonl.gz")

@@ -6,7 +6,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.sources.fields import Row, is_empty, look_up, one_text, read_answers
+from entropy_sentinel.study.items.fields import Row, is_empty, look_up, one_text, read_answers
 from papers.ambiguity.counts.corpus import Index
 
 if TYPE_CHECKING:  # it imports LiteLLM, which plain counting does not need

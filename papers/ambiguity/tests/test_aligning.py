@@ -11,9 +11,9 @@ from papers.ambiguity.aligned import Classes, matched, of_file, write_aligned
 from papers.ambiguity.frames import ALIGNED
 
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.frames.contract import read_provenance
-from entropy_sentinel.grouping.backend import Pair, Question
-from entropy_sentinel.grouping.exact import ExactBackend
+from entropy_sentinel.schemas.contract import read_provenance
+from entropy_sentinel.study.semantic_clustering.backend import Pair, Question
+from entropy_sentinel.study.semantic_clustering.exact import ExactBackend
 
 TRIANGLE = Question("One of the fire triangle?", (("heat",), ("fuel", "something to burn"), ("oxygen", "O2")))
 

@@ -10,10 +10,10 @@ from asked_items import pass_settings, write_items
 from fake_engine import FakeEngine, every
 from papers.ambiguity.signals.beam_search.frames import BEAMS
 
-from entropy_sentinel.frames.signals import contract_of
+from entropy_sentinel.schemas.signals import contract_of
 from entropy_sentinel.signals.catalogue import FAMILIES
-from entropy_sentinel.stages import engine_pass
-from entropy_sentinel.stages.signals import write_signals
+from entropy_sentinel.study.stages import engine_pass
+from entropy_sentinel.study.stages.signals import write_signals
 
 
 @pytest.fixture

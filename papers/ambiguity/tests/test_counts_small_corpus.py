@@ -11,9 +11,9 @@ from fake_api import Answer, completion, fake_api, ok, quiet_litellm
 from papers.ambiguity.counts.corpus import LONGEST, chunks, opened, split
 from typer.testing import CliRunner
 
-from entropy_sentinel.commands.main import app, main
+from entropy_sentinel.cli.main import app, main
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.sources import rows
+from entropy_sentinel.study.items import rows
 
 FIRE = (
     "Fire needs heat,\nfuel and oxygen.\n\nA fire without fuel goes out.\n  \nFUELS burn.\n\n\n"

@@ -10,7 +10,7 @@ from text_models import random_classifier
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.grouping.encoders import Weights
+from entropy_sentinel.study.semantic_clustering.encoders import Weights
 
 pytestmark = pytest.mark.slow  # torch is loaded
 

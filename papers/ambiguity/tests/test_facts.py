@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from entropy_sentinel.commands.main import app
+from entropy_sentinel.cli.main import app
 from facts import FILES, main, training_pairs, world
 
 DEMO = Path(__file__).parents[3] / "demo"

@@ -13,13 +13,13 @@ from papers.ambiguity.signals.iterative_prompting.asking.questions import with_a
 from papers.ambiguity.signals.iterative_prompting.family import IterativePrompting
 from papers.ambiguity.signals.iterative_prompting.frames import ITERATIVE_PROMPTS
 
-from entropy_sentinel.config.config import load_config, read_config
 from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.core.sections import merged
-from entropy_sentinel.frames.signals import contract_of
+from entropy_sentinel.schemas.signals import contract_of
 from entropy_sentinel.signals.catalogue import FAMILIES
-from entropy_sentinel.stages import engine_pass
-from entropy_sentinel.stages.signals import write_signals
+from entropy_sentinel.study.config.config import load_config, read_config
+from entropy_sentinel.study.stages import engine_pass
+from entropy_sentinel.study.stages.signals import write_signals
 
 PROMPT_3 = IterativePrompting().prompt
 QUESTION = "Whose?"

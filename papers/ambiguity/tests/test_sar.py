@@ -13,8 +13,8 @@ from papers.ambiguity.signals.sar.relevance import pieces_of
 from text_models import random_classifier
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from entropy_sentinel.frames.contract import read_provenance
-from entropy_sentinel.stages.signals import write_signals
+from entropy_sentinel.schemas.contract import read_provenance
+from entropy_sentinel.study.stages.signals import write_signals
 
 pytestmark = pytest.mark.slow  # torch is loaded
 

@@ -9,15 +9,15 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.frames.benchmark import BENCHMARKS
-from entropy_sentinel.frames.contract import read_provenance
-from entropy_sentinel.frames.label import LABELS
-from entropy_sentinel.grouping.backend import Pair, Question
-from entropy_sentinel.grouping.clustering import classes as grouped
 from entropy_sentinel.judges.catalogue import make_judge
 from entropy_sentinel.judges.judge import Case, Judge
 from entropy_sentinel.judges.kind import JudgeSettings
 from entropy_sentinel.judges.options import normalised
+from entropy_sentinel.schemas.benchmark import BENCHMARKS
+from entropy_sentinel.schemas.contract import read_provenance
+from entropy_sentinel.schemas.label import LABELS
+from entropy_sentinel.study.semantic_clustering.backend import Pair, Question
+from entropy_sentinel.study.semantic_clustering.clustering import classes as grouped
 from papers.entropy_area.frames import ANSWER_CLASSES
 
 # Kinds of judges that compare by rules: no network, no money.

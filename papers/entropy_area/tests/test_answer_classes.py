@@ -9,12 +9,12 @@ import pytest
 from papers.entropy_area.classes.answers import classes, comparing, write_answers
 from papers.entropy_area.frames import ANSWER_CLASSES
 
-from entropy_sentinel.frames.benchmark import BENCHMARKS
-from entropy_sentinel.frames.contract import read_provenance
-from entropy_sentinel.frames.label import LABELS
 from entropy_sentinel.judges.exact import ChoiceJudge, ExactJudge
 from entropy_sentinel.judges.judge import Case, Verdict
 from entropy_sentinel.judges.math_verify import MathVerifyJudge
+from entropy_sentinel.schemas.benchmark import BENCHMARKS
+from entropy_sentinel.schemas.contract import read_provenance
+from entropy_sentinel.schemas.label import LABELS
 
 WHOSE = {"model": "m", "benchmark": "b"}
 OPTIONS = "Which one?\nA. red\nB. green\nC. blue\nD. grey"

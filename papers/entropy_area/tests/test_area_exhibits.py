@@ -16,7 +16,7 @@ from papers.entropy_area.report import write_report
 from papers.entropy_area.tables import write_tables
 from papers.entropy_area.trajectories import Trajectory, has_options, median_item, trajectory
 
-from entropy_sentinel.signals.forced_answer.frames import FORCED_ANSWERS
+from entropy_sentinel.study.signals.forced_answer.frames import FORCED_ANSWERS
 
 MODELS = ["deepseek-r1-distill-qwen-14b", "other"]
 SETS = {"gpqa-diamond": ["gpqa-diamond"], "aime": ["aime-2024", "aime-2025"]}

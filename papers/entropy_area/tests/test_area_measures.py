@@ -27,7 +27,7 @@ from papers.entropy_area.measures import RANGES, correlations, spread
 from papers.entropy_area.trajectories import decayed
 from scipy import stats
 
-from entropy_sentinel.signals.forced_answer.frames import FORCED_ANSWERS
+from entropy_sentinel.study.signals.forced_answer.frames import FORCED_ANSWERS
 
 P = np.array([[0.1, 0.4, 0.2, 0.9], [0.8, 0.1, 0.1, 0.05]])
 

@@ -7,9 +7,9 @@ import pytest
 import yaml
 from papers.entropy_area.catalogue import FIGURES, TABLES
 
-from entropy_sentinel.config.config import load_config
-from entropy_sentinel.config.sections import Config
 from entropy_sentinel.core.errors import ConfigError
+from entropy_sentinel.study.config.config import load_config
+from entropy_sentinel.study.config.sections import Config
 
 PAPER = (Path(__file__).parents[3] / "config.yaml").read_text()
 

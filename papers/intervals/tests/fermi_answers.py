@@ -11,12 +11,12 @@ from papers.intervals.beliefs import write_beliefs
 from papers.intervals.scores import write_scores, write_sets, write_tunnel_index
 from papers.intervals.stated import write_integers, write_stated
 
-from entropy_sentinel.config import generations
-from entropy_sentinel.config.config import Config
-from entropy_sentinel.frames.benchmark import BENCHMARKS
-from entropy_sentinel.sources.given import import_generations
-from entropy_sentinel.stages.benchmark import write_benchmark
-from entropy_sentinel.stages.feature import write_features
+from entropy_sentinel.schemas.benchmark import BENCHMARKS
+from entropy_sentinel.study.config import generations
+from entropy_sentinel.study.config.config import Config
+from entropy_sentinel.study.items.given import import_generations
+from entropy_sentinel.study.stages.benchmark import write_benchmark
+from entropy_sentinel.study.stages.feature import write_features
 
 LEVELS = (90.0, 99.0)
 TEMPERATURES = (1.0, 0.5)

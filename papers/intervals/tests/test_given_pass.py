@@ -9,14 +9,14 @@ import pytest
 from papers.intervals.signals.integers.frames import INTEGERS
 
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.frames.contract import Contract, read_provenance
-from entropy_sentinel.frames.generation import GENERATIONS
-from entropy_sentinel.frames.signals import EnginePass
+from entropy_sentinel.schemas.contract import Contract, read_provenance
+from entropy_sentinel.schemas.generation import GENERATIONS
+from entropy_sentinel.schemas.signals import EnginePass
 from entropy_sentinel.signals.catalogue import FAMILIES
-from entropy_sentinel.signals.forced_answer.frames import FORCED_ANSWERS
-from entropy_sentinel.sources.given import complete_generations
-from entropy_sentinel.stages.engine_pass import write_engine_pass
-from entropy_sentinel.stages.signals import write_signals
+from entropy_sentinel.study.items.given import complete_generations
+from entropy_sentinel.study.signals.forced_answer.frames import FORCED_ANSWERS
+from entropy_sentinel.study.stages.engine_pass import write_engine_pass
+from entropy_sentinel.study.stages.signals import write_signals
 
 IDS = ["a-00000", "a-00003", "a-00007"]
 OWN = {"answers": ["own", "none"], "positions": "all", "samples": None, "options": False}

@@ -12,7 +12,7 @@ from papers.intervals.signals.integers.asking.questions import ask, unasked
 from papers.intervals.signals.integers.family import compute
 from papers.intervals.signals.integers.frames import INTEGERS
 
-from entropy_sentinel.engines.engine import NextToken, refused_context
+from entropy_sentinel.study.engines.engine import NextToken, refused_context
 
 END = "<end>"
 PROMPT = [900, 901]

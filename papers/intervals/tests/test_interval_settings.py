@@ -7,12 +7,12 @@ import pytest
 import yaml
 from fermi_answers import write_study
 
-from entropy_sentinel.config import generations
-from entropy_sentinel.config.config import load_config, read_config
-from entropy_sentinel.config.sections import Config
 from entropy_sentinel.core.errors import ConfigError
-from entropy_sentinel.planning.files import study_files
-from entropy_sentinel.stages.generation import filled_prompt
+from entropy_sentinel.study.config import generations
+from entropy_sentinel.study.config.config import load_config, read_config
+from entropy_sentinel.study.config.sections import Config
+from entropy_sentinel.study.planning.files import study_files
+from entropy_sentinel.study.stages.generation import filled_prompt
 
 ROOT = Path(__file__).parents[3]
 

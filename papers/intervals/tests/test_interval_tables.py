@@ -20,7 +20,7 @@ from papers.intervals.tables import write_tables
 from papers.intervals.tables_of_scores import table_2_winkler
 from scipy.stats import binomtest
 
-from entropy_sentinel.config.config import load_config, read_config
+from entropy_sentinel.study.config.config import load_config, read_config
 
 SHOWN: Any = {"label": "Made up", "open_models": ["toy"]}
 PAPER = Path(__file__).parents[3] / "config.yaml"

@@ -11,10 +11,10 @@ from papers.rejection.frames import ASSESSMENTS
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 
-from entropy_sentinel.frames.benchmark import BENCHMARKS
-from entropy_sentinel.frames.contract import read_provenance
+from entropy_sentinel.schemas.benchmark import BENCHMARKS
+from entropy_sentinel.schemas.contract import read_provenance
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS
-from entropy_sentinel.stages.estimate import training_rows
+from entropy_sentinel.study.stages.estimate import training_rows
 
 FRAME = pl.concat([observations(name) for name in "abc"])
 

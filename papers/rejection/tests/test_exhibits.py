@@ -37,8 +37,8 @@ from papers.rejection.tables import (
     write_tables,
 )
 
-from entropy_sentinel.analyses.headings import training_group
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS
+from entropy_sentinel.study.analyses.headings import training_group
 
 NO_LABELS = "puzzles is excluded for tiny-a, tiny-b: no response with a label and features."
 

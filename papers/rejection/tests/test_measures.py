@@ -12,7 +12,7 @@ from papers.rejection.measures import measure, write_measures
 from papers.rejection.rows import read_scores, slices
 
 from entropy_sentinel.core.errors import ContractError
-from entropy_sentinel.frames.estimate import SCORES
+from entropy_sentinel.schemas.estimate import SCORES
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 
 FRAME = observed("tiny-a")

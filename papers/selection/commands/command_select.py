@@ -5,16 +5,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from entropy_sentinel.commands.options import ConfigFiles, load_made_study, say, taking
+from entropy_sentinel.cli.options import say, taking
 from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.core.folders import BASE
+from entropy_sentinel.study.cli.loading import ConfigFiles, load_made_study
 from papers.selection.settings import SelectOptions
 
 if TYPE_CHECKING:
     import polars as pl
     from rich.table import Table
 
-    from entropy_sentinel.config.sections import Config
+    from entropy_sentinel.study.config.sections import Config
     from papers.selection.choosing import CandidateFiles
 
 SUFFIXES = (".jsonl",)
@@ -35,10 +36,10 @@ def command(model: Model, output: Output, configfile: ConfigFiles = [], judge: J
     selected. Items need a reference; each question occurs once. Equal scores are ordered as by random with the same
     seed. A study's analysis `selection` writes a file for every strategy and compares them.
     """
-    from entropy_sentinel.commands.options import check_table_path
-    from entropy_sentinel.config.generations import prompt_settings
+    from entropy_sentinel.cli.options import check_table_path
     from entropy_sentinel.core.files import check_outputs
     from entropy_sentinel.report.terminal import show
+    from entropy_sentinel.study.config.generations import prompt_settings
     from papers.selection.choosing import read_candidates, select
     from papers.selection.making import read_solutions, write_training_file
 

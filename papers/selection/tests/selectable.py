@@ -5,10 +5,10 @@ from pathlib import Path
 
 from papers.selection.choosing import CandidateFiles
 
-from entropy_sentinel.frames.benchmark import BENCHMARKS
-from entropy_sentinel.frames.generation import GENERATIONS
-from entropy_sentinel.frames.label import LABELS
-from entropy_sentinel.signals.forced_answer.frames import FORCED_ANSWERS
+from entropy_sentinel.schemas.benchmark import BENCHMARKS
+from entropy_sentinel.schemas.generation import GENERATIONS
+from entropy_sentinel.schemas.label import LABELS
+from entropy_sentinel.study.signals.forced_answer.frames import FORCED_ANSWERS
 
 SAMPLES = 5
 # Of each item what the judge says of its five responses (- for no label), tokens of the first response, its area by the

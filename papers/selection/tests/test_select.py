@@ -10,7 +10,7 @@ from selectable import write_study_files
 from study_trees import small_study
 from typer.testing import CliRunner
 
-from entropy_sentinel.commands.main import app, main
+from entropy_sentinel.cli.main import app, main
 
 
 @pytest.fixture(autouse=True)

@@ -15,7 +15,7 @@ from papers.selection.tables import domains, overlaps, profiles
 from selectable import ANSWERS, write_study_files
 
 from entropy_sentinel.core.errors import ConfigError, InputError
-from entropy_sentinel.signals.forced_answer.frames import FORCED_ANSWERS
+from entropy_sentinel.study.signals.forced_answer.frames import FORCED_ANSWERS
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,8 @@ from papers.selection.report import write_report
 from selectable import write_study_files
 from study_trees import small_study
 
-from entropy_sentinel.config.config import load_config
 from entropy_sentinel.core.errors import ConfigError
+from entropy_sentinel.study.config.config import load_config
 
 
 def test_from_the_files_of_a_study_to_its_page(tmp_path: Path) -> None:

@@ -45,16 +45,16 @@ VARIABLE = "ENTROPY_SENTINEL_EXTENSIONS"
 # The functions of a declaring module, and what their declarations are.
 KINDS: Mapping[str, str] = {
     "analyses": "analysis: a subclass of core.analysis.Analysis, with rules.smk beside the module",
-    "signals": "family of signals: a frames.signals.Family",
+    "signals": "family of signals: a schemas.signals.Family",
     "features": "feature: a features.feature.Feature",
     "estimators": "family of estimators: an estimators.family.EstimatorFamily",
     "judges": "kind of judge: a subclass of judges.kind.Kind",
-    "models": "kind of model: a subclass of engines.model.Model",
-    "formats": "log format: a sources.logs.format.Format",
+    "models": "kind of model: a subclass of study.engines.model.Model",
+    "formats": "log format: a logs.format.Format",
     "statistics": "statistic of a slice: a monitor.column.Statistic",
     "outputs": "output of a monitor: a monitor.showing.output.Output",
-    "prompts": "prompt for models: a chat.settings.Prompt",
-    "judge_prompts": "prompt for judges: a chat.settings.Prompt",
+    "prompts": "prompt for models: a llm_client.settings.Prompt",
+    "judge_prompts": "prompt for judges: a llm_client.settings.Prompt",
     "benchmarks": "benchmark: its section of the config, a dict",
     "commands": "subcommand: a Typer function or a Typer app",
 }
@@ -152,7 +152,7 @@ def root_of(module: str) -> str | None:
 
 
 def full_name(module: str) -> str:
-    """Return the full name of a module, which may be given relative to this package: `stages.label`."""
+    """Return the full name of a module, which may be given relative to this package: `study.stages.label`."""
     return module if root_of(module) else f"{PACKAGE}.{module}"
 
 

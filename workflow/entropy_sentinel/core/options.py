@@ -1,7 +1,7 @@
 """Options that a verb, a command and a config section share: a class with a field for each option.
 
 A field gives an option's name, default, bounds and meaning once. `docs/made/signatures.py` writes them into a verb's
-signature and docstring, and `commands.options.taking` adds them to a command. Both, and config files, check values with
+signature and docstring, and `cli.options.taking` adds them to a command. Both, and config files, check values with
 `Options.of`, so errors are the same everywhere.
 """
 

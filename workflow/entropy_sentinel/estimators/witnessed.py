@@ -13,7 +13,7 @@ import polars as pl
 
 from entropy_sentinel.estimators.estimator import Estimator
 from entropy_sentinel.formatting.text import counted
-from entropy_sentinel.frames.witness import WitnessKind, name_witness
+from entropy_sentinel.schemas.witness import WitnessKind, name_witness
 from entropy_sentinel.statistics.clustering import effective_size
 from entropy_sentinel.statistics.witness_quality import Measure, Rate, measure_probabilities, measure_verdicts
 from entropy_sentinel.statistics.witnessed_accuracies import WitnessedDomain, influences

@@ -1,4 +1,4 @@
-"""Features: named Polars expressions over a response's tokens. The verb `es.features` is in `verbs.reading`."""
+"""Features: named Polars expressions over a response's tokens. The verb `es.features` is in `api.reading`."""
 
 import sys
 from typing import TYPE_CHECKING

@@ -15,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.frames.arrow import split
+from entropy_sentinel.schemas.arrow import split
 
 BUCKETS = 256
 # The column with the buckets of a response, sorted, and the column with what they were made of.

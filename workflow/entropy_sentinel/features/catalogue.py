@@ -11,9 +11,9 @@ from entropy_sentinel.core import entries, extensions
 from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.features.buckets import SCHEMA as BUCKET_SCHEMA
 from entropy_sentinel.features.feature import BOUND, CAPTURED, Feature, H, X
-from entropy_sentinel.frames.contract import Column, Contract
-from entropy_sentinel.frames.generation import GENERATIONS, LOGPROBS, UNUSABLE
-from entropy_sentinel.frames.response import RESPONSE, RESPONSE_COLUMNS
+from entropy_sentinel.schemas.contract import Column, Contract
+from entropy_sentinel.schemas.generation import GENERATIONS, LOGPROBS, UNUSABLE
+from entropy_sentinel.schemas.response import RESPONSE, RESPONSE_COLUMNS
 
 # A step is open if all tokens outside the top k have more than this probability.
 OPEN_MASS = 0.01
@@ -73,12 +73,12 @@ WORD_COLUMNS = (
 _BEFORE = (
     *RESPONSE_COLUMNS,
     Column("n_tokens", pl.UInt32, "length of the response", "tokens"),
-    Column("displaced_steps", pl.UInt32, "steps whose entropy may lack a term (frames/generation.py)", "tokens"),
-    Column("finish_reason", pl.String, "`stop` if the response is complete (frames/generation.py)"),
+    Column("displaced_steps", pl.UInt32, "steps whose entropy may lack a term (schemas/generation.py)", "tokens"),
+    Column("finish_reason", pl.String, "`stop` if the response is complete (schemas/generation.py)"),
 )
 _AFTER = (
     Column("trace_tokens", pl.UInt32, "tokens that the features use: all, or those after the thinking", "tokens"),
-    Column("cut_off", pl.Boolean, "whether the response was truncated (frames/generation.py)"),
+    Column("cut_off", pl.Boolean, "whether the response was truncated (schemas/generation.py)"),
     *(extra.column for extra in EXTRAS.values()),
     Column("clamped_tokens", pl.UInt32, "sampled tokens whose log-probability was -inf or <= -9999", "tokens"),
     Column("reason", pl.String, "why the features are null; null if there are features", nullable=True),

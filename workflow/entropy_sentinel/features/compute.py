@@ -15,8 +15,8 @@ from entropy_sentinel.features.catalogue import CATALOGUE, EXTRAS, FEATURE_FRAME
 from entropy_sentinel.features.feature import NLL, H, X
 from entropy_sentinel.features.tokens import ROUNDING, lists_of_response, token_lists
 from entropy_sentinel.features.zero_logprobs import exclude_zero_logprobs
-from entropy_sentinel.frames.generation import CUT_OFF, GENERATIONS, REFUSED, UNUSABLE, top_k_of
-from entropy_sentinel.frames.response import RESPONSE
+from entropy_sentinel.schemas.generation import CUT_OFF, GENERATIONS, REFUSED, UNUSABLE, top_k_of
+from entropy_sentinel.schemas.response import RESPONSE
 
 # No sampler draws a response whose tokens have a mean probability below exp(-50). Its perplexity, about 1e22, is also
 # the largest that every estimator can scale and square, even in Float32.

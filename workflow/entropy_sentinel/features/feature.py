@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from entropy_sentinel.frames.signals import Signal
+from entropy_sentinel.schemas.signals import Signal
 
 X = pl.element()
 H, NLL = pl.col("entropy").list.agg, pl.col("nll").list.agg

@@ -9,9 +9,9 @@ import polars as pl
 
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.features.catalogue import FEATURE_FRAME
-from entropy_sentinel.frames.arrow import read_batches
-from entropy_sentinel.frames.contract import PROVENANCE_KEY, given, read_provenance
-from entropy_sentinel.frames.generation import GENERATIONS, LOGPROBS
+from entropy_sentinel.schemas.arrow import read_batches
+from entropy_sentinel.schemas.contract import PROVENANCE_KEY, given, read_provenance
+from entropy_sentinel.schemas.generation import GENERATIONS, LOGPROBS
 
 # The suffix of the files of features that `capturing` writes.
 CAPTURED = ".features.jsonl.gz"

@@ -4,8 +4,8 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.features.precision import NEAR_ZERO, rounding_error
-from entropy_sentinel.frames.arrow import flat, split
-from entropy_sentinel.frames.generation import top_k_of
+from entropy_sentinel.schemas.arrow import flat, split
+from entropy_sentinel.schemas.generation import top_k_of
 
 # Servers write -inf or -9999 for a token of probability 0.
 ZERO_PROBABILITY = -9999.0

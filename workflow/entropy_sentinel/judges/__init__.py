@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from entropy_sentinel.chat.settings import Prompt
     from entropy_sentinel.judges.kind import Kind
+    from entropy_sentinel.llm_client.settings import Prompt
 
 
 def judges() -> "dict[str, type[Kind]]":

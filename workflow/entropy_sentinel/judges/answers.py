@@ -11,11 +11,11 @@ import re
 from fractions import Fraction
 from typing import NamedTuple
 
-from entropy_sentinel.frames.label import NoAnswer
 from entropy_sentinel.judges.judge import NoAnswerError, Unclear
 from entropy_sentinel.judges.markers import TextPart, after_thinking, in_other_languages, tagged_answers
 from entropy_sentinel.judges.notation import NUMBER, clean, in_braces, plain_number
 from entropy_sentinel.judges.units import leading_unit
+from entropy_sentinel.schemas.label import NoAnswer
 
 _BOX = re.compile(r"\\f?boxed\s*(?=\{)")
 # Between boxes that together form one answer: `\boxed{1}$ and $\boxed{2}`, `$x = \boxed{1}$, $y = \boxed{2}$`.

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Union, get_args
 
 from pydantic import BeforeValidator, Discriminator, Tag
 
-from entropy_sentinel.chat.settings import Prompt
 from entropy_sentinel.core.entries import declared_classes, declared_values, place_of
 from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.core.guard import guard
 from entropy_sentinel.core.sections import Settings, check_names
 from entropy_sentinel.judges.judge import Judge
 from entropy_sentinel.judges.kind import JudgeSettings, Kind
+from entropy_sentinel.llm_client.settings import Prompt
 
 
 def _kinds() -> dict[str, type[Kind]]:

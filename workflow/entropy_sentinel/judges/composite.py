@@ -9,8 +9,8 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.frames.label import LABELS, NO_REFERENCE
-from entropy_sentinel.frames.response import SAMPLE
+from entropy_sentinel.schemas.label import LABELS, NO_REFERENCE
+from entropy_sentinel.schemas.response import SAMPLE
 
 Member = Callable[[pl.DataFrame], pl.DataFrame]
 # Per member: the responses that it was asked about, those that it labelled, and those whose final label it shares.

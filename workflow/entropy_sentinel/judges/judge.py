@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from entropy_sentinel.frames.label import NoAnswer
+from entropy_sentinel.schemas.label import NoAnswer
 
 # Label of a response without a final answer; labels of versions without the key are as with the default.
 Unanswered = Literal["incorrect", "unlabelled"]

@@ -7,16 +7,15 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NotRequired, TypedDict
 
-from entropy_sentinel.chat.settings import Prompt
 from entropy_sentinel.core.sections import Settings
-from entropy_sentinel.engines.generation import ServedSettings
 from entropy_sentinel.judges.judge import Judge, Unanswered
+from entropy_sentinel.llm_client.settings import Prompt, ServedSettings
 
 
 class Kind(Settings):
     """The base class of the kinds of judges.
 
-    Its jobs are told the keys in `UNTRACKED`: `chat.settings.announced_server("judges.NAME")`.
+    Its jobs are told the keys in `UNTRACKED`: `llm_client.settings.announced_server("judges.NAME")`.
     """
 
     # Raise it when verdicts change: labels of this kind are then rebuilt. It replaces a code hash, because labels
@@ -26,7 +25,7 @@ class Kind(Settings):
     TOLERANT: ClassVar[bool] = False
     # Whether its labels are imported from files.
     IMPORTED: ClassVar[bool] = False
-    # Whether the tokens and costs of its requests go to a ledger (chat/spending): `plan` and costs.csv show them.
+    # Whether the tokens and costs of its requests go to a ledger (llm_client/spending): `plan` and costs.csv show them.
     HAS_LEDGER: ClassVar[bool] = False
 
     @property
@@ -107,7 +106,7 @@ class JudgeSettings(TypedDict):
     judges: NotRequired[list[str]]
     members: NotRequired[dict[str, "JudgeSettings"]]  # the settings that the labels of each of `judges` depend on
     replaces: NotRequired[str]  # for a benchmark's own judge: the judge of the study in whose folder its labels are
-    content: NotRequired[str]  # for label files (jobs/content.py)
+    content: NotRequired[str]  # for label files (study/jobs/content.py)
 
 
 # Settings of a judge's jobs that differ between benchmarks.

@@ -16,10 +16,6 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from entropy_sentinel.chat.client import ChatClient
-from entropy_sentinel.chat.optional_parameters import OptionalParameters
-from entropy_sentinel.chat.reply import Refusal, ServerReply, masked
-from entropy_sentinel.chat.settings import announced_server, filled
 from entropy_sentinel.judges.answers import last_boxed
 from entropy_sentinel.judges.judge import Case, Verdict
 from entropy_sentinel.judges.judgement import judgement
@@ -30,6 +26,10 @@ from entropy_sentinel.judges.verdict_probability import (
     verdict_probability,
     without_logprobs,
 )
+from entropy_sentinel.llm_client.client import ChatClient
+from entropy_sentinel.llm_client.optional_parameters import OptionalParameters
+from entropy_sentinel.llm_client.reply import Refusal, ServerReply, masked
+from entropy_sentinel.llm_client.settings import announced_server, filled
 
 # <|end|>, <|eot_id|>, DeepSeek's wide form, and the chat tokens of Llama, Gemma and Mistral; `<|x|>` is not a token.
 _SPECIAL = re.compile(

@@ -345,9 +345,9 @@ _LIMIT_S = 5
 class MathVerifyJudge:
     """Compares the last boxed expression, or else the one called the answer, with the reference.
 
-    `tolerance` is the benchmark's (`sources.settings.Tolerance`), or None. `no_option` is the verdict on an answer that
-    is none of the options of a multiple-choice question, and `unanswered` on a response without one: "incorrect" or
-    "unlabelled".
+    `tolerance` is the benchmark's (`study.items.settings.Tolerance`), or None. `no_option` is the verdict on an answer
+    that is none of the options of a multiple-choice question, and `unanswered` on a response without one:
+    "incorrect" or "unlabelled".
     """
 
     software = f"math-verify {importlib.metadata.version('math-verify')}"

@@ -232,8 +232,8 @@ def _signed(value: Fraction, sign: str) -> Fraction:
 def close(reference: Number, answer: Number, scale: float, tolerance: Mapping[str, Any] | None) -> bool:
     """Return whether `answer` equals the reference within the tolerance; `scale` converts it to the reference's unit.
 
-    `tolerance` has the keys of `sources.settings.Tolerance`. Without one, two exact numbers must be equal, and others
-    equal to six decimals.
+    `tolerance` has the keys of `study.items.settings.Tolerance`. Without one, two exact numbers must be equal, and
+    others equal to six decimals.
     """
     if reference.exact and answer.exact and scale == 1.0:
         if reference.value == answer.value:

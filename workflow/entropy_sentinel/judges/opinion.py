@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from entropy_sentinel.chat.client import ChatClient
-from entropy_sentinel.chat.optional_parameters import OptionalParameters
-from entropy_sentinel.chat.reply import Refusal, ServerReply, masked
 from entropy_sentinel.judges.answer_matching import reason_without_answer
+from entropy_sentinel.llm_client.client import ChatClient
+from entropy_sentinel.llm_client.optional_parameters import OptionalParameters
+from entropy_sentinel.llm_client.reply import Refusal, ServerReply, masked
 
 # Part of a reply's cache key. Raise it when the cached content changes.
 _KEPT = "opinion 1"

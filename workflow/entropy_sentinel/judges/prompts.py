@@ -1,6 +1,6 @@
 """The package's prompts for LLM judges. A changed prompt gets a new version; it is never edited silently."""
 
-from entropy_sentinel.chat.settings import Prompt
+from entropy_sentinel.llm_client.settings import Prompt
 
 PROMPTS: dict[str, Prompt] = {
     # The paper's appendix C.2, verbatim.

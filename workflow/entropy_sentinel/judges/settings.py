@@ -8,11 +8,10 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from entropy_sentinel.chat.settings import Prompt, Server
 from entropy_sentinel.core.sections import DISTINCT, Name, Number, Text, Whole
-from entropy_sentinel.engines.generation import ServedSettings
 from entropy_sentinel.judges.judge import DEFAULT_UNANSWERED, Judge, Unanswered
 from entropy_sentinel.judges.kind import Kind
+from entropy_sentinel.llm_client.settings import Prompt, ServedSettings, Server
 
 # Suffixes of files with imported labels; the first existing file counts.
 LABEL_ENDS = (".parquet", ".csv", ".jsonl")

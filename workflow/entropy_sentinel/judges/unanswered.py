@@ -3,10 +3,10 @@
 import re
 from collections.abc import Callable
 
-from entropy_sentinel.frames.label import NoAnswer
 from entropy_sentinel.judges.answers import other_options
 from entropy_sentinel.judges.judge import Case, NoAnswerError, Unanswered, Unclear, Verdict
 from entropy_sentinel.judges.markers import after_thinking
+from entropy_sentinel.schemas.label import NoAnswer
 
 # A sentence that declines and goes on with nothing that may be an answer: `I can't see it, but it may be neon`.
 _REFUSAL = re.compile(

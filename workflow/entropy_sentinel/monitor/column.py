@@ -24,7 +24,7 @@ class Statistic(SliceColumn):
             of feature files (`features/catalogue.py`); `excluded`, the reason why a response is not estimated, or null;
             `overridden`, whether it is estimated although its model or log-probabilities differ; `same_model`, whether
             its model's name counts as that of the estimator's; the columns of traces
-            (`frames/generation.py`), null for feature files; and other columns of logs by their dotted names, as text,
+            (`schemas/generation.py`), null for feature files; and other columns of logs by their dotted names, as text,
             null if missing. If values may be unknown, count the known values in another
             statistic and name that statistic in `of`.
         of: The statistic that is the denominator of a share: responses that do not count there do not count here, and

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.api.estimation import saved_estimator
 from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.estimators.validation import Domain, residuals_of
@@ -29,7 +30,6 @@ from entropy_sentinel.statistics.monitoring.differences import (
     half_widths_independent,
     half_widths_paired,
 )
-from entropy_sentinel.verbs.estimation import saved_estimator
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,11 @@ from typing import Any
 
 import polars as pl
 
+from entropy_sentinel.api.estimation import saved_estimator
 from entropy_sentinel.core.errors import ConfigError
+from entropy_sentinel.core.opening import STANDARD_INPUT
 from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.logs.models import bare
 from entropy_sentinel.monitor.estimating.estimates import ranked
 from entropy_sentinel.monitor.labelling.labelled import WITHOUT
 from entropy_sentinel.monitor.labelling.witness_quality import measure_label_worth
@@ -18,9 +21,6 @@ from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.settings import MODEL, MonitorOptions
 from entropy_sentinel.monitor.summing.merging import OTHERS
-from entropy_sentinel.sources.logs.models import bare
-from entropy_sentinel.sources.opening import STANDARD_INPUT
-from entropy_sentinel.verbs.estimation import saved_estimator
 
 Estimators = list[SavedEstimator | str | Path] | tuple[SavedEstimator | str | Path, ...]
 

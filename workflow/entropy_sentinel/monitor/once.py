@@ -7,6 +7,10 @@ from typing import Any, Literal
 
 import polars as pl
 
+from entropy_sentinel.api.domains import FILE, are_parts
+from entropy_sentinel.api.estimation import saved_estimator
+from entropy_sentinel.api.inputs import labels_table, with_labels
+from entropy_sentinel.api.labels import labels_within
 from entropy_sentinel.core.options import columns_by
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.estimators.training import one_thread
@@ -17,10 +21,6 @@ from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.running import monitored
 from entropy_sentinel.monitor.settings import TIME, EstimateOptions, MonitorOptions
 from entropy_sentinel.monitor.summing.merging import EVERYTHING
-from entropy_sentinel.verbs.domains import FILE, are_parts
-from entropy_sentinel.verbs.estimation import saved_estimator
-from entropy_sentinel.verbs.inputs import labels_table, with_labels
-from entropy_sentinel.verbs.labels import labels_within
 
 # To limit memory, smaller slices beyond this number are pooled.
 MOST_SLICES = 100_000

@@ -12,11 +12,14 @@ from typing import Any, Literal
 import polars as pl
 
 from entropy_sentinel import __version__
+from entropy_sentinel.api.inputs import is_table, labels_table, table
+from entropy_sentinel.api.labels import drawn_by, drawn_columns, read_people_labels
+from entropy_sentinel.api.witness_files import Witness, read_witnesses
 from entropy_sentinel.core.errors import ConfigError, EntropySentinelError, InputError
 from entropy_sentinel.core.urls import file_name
 from entropy_sentinel.estimators.no_estimator import NO_ESTIMATOR
 from entropy_sentinel.estimators.saved import SavedEstimator
-from entropy_sentinel.frames.witness import WitnessKind
+from entropy_sentinel.logs.models import bare
 from entropy_sentinel.monitor.alerting.alerts import Alerts, Memory, alerts_of
 from entropy_sentinel.monitor.alerting.drop_opinions import add_opinions
 from entropy_sentinel.monitor.alerting.drops import SliceDrop, n_slices_tested, slice_drops
@@ -45,10 +48,7 @@ from entropy_sentinel.monitor.summing.state import State
 from entropy_sentinel.monitor.summing.state_file import PROGRESS, opened
 from entropy_sentinel.monitor.summing.sums import n_values
 from entropy_sentinel.monitor.unwatched_traffic import WatchedState, add_unwatched
-from entropy_sentinel.sources.logs.models import bare
-from entropy_sentinel.verbs.inputs import is_table, labels_table, table
-from entropy_sentinel.verbs.labels import drawn_by, drawn_columns, read_people_labels
-from entropy_sentinel.verbs.witness_files import Witness, read_witnesses
+from entropy_sentinel.schemas.witness import WitnessKind
 
 log = logging.getLogger(__name__)
 

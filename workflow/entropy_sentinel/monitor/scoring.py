@@ -8,21 +8,21 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.api.estimation import saved_estimator
+from entropy_sentinel.api.inputs import is_table
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.core.options import columns_by
 from entropy_sentinel.estimators.estimator import Estimator
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.estimators.training import one_thread
-from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.monitor.estimating.coverage import covering_verdicts, judge_familiarity
 from entropy_sentinel.monitor.reading.exclusions import CODE
 from entropy_sentinel.monitor.reading.inputs import BY, ReadingResult, features_in, read_whole
 from entropy_sentinel.monitor.reading.problems import Problems, overridden
 from entropy_sentinel.monitor.reading.replies import read_replies
 from entropy_sentinel.monitor.settings import Slicing
+from entropy_sentinel.schemas.response import RESPONSE
 from entropy_sentinel.signals.catalogue import SIGNALS
-from entropy_sentinel.verbs.estimation import saved_estimator
-from entropy_sentinel.verbs.inputs import is_table
 
 # The columns of the result that no column of slices replaces.
 _COLUMNS = ("p_correct", "verdict", "unfamiliar", "familiarity_reason", "reason", "reason_code", "overridden")

@@ -16,7 +16,7 @@ from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.core.options import Columns, Options, Panel, Shown
 from entropy_sentinel.core.posting import is_address
 from entropy_sentinel.core.sections import Number, Seed, Settings, Text, Whole
-from entropy_sentinel.sources.logs.settings import FormatOptions, ResponseOptions
+from entropy_sentinel.logs.settings import FormatOptions, ResponseOptions
 
 # Windows by name, in Polars' notation, with weeks from Monday.
 WINDOWS = {"hour": "1h", "day": "1d", "week": "1w", "month": "1mo"}

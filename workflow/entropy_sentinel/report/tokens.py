@@ -69,7 +69,7 @@ def read_tokens(
     """Yield the tokens of a row of GENERATIONS, without the middle ones if it has more than `most`.
 
     `named` has the text of each token, `likely(place)` those of the most likely tokens of a step, as
-    `sources.token_texts` reads them. It keeps `alternatives` likely tokens of each step. Yields nothing for a
+    `hub.token_texts` reads them. It keeps `alternatives` likely tokens of each step. Yields nothing for a
     response without log-probabilities.
     """
     if row["top_logprobs"] is None:

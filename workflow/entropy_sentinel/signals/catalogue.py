@@ -12,7 +12,7 @@ from entropy_sentinel.core import extensions
 from entropy_sentinel.core.entries import declared_values
 from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.features.catalogue import CATALOGUE, TAKEN
-from entropy_sentinel.frames.signals import Family, Signal
+from entropy_sentinel.schemas.signals import Family, Signal
 
 TOKENS = "tokens"
 

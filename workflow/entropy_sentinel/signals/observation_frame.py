@@ -7,8 +7,8 @@ from pathlib import Path
 import polars as pl
 
 from entropy_sentinel.features.catalogue import CATALOGUE, EXTRAS, WORD_COLUMNS
-from entropy_sentinel.frames.contract import Column, Contract, read_provenance
-from entropy_sentinel.frames.response import RESPONSE, RESPONSE_COLUMNS
+from entropy_sentinel.schemas.contract import Column, Contract, read_provenance
+from entropy_sentinel.schemas.response import RESPONSE, RESPONSE_COLUMNS
 from entropy_sentinel.signals.catalogue import FAMILIES
 
 # Followed by the signals of the study's other families.
@@ -22,12 +22,12 @@ OBSERVATIONS = Contract(
         Column("label", pl.Boolean, "whether the response is correct", nullable=True),
         Column("label_reason", pl.String, "why the label is null, or incorrect without an answer", nullable=True),
         Column("n_tokens", pl.UInt32, "length of the response", "tokens"),
-        Column("finish_reason", pl.String, "`stop` if the response is complete (frames/generation.py)"),
+        Column("finish_reason", pl.String, "`stop` if the response is complete (schemas/generation.py)"),
         *(feature.column for feature in CATALOGUE.values()),
         Column("trace_tokens", pl.UInt32, "tokens that the features use", "tokens"),
-        Column("cut_off", pl.Boolean, "whether the response was truncated (frames/generation.py)"),
+        Column("cut_off", pl.Boolean, "whether the response was truncated (schemas/generation.py)"),
         Column("clamped_tokens", pl.UInt32, "sampled tokens whose log-probability was -inf or <= -9999", "tokens"),
-        Column("displaced_steps", pl.UInt32, "steps whose entropy may lack a term (frames/generation.py)", "tokens"),
+        Column("displaced_steps", pl.UInt32, "steps whose entropy may lack a term (schemas/generation.py)", "tokens"),
         *(extra.column for extra in EXTRAS.values()),
         Column(
             "kind", pl.String, "kind of question within the benchmark; null if not given", nullable=True, added=True

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from entropy_sentinel.frames.signals import Family
+    from entropy_sentinel.schemas.signals import Family
 
 
 def signals() -> "dict[str, Family]":

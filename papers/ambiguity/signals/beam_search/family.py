@@ -10,9 +10,9 @@ import polars as pl
 from pydantic import Field
 
 from entropy_sentinel.core.sections import Settings, Whole
-from entropy_sentinel.frames.generation import TOP_K
-from entropy_sentinel.frames.response import RESPONSE, of_responses
-from entropy_sentinel.frames.signals import EnginePass, Family, Signal
+from entropy_sentinel.schemas.generation import TOP_K
+from entropy_sentinel.schemas.response import RESPONSE, of_responses
+from entropy_sentinel.schemas.signals import EnginePass, Family, Signal
 from papers.ambiguity.signals.beam_search.frames import BEAMS
 
 

@@ -6,8 +6,8 @@ all responses to it have the same beams and the same value.
 
 import polars as pl
 
-from entropy_sentinel.frames.contract import Column, Contract
-from entropy_sentinel.frames.response import RESPONSE, RESPONSE_COLUMNS
+from entropy_sentinel.schemas.contract import Column, Contract
+from entropy_sentinel.schemas.response import RESPONSE, RESPONSE_COLUMNS
 
 BEAMS = Contract(
     stage="beam_search",

@@ -15,7 +15,7 @@ import polars as pl
 from pydantic import AfterValidator, Field
 
 from entropy_sentinel.core.sections import Settings, Text, Whole
-from entropy_sentinel.frames.signals import EnginePass, Family, Signal
+from entropy_sentinel.schemas.signals import EnginePass, Family, Signal
 from entropy_sentinel.statistics.numbers import Numbers
 from papers.ambiguity.signals.iterative_prompting.frames import ITERATIVE_PROMPTS
 

@@ -6,8 +6,8 @@ with the same text, only the first one's tokens are measured.
 
 import polars as pl
 
-from entropy_sentinel.frames.contract import Column, Contract
-from entropy_sentinel.frames.response import RESPONSE, RESPONSE_COLUMNS
+from entropy_sentinel.schemas.contract import Column, Contract
+from entropy_sentinel.schemas.response import RESPONSE, RESPONSE_COLUMNS
 
 ITERATIVE_PROMPTS = Contract(
     stage="iterative_prompting",

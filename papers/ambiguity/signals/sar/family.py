@@ -11,8 +11,8 @@ import polars as pl
 from pydantic import Field
 
 from entropy_sentinel.core.sections import Positive, Text
-from entropy_sentinel.frames.signals import Family, Signal
-from entropy_sentinel.grouping.settings import TextModel
+from entropy_sentinel.schemas.signals import Family, Signal
+from entropy_sentinel.study.semantic_clustering.settings import TextModel
 
 _USUAL = "cross-encoder/stsb-roberta-large"
 
@@ -43,7 +43,7 @@ def compute(
 
     `benchmark` is the file of the items, `weights` are WeightsSettings.
     """
-    from entropy_sentinel.grouping.settings import WeightsSettings
+    from entropy_sentinel.study.semantic_clustering.settings import WeightsSettings
     from papers.ambiguity.signals.sar.relevance import make, of_items
 
     similarity = make(cast(WeightsSettings, weights))

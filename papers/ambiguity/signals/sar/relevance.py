@@ -16,12 +16,12 @@ from scipy.special import expit, logsumexp
 
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.features.tokens import ZERO_PROBABILITY
-from entropy_sentinel.frames.generation import WAS_REFUSED
-from entropy_sentinel.grouping.backend import questions_of, tell_fewer
-from entropy_sentinel.grouping.encoders import PairClassifier, Weights, located
-from entropy_sentinel.grouping.scores import KeptScores, TextPair
-from entropy_sentinel.grouping.settings import WeightsSettings
+from entropy_sentinel.schemas.generation import WAS_REFUSED
 from entropy_sentinel.statistics.numbers import Numbers
+from entropy_sentinel.study.semantic_clustering.backend import questions_of, tell_fewer
+from entropy_sentinel.study.semantic_clustering.encoders import PairClassifier, Weights, located
+from entropy_sentinel.study.semantic_clustering.scores import KeptScores, TextPair
+from entropy_sentinel.study.semantic_clustering.settings import WeightsSettings
 
 
 class Similarity:

@@ -21,6 +21,6 @@ use rule cpu_job as signals_sar with:
         mem_mb=8000,
         runtime=240,
     params:
-        **calls("stages.signals.write_signals", module_of("sar")),
+        **calls("study.stages.signals.write_signals", module_of("sar")),
         family="sar",
         settings=generations.comparing_settings(CONFIG, "sar"),

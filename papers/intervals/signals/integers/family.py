@@ -11,8 +11,8 @@ import polars as pl
 from pydantic import Field
 
 from entropy_sentinel.core.sections import Number, Settings
-from entropy_sentinel.frames.response import RESPONSE, of_responses
-from entropy_sentinel.frames.signals import EnginePass, Family, Signal
+from entropy_sentinel.schemas.response import RESPONSE, of_responses
+from entropy_sentinel.schemas.signals import EnginePass, Family, Signal
 from papers.intervals.signals.integers.frames import INTEGERS
 
 

@@ -6,8 +6,8 @@ response to an item has its distribution, and the others have a reason.
 
 import polars as pl
 
-from entropy_sentinel.frames.contract import Column, Contract
-from entropy_sentinel.frames.response import RESPONSE, RESPONSE_COLUMNS
+from entropy_sentinel.schemas.contract import Column, Contract
+from entropy_sentinel.schemas.response import RESPONSE, RESPONSE_COLUMNS
 
 INTEGERS = Contract(
     stage="integers",

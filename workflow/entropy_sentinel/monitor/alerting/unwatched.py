@@ -18,12 +18,12 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from entropy_sentinel.formatting.text import counted, listed
+from entropy_sentinel.logs.numbers import UNNAMED
 from entropy_sentinel.monitor.alerting.spells import Spell
 from entropy_sentinel.monitor.reading.exclusions import HARMLESS_CODES, ExclusionKind
 from entropy_sentinel.monitor.reading.times import start_after, windows_between
 from entropy_sentinel.monitor.settings import UNWATCHED
 from entropy_sentinel.monitor.summing.merging import MISSING
-from entropy_sentinel.sources.logs.numbers import UNNAMED
 
 
 class UnwatchedCode(StrEnum):

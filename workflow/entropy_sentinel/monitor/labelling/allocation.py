@@ -14,8 +14,6 @@ import polars as pl
 
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.estimators.verdict import FEWEST_DOMAINS, FEWEST_LABELS
-from entropy_sentinel.frames.generation import LOGPROBS
-from entropy_sentinel.frames.response import item_numbers
 from entropy_sentinel.monitor.labelling.chosen import Purpose
 from entropy_sentinel.monitor.labelling.judge_budget import JudgeBudget
 from entropy_sentinel.monitor.labelling.prospects import (
@@ -28,6 +26,8 @@ from entropy_sentinel.monitor.labelling.prospects import (
     probability_with_judge,
 )
 from entropy_sentinel.monitor.settings import SampleOptions
+from entropy_sentinel.schemas.generation import LOGPROBS
+from entropy_sentinel.schemas.response import item_numbers
 from entropy_sentinel.statistics.monitoring.allocation import apportion
 
 # Default minimum number of labels per slice; smaller slices are left out without an estimator.

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.frames.witness import COMPARABLE, LOGGED_RIGHT, PARTNER_RIGHT, VALUE, WitnessKind
+from entropy_sentinel.api.inputs import WEIGHT
+from entropy_sentinel.api.witness_files import Witness
 from entropy_sentinel.judges.answer_matching import COMPARABLE_SHARE
 from entropy_sentinel.monitor.labelling.witnesses import cluster_numbers
+from entropy_sentinel.schemas.witness import COMPARABLE, LOGGED_RIGHT, PARTNER_RIGHT, VALUE, WitnessKind
 from entropy_sentinel.statistics.monitoring.asked_slices import (
     FEWEST_LABELS,
     AskedSlice,
@@ -23,8 +25,6 @@ from entropy_sentinel.statistics.monitoring.partner_strength import (
     check_partner,
 )
 from entropy_sentinel.statistics.monitoring.verdict_calibration import VerdictCalibration, calibrate_verdicts
-from entropy_sentinel.verbs.inputs import WEIGHT
-from entropy_sentinel.verbs.witness_files import Witness
 
 # The column of asked responses with the label by people.
 PEOPLE = "people"

@@ -6,11 +6,11 @@ from enum import StrEnum
 
 import polars as pl
 
-from entropy_sentinel.frames.response import RESPONSE
+from entropy_sentinel.api.inputs import WEIGHT
+from entropy_sentinel.logs.conversation import CONVERSATION
+from entropy_sentinel.logs.reader import QUESTION
 from entropy_sentinel.monitor.reading.inputs import BY
-from entropy_sentinel.sources.logs.conversation import CONVERSATION
-from entropy_sentinel.sources.logs.reader import QUESTION
-from entropy_sentinel.verbs.inputs import WEIGHT
+from entropy_sentinel.schemas.response import RESPONSE
 
 
 class Purpose(StrEnum):

@@ -15,9 +15,14 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.api.inputs import WEIGHT, is_table, slice_values
+from entropy_sentinel.api.reading import read_features
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.features.remedies import ExclusionCode
 from entropy_sentinel.formatting.text import counted, listed
+from entropy_sentinel.logs.conversation import CONVERSATION
+from entropy_sentinel.logs.reader import QUESTION
+from entropy_sentinel.logs.selection import ResponseSelection, as_text, first_of
 from entropy_sentinel.monitor.labelling.allocation import ORDER, VERDICTS_A_LABEL, allocate_labels, verdict_counts
 from entropy_sentinel.monitor.labelling.chosen import (
     Purpose,
@@ -36,11 +41,6 @@ from entropy_sentinel.monitor.labelling.widths import Design, widths_without_est
 from entropy_sentinel.monitor.reading.exclusions import HARMLESS_CODES, reason_code
 from entropy_sentinel.monitor.reading.inputs import BY, Given, features_in, format_of
 from entropy_sentinel.monitor.settings import TIME, SampleOptions
-from entropy_sentinel.sources.logs.conversation import CONVERSATION
-from entropy_sentinel.sources.logs.reader import QUESTION
-from entropy_sentinel.sources.logs.selection import ResponseSelection, as_text, first_of
-from entropy_sentinel.verbs.inputs import WEIGHT, is_table, slice_values
-from entropy_sentinel.verbs.reading import read_features
 
 # Added columns; the parentheses avoid collisions with a log's columns, which may have any name.
 _TIME = "(time)"

@@ -12,8 +12,8 @@ import polars as pl
 
 from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.judges.prompts import WITHOUT_REFERENCE
+from entropy_sentinel.logs.reader import QUESTION
 from entropy_sentinel.monitor.settings import SampleOptions
-from entropy_sentinel.sources.logs.reader import QUESTION
 
 # The characters of a token, on average over English text.
 CHARACTERS_A_TOKEN = 4

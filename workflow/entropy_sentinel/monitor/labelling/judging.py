@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
-from entropy_sentinel.chat.settings import Prompt, check_placeholders
 from entropy_sentinel.core.errors import ConfigError, EntropySentinelError, InputError
 from entropy_sentinel.core.options import checked
-from entropy_sentinel.frames.witness import JUDGE, WitnessKind
 from entropy_sentinel.judges.judge import Case, Verdict
 from entropy_sentinel.judges.prompts import WITHOUT_REFERENCE
 from entropy_sentinel.judges.settings import Llm
+from entropy_sentinel.llm_client.settings import Prompt, check_placeholders
+from entropy_sentinel.logs.reader import QUESTION
 from entropy_sentinel.monitor.labelling.judged_sample import (
     NO_TEXTS,
     RESPONSE_TEXT,
@@ -23,7 +23,7 @@ from entropy_sentinel.monitor.labelling.partner_answers import join_partner
 from entropy_sentinel.monitor.labelling.second_opinion import ask_second_model
 from entropy_sentinel.monitor.labelling.to_label import read_to_label
 from entropy_sentinel.monitor.settings import JudgeOptions
-from entropy_sentinel.sources.logs.reader import QUESTION
+from entropy_sentinel.schemas.witness import JUDGE, WitnessKind
 
 if TYPE_CHECKING:
     from entropy_sentinel.judges.llm import LlmJudge

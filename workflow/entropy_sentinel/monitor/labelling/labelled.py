@@ -9,9 +9,11 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.api.inputs import WEIGHT
+from entropy_sentinel.api.label_merging import check_conflicts
+from entropy_sentinel.api.witness_files import Witness
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.features.catalogue import FEATURE_FRAME
-from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.monitor.labelling.training_labels import find_unpredicted_slices, note_training, use_out_of_fold
 from entropy_sentinel.monitor.labelling.witness_quality import WitnessQuality, measure_witness
 from entropy_sentinel.monitor.labelling.witnesses import (
@@ -31,15 +33,13 @@ from entropy_sentinel.monitor.reading.zones import DTYPE
 from entropy_sentinel.monitor.summing.merging import MergedSums
 from entropy_sentinel.monitor.summing.state import State
 from entropy_sentinel.monitor.summing.sums import IS_TRAINING, P_OUT_OF_FOLD
+from entropy_sentinel.schemas.response import RESPONSE
 from entropy_sentinel.statistics.monitoring.prediction_powered import (
     LabelledMean,
     labelled_mean,
     prediction_powered_mean,
 )
 from entropy_sentinel.statistics.numbers import Numbers
-from entropy_sentinel.verbs.inputs import WEIGHT
-from entropy_sentinel.verbs.label_merging import check_conflicts
-from entropy_sentinel.verbs.witness_files import Witness
 
 COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "n_labelled": pl.Int64,

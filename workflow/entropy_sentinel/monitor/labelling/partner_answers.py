@@ -14,20 +14,20 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from entropy_sentinel.api.reading import open_logs
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.core.printable import one_line
 from entropy_sentinel.formatting.text import counted
-from entropy_sentinel.frames.witness import WitnessKind
 from entropy_sentinel.judges.answer_matching import reason_without_answer
+from entropy_sentinel.logs.conversation import CONVERSATION
+from entropy_sentinel.logs.moments import moments
+from entropy_sentinel.logs.numbers import TIMES, UNNAMED
+from entropy_sentinel.logs.reader import QUESTION
+from entropy_sentinel.logs.selection import first_of
 from entropy_sentinel.monitor.labelling.chosen import MESSAGES
 from entropy_sentinel.monitor.labelling.judged_sample import RESPONSE_TEXT, JudgedSample
 from entropy_sentinel.monitor.labelling.second_opinion import add_opinions
-from entropy_sentinel.sources.logs.conversation import CONVERSATION
-from entropy_sentinel.sources.logs.moments import moments
-from entropy_sentinel.sources.logs.numbers import TIMES, UNNAMED
-from entropy_sentinel.sources.logs.reader import QUESTION
-from entropy_sentinel.sources.logs.selection import first_of
-from entropy_sentinel.verbs.reading import open_logs
+from entropy_sentinel.schemas.witness import WitnessKind
 
 _TEMPERATURE = "temperature"
 NO_PARTNER = "the other model's log has no answer to this question"

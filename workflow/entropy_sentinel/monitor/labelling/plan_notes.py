@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.api.domains import n_domains, other_domains, remedy
 from entropy_sentinel.estimators.verdict import FEWEST_LABELS
 from entropy_sentinel.formatting.text import counted, listed
 from entropy_sentinel.monitor.labelling.allocation import (
@@ -29,7 +30,6 @@ from entropy_sentinel.monitor.labelling.prospects import (
     prospects,
 )
 from entropy_sentinel.monitor.settings import SampleOptions
-from entropy_sentinel.verbs.domains import n_domains, other_domains, remedy
 
 # Values that a note names.
 _NAMED = 10

@@ -12,6 +12,8 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.api.estimation import saved_estimator
+from entropy_sentinel.api.inputs import WEIGHT
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.estimators.familiarity import familiarity_of, residuals_if_unfamiliar
 from entropy_sentinel.estimators.saved import SavedEstimator
@@ -34,8 +36,6 @@ from entropy_sentinel.statistics.monitoring.combined import combined
 from entropy_sentinel.statistics.monitoring.expected import worth_with_judge
 from entropy_sentinel.statistics.monitoring.prediction_powered import effective_labels
 from entropy_sentinel.statistics.witnesses import FEWEST_FOR_POWERS
-from entropy_sentinel.verbs.estimation import saved_estimator
-from entropy_sentinel.verbs.inputs import WEIGHT
 
 # Columns for a row's slice number and place; the parentheses avoid collisions with a log's columns.
 SLICE, _LATER = "(slice)", "(later)"

@@ -8,9 +8,9 @@ import polars as pl
 
 from entropy_sentinel.core.errors import ConfigError, EntropySentinelError, InputError
 from entropy_sentinel.formatting.text import counted
-from entropy_sentinel.frames.witness import COMPARABLE, WitnessKind
 from entropy_sentinel.judges.answer_matching import TRUNCATED, is_comparable, match_answers
 from entropy_sentinel.judges.settings import Llm
+from entropy_sentinel.logs.reader import QUESTION
 from entropy_sentinel.monitor.labelling.chosen import MESSAGES
 from entropy_sentinel.monitor.labelling.judged_sample import (
     ANSWER,
@@ -20,7 +20,7 @@ from entropy_sentinel.monitor.labelling.judged_sample import (
     add_labels,
 )
 from entropy_sentinel.monitor.settings import JudgeOptions
-from entropy_sentinel.sources.logs.reader import QUESTION
+from entropy_sentinel.schemas.witness import COMPARABLE, WitnessKind
 
 _NO_LOGGED_ANSWER = "the logged response has no answer"
 # Roles of messages that can be sent again.

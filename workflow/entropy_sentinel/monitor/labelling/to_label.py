@@ -8,14 +8,14 @@ from typing import Any
 
 import polars as pl
 
+from entropy_sentinel.api.inputs import WEIGHT
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.core.files import is_stream, write_whole
 from entropy_sentinel.formatting.spreadsheet import read_csv, write_table
-from entropy_sentinel.frames.response import RESPONSE
-from entropy_sentinel.frames.witness import JUDGE
 from entropy_sentinel.monitor.labelling.plan import Sample
 from entropy_sentinel.report.labelling import labelling_page
-from entropy_sentinel.verbs.inputs import WEIGHT
+from entropy_sentinel.schemas.response import RESPONSE
+from entropy_sentinel.schemas.witness import JUDGE
 
 LABEL = "label"
 # Separators that a spreadsheet may use.

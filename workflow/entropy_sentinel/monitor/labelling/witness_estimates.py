@@ -14,17 +14,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.api.inputs import WEIGHT
+from entropy_sentinel.api.witness_files import Witness
 from entropy_sentinel.features.catalogue import FEATURE_FRAME
 from entropy_sentinel.formatting.text import counted
-from entropy_sentinel.frames.witness import (
-    ANSWER,
-    COMPARABLE,
-    LOGGED_RIGHT,
-    PARTNER_RIGHT,
-    RESPONSE_TEXT,
-    TARGET,
-    VALUE,
-)
 from entropy_sentinel.judges.answer_matching import match_answers
 from entropy_sentinel.monitor.labelling.asked_witness import PEOPLE, AskedWitness, describe_witness
 from entropy_sentinel.monitor.labelling.labelled import prepare_labels
@@ -35,10 +28,17 @@ from entropy_sentinel.monitor.result import slice_name
 from entropy_sentinel.monitor.settings import FROM_JUDGE, FROM_MEAN, FROM_OPINION
 from entropy_sentinel.monitor.summing.merging import MergedSums
 from entropy_sentinel.monitor.summing.state import State
+from entropy_sentinel.schemas.witness import (
+    ANSWER,
+    COMPARABLE,
+    LOGGED_RIGHT,
+    PARTNER_RIGHT,
+    RESPONSE_TEXT,
+    TARGET,
+    VALUE,
+)
 from entropy_sentinel.statistics.monitoring.asked_slices import PRIOR, estimate_asked
 from entropy_sentinel.statistics.monitoring.partner_strength import PartnerVerdict
-from entropy_sentinel.verbs.inputs import WEIGHT
-from entropy_sentinel.verbs.witness_files import Witness
 
 # With fewer asked responses a row gets no estimate.
 FEWEST_ASKED = 5

@@ -6,10 +6,10 @@ from typing import Any
 
 import polars as pl
 
+from entropy_sentinel.api.witness_files import Witness
 from entropy_sentinel.formatting.text import counted
 from entropy_sentinel.statistics.numbers import Numbers
 from entropy_sentinel.statistics.witness_quality import Measure, Rate, measure_probabilities, measure_verdicts
-from entropy_sentinel.verbs.witness_files import Witness
 
 
 @dataclass(frozen=True)

@@ -6,17 +6,17 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.api.inputs import WEIGHT
+from entropy_sentinel.api.witness_files import JUDGED, Witness
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.features.catalogue import FEATURE_FRAME
-from entropy_sentinel.frames.witness import VALUE
 from entropy_sentinel.monitor.labelling.strata import weigh_by_strata
 from entropy_sentinel.monitor.reading.clusters import CLUSTER
+from entropy_sentinel.schemas.witness import VALUE
 from entropy_sentinel.statistics.monitoring.prediction_powered import LabelledMean
 from entropy_sentinel.statistics.monitoring.witnessed_mean import LabelledSample, WitnessValues, witnessed_mean
 from entropy_sentinel.statistics.witness_sets import LabelledWitnesses
 from entropy_sentinel.statistics.witnesses import WitnessPowers
-from entropy_sentinel.verbs.inputs import WEIGHT
-from entropy_sentinel.verbs.witness_files import JUDGED, Witness
 
 # Labels, or a witness's sample, whose weights add up to a smaller share of a slice's responses come from only a part of
 # it, such as one week, and do not represent the rest. A witness counts in slices of which it has seen this share of the

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from entropy_sentinel.features.remedies import ExclusionCode, exclusion_code
-from entropy_sentinel.frames.generation import REFUSED
+from entropy_sentinel.schemas.generation import REFUSED
 
 # Columns of a frame of responses.
 CODE, SUBJECT = "exclusion_code", "exclusion_subject"

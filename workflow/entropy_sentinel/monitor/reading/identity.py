@@ -3,7 +3,7 @@
 A file is identified by the SHA-256 of its unpacked content, and a response by its model, id, sample, time and features.
 If a prompt is sent again, the response has another time and id. Without a time, a date in the file's name takes its
 place, because daily files may use their ids again. A response without an id in the log is identified by its place in
-the file (`sources.logs.numbers`). Different files share places, such as the first line, so these responses count as
+the file (`logs.numbers`). Different files share places, such as the first line, so these responses count as
 read before only if all responses of the file were read before. Otherwise those that equal a response of another file
 in all but the place are counted and reported, because exports may overlap, but two requests may get the same answer.
 
@@ -26,14 +26,14 @@ from datetime import datetime, timedelta
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.core.opening import Stream, opened
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.features.feature_hashes import mix_bits, round_to_bits
+from entropy_sentinel.logs.moments import moments
+from entropy_sentinel.logs.numbers import DATE_IN_NAME
+from entropy_sentinel.logs.selection import PLACE, columns_called, first_of
+from entropy_sentinel.logs.summary import EQUAL
 from entropy_sentinel.monitor.reading.problems import Problems
-from entropy_sentinel.sources.logs.moments import moments
-from entropy_sentinel.sources.logs.numbers import DATE_IN_NAME
-from entropy_sentinel.sources.logs.selection import PLACE, columns_called, first_of
-from entropy_sentinel.sources.logs.summary import EQUAL
-from entropy_sentinel.sources.opening import Stream, opened
 
 _BLOCK = 1 << 20
 # How far apart the times of two files may be that are compared. Repeats need no more than the difference of two time

@@ -10,6 +10,9 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from entropy_sentinel.api.estimation import saved_estimator
+from entropy_sentinel.api.inputs import is_table, log_files, named
+from entropy_sentinel.api.reading import feature_frames, features_from, open_logs
 from entropy_sentinel.core.errors import ConfigError, IncompleteFileError, InputError
 from entropy_sentinel.core.files import check_name
 from entropy_sentinel.core.remote import local
@@ -18,9 +21,17 @@ from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.features import buckets
 from entropy_sentinel.features.catalogue import FEATURE_FRAME, FEATURES
 from entropy_sentinel.features.files import feature_batches, holds_features
-from entropy_sentinel.frames.generation import GENERATIONS, LOGPROBS
-from entropy_sentinel.frames.response import RESPONSE
-from entropy_sentinel.frames.signals import with_reasons
+from entropy_sentinel.logs.conversation import CONVERSATION
+from entropy_sentinel.logs.memory import MemoryRecords
+from entropy_sentinel.logs.models import SameModels, bare, without_provider
+from entropy_sentinel.logs.numbers import TIME_ALIASES, UNNAMED
+from entropy_sentinel.logs.reader import QUESTION, REQUEST
+from entropy_sentinel.logs.reading import Logs
+from entropy_sentinel.logs.record import PlacedRecord
+from entropy_sentinel.logs.records import records
+from entropy_sentinel.logs.selection import PLACE, ResponseSelection, as_text, first_of
+from entropy_sentinel.logs.settings import FormatOptions, ReadOptions
+from entropy_sentinel.logs.summary import LogSummary
 from entropy_sentinel.monitor.catalogue import MADE, made_of
 from entropy_sentinel.monitor.reading.clusters import CLUSTER, STRATUM, hash_texts, hash_values, item_texts
 from entropy_sentinel.monitor.reading.exclusions import CODE, ExclusionCounter, count_exclusions, count_left_out
@@ -29,20 +40,9 @@ from entropy_sentinel.monitor.reading.problems import Problems, TrainingDataFilt
 from entropy_sentinel.monitor.reading.times import Clock
 from entropy_sentinel.monitor.reading.zones import DTYPE
 from entropy_sentinel.monitor.settings import MODEL, TIME, Slicing
-from entropy_sentinel.sources.logs.conversation import CONVERSATION
-from entropy_sentinel.sources.logs.memory import MemoryRecords
-from entropy_sentinel.sources.logs.models import SameModels, bare, without_provider
-from entropy_sentinel.sources.logs.numbers import TIME_ALIASES, UNNAMED
-from entropy_sentinel.sources.logs.reader import QUESTION, REQUEST
-from entropy_sentinel.sources.logs.reading import Logs
-from entropy_sentinel.sources.logs.record import PlacedRecord
-from entropy_sentinel.sources.logs.records import records
-from entropy_sentinel.sources.logs.selection import PLACE, ResponseSelection, as_text, first_of
-from entropy_sentinel.sources.logs.settings import FormatOptions, ReadOptions
-from entropy_sentinel.sources.logs.summary import LogSummary
-from entropy_sentinel.verbs.estimation import saved_estimator
-from entropy_sentinel.verbs.inputs import is_table, log_files, named
-from entropy_sentinel.verbs.reading import feature_frames, features_from, open_logs
+from entropy_sentinel.schemas.generation import GENERATIONS, LOGPROBS
+from entropy_sentinel.schemas.response import RESPONSE
+from entropy_sentinel.schemas.signals import with_reasons
 
 Given = str | Path | pl.DataFrame | Sequence[str | Path]
 Source = str | Path | pl.DataFrame

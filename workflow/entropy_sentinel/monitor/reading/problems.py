@@ -12,7 +12,9 @@ import polars as pl
 from entropy_sentinel.core.errors import InputError, ProvenanceError, with_urls
 from entropy_sentinel.features.remedies import ExclusionCode, remedy_of
 from entropy_sentinel.formatting.text import counted
-from entropy_sentinel.frames.generation import LOGPROBS
+from entropy_sentinel.logs.models import LOGGED_MODEL, bare, without_provider
+from entropy_sentinel.logs.selection import PLACE, LeftOut
+from entropy_sentinel.logs.settings import Matching
 from entropy_sentinel.monitor.reading.exclusions import (
     CODE,
     HARMLESS_CODES,
@@ -21,9 +23,7 @@ from entropy_sentinel.monitor.reading.exclusions import (
     Mismatch,
     reason_code,
 )
-from entropy_sentinel.sources.logs.models import LOGGED_MODEL, bare, without_provider
-from entropy_sentinel.sources.logs.selection import PLACE, LeftOut
-from entropy_sentinel.sources.logs.settings import Matching
+from entropy_sentinel.schemas.generation import LOGPROBS
 
 # Largest numbers of places shown per kind, and of kinds, which are limited because a kind may contain any name.
 SHOWN, MOST_KINDS = 3, 50

@@ -6,24 +6,24 @@ from typing import Any
 
 import polars as pl
 
+from entropy_sentinel.api.inputs import features_table
+from entropy_sentinel.api.reading import feature_frames
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.features.compute import usable_features
 from entropy_sentinel.features.remedies import UNREADABLE, ExclusionCode
-from entropy_sentinel.frames.response import RESPONSE_COLUMNS
+from entropy_sentinel.logs.chat_completion import read_completion
+from entropy_sentinel.logs.memory import NAME, MemoryRecords, place_of
+from entropy_sentinel.logs.numbers import UNNAMED
+from entropy_sentinel.logs.reading import ASSUMED_MODE, Logs
+from entropy_sentinel.logs.selection import PLACE
+from entropy_sentinel.logs.settings import ReadOptions
+from entropy_sentinel.logs.summary import ANY_ERROR, reason_of
 from entropy_sentinel.monitor.reading.exclusions import CODE
 from entropy_sentinel.monitor.reading.inputs import BY, Inputs, ReadingResult
 from entropy_sentinel.monitor.reading.problems import Problems, TrainingDataFilter
 from entropy_sentinel.monitor.settings import Slicing
-from entropy_sentinel.sources.logs.chat_completion import read_completion
-from entropy_sentinel.sources.logs.memory import NAME, MemoryRecords, place_of
-from entropy_sentinel.sources.logs.numbers import UNNAMED
-from entropy_sentinel.sources.logs.reading import ASSUMED_MODE, Logs
-from entropy_sentinel.sources.logs.selection import PLACE
-from entropy_sentinel.sources.logs.settings import ReadOptions
-from entropy_sentinel.sources.logs.summary import ANY_ERROR, reason_of
-from entropy_sentinel.verbs.inputs import features_table
-from entropy_sentinel.verbs.reading import feature_frames
+from entropy_sentinel.schemas.response import RESPONSE_COLUMNS
 
 # The column with the place of a reply in the list, from 0.
 _ENTRY = "entry"

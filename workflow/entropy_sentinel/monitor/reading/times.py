@@ -9,11 +9,11 @@ from datetime import datetime
 
 import polars as pl
 
+from entropy_sentinel.logs.moments import DTYPE as DTYPE
+from entropy_sentinel.logs.moments import moments as moments
 from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.reading.zones import find_moments, read_clock
 from entropy_sentinel.monitor.settings import EARLIEST, LATEST, WINDOWS
-from entropy_sentinel.sources.logs.moments import DTYPE as DTYPE
-from entropy_sentinel.sources.logs.moments import moments as moments
 
 IMPLAUSIBLE = f"responses with a time before {EARLIEST.year} or after {LATEST.year - 1}"
 WITHOUT_ZONE = "responses whose time states no zone, taken for UTC; name the zone with --timezone if it is another"

@@ -10,7 +10,7 @@ forward leaves some out, even midnight, or part of an hour. Two rules keep windo
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.sources.logs.moments import DTYPE as DTYPE
+from entropy_sentinel.logs.moments import DTYPE as DTYPE
 
 # What a clock shows is stored as if it were UTC, like every time.
 _SECOND = 1_000_000

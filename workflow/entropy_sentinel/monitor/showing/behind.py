@@ -13,16 +13,16 @@ import polars as pl
 
 from entropy_sentinel.core.errors import EntropySentinelError
 from entropy_sentinel.features.files import holds_features
-from entropy_sentinel.frames.contract import PROVENANCE_KEY, read_provenance
+from entropy_sentinel.hub.token_texts import TokenTexts
+from entropy_sentinel.logs.reader import QUESTION
+from entropy_sentinel.logs.selection import PLACE
 from entropy_sentinel.monitor.reading.inputs import BY, opened_log
 from entropy_sentinel.monitor.reading.times import starts, windows_on_clock
 from entropy_sentinel.monitor.result import AlertResponses, LoggedResponse
 from entropy_sentinel.monitor.settings import OVER, STALE, Reading
 from entropy_sentinel.monitor.summing.state import State
 from entropy_sentinel.report.tokens import read_tokens
-from entropy_sentinel.sources.hub.token_texts import TokenTexts
-from entropy_sentinel.sources.logs.reader import QUESTION
-from entropy_sentinel.sources.logs.selection import PLACE
+from entropy_sentinel.schemas.contract import PROVENANCE_KEY, read_provenance
 
 # Limits of the page: slices with responses, tokens of a response, and alternatives per token.
 MOST_SLICES, MOST_TOKENS, ALTERNATIVES = 10, 200, 3

@@ -15,11 +15,11 @@ from prometheus_client.registry import Collector
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.core.files import whole_file, write_whole
 from entropy_sentinel.formatting.spreadsheet import write_csv
-from entropy_sentinel.frames.contract import PROVENANCE_KEY
 from entropy_sentinel.monitor.catalogue import CATALOGUE
 from entropy_sentinel.monitor.result import NAMED, Monitored, verdicts_of
 from entropy_sentinel.monitor.settings import OVER, STALE, UNWATCHED
 from entropy_sentinel.monitor.summing.merging import NOTHING
+from entropy_sentinel.schemas.contract import PROVENANCE_KEY
 
 PREFIX = "entropy_sentinel_"
 # The label of all samples with the name of the monitor.

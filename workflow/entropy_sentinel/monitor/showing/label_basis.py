@@ -3,10 +3,10 @@
 import polars as pl
 
 from entropy_sentinel.formatting.text import listed
-from entropy_sentinel.frames.witness import WitnessKind
 from entropy_sentinel.monitor.labelling.proposal import FEWEST
 from entropy_sentinel.monitor.result import SHOWN, Monitored, names_of
 from entropy_sentinel.monitor.settings import MODEL
+from entropy_sentinel.schemas.witness import WitnessKind
 
 _MOST_MODELS = 5
 # Why a witness is no estimate of a slice without labels.

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from entropy_sentinel.formatting.text import counted, listed
-from entropy_sentinel.frames.witness import WitnessKind
 from entropy_sentinel.monitor.labelling.witness_estimates import FEWEST_ASKED
 from entropy_sentinel.monitor.labelling.witnesses import LEAST_SHARE
 from entropy_sentinel.monitor.result import LABELLED, SHOWN, Monitored
 from entropy_sentinel.monitor.settings import FROM_WITNESSES
+from entropy_sentinel.schemas.witness import WitnessKind
 from entropy_sentinel.statistics.monitoring.asked_slices import PRIOR
 from entropy_sentinel.statistics.monitoring.partner_strength import ENOUGH, FEWEST, PartnerVerdict
 

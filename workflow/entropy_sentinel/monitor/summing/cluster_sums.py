@@ -11,11 +11,11 @@ from datetime import datetime
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.monitor.reading.clusters import CLUSTER, hash_texts
 from entropy_sentinel.monitor.reading.inputs import BY
 from entropy_sentinel.monitor.reading.times import starts
 from entropy_sentinel.monitor.reading.zones import DTYPE
+from entropy_sentinel.schemas.response import RESPONSE
 from entropy_sentinel.statistics.clustering import LAGS, ClusterMoments
 
 # Largest number of clusters of a slice and window; a design effect then has an error of about a tenth per window.

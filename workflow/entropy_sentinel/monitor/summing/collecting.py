@@ -11,9 +11,11 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.core.errors import EntropySentinelError
+from entropy_sentinel.core.opening import STANDARD_INPUT, standard_input
 from entropy_sentinel.estimators.familiarity import familiarity_of
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.estimators.training import one_thread
+from entropy_sentinel.logs.models import SameModels
 from entropy_sentinel.monitor.catalogue import STATISTICS
 from entropy_sentinel.monitor.reading.clusters import CLUSTER
 from entropy_sentinel.monitor.reading.exclusions import Mismatch
@@ -26,8 +28,6 @@ from entropy_sentinel.monitor.summing.file_sums import FileSums
 from entropy_sentinel.monitor.summing.state import CLUSTERS, EXCLUSIONS, HASHES, RESPONSES, SUMS, State
 from entropy_sentinel.monitor.summing.state_file import is_state, on_disk
 from entropy_sentinel.monitor.summing.sums import Accumulator, responses, sums_of, support_of
-from entropy_sentinel.sources.logs.models import SameModels
-from entropy_sentinel.sources.opening import STANDARD_INPUT, standard_input
 
 log = logging.getLogger(__name__)
 # A problem: the sums of two parts contain the same responses.

@@ -9,10 +9,10 @@ from typing import Any
 import polars as pl
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
+from entropy_sentinel.logs.models import SameModels
+from entropy_sentinel.logs.selection import LeftOut
 from entropy_sentinel.monitor.catalogue import STATISTICS, VERSIONS
 from entropy_sentinel.monitor.reading.identity import Span
-from entropy_sentinel.sources.logs.models import SameModels
-from entropy_sentinel.sources.logs.selection import LeftOut
 
 # What a file lacks that was read before clusters were recorded.
 REPEATS = "repeated questions"

@@ -10,7 +10,6 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.core.entries import is_own
-from entropy_sentinel.frames.response import RESPONSE_COLUMNS
 from entropy_sentinel.monitor.catalogue import LISTS, STATISTICS
 from entropy_sentinel.monitor.reading.clusters import CLUSTER, STRATUM
 from entropy_sentinel.monitor.reading.exclusions import SCHEMA
@@ -19,6 +18,7 @@ from entropy_sentinel.monitor.reading.inputs import BY
 from entropy_sentinel.monitor.reading.zones import DTYPE
 from entropy_sentinel.monitor.summing.cluster_sums import CLUSTER_COLUMNS
 from entropy_sentinel.monitor.summing.sums import IS_TRAINING, P_OUT_OF_FOLD
+from entropy_sentinel.schemas.response import RESPONSE_COLUMNS
 
 # Larger sums than any log has, whose squares are numbers.
 _MOST = 1e100

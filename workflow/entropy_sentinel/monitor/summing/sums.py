@@ -17,12 +17,12 @@ from entropy_sentinel.estimators.support import Support
 from entropy_sentinel.estimators.training import one_thread
 from entropy_sentinel.estimators.training_predictions import NO_PREDICTIONS, predict
 from entropy_sentinel.features.buckets import COLUMN, KIND, counts_of
-from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.monitor.catalogue import LISTS, STATISTICS
 from entropy_sentinel.monitor.column import Statistic
 from entropy_sentinel.monitor.reading.clusters import CLUSTER, STRATUM
 from entropy_sentinel.monitor.reading.inputs import BY, NUMBER
 from entropy_sentinel.monitor.summing.cluster_sums import cluster_sums
+from entropy_sentinel.schemas.response import RESPONSE
 from entropy_sentinel.signals.catalogue import SIGNALS
 from entropy_sentinel.statistics.monitoring.quantiles import N_BINS, bins_of, quantile
 

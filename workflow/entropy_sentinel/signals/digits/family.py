@@ -8,7 +8,7 @@ were sure.
 
 import polars as pl
 
-from entropy_sentinel.frames.signals import Family, Signal
+from entropy_sentinel.schemas.signals import Family, Signal
 
 # Responses at a time, to limit memory.
 _BATCH = 2000

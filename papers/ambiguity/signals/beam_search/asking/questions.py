@@ -5,9 +5,9 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.engines.engine import Beams, TokenIdEngine, in_order
-from entropy_sentinel.engines.generation import AskedSettings
-from entropy_sentinel.frames.response import RESPONSE
+from entropy_sentinel.schemas.response import RESPONSE
+from entropy_sentinel.study.engines.engine import Beams, TokenIdEngine, in_order
+from entropy_sentinel.study.engines.generation import AskedSettings
 from papers.ambiguity.signals.beam_search.frames import BEAMS
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.chat.settings import PromptTemplate
-from entropy_sentinel.engines.catalogue import PROMPTS
-from entropy_sentinel.engines.engine import Asked, Continuation, TokenIdEngine, in_order
-from entropy_sentinel.engines.generation import AskedSettings, PromptSettings
-from entropy_sentinel.frames.response import RESPONSE
-from entropy_sentinel.stages.generation import filled_prompt
+from entropy_sentinel.llm_client.settings import PromptTemplate
+from entropy_sentinel.schemas.response import RESPONSE
+from entropy_sentinel.study.engines.catalogue import PROMPTS
+from entropy_sentinel.study.engines.engine import Asked, Continuation, TokenIdEngine, in_order
+from entropy_sentinel.study.engines.generation import AskedSettings, PromptSettings
+from entropy_sentinel.study.stages.generation import filled_prompt
 from papers.ambiguity.signals.iterative_prompting.frames import ITERATIVE_PROMPTS
 
 _QUESTION = "{question}"

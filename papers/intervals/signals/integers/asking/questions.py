@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.engines.engine import NextToken, TokenIdEngine, in_order
-from entropy_sentinel.engines.generation import AskedSettings
-from entropy_sentinel.frames.response import RESPONSE
+from entropy_sentinel.schemas.response import RESPONSE
+from entropy_sentinel.study.engines.engine import NextToken, TokenIdEngine, in_order
+from entropy_sentinel.study.engines.generation import AskedSettings
 from papers.intervals.signals.integers.frames import INTEGERS
 
 # As JSON writes it; nine digits fit the column.

@@ -1,0 +1,85 @@
+"""The GPUs of a machine, by what nvidia-smi and the environment say, and who owns them."""
+
+import subprocess
+import sys
+
+import pytest
+
+from entropy_sentinel.study.engines import devices
+from entropy_sentinel.study.engines.devices import VISIBLE, claim, read_listing, visible
+
+# As `nvidia-smi -L` shows a divided GPU and a whole one.
+LISTING = """GPU 0: NVIDIA A100-SXM4-40GB (UUID: GPU-5c89852c-d268-c3f3-1b07-005d5ae1dc3f)
+  MIG 3g.20gb     Device  0: (UUID: MIG-c6d4f1ef-42e4-5de3-91c7-45d71c87eb3f)
+  MIG 1g.5gb      Device  1: (UUID: MIG-7c1f-2)
+GPU 1: NVIDIA H100 80GB HBM3 (UUID: GPU-0f)
+"""
+PARTS = ["MIG-c6d4f1ef-42e4-5de3-91c7-45d71c87eb3f", "MIG-7c1f-2"]
+
+
+def settings(**sizes: int) -> dict[str, object]:
+    return {"model": "tiny", "environment": {}, "engine_args": sizes}
+
+
+def test_what_nvidia_smi_lists() -> None:
+    assert read_listing(LISTING) == (("GPU-5c89852c-d268-c3f3-1b07-005d5ae1dc3f", *PARTS), ("GPU-0f",))
+    assert read_listing("No devices found.") == ()
+
+
+@pytest.mark.parametrize(
+    ("chosen", "expected"),
+    [
+        (None, [*PARTS, "GPU-0f"]),  # a divided GPU is used by its parts
+        ("1", ["GPU-0f"]),
+        ("MIG-7c1f-2,1", ["MIG-7c1f-2", "GPU-0f"]),
+        ("GPU-0", ["GPU-0f"]),  # the beginning of a UUID will do
+    ],
+)
+def test_the_gpus_to_choose_from(chosen: str | None, expected: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(devices, "is_cpu_build", lambda: False)
+    monkeypatch.setattr(devices, "_installed", lambda: read_listing(LISTING))
+    assert visible({VISIBLE: chosen} if chosen else {}) == expected
+
+
+def test_without_a_driver_nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(devices, "is_cpu_build", lambda: False)
+    monkeypatch.setattr(devices, "_installed", lambda: ())
+    assert visible({}) is None
+    assert visible({VISIBLE: "0,1"}) == ["0", "1"]
+
+
+def test_sizes_of_all_kinds_multiply() -> None:
+    assert devices.needed(settings(tensor_parallel_size=2, pipeline_parallel_size=3, data_parallel_size=2)) == 12
+    assert devices.needed(settings()) == 1
+
+
+def test_a_claim_is_for_all_or_nothing_and_ends_with_its_process() -> None:
+    names = [f"test-{sys.version_info.micro}-{name}" for name in "abc"]
+    first = claim(1, names)
+    assert first
+    assert first.environment == {VISIBLE: names[0]}
+    assert claim(3, names) is None
+    second = claim(2, names)
+    assert second
+    assert second.devices == (names[1], names[2])
+    held = "import sys, socket; s = socket.socket(socket.AF_UNIX); s.bind('\\0entropy-sentinel ' + sys.argv[1]); "
+    first.release()
+    holder = subprocess.Popen(
+        [sys.executable, "-c", held + "print(1, flush=True); input()", names[0]],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert holder.stdout is not None
+    holder.stdout.readline()
+    assert claim(1, names[:1]) is None
+    holder.kill()
+    holder.communicate()
+    again = claim(1, names[:1])
+    assert again
+    again.release()
+    second.release()
+
+
+def test_a_cpu_owns_no_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(devices, "is_cpu_build", lambda: True)
+    assert visible({VISIBLE: "0"}) is None

@@ -1,0 +1,62 @@
+"""Rows that changed and give the same items; tests/workflow/test_replaced_inputs.py runs it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from item_files import item_settings
+from production import log_file
+
+from entropy_sentinel.study.jobs import content as same_items
+from entropy_sentinel.study.jobs.content import are_made, as_made
+from entropy_sentinel.study.stages.benchmark import write_benchmark
+
+ROWS = [{"q": f"{n} + 1?", "a": str(n + 1)} for n in range(5)]
+
+
+def settings(path: Path, **changes: Any) -> dict[str, Any]:
+    return item_settings(path=str(path), **changes)
+
+
+@pytest.mark.parametrize(
+    ("rows", "changes", "same"),
+    [
+        ([{**row, "more": 1} for row in ROWS], {"content": "new"}, True),
+        ([{"Q": row["q"], "a": row["a"]} for row in ROWS], {"question": ["{Q}"]}, True),
+        (ROWS, {"limit": 5}, True),
+        (ROWS, {"limit": 4}, False),
+        (ROWS, {"version": 2}, False),
+        (ROWS[:-1], {"content": "new"}, False),
+        ([ROWS[1], ROWS[0], *ROWS[2:]], {"content": "new"}, False),
+        ([{**ROWS[0], "a": "2"}, *ROWS[1:]], {"content": "new"}, False),
+        ([{"a": "1"}], {"content": "new"}, False),
+    ],
+)
+def test_recorded_settings_are_kept_if_they_give_the_same_items(
+    tmp_path: Path, rows: list[dict[str, Any]], changes: dict[str, Any], same: bool
+) -> None:
+    path, output = tmp_path / "rows.jsonl", str(tmp_path / "study" / "benchmarks" / "sums.parquet")
+    log_file(path, ROWS)
+    before, now = settings(path), settings(path, **changes)
+    write_benchmark(before, output)
+    log_file(path, rows)
+    assert as_made(now, [repr(before)], output) == (before if same else now)
+
+
+def test_settings_are_unchanged_without_record_items_or_readable_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, output = tmp_path / "rows.jsonl", str(tmp_path / "study" / "benchmarks" / "sums.parquet")
+    log_file(path, ROWS)
+    before, now = settings(path), settings(path, content="new")
+    assert as_made(now, [repr(before)], output) == now
+    write_benchmark(before, output)
+    assert as_made(now, [repr(before)], output) == before
+    assert as_made(now, None, output) == now
+    # Of items without a record: made from another column, and not from a local file.
+    assert [are_made(now, output), are_made(now | {"question": ["{a}"]}, output)] == [True, False]
+    assert are_made(now | {"path": None}, output) is None
+    hub = settings(path) | {"path": None, "dataset": "me/mine"}
+    assert as_made(hub | {"split": "train"}, [repr(hub)], output)["split"] == "train"
+    monkeypatch.setattr(same_items, "LARGEST_BYTES", 10)
+    assert as_made(now, [repr(before)], output) == now

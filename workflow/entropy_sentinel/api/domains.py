@@ -1,0 +1,89 @@
+"""Find the columns of a log whose values could be the domains, and how many domains they give."""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+
+import polars as pl
+
+from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.estimators.verdict import FEWEST_LABELS
+from entropy_sentinel.features.buckets import SCHEMA
+from entropy_sentinel.features.catalogue import FEATURE_FRAME
+from entropy_sentinel.schemas.generation import LOGPROBS
+from entropy_sentinel.schemas.response import ITEM
+
+# Columns that never define domains.
+_NO_DOMAINS = {*FEATURE_FRAME.schema, *LOGPROBS, *SCHEMA, "model", "question", "response", "time", "timestamp"} - {
+    "benchmark"
+}
+# Largest numbers of columns and of values that a message names.
+_SHOWN, _NAMED = 4, 3
+# The column with the name of a response's file, the default domain: a study has a file per benchmark.
+FILE = "benchmark"
+# Parts of names that differ between the files of one log: a date, with a time or the number of a process; the number of
+# a part; an id.
+_DATE = r"(?:19|20)\d\d([-_.]?)(?:0[1-9]|1[0-2])\1(?:0[1-9]|[12]\d|3[01])(?:[-_.T]?\d{1,6}Z?)*"
+_MONTH_OR_WEEK = r"(?:19|20)\d\d[-_.]W?\d\d"
+_PART = r"(?:part|shard|chunk|batch|page|log|file|rank|worker|process|pid|run)[-_.]?\d+|\d+[-_.]?of[-_.]?\d+|0\d{2,}"
+_ID = r"[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}|[0-9a-f]{12,}"
+_OF_ONE_LOG = re.compile(rf"(?<![A-Za-z0-9])(?:{_DATE}|{_MONTH_OR_WEEK}|{_PART}|{_ID})(?![A-Za-z0-9])", re.IGNORECASE)
+# The number of a rotated log, or of a further process.
+_NUMBER = re.compile(r"[-_.]\d{1,6}$")
+
+
+def n_domains(rows: pl.DataFrame, columns: Collection[str]) -> int:
+    """Return how many combinations of values have at least FEWEST_LABELS items, and so count as domains."""
+    items = rows.group_by(columns).agg(n=pl.struct(ITEM).n_unique())
+    return int((items["n"] >= FEWEST_LABELS).sum())
+
+
+def are_parts(names: Iterable[str | None]) -> bool:
+    """Return whether names, such as those of files, tell days or parts of one log apart rather than kinds of questions.
+
+    They do if fewer names are left without dates, numbers of parts and ids.
+    """
+    known = {name for name in names if name is not None}
+    logs = set()
+    for name in known:
+        # `app-2` is a further file of `app`, if there is one.
+        first = _NUMBER.sub("", name)
+        logs.add(_OF_ONE_LOG.sub("", first if first in known else name))
+    return len(logs) < len(known)
+
+
+def check_kinds(rows: pl.DataFrame, option: str, flag: str) -> None:
+    """Raise InputError, which begins with `option`, if the files of responses are days or parts of a log.
+
+    It names the columns whose values could be the domains, to be given with `flag`.
+    """
+    names = rows[FILE].drop_nulls().unique().sort().to_list()
+    if are_parts(names) or (len(names) > 1 and all(name.isdecimal() for name in names)):
+        files = ", ".join([*names[:_NAMED], "..."] if len(names) > _NAMED else names)
+        raise InputError(
+            f"{option}: the files of the log are days or parts ({files}) rather than kinds of questions; "
+            f"{remedy(other_domains(rows, [FILE], 1), flag)}; if they are kinds, write {flag} {FILE}"
+        )
+
+
+def other_domains(rows: pl.DataFrame, columns: Collection[str], there: int) -> dict[str, int]:
+    """Return the other columns of a log that give more than `there` domains, with their numbers, the most first."""
+    counts = Counter[str]()
+    for name, dtype in rows.schema.items():
+        if dtype != pl.String or name in _NO_DOMAINS or name in columns or are_parts(rows[name].unique()):
+            continue
+        n = n_domains(rows, [name])
+        if n > there:
+            counts[name] = n
+    return dict(counts.most_common())
+
+
+def remedy(others: Mapping[str, int], option: str) -> str:
+    """Return advice on how to get more domains: name one of the columns `others` with `option`."""
+    if not others:
+        return "no column gives more: group the questions by topic, and write the topics to a column of the log"
+    columns = [f"{name} ({n})" for name, n in others.items()]
+    return (
+        f"columns that give more: {', '.join(columns[:_SHOWN])}. Choose one whose values are kinds of questions, such "
+        f"as {option} {next(iter(others))}"
+    )

@@ -1,0 +1,237 @@
+"""Fit an estimator on labelled responses; save and load it."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from pydantic import ValidationError
+
+from entropy_sentinel.api.clusters import cluster_numbers
+from entropy_sentinel.api.domains import FILE, check_kinds, n_domains, other_domains, remedy
+from entropy_sentinel.api.inputs import is_table, labels_table, only_value, slice_values, table, with_labels
+from entropy_sentinel.api.reading import features_from
+from entropy_sentinel.api.witnesses import witnessed_rows
+from entropy_sentinel.core.errors import ConfigError, InputError
+from entropy_sentinel.core.remote import local
+from entropy_sentinel.core.validation_errors import described
+from entropy_sentinel.estimators.about import about
+from entropy_sentinel.estimators.catalogue import FEWEST_TO_CHOOSE, RECOMMENDED, further_signals
+from entropy_sentinel.estimators.estimator import FitFailure
+from entropy_sentinel.estimators.limits import Limits
+from entropy_sentinel.estimators.saved import SavedEstimator, load_estimator, save_estimator
+from entropy_sentinel.estimators.settings import Estimation, Fitting, group_id
+from entropy_sentinel.estimators.training import TrainingRows, fit_estimators
+from entropy_sentinel.estimators.training_predictions import TrainingPredictions
+from entropy_sentinel.estimators.verdict import FEWEST_LABELS
+from entropy_sentinel.features.buckets import COLUMN, SCHEMA
+from entropy_sentinel.features.catalogue import FEATURES
+from entropy_sentinel.formatting.text import counted
+from entropy_sentinel.logs.label_table import ASKED
+from entropy_sentinel.logs.reader import QUESTION, REQUEST
+from entropy_sentinel.schemas.generation import LOGPROBS
+from entropy_sentinel.statistics.ambiguity import ambiguous_shares
+from entropy_sentinel.statistics.clustering import intraclass_correlation
+
+_DEFAULT = RECOMMENDED
+_SEED = 42
+# Largest number of reasons that an error names.
+_REASONS = 3
+
+log = logging.getLogger(__name__)
+
+
+def fit(
+    features: Any,
+    labels: pl.DataFrame | None = None,
+    estimator: str = _DEFAULT,
+    settings: Mapping[str, Any] | None = None,
+    domain: str | None = None,
+    group: str | None = None,
+    cluster: str | None = None,
+    judged: Any | None = None,
+    *,
+    # The fields of `Limits`, by made.signatures
+    usable_error: float = 0.1,
+    far_off: float = 0.25,
+    confidence: float = 0.9,
+) -> SavedEstimator:
+    """Fit an estimator on the responses that have features and a label.
+
+    Args:
+        features: A row per response, from `read_features` or `features`; or logs, as `read_features` takes them.
+        labels: A row per labelled response, from `read_labels`. The two are joined on item_id, and on model, benchmark
+            and sample if both have them. By default the column `label` of the features, which logs of evaluations have.
+            `monitor` may be given the same labels.
+        estimator: Its name in `estimators.catalogue`.
+        settings: Keys of the config's section `estimation` (folds, trees, seed, ...).
+        domain: The column whose values are the domains. The validation and `recommended` hold out each in turn. By
+            default `benchmark`, a log's file, if the files are not named by day or part.
+        group: A column whose values are groups of similar domains, such as the benchmark of its subjects. The
+            validation then also holds out each whole group. A domain is a value of `domain` within a group, named
+            GROUP/DOMAIN, or GROUP if it has no value.
+        cluster: A column whose values are clusters of dependent responses, such as conversations or users: folds keep
+            a cluster together, and a domain's labels count by clusters. By default responses to the same request, or to
+            the same item, are a cluster, and count as one label.
+        judged: Verdicts of judges, or second opinions of other models, on more responses than the labels have: a table,
+            a file of `judge`, or several, of one model or several. The labels correct their errors. With 20 verdicts in
+            a domain, 5 labels of these responses are enough for it to count. Only the validation uses them; the
+            estimator is fitted on the labels.
+        usable_error: Largest mean error on new domains of a usable estimator (above 0 and below 1).
+        far_off: An estimator is not usable if more than 5% of new domains have a larger error (above 0 and below 1).
+        confidence: Probability that the verdict `usable` needs, for each of these limits (0.5 or more and below 1).
+
+    Returns:
+        The estimator, with its validation and what it was fitted on.
+
+    Raises:
+        ConfigError: For an unknown estimator or setting, or an impossible limit.
+        InputError: If no response has features and a label, or the estimator cannot be fitted on them; if the column
+            `domain`, `group` or a signal is missing; if no `domain` is given and files are named by day or part; or if
+            the features come from several models or kinds of log-probabilities.
+
+    Examples:
+        >>> import entropy_sentinel as es
+        >>> features = es.features(es.read_logs(es.example().traces))
+        >>> fitted = es.fit(features, es.read_labels(es.example().labels), "doc-mtp")
+        >>> fitted.estimator.name, fitted.about["group"]
+        ('doc-mtp', 'gsm8k+math+scibench+svamp+theoremqa')
+    """
+    if not isinstance(estimator, str):
+        raise ConfigError(f"estimator: must be a name such as '{_DEFAULT}', was {type(estimator).__name__}")
+    signals = further_signals(estimator)
+    limits = Limits.of_arguments(locals())
+    further = [REQUEST, *[name for name in (domain, group, cluster) if name]]
+    if is_table(labels) and ASKED in table(labels, "labels").columns:
+        further.append(QUESTION)
+    features = features_from(features, signals=signals, further=further)
+    if domain is None:
+        domain = FILE
+        check_kinds(features, "domain", "--domain")
+    for name, column in (("domain", domain), ("group", group or domain), ("cluster", cluster or domain)):
+        if not isinstance(column, str):
+            raise InputError(f"{name}: must be the name of a column, was {column!r}"[:200])
+        slice_values(features, column, name)
+    if labels is not None:
+        rows = with_labels(features, labels_table(labels))
+    elif features.schema.get("label") in (pl.Boolean, pl.Null):
+        rows = features
+    else:
+        raise InputError("labels: must be given (--labels FILE), because the responses do not include any")
+    labelled_features = rows
+    rows = rows.filter(pl.col("label").is_not_null(), pl.col("reason").is_null())
+    if rows.is_empty():
+        raise InputError(f"labels: no response has features and a label; {_why_unlabelled(features, labels)}")
+    clusters = cluster_numbers(rows, cluster)
+    rows = rows.drop(REQUEST, strict=False)
+    model = only_value(rows, "model")
+    logprobs = {name: only_value(rows, name) for name in LOGPROBS if name in rows.columns}
+    domains, groups = _domains(rows, domain, group)
+    _warn_of_few(rows, domains, [domain] if group is None else [domain, group])
+    how = _training_settings(settings or {})
+    needed = rows.select(*FEATURES, *signals)
+    words = rows.select(pl.col(name).cast(dtype) for name, dtype in SCHEMA.items()) if COLUMN in rows.columns else None
+    training = TrainingRows(needed, rows["label"].to_numpy(), how, domains, clusters, groups, words)
+    if cluster is not None:
+        training.similarity = intraclass_correlation(training.y, training.domains, training.items)
+    fitted = fit_estimators(training, [estimator])[estimator]
+    if isinstance(fitted, FitFailure):
+        raise InputError(f"estimator '{estimator}' cannot be fitted: {fitted.reason}")
+    witnessed = None
+    if judged is not None:
+        responses = labelled_features.with_columns(_domains(labelled_features, domain, group)[0])
+        kind = {"model": model, **logprobs}
+        witnessed = witnessed_rows(responses, domains.name, labels, judged, kind, signals, cluster, training)
+    whose = {"model": model, "group": group_id(domains.unique()), "logprobs": logprobs}
+    whose["ambiguous"] = ambiguous_shares(rows.with_columns(domains), domains.name)
+    predictions = TrainingPredictions.of(fitted, training)
+    return SavedEstimator(fitted, whose | about(fitted, training, limits, witnessed), predictions)
+
+
+def save(estimator: SavedEstimator, path: str | Path) -> None:
+    """Write an estimator to a file in the format of `estimators.saved`; loading it runs no code.
+
+    Args:
+        estimator: An estimator from `fit` or `load`.
+        path: The file, by convention with the suffix `.estimator`. The same estimator gives the same bytes.
+
+    Raises:
+        InputError: If `estimator` is not an estimator.
+        ContractError: For an estimator that `load` would refuse.
+    """
+    if not isinstance(estimator, SavedEstimator):
+        raise InputError(f"estimator: must come from `fit` or `load`, was {type(estimator).__name__}")
+    save_estimator(estimator.estimator, path, estimator.about, estimator.training)
+
+
+def load(path: str | Path) -> SavedEstimator:
+    """Read an estimator from a file.
+
+    Args:
+        path: A file written by `save`, the command `fit` or a study.
+
+    Returns:
+        The estimator, with its validation and what it was fitted on.
+
+    Raises:
+        InputError: For a file that is not an estimator, or was changed or damaged.
+        ProvenanceError: For a file written by another version of scikit-learn.
+
+    Examples:
+        >>> import entropy_sentinel as es, tempfile
+        >>> features, labels = es.features(es.read_logs(es.example().traces)), es.read_labels(es.example().labels)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     es.save(es.fit(features, labels, "group-accuracy"), f"{folder}/mine.estimator")
+        ...     es.load(f"{folder}/mine.estimator").estimator.accuracy(features)
+        0...
+    """
+    if not isinstance(path, str | Path):
+        raise InputError(f"estimator: must be the path of a file written by `save`, was {type(path).__name__}")
+    return load_estimator(local(path))
+
+
+def saved_estimator(given: SavedEstimator | str | Path) -> SavedEstimator:
+    """Return an estimator, loading it if given as a path; raises the errors of `load`."""
+    return given if isinstance(given, SavedEstimator) else load(given)
+
+
+def _domains(rows: pl.DataFrame, domain: str, group: str | None) -> tuple[pl.Series, pl.Series | None]:
+    """Return the domain of each row, and its group if there are groups; the same domain in two groups counts as two."""
+    domains = slice_values(rows, domain, "domain").cast(pl.String).alias("(domain)")
+    if group is None:
+        return domains.fill_null("-"), None
+    groups = slice_values(rows, group, "group").cast(pl.String).fill_null("-").alias("(group)")
+    within = groups + "/" + domains
+    return within.fill_null(groups).alias(domains.name), groups  # the group alone where the domain is null
+
+
+def _why_unlabelled(features: pl.DataFrame, labels: pl.DataFrame | None) -> str:
+    if labels is not None:
+        return "item_id must be the same in both"
+    if "label_reason" not in features.columns:
+        return "all labels are null"
+    counts = features["label_reason"].drop_nulls().value_counts(sort=True).head(_REASONS)
+    return "; ".join(f"{reason} ({n:,} responses)" for reason, n in counts.iter_rows())
+
+
+def _warn_of_few(rows: pl.DataFrame, domains: pl.Series, columns: Sequence[str]) -> None:
+    """Warn if `domains`, (n_rows,), made of these columns, are few and another column gives more."""
+    n = n_domains(rows.with_columns(domains), [domains.name])
+    if n < FEWEST_TO_CHOOSE and (others := other_domains(rows, columns, n)):
+        log.warning(
+            "domain: the labels cover %s with at least %d labels, by %s; %s",
+            counted(n, "domain"),
+            FEWEST_LABELS,
+            ", ".join(columns),
+            remedy(others, "--domain"),
+        )
+
+
+def _training_settings(given: Mapping[str, Any]) -> Fitting:
+    """Return the checked settings of a fit."""
+    try:
+        settings = Estimation.model_validate(given)
+    except ValidationError as error:
+        raise ConfigError("\n".join(f"settings: {described(problem)}" for problem in error.errors())) from None
+    return Fitting.of(settings.model_dump() | {"seed": _SEED if settings.seed is None else settings.seed})

@@ -1,0 +1,500 @@
+"""Read responses into frames, compute their features, and write features to files."""
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+
+from entropy_sentinel.api.inputs import Paths, features_table, is_table, log_files, table
+from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.core.files import check_outputs
+from entropy_sentinel.core.printable import one_line
+from entropy_sentinel.features.catalogue import FEATURE_FRAME, FEATURES
+from entropy_sentinel.features.compute import compute_features, is_traces, missing_mass
+from entropy_sentinel.features.files import CAPTURED, feature_batches, holds_features
+from entropy_sentinel.logs.memory import Replies, records_in_memory
+from entropy_sentinel.logs.reading import Logs, of_replies
+from entropy_sentinel.logs.settings import ReadOptions
+from entropy_sentinel.logs.summary import LogSummary
+from entropy_sentinel.logs.traces import combined
+from entropy_sentinel.schemas.generation import LOGPROBS
+from entropy_sentinel.signals.computing import with_signals
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Example:
+    """Files in the package: a small open model's answers to questions of published benchmarks.
+
+    They cover 30 questions of each of five benchmarks, a part of the repository's `examples/real`. Log-probabilities
+    are rounded to keep the files small; no probability changes by more than 0.00012.
+
+    Attributes:
+        traces: A folder with the responses and their log-probabilities.
+        labels: A file with their labels, from the final answers; null if an answer could not be read.
+        log: Some short responses as a log, with five alternatives per token.
+        features: A file with the features of 700 responses to seven benchmarks, and columns `kind` (of question) and
+            `label`.
+        sources: The origin and licences of the model and the questions.
+    """
+
+    traces: Path
+    labels: Path
+    log: Path
+    features: Path
+    sources: Path
+
+
+def example() -> Example:
+    """Return the paths of the example's files.
+
+    Returns:
+        The paths of traces, labels, log, features and sources.
+
+    Examples:
+        >>> import entropy_sentinel as es
+        >>> es.example().labels.name
+        'labels.parquet'
+    """
+    folder = Path(__file__).parents[1] / "example"
+    return Example(
+        traces=folder / "traces",
+        labels=folder / "labels.parquet",
+        log=folder / "log.jsonl",
+        features=folder / "features.parquet",
+        sources=folder / "SOURCES.md",
+    )
+
+
+def open_logs(
+    paths: Paths | Replies,
+    *,
+    # The fields of `ReadOptions`, by made.signatures
+    top_k: int | None = None,
+    logprobs_mode: Literal["raw_logprobs", "processed_logprobs"] | None = None,
+    trace_after: str | None = None,
+    model: str | None = None,
+    column: Sequence[str] | Mapping[str, str | Sequence[str]] = (),
+    where: Sequence[str] | Mapping[str, str | Sequence[str]] = (),
+    scorer: str | None = None,
+    reply: str | None = None,
+    request: str | None = None,
+    strict: bool = False,
+    format: str | None = None,
+    max_record_mb: float = 256,
+    columns: Sequence[str] | None = None,
+    places: bool = False,
+    further: Sequence[str] = (),
+) -> Logs:
+    """Open logs, to iterate once over their responses in frames of bounded size.
+
+    Args:
+        paths: Files, patterns, folders, or `-` for standard input, in any format of `logs.catalogue`, or traces
+            of this pipeline. Or replies in memory: a dict, an object from an OpenAI or LiteLLM client, a list of
+            these, or a Polars, pandas or Arrow table of them.
+        top_k: Keep only this many alternatives per token (1 or more).
+        logprobs_mode: Kind of log-probabilities: raw_logprobs (the default) or processed_logprobs.
+        trace_after: The token that ends the thinking, such as </think>; features then use only the tokens after it.
+        model: The model, if the log does not name it.
+        column: A new name for a column, such as route=metadata.route, so that logs in several formats share the name.
+            If a name has several columns, the first with a value is used.
+        where: Use only responses with this value, such as model=qwen3-4b. If a column has several values, any of them
+            must match; if there are several columns, all of them must match.
+        scorer: The scorer whose scores are the labels, if the log of an evaluation has several.
+        reply: The column that has the server's whole reply, as JSON text or as an object, such as a.b[0].c: for records
+            of an unknown format.
+        request: The column that has the request of `reply`, for the question and the metadata.
+        strict: Stop at the first unusable record instead of skipping and counting it.
+        format: The format of the logs, if it is not detected: inspect, litellm, openai-batch, openai-pairs,
+            openinference, otlp, mlflow, mlflow-traces, weave, langsmith, braintrust, gateway, gemini-batch,
+            bedrock-batch, bedrock-log, raw-response, langchain-dump, langchain-data, openai-stream, openai-responses;
+            openai, gemini, ollama, tgi, sglang, llama-cpp, langchain, nemo, watsonx, bedrock, pydantic-ai, ai-sdk,
+            llm-logs, anthropic, vllm, table, any-logprobs, spans, nested, texts.
+        max_record_mb: Skip larger records (in megabytes), to limit memory (above 0).
+        columns: Names of the columns to keep, such as metadata.route; by default the usual columns.
+        places: Add a column with the file and line of each response.
+        further: Names of additional columns to keep as signals, if the log has them.
+
+    Returns:
+        An iterable of frames, whose `summary` describes what was read.
+
+    Raises:
+        InputError: If a file does not exist; while iterating with `strict`, for an unusable record.
+
+    Examples:
+        >>> import entropy_sentinel as es
+        >>> logs = open_logs(es.example().log)
+        >>> sum(frame.height for frame in logs), logs.summary.top_k
+        (15, Counter({5: 15}))
+    """
+    return _opened(paths, ReadOptions.of_arguments(locals()))
+
+
+def _opened(paths: Paths | Replies, options: ReadOptions) -> Logs:
+    replies = records_in_memory(paths)
+    if replies is not None:
+        return Logs([replies], options)
+    files = log_files(paths)
+    for path in files:
+        if str(path).endswith(CAPTURED):
+            raise InputError(f"{path}: contains features, without log-probabilities; read it with `read_features`")
+    return Logs(files, options)
+
+
+def read_logs(
+    paths: Paths | Replies,
+    *,
+    # The fields of `ReadOptions`, by made.signatures
+    top_k: int | None = None,
+    logprobs_mode: Literal["raw_logprobs", "processed_logprobs"] | None = None,
+    trace_after: str | None = None,
+    model: str | None = None,
+    column: Sequence[str] | Mapping[str, str | Sequence[str]] = (),
+    where: Sequence[str] | Mapping[str, str | Sequence[str]] = (),
+    scorer: str | None = None,
+    reply: str | None = None,
+    request: str | None = None,
+    strict: bool = False,
+    format: str | None = None,
+    max_record_mb: float = 256,
+    columns: Sequence[str] | None = None,
+    places: bool = False,
+    further: Sequence[str] = (),
+) -> pl.DataFrame:
+    """Read the responses of logs, with their log-probabilities, into one frame; warn of unreadable records.
+
+    Args:
+        paths: As for `open_logs`: files, patterns, folders, or replies in memory.
+        top_k: Keep only this many alternatives per token (1 or more).
+        logprobs_mode: Kind of log-probabilities: raw_logprobs (the default) or processed_logprobs.
+        trace_after: The token that ends the thinking, such as </think>; features then use only the tokens after it.
+        model: The model, if the log does not name it.
+        column: A new name for a column, such as route=metadata.route, so that logs in several formats share the name.
+            If a name has several columns, the first with a value is used.
+        where: Use only responses with this value, such as model=qwen3-4b. If a column has several values, any of them
+            must match; if there are several columns, all of them must match.
+        scorer: The scorer whose scores are the labels, if the log of an evaluation has several.
+        reply: The column that has the server's whole reply, as JSON text or as an object, such as a.b[0].c: for records
+            of an unknown format.
+        request: The column that has the request of `reply`, for the question and the metadata.
+        strict: Stop at the first unusable record instead of skipping and counting it.
+        format: The format of the logs, if it is not detected: inspect, litellm, openai-batch, openai-pairs,
+            openinference, otlp, mlflow, mlflow-traces, weave, langsmith, braintrust, gateway, gemini-batch,
+            bedrock-batch, bedrock-log, raw-response, langchain-dump, langchain-data, openai-stream, openai-responses;
+            openai, gemini, ollama, tgi, sglang, llama-cpp, langchain, nemo, watsonx, bedrock, pydantic-ai, ai-sdk,
+            llm-logs, anthropic, vllm, table, any-logprobs, spans, nested, texts.
+        max_record_mb: Skip larger records (in megabytes), to limit memory (above 0).
+        columns: Names of the columns to keep, such as metadata.route; by default the usual columns.
+        places: Add a column with the file and line of each response.
+        further: Names of additional columns to keep as signals, if the log has them.
+
+    Returns:
+        One row per response, with the columns of GENERATIONS, `model`, `benchmark` (the name of a log's file),
+        `logprobs_mode`, `top_k_returned`, and the columns of the log.
+
+    Raises:
+        InputError: If there is no file, or no usable response in the files.
+        ContractError: For a file of another stage.
+
+    Examples:
+        >>> import entropy_sentinel as es
+        >>> traces = read_logs(es.example().traces)
+        >>> traces.height, traces["logprobs_mode"].unique().to_list()
+        (150, ['raw_logprobs'])
+        >>> step = {"token": "4", "logprob": -0.1, "top_logprobs": [{"token": "4", "logprob": -0.1}]}
+        >>> choice = {"message": {"content": "4"}, "finish_reason": "stop", "logprobs": {"content": [step]}}
+        >>> read_logs({"id": "a-reply", "model": "m", "choices": [choice]}).select("item_id", "text").row(0)
+        ('a-reply', '4')
+    """
+    logs = _opened(paths, ReadOptions.of_arguments(locals()))
+    frames = _some(list(logs), logs.summary)
+    _warn(logs.summary)
+    return combined(frames)
+
+
+def read_features(
+    paths: Paths | Replies,
+    texts: bool = False,
+    signals: Sequence[str] = (),
+    *,
+    # The fields of `ReadOptions`, by made.signatures
+    top_k: int | None = None,
+    logprobs_mode: Literal["raw_logprobs", "processed_logprobs"] | None = None,
+    trace_after: str | None = None,
+    model: str | None = None,
+    column: Sequence[str] | Mapping[str, str | Sequence[str]] = (),
+    where: Sequence[str] | Mapping[str, str | Sequence[str]] = (),
+    scorer: str | None = None,
+    reply: str | None = None,
+    request: str | None = None,
+    strict: bool = False,
+    format: str | None = None,
+    max_record_mb: float = 256,
+    columns: Sequence[str] | None = None,
+    places: bool = False,
+    further: Sequence[str] = (),
+) -> pl.DataFrame:
+    """Read features from files of stage `features`, or compute them from logs or replies in memory.
+
+    Logs are read in batches, so that only the features stay in memory.
+
+    Args:
+        paths: As for `open_logs`, or files of features.
+        texts: Add the responses' texts in the column `response`.
+        signals: Names of further signals, for estimators that need them. They are read from a log's column of that
+            name, or else computed if a response's trace is enough. Files of features must have them.
+        top_k: Keep only this many alternatives per token (1 or more).
+        logprobs_mode: Kind of log-probabilities: raw_logprobs (the default) or processed_logprobs.
+        trace_after: The token that ends the thinking, such as </think>; features then use only the tokens after it.
+        model: The model, if the log does not name it.
+        column: A new name for a column, such as route=metadata.route, so that logs in several formats share the name.
+            If a name has several columns, the first with a value is used.
+        where: Use only responses with this value, such as model=qwen3-4b. If a column has several values, any of them
+            must match; if there are several columns, all of them must match.
+        scorer: The scorer whose scores are the labels, if the log of an evaluation has several.
+        reply: The column that has the server's whole reply, as JSON text or as an object, such as a.b[0].c: for records
+            of an unknown format.
+        request: The column that has the request of `reply`, for the question and the metadata.
+        strict: Stop at the first unusable record instead of skipping and counting it.
+        format: The format of the logs, if it is not detected: inspect, litellm, openai-batch, openai-pairs,
+            openinference, otlp, mlflow, mlflow-traces, weave, langsmith, braintrust, gateway, gemini-batch,
+            bedrock-batch, bedrock-log, raw-response, langchain-dump, langchain-data, openai-stream, openai-responses;
+            openai, gemini, ollama, tgi, sglang, llama-cpp, langchain, nemo, watsonx, bedrock, pydantic-ai, ai-sdk,
+            llm-logs, anthropic, vllm, table, any-logprobs, spans, nested, texts.
+        max_record_mb: Skip larger records (in megabytes), to limit memory (above 0).
+        columns: Names of the columns to keep, such as metadata.route; by default the usual columns.
+        places: Add a column with the file and line of each response.
+        further: Names of additional columns to keep as signals, if the log has them.
+
+    Returns:
+        One row per response, with the columns of FEATURE_FRAME, of the log-probabilities and of the log.
+
+    Raises:
+        InputError: If there is no file, or no usable response in the files.
+        ContractError: For a file of another stage.
+
+    Examples:
+        >>> import entropy_sentinel as es
+        >>> read_features(es.example().log, columns=["metadata.route"])["metadata.route"].unique().sort().to_list()
+        ['gsm8k', 'math', 'scibench', 'svamp', 'theoremqa']
+    """
+    settings = ReadOptions.of_arguments(locals() | {"further": (*further, *signals)})
+    replies = records_in_memory(paths)
+    given_files = log_files(paths) if replies is None else []
+    if replies is None and not given_files:
+        raise InputError("features: name at least one file")
+    feature_files, log_paths = _split_files(given_files, settings)
+    logs = Logs(log_paths if replies is None else [replies], settings)
+    frames = [*_stored_frames(feature_files, logs), *feature_frames(logs, texts=texts, signals=signals)]
+    _warn(logs.summary)
+    return combined(_some(frames, logs.summary))
+
+
+def features_in(
+    paths: Sequence[Path], vocabulary: int | None = None, signals: Sequence[str] = (), **options: Any
+) -> tuple[pl.DataFrame, LogSummary]:
+    """Return the features in files of logs, traces or features, and a summary of what was read.
+
+    `vocabulary` is the number of tokens that the model chooses from, if known, and `options` are those of
+    `ReadOptions`. Raises InputError if there is no response, or for files of features that lack what is asked for.
+    """
+    settings = ReadOptions.of({"further": tuple(signals), **options})
+    feature_files, log_paths = _split_files(paths, settings)
+    if feature_files and vocabulary is not None:
+        raise InputError(f"{feature_files[0]}: contains features, which need the traces for another --vocabulary")
+    logs = Logs(log_paths, settings)
+    stored = list(_stored_frames(feature_files, logs))
+    for name in signals:
+        if not all(name in frame.columns for frame in stored):
+            raise InputError(f"signals: '{name}' is not in the files of features, which need the traces for it")
+    frames = [*stored, *feature_frames(logs, vocabulary, signals=signals)]
+    return combined(_some(frames, logs.summary)), logs.summary
+
+
+def _split_files(paths: Sequence[Path], settings: ReadOptions) -> tuple[list[Path], list[Path]]:
+    """Return the files of features, and all others; raise InputError for settings that need log-probabilities."""
+    feature_files = [path for path in paths if holds_features(path)]
+    if feature_files and settings.top_k:
+        raise InputError(f"{feature_files[0]}: contains features, whose alternatives cannot be cut; give the traces")
+    return feature_files, [path for path in paths if path not in feature_files]
+
+
+def _stored_frames(paths: Sequence[Path], logs: Logs) -> Iterator[pl.DataFrame]:
+    """Yield the responses in files of features that the options of `logs` select, and count them in its summary."""
+    for path in paths:
+        logs.summary.files += 1
+        for batch in feature_batches(path):
+            chosen = logs.selection.of(batch)
+            logs.summary.add_features(chosen)
+            if len(chosen):
+                yield chosen
+
+
+def features_from(given: Any, signals: Sequence[str] = (), **options: Any) -> pl.DataFrame:
+    """Return features: of a table that has them, or as `read_features` computes them from anything else.
+
+    Raises the errors of `features_table` or `read_features`.
+    """
+    if is_table(given):
+        rows = table(given, "features")
+        if not set(FEATURES).isdisjoint(rows.columns):
+            return features_table(rows, signals=signals)
+    return features_table(read_features(given, signals=signals, **options), signals=signals)
+
+
+def feature_frames(
+    logs: Logs,
+    vocabulary: int | None = None,
+    texts: bool = False,
+    signals: Sequence[str] = (),
+    of_traces: Sequence[str] = (),
+) -> Iterator[pl.DataFrame]:
+    """Yield the features of logs batch by batch, with the columns `of_traces` of the traces.
+
+    `vocabulary` is the number of tokens that the model chooses from, if known. With `texts` the responses
+    themselves are in the column `response`; `signals` are names of further signals.
+    """
+    for frame in logs:
+        frame = frame.with_columns(response="text") if texts else frame
+        features = with_signals(compute_features(frame, vocabulary), frame, signals)
+        yield features.with_columns(frame.select(of_traces)) if of_traces else features
+
+
+def _some(frames: list[pl.DataFrame], summary: LogSummary) -> list[pl.DataFrame]:
+    if not frames:
+        raise InputError(f"the logs contain no usable response: {summary.why_none()}")
+    return frames
+
+
+def _warn(summary: LogSummary) -> None:
+    """Warn about records that could not be read."""
+    for kind, count in summary.notes().items():
+        log.warning("%d %s", count, kind)
+    if summary.n_bad:
+        log.warning("%d records could not be read: %s", summary.n_bad, one_line("; ".join(summary.lines())))
+
+
+def write_features(
+    features: pl.DataFrame,
+    path: str | Path,
+    facts: Mapping[str, Any] | None = None,
+    split: bool = False,
+    inputs: Sequence[str | Path] = (),
+) -> list[Path]:
+    """Write features, with the columns LOGPROBS and further `facts` about them, to a file for `read_features`.
+
+    With `split` each kind of log-probabilities gets a file of its own, `NAME-top5.parquet`. Returns the files.
+    Raises InputError for several kinds without `split`, because they are not comparable, and if an output is an input.
+    """
+    kinds = _kinds(features) or [(None, None, 0)]
+    if len(kinds) > 1 and not split:
+        raise InputError(
+            f"features: {' and '.join(LOGPROBS)} must be the same in all rows, but there are {_counts_text(kinds)}; "
+            f"{_remedy(kinds)}"
+        )
+    targets: dict[str, Path] = {}
+    for *kind, _ in kinds:
+        suffix = f"-top{kind[LOGPROBS.index('top_k_returned')]}" if len(kinds) > 1 else ""
+        targets[f"output of {_words(kind)}"] = Path(path).with_stem(f"{Path(path).stem}{suffix}")
+    check_outputs(targets, inputs)
+    # Responses without features may have none of the kinds; they are written to the first file.
+    without_file = ~pl.any_horizontal([_is_of_kind(kind) for *kind, _ in kinds])
+    for number, ((*kind, _), target) in enumerate(zip(kinds, targets.values(), strict=True)):
+        rows = features.filter(_is_of_kind(kind) | (without_file & (number == 0)))
+        origin = dict(zip(LOGPROBS, kind, strict=True))
+        known = {**(facts or {}), **origin, "missing_mass": missing_mass(rows)}
+        FEATURE_FRAME.write(rows.drop(LOGPROBS), target, known)
+    return [*targets.values()]
+
+
+def most_common_kind(features: pl.DataFrame) -> tuple[pl.DataFrame, str]:
+    """Return the responses with the most common kind of log-probabilities, and a line about the others.
+
+    The line is empty if there are no others. Responses without features are kept.
+    """
+    kinds = _kinds(features)
+    if len(kinds) < 2:
+        return features, ""
+    largest = max(kinds, key=lambda kind: kind[-1])
+    *kept, _ = largest
+    others = _counts_text([kind for kind in kinds if kind != largest])
+    line = f"left out, because the others have {_words(kept)}: {others}. To use them, {_remedy(kinds)}"
+    return features.filter(_is_of_kind(kept) | pl.col("reason").is_not_null()), line
+
+
+def _is_of_kind(kind: Sequence[Any]) -> pl.Expr:
+    """Return whether a response has this kind of log-probabilities."""
+    same = [pl.col(name).eq_missing(value) for name, value in zip(LOGPROBS, kind, strict=True)]
+    return pl.all_horizontal(same)
+
+
+def _kinds(features: pl.DataFrame) -> list[tuple[Any, ...]]:
+    """Return the kinds of log-probabilities, each with the number of its responses."""
+    usable = features.filter(pl.col("reason").is_null())
+    counted = usable if len(usable) else features
+    return counted.group_by(LOGPROBS, maintain_order=True).len().rows()
+
+
+def _words(kind: Sequence[Any]) -> str:
+    mode, top_k = kind
+    return f"{top_k} alternatives per token ({mode})"
+
+
+def _counts_text(kinds: Sequence[Sequence[Any]]) -> str:
+    """Return the numbers of responses of several kinds."""
+    return "; ".join(f"{count:,} responses with {_words(kind)}" for *kind, count in kinds)
+
+
+def _remedy(kinds: Sequence[Sequence[Any]]) -> str:
+    """Return what to do about responses of several kinds."""
+    place = LOGPROBS.index("top_k_returned")
+    widths = sorted({kind[place] for kind in kinds if kind[place]})
+    if len(widths) < 2:
+        return (
+            f"take one kind, for example with --where logprobs_mode={kinds[0][0]}, or write one file for each (--split)"
+        )
+    return (
+        f"cut all to the smallest number of alternatives (--top-k {widths[0]}), take one kind, for example "
+        f"with --where top_k_returned={widths[-1]}, or write one file for each (--split)"
+    )
+
+
+def features(traces: Replies, vocabulary: int | None = None, signals: Sequence[str] = ()) -> pl.DataFrame:
+    """Compute the features of every response.
+
+    A response without log-probabilities, or with an empty or impossible trace, has null features and a `reason`. A
+    trace is impossible if it has any of these:
+
+    - a NaN or a positive log-probability;
+    - a step whose probabilities add up to more than 1, or are all 0;
+    - a sampled token above the most likely one;
+    - only steps of equal entries, or a mean likelihood that no sampler draws.
+
+    Args:
+        traces: A frame from `read_logs`, or replies in memory. The entropy of a step is over the alternatives that the
+            step has.
+        vocabulary: Size of the model's vocabulary; bounds the entropy of the tokens beyond the logged alternatives.
+        signals: Names of further signals to add. They are read from a column of that name, or else computed if a
+            response's trace is enough, or else null.
+
+    Returns:
+        A frame with one row per response: the columns of FEATURE_FRAME, of the log-probabilities, and the further
+        columns of `traces`.
+
+    Raises:
+        InputError: For a missing column or one of another type, and if a trace of a response does not have
+            `n_tokens` steps.
+
+    Examples:
+        >>> import entropy_sentinel as es
+        >>> import polars as pl
+        >>> es.features(es.read_logs(es.example().traces)).select("item_id", pl.col("max").round(3)).row(0)
+        ('gsm8k-00000', ...)
+    """
+    frame = traces if isinstance(traces, pl.DataFrame | pl.LazyFrame) and is_traces(traces) else of_replies(traces)
+    computed = compute_features(frame, vocabulary)
+    return with_signals(computed, frame.lazy().collect(), signals) if signals else computed

@@ -1,0 +1,19 @@
+"""The command line for logs of a deployed model, with a function for each subcommand; a study's are in study/cli."""
+
+from typing import Any
+
+
+def commands() -> dict[str, Any]:
+    """Return the subcommands in the order of the help, as Typer functions or apps."""
+    from entropy_sentinel.cli import judge, monitor, responses, training
+
+    return {
+        "features": training.features,
+        "fit": training.fit,
+        "estimate": responses.estimate,
+        "compare": responses.compare,
+        "score": responses.score,
+        "monitor": monitor.command,
+        "sample": responses.sample,
+        "judge": judge.command,
+    }

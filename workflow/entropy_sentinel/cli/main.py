@@ -1,0 +1,113 @@
+"""The command `entropy-sentinel`: the subcommands that the package and its extensions declare.
+
+A subcommand is a Typer function or a Typer app. It imports heavy modules inside the function: `--help` then answers at
+once, and no subcommand needs another's packages.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from entropy_sentinel import __version__
+from entropy_sentinel import cli as commands
+from entropy_sentinel.cli.help import Command, CommandGroup
+from entropy_sentinel.core import extensions
+from entropy_sentinel.core.entries import is_own, place_of
+from entropy_sentinel.core.errors import ConfigError, EntropySentinelError
+from entropy_sentinel.core.guard import guard_command
+from entropy_sentinel.core.printable import printable
+from entropy_sentinel.core.secrets import without_keys
+
+# Sections of the help, and the subcommands of the first; all others are of the second.
+_LOGS, _STUDIES = "Logs of a deployed model", "Studies"
+_OF_LOGS = {"features", "fit", "estimate", "compare", "score", "monitor", "sample", "judge"}
+# The function of each subcommand by name, or the app if it has subcommands; first those of this folder.
+_DECLARED: dict[str, Callable[..., None] | typer.Typer] = extensions.declared("commands")
+_NAMES = sorted(_DECLARED, key=lambda name: extensions.module_of("commands", name) != commands.__name__)
+COMMANDS = {name: _DECLARED[name] for name in _NAMES}
+
+app = typer.Typer(
+    name="entropy-sentinel",
+    cls=CommandGroup,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+
+def _add(to: typer.Typer, name: str, command: Callable[..., None] | typer.Typer) -> None:
+    section = _LOGS if name in _OF_LOGS else _STUDIES
+    if not isinstance(command, typer.Typer) and is_own("commands", name):
+        command = guard_command(command)
+    if isinstance(command, typer.Typer):
+        to.add_typer(command, name=name, rich_help_panel=section)
+    else:
+        to.command(name, cls=Command, rich_help_panel=section)(command)
+
+
+def _check(name: str, command: Any) -> None:
+    """Raise ConfigError if Typer cannot take a subcommand of an extension."""
+    where, trial = place_of("commands", name), typer.Typer()
+    if not callable(command) or isinstance(command, type):
+        raise ConfigError(f"{where} must be a function or a typer.Typer, was {command!r:.100}")
+    try:
+        _add(trial, name, command)
+        typer.main.get_command(trial)
+    except Exception as error:
+        raise ConfigError(f"{where}: {type(error).__name__}: {error}") from error
+
+
+for name, command in COMMANDS.items():
+    if not is_own("commands", name):
+        _check(name, command)
+    _add(app, name, command)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"entropy-sentinel {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def about(
+    version: bool = typer.Option(False, "--version", callback=_show_version, is_eager=True, help="Show the version."),
+) -> None:
+    """Estimate how accurate a language model is on each kind of question, without labels."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command; exit with 0, with 1 for an error that a user can fix, or with 2 for a usage error."""
+    _take_any_text()
+    try:
+        app(arguments, prog_name=app.info.name)
+    except SystemExit:
+        failures = extensions.failures()
+        if failures:
+            _say("\n".join(failures))
+        raise
+    except (EntropySentinelError, OSError) as error:
+        if isinstance(error, extensions.TooLateError) and arguments is None:
+            # The study has extensions. The command has done nothing yet, and begins again with them.
+            os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
+        _say(extensions.with_failures(f"{type(error).__name__}: {error}"))
+        sys.exit(1)
+
+
+def _say(text: str) -> None:
+    typer.echo(printable(without_keys(text)), err=True)
+
+
+def _take_any_text() -> None:
+    """Escape characters that the terminal cannot show, and discard output to a closed stream."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")

@@ -1,0 +1,80 @@
+"""Find the texts of a response's tokens in the trace, or else with the model's tokenizer.
+
+Tokenizers are never downloaded.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+_FILE = "tokenizer.json"
+# Longer texts, such as runs of spaces, are truncated.
+_LONGEST_TOKEN = 60
+
+
+class TokenTexts:
+    """The texts of one model's tokens, null if unknown; `missing` says why there is no tokenizer, or is null."""
+
+    def __init__(self, origin: Mapping[str, Any]) -> None:
+        """Read the tokenizer; `origin` is the provenance of a file of traces, with `weights`: a folder or a hub id."""
+        self._tokenizer, self.missing = _tokenizer(str(origin.get("weights") or ""), origin.get("commit"))
+
+    def of(self, row: Mapping[str, Any]) -> tuple[list[str | None], Callable[[int], list[str | None] | None]]:
+        """Return the texts of a row's tokens, and a function that returns the texts of the likely tokens at a step."""
+        return self.of_response(row), partial(self.of_alternatives, row)
+
+    def of_response(self, row: Mapping[str, Any]) -> list[str | None]:
+        """Return the texts of the tokens of a row of GENERATIONS, (n_tokens,).
+
+        If a character consists of several tokens, it is the text of the last token.
+        """
+        if row["tokens"] is not None:
+            return [text[:_LONGEST_TOKEN] for text in row["tokens"]]
+        ids = row["token_ids"]
+        if self._tokenizer is None or ids is None:
+            return [None] * row["n_tokens"]
+        from tokenizers.decoders import DecodeStream
+
+        stream = DecodeStream(skip_special_tokens=False)
+        return [(stream.step(self._tokenizer, token) or "")[:_LONGEST_TOKEN] for token in ids]
+
+    def of_alternatives(self, row: Mapping[str, Any], place: int) -> list[str | None] | None:
+        """Return the texts of the most likely tokens at a step, (k,); None if the trace lacks these tokens."""
+        if row["top_tokens"] is not None:
+            return [text[:_LONGEST_TOKEN] for text in row["top_tokens"][place]]
+        if row["top_token_ids"] is not None:
+            return [self.of_token(token) for token in row["top_token_ids"][place]]
+        return None
+
+    def of_token(self, token: int | None) -> str | None:
+        """Return the text of a single token."""
+        if self._tokenizer is None or token is None:
+            return None
+        return self._tokenizer.decode([token], skip_special_tokens=False)[:_LONGEST_TOKEN]
+
+
+@cache
+def _tokenizer(weights: str, commit: str | None) -> "tuple[Tokenizer | None, str | None]":
+    """Return a model's tokenizer from its folder or the hub's cache, or the reason why there is none."""
+    if not weights:
+        return None, "the traces do not state which weights generated them"
+    try:
+        from tokenizers import Tokenizer
+    except ImportError:
+        return None, "the package tokenizers is not installed"
+    file = Path(weights) / _FILE if Path(weights).is_dir() else _cached(weights, commit)
+    if file is None or not file.is_file():
+        return None, f"there is no {_FILE} for {weights} in its folder or in the hub's cache"
+    return Tokenizer.from_file(str(file)), None
+
+
+def _cached(weights: str, commit: str | None) -> Path | None:
+    try:
+        from entropy_sentinel.hub.hub_files import cached_file
+    except ImportError:  # an environment without huggingface_hub has no cache either
+        return None
+    return cached_file(weights, _FILE, commit)

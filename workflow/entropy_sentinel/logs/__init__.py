@@ -1,0 +1,13 @@
+"""Read logs of a deployed model, in the formats of servers, clients and proxies."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from entropy_sentinel.logs.format import Format
+
+
+def formats() -> "dict[str, Format]":
+    """Return this package's formats; the first that recognises a record reads it."""
+    from entropy_sentinel.logs.built_in import FORMATS
+
+    return FORMATS

@@ -1,0 +1,116 @@
+"""Read one chat completion without a log's machinery: the usual reply of a client, within a request.
+
+The general readers take any reply, convert it to plain JSON and count what they read, which takes a hundred times the
+time of the arithmetic. This reader takes only replies of the one usual shape, and leaves every other to them.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from pydantic import BaseModel
+
+from entropy_sentinel.logs.catalogue import recognise
+from entropy_sentinel.logs.memory import NAME
+from entropy_sentinel.logs.models import bare
+from entropy_sentinel.logs.numbers import numbered_id
+from entropy_sentinel.logs.reply import LARGEST, finish, storable
+from entropy_sentinel.logs.traces import sort_steps
+
+_FORMAT = "openai"
+_OF_STREAMS = {"delta", "prompt_filter_results"}
+_OTHER_TRACES = ("refusal", "reasoning_content")
+
+
+class Completion(NamedTuple):
+    """A response, with the values that `Logs` reads; the model is null if the reply names none."""
+
+    model: str | None
+    item_id: str
+    finish_reason: str
+    sampled: np.ndarray  # (T,) float32
+    top: np.ndarray  # (T, k) float32, largest first
+
+
+def read_completion(reply: Any) -> Completion | None:
+    """Return the response in a reply; null for a reply of any other shape, such as one without log-probabilities."""
+    try:
+        return _read(reply)
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
+        return None
+
+
+def _read(reply: Any) -> Completion | None:
+    body = _fields(reply)
+    if body.get("object") != "chat.completion" or not isinstance(body["choices"], list) or len(body["choices"]) != 1:
+        return None
+    choice = _fields(body["choices"][0])
+    message, logprobs = _fields(choice["message"]), _fields(choice["logprobs"])
+    outline = {**body, "choices": [{**choice, "message": message, "logprobs": logprobs}]}
+    steps, text = logprobs["content"], message.get("content")
+    model, item_id, usage = body.get("model"), body.get("id"), body.get("usage")
+    unusual = (
+        not _OF_STREAMS.isdisjoint((*body, *choice))
+        or "text" in choice
+        or choice.get("token_ids") is not None
+        or any(logprobs.get(name) for name in _OTHER_TRACES)
+        or not isinstance(steps, list)
+        or not steps
+        or type(text) not in (str, type(None))
+        or type(model) not in (str, type(None))
+        or type(item_id) not in (str, type(None))
+        or item_id == ""
+        or not _is_count(None if usage is None else _fields(usage).get("prompt_tokens"))
+    )
+    if unusual or (format := recognise(outline)) is None or format.name != _FORMAT:
+        return None
+    trace = _trace(steps)
+    if trace is None:
+        return None
+    sampled, top = trace
+    return Completion(
+        model=None if model is None else storable(bare(model)),
+        item_id=numbered_id(NAME, 0) if item_id is None else storable(item_id),
+        finish_reason=finish(choice.get("finish_reason")),
+        sampled=sampled,
+        top=sort_steps(top)[0],
+    )
+
+
+def _trace(steps: list[Any]) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the log-probabilities of the sampled tokens, (T,), and of the alternatives, (T, k), both float32.
+
+    Null if steps differ in k, or a value is no number.
+    """
+    if isinstance(steps[0], dict):
+        tokens = [step["token"] for step in steps]
+        sampled = [step["logprob"] for step in steps]
+        top = [step["top_logprobs"] for step in steps]
+        flat = [entry["logprob"] for entries in top for entry in entries]
+    elif isinstance(steps[0], BaseModel):
+        tokens = [step.token for step in steps]
+        sampled = [step.logprob for step in steps]
+        top = [step.top_logprobs for step in steps]
+        flat = [entry.logprob for entries in top for entry in entries]
+    else:
+        return None
+    widths = set(map(len, top))
+    kinds = {*map(type, sampled), *map(type, flat)}
+    if len(widths) != 1 or not flat or not kinds <= {int, float} or {*map(type, tokens)} != {str}:
+        return None
+    with np.errstate(over="ignore"):  # -1e300 becomes -inf
+        values = np.array(flat, dtype=np.float32).reshape(len(steps), -1)
+        return np.array(sampled, dtype=np.float32), values
+
+
+def _is_count(value: Any) -> bool:
+    return value is None or (type(value) is int and 0 <= value <= LARGEST["prompt_tokens"])
+
+
+def _fields(part: Any) -> Mapping[str, Any]:
+    """Return the fields of an object of a reply; raise TypeError for anything else."""
+    if type(part) is dict:
+        return part
+    if isinstance(part, BaseModel):
+        return {**part.__dict__, **(part.__pydantic_extra__ or {})}
+    raise TypeError(f"must be an object, is {type(part).__name__}")

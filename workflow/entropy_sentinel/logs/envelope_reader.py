@@ -1,0 +1,201 @@
+"""Read the replies inside of records, whose places are declared (`envelopes`)."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.features.remedies import UNREADABLE
+from entropy_sentinel.logs.envelopes import ANYWHERE, LOGPROBS_REFUSED, Envelope
+from entropy_sentinel.logs.layouts import layout_of
+from entropy_sentinel.logs.nested import find_replies
+from entropy_sentinel.logs.openai import error_in, error_reply, parsed, responses_in
+from entropy_sentinel.logs.paths import EVERY, first, from_json
+from entropy_sentinel.logs.reader import Reader, metadata_columns, request_columns, time_column, usual_columns
+from entropy_sentinel.logs.reply import NotAResponse, Reply, first_id, storable
+
+_STATUS = re.compile(r"\s*(-?\d{1,9})(?:\s|$)")
+# The first status of HTTP that is an error.
+_FIRST_ERROR = 400
+# Words of a status that are no reason for a missing reply.
+_FINE = ("", "ok", "success", "succeeded", "completed", "done")
+
+
+class EnvelopeReader(Reader):
+    """Reads the reply inside a record, with its request and the record's columns."""
+
+    def __init__(self, envelope: Envelope) -> None:
+        """Start a file with records of this form."""
+        self._envelope = envelope
+
+    def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
+        """Yield the responses to the request, or to each request of a record with several."""
+        if self._envelope.each:
+            yield from self._of_parts(record)
+        elif self._envelope.is_other(record) and first(record, self._envelope.children):
+            yield from self._of_children(record)
+        elif self._envelope.is_other(record):
+            raise NotAResponse("spans of other steps than a model's call")
+        else:
+            yield from self._of_call(record, {})
+
+    def _of_children(self, record: Mapping[str, Any]) -> Iterator[Reply]:
+        """Yield the responses of the records within a record, such as the runs of a chain."""
+        children = first(record, self._envelope.children)
+        for child in filter(self._envelope.recognises, children if isinstance(children, list) else ()):
+            try:
+                yield from self.replies(child)
+            except NotAResponse:
+                continue
+
+    def _of_parts(self, record: Mapping[str, Any]) -> Iterator[Reply]:
+        """Yield the responses of a record's calls; what is no call of a model is left out."""
+        parts = [part for part in first(record, self._envelope.each) or () if isinstance(part, Mapping)]
+        calls = [part for part in parts if self._envelope.is_call(part)]
+        n, seen = 0, set[bytes]()
+        for part in calls or parts:
+            try:
+                replies = list(self._of_call(part, record))
+            except InputError as error:
+                if not calls:
+                    continue
+                replies = [Reply(None, None, "", "unknown", None, unusable=storable(f"{UNREADABLE}{error}"))]
+            for reply in replies:
+                content = b"" if reply.trace is None else reply.trace.sampled.tobytes()
+                # Spans of unknown kinds may repeat the reply of a span within.
+                if calls or (content and content not in seen):
+                    n += 1
+                    yield reply
+                seen.add(content)
+        if not n:
+            raise NotAResponse("traces without a model's reply")
+
+    def _of_call(self, call: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[Reply]:
+        """Yield the responses of a call; what it lacks is looked up in the `record` around it."""
+        envelope = self._envelope
+        contents, status = self._contents(call), first(call, envelope.status)
+        why = self._why_none(call, status)
+        if not contents and why is None:
+            raise InputError(f"has no reply in {' or '.join(envelope.reply)}; fields: {', '.join(call)[:200]}")
+        request = _body(first(call, envelope.request))
+        request = (
+            request if isinstance(request, Mapping) else {"messages": request} if isinstance(request, list) else {}
+        )
+        own_id = first_id(call, envelope.item_id)
+        try:
+            replies, facts = self._responses(contents, status, why)
+        except InputError:
+            if not any(find_replies(call)):
+                raise
+            # Such as a table of traces: the answer as text, and the spans with the whole reply.
+            replies, facts = responses_in(call)
+            own_id = None if any(reply.item_id for reply in replies) else own_id
+        columns = self._columns(call, record, request, facts)
+        seed = request.get("seed")
+        for reply in replies:
+            reply.item_id = reply.item_id if own_id is None else own_id
+            reply.model = reply.model or request.get("model") or first(call, envelope.model)
+            reply.columns = columns
+            if reply.unusable and isinstance(refusal := call.get(LOGPROBS_REFUSED), str):
+                reply.unusable = storable(f"{reply.unusable}: {refusal}")
+            reply.seed = seed if type(seed) is int and 0 <= seed < 2**63 else -1
+            yield reply
+
+    def _contents(self, call: Mapping[str, Any]) -> list[Any]:
+        """Return the replies of a call: one, or several of a path with `*`."""
+        for path in self._envelope.reply:
+            found = first(call, [path])
+            if found is not None:
+                contents = found if EVERY in path else [found]
+                return [content for content in contents if content not in ({}, "")]
+        # A span may have the reply, or its parts, in other attributes.
+        return [call] if self._envelope.each and (layout_of(call) or any(find_replies(call))) else []
+
+    def _why_none(self, call: Mapping[str, Any], status: Any) -> Any:
+        """Return why a call has no reply, if it has none: an error, a status of HTTP, or its words; else None."""
+        if error := first(call, self._envelope.error):
+            return error
+        number = _status_number(status)
+        if number is not None:
+            return f"status {number}" if number >= _FIRST_ERROR or number < 0 else None
+        is_reason = isinstance(status, str) and status.strip().lower() not in _FINE
+        return _reason_in(str(status)) if is_reason else None
+
+    def _responses(self, contents: list[Any], status: Any, why: Any) -> tuple[list[Reply], dict[str, Any]]:
+        responses: list[Reply] = []
+        facts: dict[str, Any] = {}
+        for content in contents:
+            try:
+                found, columns = _responses_of(content, status)
+            except InputError:
+                if why is None:
+                    raise
+                continue
+            responses += found
+            facts = columns | facts
+        if not responses:
+            return [error_reply(why, {})], facts
+        if len(contents) > 1:
+            for position, reply in enumerate(responses):
+                reply.sample = position
+        return responses, facts
+
+    def _columns(
+        self,
+        call: Mapping[str, Any],
+        record: Mapping[str, Any],
+        request: Mapping[str, Any],
+        facts: Mapping[str, Any],
+    ) -> dict[str, Any]:
+        envelope = self._envelope
+        paths = (*envelope.reply, *envelope.request, *envelope.item_id)
+        fields_of_parts = {path.split(".")[0].split("[")[0] for path in paths}
+        own = usual_columns(call, leave_out={LOGPROBS_REFUSED, *fields_of_parts})
+        named = time_column(first(call, envelope.time) or first(record, envelope.time))
+        metadata = first(call, envelope.metadata) or first(record, envelope.metadata)
+        metadata = from_json(metadata) if isinstance(metadata, str) else metadata
+        usual = named | dict(facts) | request_columns(request) | own | metadata_columns({"metadata": metadata})
+        return self.columns({**record, **call, "request": request}, usual)
+
+
+def _responses_of(content: Any, status: Any) -> tuple[list[Reply], dict[str, Any]]:
+    # In an HTTP log, the body is a field next to the status.
+    response = parsed(content) if isinstance(content, str) and _is_json(content) else content
+    if isinstance(response, Mapping) and "body" in response and "choices" not in response:
+        status = response.get("status_code", response.get("status", status))
+        response = response["body"]
+    return responses_in(response, _status_number(status))
+
+
+def _status_number(status: Any) -> int | None:
+    """Return a status of HTTP, or another number, which may be the beginning of a text such as `200 OK`."""
+    if isinstance(status, str) and (number := _STATUS.match(status)):
+        return int(number[1])
+    return status if type(status) is int else None
+
+
+def _reason_in(status: str) -> Any:
+    """Return the reason in the words of a status, which may end with the server's error as JSON."""
+    words, brace, rest = status.partition("{")
+    error = error_in(from_json(brace + rest)) if brace else None
+    return status if error is None else error
+
+
+def _body(request: Any) -> Any:
+    request = from_json(request) if isinstance(request, str) else request
+    return request.get("body", request) if isinstance(request, Mapping) else request
+
+
+def _is_json(text: str) -> bool:
+    return text.lstrip().startswith(("{", "[", '"', "data:", "event:"))
+
+
+class NestedReader(EnvelopeReader):
+    """Reads the replies anywhere within a record of no known format."""
+
+    def __init__(self) -> None:
+        """Start a file."""
+        super().__init__(ANYWHERE)
+
+    def _contents(self, call: Mapping[str, Any]) -> list[Any]:
+        return [call]

@@ -1,0 +1,204 @@
+"""Join typed events, such as those of the Responses API: an event opens a reply, others bring pieces, one closes it.
+
+Pieces name an item of the reply and not the reply itself. The item belongs to the reply that has no item yet; if there
+are several, only the closing event can say whose it is, by the items of its output.
+"""
+
+from collections.abc import Mapping
+from functools import cached_property
+from itertools import islice
+from typing import Any
+
+from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.logs.joining import Joiner
+from entropy_sentinel.logs.partial_reply import PartialReply
+from entropy_sentinel.logs.reply import id_text
+from entropy_sentinel.logs.stream_pieces import PartialChoice
+from entropy_sentinel.logs.streams import Events, Stream
+
+
+class PartialEvents(PartialReply):
+    """A reply of events so far; its choices are by the item's id and the positions of the piece."""
+
+    # How many replies are mixed in it, and how many of them were closed.
+    n_mixed: int = 0
+    n_closed: int = 0
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether its closing event came."""
+        return self.has_closed
+
+    has_closed: bool = False
+
+    @cached_property
+    def whole_values(self) -> dict[Any, dict[str, Any]]:
+        """The values of events that have them whole, by the places of the pieces."""
+        return {}
+
+    def whole(self) -> dict[str, Any]:
+        """Return the reply with the texts and log-probabilities of its items, unless its output has them.
+
+        Raises InputError if it is not known which pieces belong to it.
+        """
+        if self.n_mixed:
+            raise InputError(
+                f"{self.n_mixed} streams are mixed, and {self.n_pieces} pieces do not tell to which they belong"
+            )
+        if any(choice.n_unreadable for choice in self.choices.values()):
+            raise InputError(f"the stream {str(self.key)[:100]!r} has an unreadable chunk")
+        return self.joined()
+
+    def joined(self) -> dict[str, Any]:
+        """Return the pieces so far as a reply that was not streamed."""
+        output = self.fields.get("output")
+        if not self.choices or (output is not None and not isinstance(output, list)):
+            return dict(self.fields)
+        items = [dict(item) if isinstance(item, Mapping) else item for item in output or ()]
+        for (item_id, number, position), choice in sorted(self.choices.items(), key=lambda pair: pair[0][1:]):
+            whole = self.whole_values.get((item_id, number, position)) or {}
+            whole = choice.whole() | {name: value for name, value in whole.items() if value}
+            _fill(_item_of(items, item_id, number), position, whole)
+        return {**self.fields, "output": items}
+
+
+def _item_of(items: list[Any], item_id: Any, number: int) -> dict[str, Any]:
+    """Return the item with an id, or the message at its position (some servers change the id), or a new one."""
+    messages = [item for item in items if isinstance(item, dict) and item.get("type") == "message"]
+    for item in messages:
+        if item.get("id") == item_id:
+            return item
+    if number < len(items) and any(items[number] is item for item in messages):
+        at_position: dict[str, Any] = items[number]
+        return at_position
+    items.append({"type": "message", "id": item_id, "content": []})
+    added: dict[str, Any] = items[-1]
+    return added
+
+
+def _fill(item: dict[str, Any], position: int, piece: Mapping[str, Any]) -> None:
+    """Add the text and the log-probabilities of a content of an item if they are missing."""
+    content = item["content"] = list(item.get("content") or ())
+    if position >= len(content):  # a large position must not take memory
+        position = len(content)
+        content.append({"type": "output_text"})
+    part = content[position]
+    if not isinstance(part, Mapping):
+        return
+    text = part.get("text") or part.get("refusal")
+    if not text or text == piece.get("text"):  # other pieces are missing, or it is another content
+        content[position] = {**part, **{name: value for name, value in piece.items() if value and not part.get(name)}}
+
+
+def _position(value: Any) -> int:
+    return value if type(value) is int and value >= 0 else 0
+
+
+class EventJoiner(Joiner):
+    """Joins the events of a file's streams."""
+
+    def __init__(self, stream: Stream) -> None:
+        """Start a file."""
+        super().__init__(stream)
+        assert stream.events is not None
+        self._events: Events = stream.events
+        # The reply of each item, null if it is not known, and the open replies without an item.
+        self._reply_of: dict[Any, Any] = {}
+        self._without_item: dict[Any, None] = {}
+
+    def has(self, record: Mapping[str, Any]) -> bool:
+        """Return whether the reply with this id is open."""
+        return id_text(record.get("id")) in self._open
+
+    def drop(self, record: Mapping[str, Any]) -> None:
+        """Forget the open reply of a whole one."""
+        self._without_item.pop(id_text(record.get("id")), None)
+        if (key := id_text(record.get("id"))) is not None:
+            self._open.pop(key, None)
+
+    def add(self, record: Mapping[str, Any], place: str = "") -> list[PartialReply]:
+        """Add an event; return the reply that it closes."""
+        kind = record.get(self._events.kind)
+        if kind in self._events.closing:
+            return [self._close_reply(record[self._events.reply], place)]
+        body = record.get(self._events.reply)
+        if isinstance(body, Mapping) and (key := id_text(body.get("id"))) is not None:
+            if key not in self._open:
+                self._without_item[key] = None
+            self._reply(key, place).fields |= {name: value for name, value in body.items() if name != "status"}
+        elif kind in (*self._events.adding, *self._events.whole):
+            item = id_text(record.get(self._events.item))
+            places = [_position(record.get(name)) for name in self._events.places]
+            reply = self._reply(self._owner(item), place)
+            choice = reply.choices.setdefault((item, *places), PartialChoice(self._stream))
+            if kind in self._events.whole:
+                reply.whole_values[item, *places] = {
+                    part.target: record.get(part.target) for part in self._stream.parts
+                }
+            else:
+                choice.add({part.path: record.get(part.path) for part in self._stream.parts})
+        return []
+
+    def _reply(self, key: Any, place: str) -> PartialEvents:
+        reply = self._open.get(key)
+        if not isinstance(reply, PartialEvents):
+            reply = self._open[key] = PartialEvents(self._stream, key, place)
+        return reply
+
+    def _owner(self, item: Any) -> Any:
+        """Return the key of the reply to which an item belongs; null if several may be meant, or none is open."""
+        if item not in self._reply_of:
+            n = len(self._without_item)
+            candidates = list(islice(self._without_item or filter(None, self._open), 2))
+            self._reply_of[item] = owner = candidates[0] if len(candidates) == 1 else None
+            self._without_item.pop(owner, None)
+            if len(candidates) > 1:
+                pool = self._reply(None, "")
+                pool.n_mixed = max(pool.n_mixed, n, 2)
+        return self._reply_of[item]
+
+    def _close_reply(self, body: Any, place: str) -> PartialReply:
+        key = id_text(body.get("id")) if isinstance(body, Mapping) else None
+        self._without_item.pop(key, None)
+        reply = self._open.pop(key, None) if key is not None else None
+        reply = PartialEvents(self._stream, key, place) if reply is None else reply
+        assert isinstance(reply, PartialEvents)
+        reply.fields, reply.has_closed = body, True
+        pool = self._open.get(None)
+        if isinstance(pool, PartialEvents) and isinstance(body, Mapping):
+            self._take(reply, pool, body)
+        for item, *_ in reply.choices:
+            self._reply_of.pop(item, None)
+        return reply
+
+    def _take(self, reply: PartialEvents, pool: PartialEvents, body: Mapping[str, Any]) -> None:
+        """Move to a reply its choices among those whose reply is not known."""
+        output = body.get("output")
+        ids = {item.get("id") for item in output if isinstance(item, Mapping)} if isinstance(output, list) else set()
+        n_items = len({item for item, *_ in pool.choices})
+        if not pool.n_mixed and n_items == 1 and len(self._open) == 1:
+            owned = list(pool.choices)
+        elif ids or reply.choices:
+            owned = [place for place in pool.choices if place[0] in ids]
+        else:
+            reply.choices, reply.n_mixed = dict(pool.choices), max(n_items, pool.n_mixed, 2)
+            pool.n_closed += 1
+            owned = list(pool.choices) if pool.n_closed >= reply.n_mixed else []
+        for place in owned:
+            reply.choices[place] = pool.choices.pop(place)
+        if not pool.choices:
+            del self._open[None]
+
+    def rest(self) -> list[PartialReply]:
+        """Return the replies whose closing event did not come."""
+        replies, self._open = list(self._open.values()), {}
+        return replies
+
+    def end_stream(self) -> list[PartialReply]:
+        """Return nothing: closing events end replies."""
+        return []
+
+
+def make_joiner(stream: Stream, is_one_reply: bool = False) -> Joiner:
+    """Return the joiner of a stream, or of the body of one reply."""
+    return Joiner(stream, is_one_reply) if stream.events is None else EventJoiner(stream)

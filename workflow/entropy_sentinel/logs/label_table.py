@@ -1,0 +1,243 @@
+"""Read a table of labels, also from a spreadsheet: TRUE, 1 or yes, semicolons, decimal commas."""
+
+import csv
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.formatting.spreadsheet import as_written
+from entropy_sentinel.logs.paths import from_json
+from entropy_sentinel.logs.reader import question_of
+from entropy_sentinel.schemas.witness import JUDGE, PROBABILITY, WITNESS
+
+OF_LABELS = ("item_id", "label")
+# Labels as text, in lower case.
+_LABELS = {"true": True, "yes": True, "1": True, "1.0": True, "false": False, "no": False, "0": False, "0.0": False}
+_SEPARATORS = ",;\t"
+# A response may be longer than the csv module's own limit, 128 KiB.
+_LONGEST_FIELD = 1 << 30
+
+
+def labels_of(
+    path: Path,
+    columns: Mapping[str, Any],
+    scorer: str | None = None,
+    witness_columns: Mapping[str, Any] = MappingProxyType({}),
+) -> pl.DataFrame:
+    """Return the labels of one file: `label`, and the columns of `columns` (names and dtypes) that the file has.
+
+    If the file names a judge or the kind of a witness, it also returns `witness_columns`.
+    `scorer` is the filter whose metrics count in samples of lm-evaluation-harness; null if there is only one.
+
+    Raises InputError with file, row and value if `label` is not true, false, yes, no, 1, 0 or empty, or if a value in
+    a numeric column is not a number.
+    """
+    try:
+        columns_there, decimal = _READERS.get(path.suffix, _parquet)(path, scorer)
+    except (pl.exceptions.PolarsError, OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path}: must be a Parquet, CSV (UTF-8) or JSON Lines file of labels: {error}") from None
+    if absent := set(OF_LABELS) - set(columns_there):
+        raise InputError(f"{path}: column '{min(absent)}' is missing; columns: {', '.join(map(str, columns_there))}")
+    if {JUDGE, WITNESS} & set(columns_there):
+        columns = {**columns, **witness_columns}
+    wanted = {name: dtype for name, dtype in columns.items() if name in columns_there} | {"label": pl.Boolean}
+    return pl.DataFrame([_converted(columns_there[name], name, dtype, path, decimal) for name, dtype in wanted.items()])
+
+
+def label_columns(path: Path) -> list[str]:
+    """Return the names of the columns of a file of labels, in order; empty for a file that cannot be read."""
+    try:
+        return [str(name) for name in _READERS.get(path.suffix, _parquet)(path, None)[0]]
+    except (pl.exceptions.PolarsError, OSError, UnicodeDecodeError, csv.Error, InputError):
+        return []
+
+
+def _converted(column: pl.Series | list[Any], name: str, dtype: Any, path: Path, decimal: str) -> pl.Series:
+    """Return a column in its dtype; empty values become null."""
+    if isinstance(column, pl.Series):
+        if column.dtype == dtype or column.dtype.is_unsigned_integer() and dtype.is_integer():
+            return column.cast(dtype).alias(name)
+        column = column.to_list()
+    convert, values = _CONVERTERS_BY_NAME.get(name, _CONVERTERS[dtype]), list[Any]()
+    for number, value in enumerate(column, 1):
+        if value is None or value != value or (isinstance(value, str) and not value.strip()):
+            values.append(None)
+            continue
+        try:
+            decimals = dtype.is_numeric() and isinstance(value, str)
+            values.append(convert.read(value.replace(decimal, ".") if decimals else value))
+        except (ValueError, TypeError, OverflowError, KeyError):
+            raise InputError(
+                f"{path}: row {number}: '{name}' must be {convert.wanted}, was {str(value)[:100]!r}"
+            ) from None
+    return pl.Series(name, values, dtype=dtype)
+
+
+def _weight(value: Any) -> float:
+    number = float(value)
+    if isinstance(value, bool) or not 0 < number < math.inf:
+        raise ValueError
+    return number
+
+
+def _probability(value: Any) -> float:
+    number = float(value)
+    if isinstance(value, bool) or not 0 <= number <= 1:
+        raise ValueError
+    return number
+
+
+def _text(value: Any) -> str:
+    text = str(value)
+    text.encode()  # half a surrogate pair is a ValueError
+    return text
+
+
+def _sample(value: Any) -> int:
+    number = float(value)
+    if isinstance(value, bool) or not number.is_integer() or not 0 <= number < 2**63:
+        raise ValueError
+    return int(number)
+
+
+class _Converter(NamedTuple):
+    """A function that reads a value, and what the value must be."""
+
+    read: Callable[[Any], Any]
+    wanted: str
+
+
+# By dtype.
+_CONVERTERS = {
+    pl.Boolean: _Converter(lambda value: _LABELS[str(value).strip().lower()], "true, false, yes, no, 1, 0 or empty"),
+    pl.String: _Converter(_text, "text that UTF-8 can hold"),
+    pl.Float64: _Converter(_weight, "a number above 0"),
+    pl.Int64: _Converter(_sample, "a whole number from 0"),
+}
+_CONVERTERS_BY_NAME = {PROBABILITY: _Converter(_probability, "a number from 0 to 1, or empty")}
+
+
+def _csv(path: Path, _: str | None) -> tuple[dict[str, pl.Series], str]:
+    """Return the columns of a table separated by commas, semicolons or tabs, and its decimal separator."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        header = file.readline()
+        file.seek(0)
+        separator = _separator(header)
+        csv.field_size_limit(_LONGEST_FIELD)
+        rows = csv.reader(file, delimiter=separator, strict=True)
+        names = [name.strip() for name in next(rows, [])]
+        columns: list[list[str]] = [[] for _ in names]
+        for number, row in enumerate(filter(None, rows), 1):
+            if len(row) != len(names):
+                raise InputError(
+                    f"{path}: row {number}: must have {len(names)} fields like the first line, has {len(row)}"
+                )
+            for column, value in zip(columns, row, strict=True):
+                column.append(value)
+    written = pl.when(pl.col("text") != "").then(as_written(pl.col("text")))
+    columns_read = {}
+    for name, values in zip(names, columns, strict=True):
+        texts = pl.Series("text", values, dtype=pl.String).to_frame()
+        columns_read[name] = texts.select(written).to_series()
+    return columns_read, "," if separator == ";" else "."
+
+
+def _separator(header: str) -> str:
+    """Return the separator by which the first line has the most of the required columns."""
+
+    def n_required(separator: str) -> int:
+        names = {name.strip().strip('"') for name in header.split(separator)}
+        return len(names.intersection(OF_LABELS))
+
+    return max(_SEPARATORS, key=n_required)
+
+
+def _json_lines(path: Path, scorer: str | None) -> tuple[dict[str, list[Any]], str]:
+    rows = []
+    for number, line in enumerate(path.read_text(encoding="utf-8-sig").split("\n"), 1):
+        if line.strip():
+            try:
+                row = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                raise InputError(f"{path}: line {number}: must be a JSON object: {error}") from None
+            if not isinstance(row, dict):
+                raise InputError(f"{path}: line {number}: must be a JSON object, was {line[:100]!r}")
+            rows.append(row)
+    if rows and all(set(row) >= _OF_HARNESS for row in rows):
+        rows = _of_harness(rows, scorer, path)
+    columns: dict[str, list[Any]] = {}
+    for row in rows:
+        for name in row:
+            if name not in columns:
+                columns[name] = [other.get(name) for other in rows]
+    return columns, "."
+
+
+# The column with the question of a label whose id is of the evaluation's own, not of the log's.
+ASKED = "asked"
+# Fields of the samples of lm-evaluation-harness, which `--log_samples` writes.
+_OF_HARNESS = {"doc_id", "arguments", "metrics"}
+
+
+def _of_harness(samples: Sequence[Mapping[str, Any]], scorer: str | None, path: Path) -> list[dict[str, Any]]:
+    """Return the labels of samples: their metrics with the value 0 or 1, and the questions for which they stand.
+
+    Raises InputError if `scorer` names none of several filters, if the metrics of a sample are not a list of names, or
+    if they differ.
+    """
+    filters = list(dict.fromkeys(str(sample.get("filter")) for sample in samples))
+    if len(filters) > 1 and scorer not in filters:
+        raise InputError(f"{path}: has samples of the filters {', '.join(filters)}; name one of them with --scorer")
+    labels = []
+    for number, sample in enumerate(samples, 1):
+        if len(filters) > 1 and str(sample.get("filter")) != scorer:
+            continue
+        names, verdicts = sample["metrics"], set()
+        if not isinstance(names, list | Mapping) or not all(isinstance(name, str) for name in names):
+            raise InputError(
+                f"{path}: line {number}: 'metrics' must be a list of names, was {json.dumps(names, default=str)[:100]}"
+            )
+        for name in names:
+            value = sample.get(name)
+            if isinstance(value, int | float) and value in (0, 1):
+                verdicts.add(bool(value))
+        if len(verdicts) > 1:
+            metrics = ", ".join(dict.fromkeys(names))
+            raise InputError(f"{path}: line {number}: metrics differ ({metrics}); keep one in the file")
+        label = next(iter(verdicts), None)
+        labels.append({"item_id": str(sample["doc_id"]), "label": label, ASKED: _asked(sample["arguments"])})
+    return labels
+
+
+def _asked(arguments: Any) -> str | None:
+    """Return the prompt of a sample: a text, or the last message of the user in JSON."""
+    text = _first_of(_first_of(arguments))
+    if isinstance(text, list):  # several texts, or JSON in a list
+        text = text[0] if text else None
+    if not isinstance(text, str):
+        return None
+    messages = from_json(text)
+    return (question_of({"messages": messages}) if isinstance(messages, list) else None) or text
+
+
+def _first_of(values: Any) -> Any:
+    """Return the first value of a mapping or a list; None for an empty one and for any other value."""
+    if isinstance(values, Mapping):
+        values = list(values.values())
+    return values[0] if isinstance(values, list) and values else None
+
+
+def _parquet(path: Path, _: str | None) -> tuple[dict[str, pl.Series], str]:
+    return pl.read_parquet(path).to_dict(), "."
+
+
+_READERS: dict[str, Callable[[Path, str | None], tuple[Mapping[str, pl.Series | list[Any]], str]]] = {
+    ".csv": _csv,
+    ".jsonl": _json_lines,
+}

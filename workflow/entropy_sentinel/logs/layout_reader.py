@@ -1,0 +1,220 @@
+"""Read records whose layout is declared (`layouts`)."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.logs.event_joining import make_joiner
+from entropy_sentinel.logs.layouts import Key, Layout
+from entropy_sentinel.logs.paths import first, look_up, snake
+from entropy_sentinel.logs.reader import Reader, time_column, usual_columns
+from entropy_sentinel.logs.reply import (
+    Reply,
+    StreamPart,
+    Trace,
+    finish,
+    first_id,
+    refused,
+    storable,
+    trace,
+    why_unusable,
+)
+from entropy_sentinel.logs.step_forms import LOGPROB_NAMES, TOKEN_NAMES
+from entropy_sentinel.logs.steps import entries_of, read_steps
+from entropy_sentinel.logs.stream_replies import BrokenStream, joined_replies, rest_of
+
+# Servers' words for finish reasons, in lower case.
+_REASONS = {
+    **{"limit": "length", "token_limit": "length", "incomplete": "length"},
+    **{"word": "stop", "completed": "stop", "tool-calls": "stop"},
+}
+
+
+def responses(layout: Layout, record: Mapping[str, Any]) -> tuple[list[Reply], dict[str, Any]]:
+    """Return the responses in a record, and its time; raise InputError for a list of steps of another form."""
+    several = [record] if layout.responses is None else look_up(record, layout.responses)
+    named = time_column(first(record, layout.time))
+    error = first(record, layout.error)
+    if not isinstance(several, list) or not several or (error and layout.responses is None and not layout.has(record)):
+        return [Reply(first_id(record, layout.item_id), first(record, layout.model), "", refused(error), None)], named
+    replies = [_response(layout, part) for part in several]
+    for position, reply in enumerate(replies):
+        prompt = first(record, layout.prompt_tokens)
+        reply.item_id = reply.reply_id = first_id(record, layout.item_id)
+        reply.model = first(record, layout.model)
+        reply.prompt_tokens = prompt if isinstance(prompt, int) else 0
+        reply.sample = position if len(replies) > 1 else None
+    return replies, named
+
+
+def _response(layout: Layout, part: Any) -> Reply:
+    if not isinstance(part, Mapping):
+        raise InputError(f"a response must be an object, was {part!r}"[:200])
+    steps = _steps_of(layout, part)
+    text = storable(_text(first(part, layout.text), layout))
+    thinking = first(part, layout.thinking)
+    logprobs, tokens, token_ids = None, list[str](), None
+    if layout.has_usual_steps:
+        logprobs, tokens = read_steps(steps)
+    elif isinstance(steps, list):
+        logprobs, tokens = _trace(layout, part, steps), _tokens(layout, part, steps)
+        if layout.token_id is not None:
+            ids = [_value(step, layout.token_id) for step in steps]
+            token_ids = ids if all(type(token_id) is int and token_id >= 0 for token_id in ids) else None
+    reason = finish(first(part, layout.finish))
+    facts = ["reasoning"] if thinking else []
+    return Reply(
+        item_id=None,
+        model=None,
+        text=text or ("".join(tokens) if layout.tokens or layout.any_record else ""),
+        finish_reason=_REASONS.get(reason.casefold(), reason),
+        trace=logprobs,
+        tokens=tokens,
+        token_ids=token_ids,
+        displaces=layout.displaces,
+        unusable=why_unusable(logprobs, text, facts),
+        facts=facts,
+    )
+
+
+def _steps_of(layout: Layout, part: Mapping[str, Any]) -> Any:
+    """Return the steps of the first path that has any; an empty list only if no path has more."""
+    found = [value for path in layout.steps if (value := first(part, [path])) is not None]
+    return next((value for value in found if value), found[0] if found else None)
+
+
+def _trace(layout: Layout, part: Mapping[str, Any], steps: Sequence[Any]) -> Trace:
+    sampled = steps if layout.logprob is None else [_value(step, layout.logprob) for step in steps]
+    return trace(sampled, [_entries(layout, step) for step in _alternatives(layout, part, steps)])
+
+
+def _alternatives(layout: Layout, part: Mapping[str, Any], steps: Sequence[Any]) -> list[Any]:
+    """Return the alternatives of each step as the server writes them; None if they are missing."""
+    if layout.all_top is not None:
+        given = first(part, [layout.all_top])
+        top = given if isinstance(given, list) else [None] * len(steps)
+        if layout.entries is not None:
+            top = [first(entry, [layout.entries]) for entry in top]
+        return top
+    if layout.top is None:
+        return [None] * len(steps)
+    return [first(step, [layout.top]) if isinstance(step, Mapping) else None for step in steps]
+
+
+def _entries(layout: Layout, step: Any) -> list[Any]:
+    if layout.top_logprob in LOGPROB_NAMES:
+        return entries_of(step)
+    if step is not None and not isinstance(step, list):
+        raise InputError(f"the alternatives of a step must be a list, were {step!r}"[:200])
+    return [_value(entry, layout.top_logprob) for entry in step or ()]
+
+
+def _tokens(layout: Layout, part: Mapping[str, Any], steps: Sequence[Any]) -> list[str]:
+    """Return the texts of the sampled tokens; [] if any is missing."""
+    if layout.tokens is not None:
+        given = look_up(part, layout.tokens)
+        texts = list(given) if isinstance(given, list) else []
+    else:
+        texts = [] if layout.token is None else [_value(step, layout.token) for step in steps]
+    return [storable(text) for text in texts] if all(isinstance(text, str) for text in texts) else []
+
+
+def _value(step: Any, key: Key) -> Any:
+    """Return a value of a step; raise InputError if the step does not have it."""
+    if isinstance(key, int) and isinstance(step, list) and key < len(step):
+        return step[key]
+    if isinstance(step, Mapping):
+        usual = LOGPROB_NAMES if key in LOGPROB_NAMES else TOKEN_NAMES if key in TOKEN_NAMES else ()
+        for name in (key, snake(str(key)), *usual):
+            if name in step:
+                return step[name]
+    raise InputError(f"a step must have '{key}', was {step!r}"[:200])
+
+
+# Kinds of the parts of a message that are its text, in the fields `type` and `part_kind`.
+_TEXT_KINDS = (None, "text", "output_text", "refusal")
+
+
+def _text(value: Any, layout: Layout) -> str:
+    if layout.parts and isinstance(value, list):
+        parts = [{"text": part} if isinstance(part, str) else part for part in value]
+        return "".join(_text_of_part(part) for part in parts if isinstance(part, Mapping))
+    if value is None or isinstance(value, str):
+        return value or ""
+    if layout.parts and isinstance(value, Mapping):
+        return _text(first(value, ("content", "text")), layout)
+    raise InputError(f"the text must be a string, was {value!r}"[:200])
+
+
+def _text_of_part(part: Mapping[str, Any]) -> str:
+    is_text = part.get("type") in _TEXT_KINDS and part.get("part_kind") in _TEXT_KINDS and not part.get("thought")
+    text = first(part, ("text", "content", "refusal")) if is_text else None
+    return text if isinstance(text, str) else ""
+
+
+class LayoutReader(Reader):
+    """Reads the records of a layout, and joins the pieces of its streams."""
+
+    def __init__(self, layout: Layout) -> None:
+        """Start a file with records of this layout."""
+        self._layout = layout
+        self._joiner = None if layout.stream is None else make_joiner(layout.stream)
+        self._broken = list[BrokenStream]()
+        self._request: Mapping[str, Any] | None = None
+
+    def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
+        """Yield the responses of a record, or of the streams that it ends."""
+        layout, joiner = self._layout, self._joiner
+        if layout.is_request(record):
+            self._request = record
+            raise StreamPart("requests")
+        if self.stated_format is not None:
+            self._check(record)
+        if joiner is None or layout.stream is None:
+            yield from self._whole(record)
+        elif layout.stream.is_piece(record) or (joiner.has(record) and first(record, layout.error) is None):
+            yield from joined_replies(joiner.add(record, self.place), self._whole, self._broken)
+        else:
+            yield from self._whole(record)
+
+    def done(self) -> Iterator[Reply]:
+        """Yield the responses of the streams that `[DONE]` ends."""
+        if self._joiner is not None:
+            yield from joined_replies(self._joiner.end_stream(), self._whole, self._broken)
+
+    def rest(self) -> Iterator[Callable[[], Reply]]:
+        """Yield the responses whose stream ends with the file, and the errors of streams that cannot be joined."""
+        if self._joiner is not None:
+            yield from rest_of(self._joiner, self._whole, self._broken)
+
+    def _whole(self, whole: Mapping[str, Any]) -> Iterator[Reply]:
+        replies, time = responses(self._layout, whole)
+        usual = usual_columns(whole)
+        for name in self._fields_of_parts():
+            usual.pop(name, None)
+        asked = {} if self._request is None else {"request": self._request}
+        self._request = None
+        columns = self.columns({**asked, **whole}, time | usual)
+        for reply in replies:
+            reply.columns = columns
+            yield reply
+
+    def _check(self, record: Mapping[str, Any]) -> None:
+        """Raise InputError if a record of the stated format has nothing of it."""
+        layout = self._layout
+        texts = layout.text if layout.responses is None else ()
+        if not layout.recognises(record) and first(record, (*texts, *layout.error)) is None:
+            places = (*((layout.responses,) if layout.responses else ()), *layout.steps[:1], *texts[:1])
+            raise InputError(
+                f"is not of the format '{self.stated_format}', which has {' or '.join(places)}; fields: "
+                f"{', '.join(record)[:200] or 'none'}; without --format, the format is recognised"
+            )
+
+    def _fields_of_parts(self) -> set[str]:
+        """Return the top-level names that are parts of a response rather than columns."""
+        layout, stream = self._layout, self._layout.stream
+        paths = (*layout.steps, *layout.text, *layout.finish, *layout.item_id, *layout.model, *layout.thinking)
+        paths = (*paths, *layout.time, *layout.prompt_tokens, layout.tokens or "")
+        if stream is not None:
+            paths = (*paths, stream.flag, stream.order, stream.index)
+        return {path.split(".")[0].split("[")[0] for path in paths}

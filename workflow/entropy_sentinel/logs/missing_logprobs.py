@@ -1,0 +1,111 @@
+"""Look for the log-probabilities of a reply that has none where its format has them, before saying that there are none.
+
+Another reply within the record, with the same text, may have them. Otherwise the reason names the field of the record
+whose name says that it holds log-probabilities, and why it cannot be used.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.logs.nested import find_replies
+from entropy_sentinel.logs.openai import responses_in
+from entropy_sentinel.logs.paths import as_object
+from entropy_sentinel.logs.reply import NO_LOGPROBS, NotAResponse, Reply
+
+_NAME = re.compile("log_?prob", re.IGNORECASE)
+_OF_PROMPT = re.compile("prompt|input", re.IGNORECASE)
+# Fields of requests, whose settings have such names.
+_REQUESTS = (
+    "request",
+    "inputs",
+    "modelInput",
+    "model_parameters",
+    "invocation_params",
+    "parameters",
+    "generationConfig",
+)
+_DEEPEST = 12
+
+
+class _Field(NamedTuple):
+    """A field with numbers: its path, and the numbers or what contains them."""
+
+    path: str
+    value: Any
+
+
+def search_logprobs(reply: Reply, record: Mapping[str, Any]) -> None:
+    """Complete a reply without log-probabilities from another one in its record, or name the unusable field."""
+    fields = list(_fields_of(record, "", 0))
+    if not fields:
+        return
+    found = {}
+    for other in _replies_with_traces(record):
+        if other.trace is not None and other.text.strip() in (reply.text.strip(), ""):
+            found[other.trace.sampled.tobytes()] = other
+    if len(found) == 1:
+        [other] = found.values()
+        reply.trace, reply.tokens, reply.token_ids = other.trace, other.tokens, other.token_ids
+        reply.displaces, reply.k, reply.unusable = other.displaces, other.k, other.unusable
+        return
+    reply.unusable = f"{NO_LOGPROBS}: {_why_unusable(fields)}"
+
+
+def describe_unused_field(record: Mapping[str, Any]) -> str | None:
+    """Return which field of a record seems to hold log-probabilities, and why it cannot be used; None if none does."""
+    fields = list(_fields_of(record, "", 0))
+    return _why_unusable(fields) if fields else None
+
+
+def _replies_with_traces(record: Mapping[str, Any]) -> list[Reply]:
+    replies: list[Reply] = []
+    for body in find_replies(record):
+        try:
+            replies += responses_in(body)[0]
+        except (InputError, NotAResponse):
+            continue
+    return replies
+
+
+def _fields_of(value: Any, path: str, depth: int) -> Iterator[_Field]:
+    """Yield the fields of a record that have numbers under the name of log-probabilities."""
+    value = as_object(value)
+    if depth > _DEEPEST:
+        return
+    if isinstance(value, list):
+        for part in value:
+            yield from _fields_of(part, f"{path}[*]", depth + 1)
+    elif isinstance(value, Mapping):
+        for name, part in value.items():
+            where = f"{path}.{name}" if path else str(name)
+            if name in _REQUESTS:
+                continue
+            if _NAME.search(str(name)) and _has_number(part):
+                yield _Field(where, as_object(part) if isinstance(part, str) else part)
+            elif isinstance(part, Mapping | list | str):
+                yield from _fields_of(part, where, depth + 1)
+
+
+def _has_number(value: Any) -> bool:
+    """Return whether a value is or contains a number that can be a log-probability; settings are whole and positive."""
+    value = as_object(value)
+    if isinstance(value, Mapping):
+        return any(map(_has_number, value.values()))
+    if isinstance(value, list):
+        return any(map(_has_number, value[:3]))
+    return type(value) is float or (type(value) is int and value < 0)
+
+
+def _why_unusable(fields: list[_Field]) -> str:
+    """Return what the most promising field has, and why it cannot be used."""
+    answers = [field for field in fields if not _OF_PROMPT.search(field.path)]
+    field = next((field for field in answers if isinstance(field.value, list | Mapping)), (answers or fields)[0])
+    if not answers:
+        return f"`{field.path}` has those of the prompt"
+    if not isinstance(field.value, list | Mapping):
+        return f"`{field.path}` is one number for the whole response, and every token needs one"
+    if isinstance(field.value, list) and all(type(value) in (int, float) for value in field.value):
+        return f"`{field.path}` has a number per token, but no alternatives to the tokens"
+    return f"`{field.path}` has them in an unknown form; log the server's whole reply, or write a table"

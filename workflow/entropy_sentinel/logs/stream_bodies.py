@@ -1,0 +1,87 @@
+"""Streams within a record: the text of server-sent events or JSON Lines, or a list of pieces."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.logs.event_joining import make_joiner
+from entropy_sentinel.logs.joining import Joiner
+from entropy_sentinel.logs.layouts import stream_of
+from entropy_sentinel.logs.streams import Stream
+
+# The end of a line; JSON may have U+2028 or U+0085, which also end lines in Python.
+_LINE_END = re.compile(r"\r\n|\r|\n")
+# A text that begins with server-sent events.
+_EVENTS = re.compile(r"\s*(?:(?:id|retry|):[^\r\n]*[\r\n]+\s*)*(?:data|event):")
+_DONE = "[DONE]"
+
+
+def is_stream(text: str) -> bool:
+    """Return whether a text is a stream of server-sent events."""
+    return _EVENTS.match(text) is not None
+
+
+def joined(text: str) -> dict[str, Any] | None:
+    """Return the reply in the text of server-sent events, or None if there is none.
+
+    A choice whose stream was left early has no `finish_reason`. Events after the first incomplete one are ignored.
+    Raises InputError for several replies in one text, and if a piece cannot be joined.
+    """
+    return joined_records(_events(text))
+
+
+def joined_lines(text: str) -> dict[str, Any] | None:
+    """Return the reply in a text with a JSON object per line, or None if there is none."""
+    lines = [line for line in _LINE_END.split(text) if line.strip()]
+    try:
+        records = [json.loads(line) for line in lines]
+    except (ValueError, RecursionError):
+        return None
+    return joined_records(records) if len(records) > 1 else None
+
+
+def joined_records(records: Iterable[Any]) -> dict[str, Any] | None:
+    """Return the reply in the pieces of one stream, or in a whole record; None if there is none."""
+    joiner: Joiner | None = None
+    stream: Stream | None = None
+    whole: list[dict[str, Any]] = []
+    for record in records:
+        if not isinstance(record, Mapping):
+            continue
+        if stream is None and (stream := stream_of(record)) is not None:
+            joiner = make_joiner(stream, is_one_reply=True)
+        is_part = joiner is not None and joiner.has(record) and "error" not in record
+        if joiner is not None and stream is not None and (stream.is_piece(record) or is_part):
+            whole += [reply.whole() for reply in joiner.add(record)]
+        elif {"choices", "output", "error"} & record.keys():
+            whole.append(dict(record))
+    if joiner is not None:
+        whole += [reply.whole() for reply in joiner.rest()]
+    replies = [reply for reply in whole if "error" not in reply] or whole
+    if len(replies) > 1:
+        raise InputError(f"the body has {len(replies)} replies, but a request has one; log each as a record of its own")
+    return replies[0] if replies else None
+
+
+def _events(text: str) -> list[dict[str, Any]]:
+    """Return the JSON objects of the events up to the first incomplete one; an event may have several lines."""
+    events: list[dict[str, Any]] = []
+    data: list[str] = []
+    for line in [*_LINE_END.split(text), ""]:
+        if line.startswith("data:"):
+            data.append(line.removeprefix("data:").strip())
+            if data[-1] == _DONE:
+                data = []
+                continue
+            try:
+                event = json.loads("\n".join(data))
+            except (ValueError, RecursionError):
+                continue
+            data = []
+            if isinstance(event, dict):
+                events.append(event)
+        elif not line and any(data):
+            break
+    return events

@@ -1,0 +1,62 @@
+"""Turn the replies of a joiner into responses; a stream that cannot be joined must not lose the others."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.logs.joining import Joiner
+from entropy_sentinel.logs.partial_reply import PartialReply
+from entropy_sentinel.logs.reply import Reply
+
+# Returns the responses of a whole reply.
+ReadWhole = Callable[[Mapping[str, Any]], Iterable[Reply]]
+
+
+class BrokenStream(NamedTuple):
+    """A stream that cannot be joined, with the place of its first piece."""
+
+    error: Exception
+    place: str
+
+
+def joined_replies(
+    streams: Iterable[PartialReply], read_whole: ReadWhole, broken: list[BrokenStream]
+) -> Iterator[Reply]:
+    """Yield the responses of streams that were closed; add those that cannot be joined to `broken`.
+
+    The errors are raised at the end of the file (`rest_of`), when the other streams were read.
+    """
+    for stream in streams:
+        try:
+            replies = list(read_whole(stream.whole()))
+        except Exception as error:
+            broken.append(BrokenStream(error, stream.place))
+            continue
+        for reply in replies:
+            reply.place, reply.record = stream.place, stream.only_record
+            if not stream.has_ended or (reply.finish_reason == "unknown" and stream.stream.begin):
+                reply.facts = [*reply.facts, "interrupted stream"]
+            if stream.stream.key_is_id and stream.stream.key and not reply.item_id:
+                reply.facts = [*reply.facts, "stream without an id"]
+            yield reply
+
+
+def rest_of(joiner: Joiner, read_whole: ReadWhole, broken: list[BrokenStream]) -> Iterator[Callable[[], Reply]]:
+    """Yield functions that return the responses that the file's end closes, or raise the errors of broken streams."""
+    for reply in joined_replies(joiner.rest(), read_whole, broken):
+        yield partial(_itself, reply)
+    for stream in broken:
+        yield partial(_fail, stream)
+    broken.clear()
+
+
+def _itself(reply: Reply) -> Reply:
+    return reply
+
+
+def _fail(stream: BrokenStream) -> Reply:
+    begun = f"the stream that begins at {stream.place}: " if stream.place else ""
+    if isinstance(stream.error, InputError):
+        raise InputError(f"{begun}{stream.error}") from None
+    raise stream.error

@@ -1,0 +1,155 @@
+"""This study's values in the form of the published ones: the same columns, and only comparable values.
+
+AEE and rho are comparable only over the paper's ten domains, medians over models only if the study runs all nine of
+its models, and medians over training groups only if it runs all groups of that size.
+"""
+
+from collections.abc import Sequence
+from functools import cache
+from math import comb
+
+import polars as pl
+
+from entropy_sentinel.estimators.catalogue import CLASSIFIERS
+from entropy_sentinel.features.catalogue import CATALOGUE, FEATURE_SETS
+from entropy_sentinel.study.analyses.accuracy.aggregation import (
+    LARGEST_K,
+    fully_swept,
+    group_accuracies,
+    names_in,
+    spread,
+)
+from entropy_sentinel.study.analyses.accuracy.catalogue import PAPER, paper_models
+from entropy_sentinel.study.analyses.accuracy.tables_of_groups import design_choices
+
+N_BENCHMARKS = 10
+N_ITEMS = 11_569  # of all benchmarks together
+DEFAULT = "forest-10d-balanced-isotonic"
+# The named training groups of the paper: benchmarks and the estimator shown for them.
+GROUPS = {
+    "extremes": ("gsm8k+olympiadbench", DEFAULT),
+    "intermediate": ("math+scibench", DEFAULT),
+    "cross-domain": ("gsm-symbolic+matscibench", "logistic-10d-balanced-isotonic"),
+    "sci-math": ("gpqa+gsm8k+matscibench", "mlp-10d-balanced-isotonic"),
+}
+# Methods of Tables 3 and 8 as estimators; `se_max` is the feature `max`.
+METHODS = {"default": DEFAULT, "se_max": "baseline-max", "se_mean": "baseline-mean"} | {
+    name: f"baseline-{name}" for name in ("se_sum", "nll_avg", "nll_max", "nll_sum", "lntp", "mtp", "ppl")
+}
+# The paper's word for each level of Table 5's factors, by its name in `tables_of_groups.design_choices`.
+LEVELS = {CLASSIFIERS["forest"]: "rf", CLASSIFIERS["logistic"]: "lr", CLASSIFIERS["mlp"]: "mlp"}
+LEVELS |= {"isotonic": "yes", "none": "no"} | {name.upper(): name for name in FEATURE_SETS}
+
+
+@cache
+def published_values(file: str) -> pl.DataFrame:
+    """Return the rows of a file in `published/`; `file` is its name without `.csv`."""
+    return pl.read_csv(PAPER / f"{file}.csv")
+
+
+def _comparable(sweep: pl.DataFrame, scope: str = "all") -> pl.DataFrame:
+    """Return the results of the paper's models over its ten benchmarks, with `rho` renamed to `spearman`."""
+    is_comparable = (pl.col("scope") == "all") & (pl.col("n_domains") == N_BENCHMARKS)
+    comparable = sweep.filter(is_comparable).select("model", "group", "estimator")
+    rows = sweep.filter(pl.col("scope") == scope, pl.col("model").is_in(paper_models()))
+    return rows.join(comparable, on=["model", "group", "estimator"], how="semi").select(
+        "model", "group", "k", "estimator", "aee", spearman="rho"
+    )
+
+
+def _of_all_models(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows if they include all the paper's models; else no row, because other medians are not comparable."""
+    return rows if set(paper_models()) <= set(rows["model"]) else rows.clear()
+
+
+def _medians(rows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    medians = []
+    for key, part in rows.group_by(keys, maintain_order=True):
+        (aee, aee_iqr), (rho, rho_iqr) = spread(part["aee"]), spread(part["spearman"])
+        medians.append((*key, aee, aee_iqr, rho, rho_iqr))
+    numbers = ("aee_median", "aee_iqr", "spearman_median", "spearman_iqr")
+    schema = {key: rows.schema[key] for key in keys} | dict.fromkeys(numbers, pl.Float64)
+    return pl.DataFrame(medians, schema=schema, orient="row").with_columns(pl.col("^k$").cast(pl.Int64))
+
+
+def first_auroc(auroc: pl.DataFrame, auroc_models: Sequence[str]) -> pl.DataFrame:
+    """Return the rows of the models in Table 1: `model`, `benchmark`, `statistic`, `auroc`."""
+    return _auroc(auroc.filter(pl.col("model").is_in(auroc_models)))
+
+
+def further_auroc(auroc: pl.DataFrame, auroc_models: Sequence[str]) -> pl.DataFrame:
+    """Return the rows of all other models (Table 6), with the same columns."""
+    return _auroc(auroc.filter(~pl.col("model").is_in(auroc_models)))
+
+
+def _auroc(auroc: pl.DataFrame) -> pl.DataFrame:
+    models, features = names_in(auroc, "model"), list(CATALOGUE)
+    known = auroc.filter(pl.col("feature").is_in(features))
+    rows = known.sort(pl.col("model").cast(pl.Enum(models)), pl.col("feature").cast(pl.Enum(features)))
+    return rows.select("model", "benchmark", "auroc", statistic="feature").drop_nulls("auroc")
+
+
+def named_groups(sweep: pl.DataFrame) -> pl.DataFrame:
+    """Return Tables 2 and 7: `model`, `configuration` (the group's name), `aee`, `spearman`."""
+    groups = pl.DataFrame(
+        [(name, *of) for name, of in GROUPS.items()], schema=["configuration", "group", "estimator"], orient="row"
+    )
+    return _comparable(sweep).join(groups, on=["group", "estimator"], maintain_order="left")
+
+
+def methods(sweep: pl.DataFrame) -> pl.DataFrame:
+    """Return Table 8: `model`, `method`, `aee`, `spearman` of the group Extremes."""
+    methods = pl.DataFrame(list(METHODS.items()), schema=["method", "estimator"], orient="row")
+    rows = _comparable(sweep).filter(pl.col("group") == GROUPS["extremes"][0])
+    return rows.join(methods, on="estimator", maintain_order="left")
+
+
+def methods_over_models(sweep: pl.DataFrame) -> pl.DataFrame:
+    """Return Table 3: `method` with medians and IQRs over models."""
+    return _medians(_of_all_models(methods(sweep)), ["method"])
+
+
+def _whole_sweep(sweep: pl.DataFrame) -> pl.DataFrame:
+    """Return the 48 configurations' results for the models and group sizes where every group was run."""
+    rows = _comparable(fully_swept(sweep))
+    n_run = pl.col("group").n_unique().over("model", "k")
+    n_groups = pl.col("k").replace_strict({k: comb(N_BENCHMARKS, k) for k in range(1, LARGEST_K + 1)})
+    return rows.filter(n_run == n_groups)
+
+
+def by_size(sweep: pl.DataFrame) -> pl.DataFrame:
+    """Return Table 4: `model`, `k` with medians and IQRs over groups and configurations."""
+    return _medians(_whole_sweep(sweep), ["model", "k"])
+
+
+def by_design(sweep: pl.DataFrame) -> pl.DataFrame:
+    """Return Table 5: `factor`, `setting` with medians and IQRs over models, groups and configurations."""
+    rows = _of_all_models(_whole_sweep(sweep))
+    rows = rows if rows["k"].n_unique() == LARGEST_K else rows.clear()
+    parts = []
+    for factor, settings in design_choices().items():
+        for setting, names in settings.items():
+            chosen = rows.filter(pl.col("estimator").is_in(names))
+            named = chosen.with_columns(factor=pl.lit(factor.lower()), setting=pl.lit(LEVELS.get(setting, setting)))
+            parts.append(_medians(named, ["factor", "setting"]))
+    return pl.concat(parts)
+
+
+def by_group(sweep: pl.DataFrame, domains: pl.DataFrame) -> pl.DataFrame:
+    """Return Table 9: `rank`, `k`, `group` with median and IQR over models, and `group_accuracy`."""
+    rows = _of_all_models(_comparable(sweep).filter(pl.col("estimator") == DEFAULT, pl.col("k") <= LARGEST_K))
+    accuracies = group_accuracies(domains.filter(pl.col("model").is_in(paper_models())), rows["group"])
+    cells = _medians(rows, ["k", "group"]).join(accuracies, on="group")
+    # A group is compared with the same group, whatever its rank is in this study.
+    ranks = pl.DataFrame({"rank": ["best", "worst"]})
+    return cells.join(ranks, how="cross")
+
+
+def leave_one_out(sweep: pl.DataFrame) -> pl.DataFrame:
+    """Return Table 10: `model` with medians and IQRs over its ten groups, over all and over held-out domains."""
+    chosen = (pl.col("estimator") == DEFAULT, pl.col("k") == N_BENCHMARKS - 1)
+    over_all, left_out = (_comparable(sweep, scope).filter(*chosen) for scope in ("all", "held_out"))
+    complete = pl.col("group").n_unique().over("model") == N_BENCHMARKS
+    columns = {"aee_median": "held_out_aee_median", "aee_iqr": "held_out_aee_iqr"}
+    medians = _medians(left_out.filter(complete), ["model"]).select("model", *columns).rename(columns)
+    return _medians(over_all.filter(complete), ["model"]).join(medians, on="model", maintain_order="left")

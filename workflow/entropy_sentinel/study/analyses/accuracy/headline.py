@@ -1,0 +1,174 @@
+"""The headline results of a training group, and warnings about domains whose questions look ambiguous."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.estimators.catalogue import CONFIGURATION_NAMES, RECOMMENDED, title
+from entropy_sentinel.formatting.text import number
+from entropy_sentinel.statistics.ambiguity import why_ambiguous
+from entropy_sentinel.statistics.errors import FEWEST_FOR_RHO
+from entropy_sentinel.study.analyses.headings import TrainingGroup
+
+
+def ambiguous(domains: pl.DataFrame) -> Iterator[str]:
+    """Warn about domains whose questions look ambiguous, in sentences; `domains` is a frame DOMAINS."""
+    known = domains.drop_nulls("n_ambiguous").select("model", "benchmark", "n_ambiguous", "n_questions")
+    for model, benchmark, n_ambiguous, n_questions in known.iter_rows():
+        why = why_ambiguous(n_ambiguous, n_questions)
+        if why:
+            yield f"{model}, {benchmark}: ambiguous, {why}."
+
+
+# Absolute differences of AEE below this are rounding noise, not a better estimator.
+_SAME = 1e-9
+# Estimated minus true, over the same rows.
+ERROR = pl.col("estimated_on_labelled") - pl.col("true_accuracy")
+
+
+@dataclass(frozen=True)
+class Score:
+    """AEE and rho of one estimator over the domains of one scope; null with its reason."""
+
+    aee: float | None
+    rho: float | None
+    n_domains: int
+    reason: str | None
+
+    @property
+    def headline_rho(self) -> float | None:
+        """rho, or null if it is over too few domains for a headline."""
+        return self.rho if self.n_domains >= FEWEST_FOR_RHO else None
+
+    @property
+    def rho_text(self) -> str:
+        """rho, with the number of domains if they are too few for a headline."""
+        few = self.rho is not None and self.headline_rho is None
+        return number(self.rho) + (f" over {self.n_domains} domains" if few else "")
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """The method recommended for this training group: its title, the reason, and its scores by scope."""
+
+    method: str
+    reason: str
+    scores: dict[str, Score]
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The results of one training group for one model.
+
+    `unlabelled` are the estimates (columns of ESTIMATES) of the domains without labels, by name. `domains` are the
+    others with their `error`: training benchmarks first, each by decreasing true accuracy. `scores` are by scope.
+    `simple` is the title of the simple estimator with the smallest AEE on unseen domains, null without one, and
+    `simple_scores` are its scores. `recommended` is null if it was not run or not fitted. `caution` is a warning about
+    estimates from these training rows.
+    """
+
+    model: str
+    unlabelled: tuple[dict[str, Any], ...]
+    domains: tuple[dict[str, Any], ...]
+    scores: dict[str, Score]
+    simple: str | None
+    simple_scores: dict[str, Score]
+    recommended: Recommendation | None
+    caution: str | None
+
+    @property
+    def simple_is_better(self) -> bool | None:
+        """Whether the best simple estimator has the lower AEE on unseen domains; null if one of the two is missing."""
+        own, simple = self.scores.get("held_out"), self.simple_scores.get("held_out")
+        if own is None or own.aee is None or simple is None or simple.aee is None:
+            return None
+        return simple.aee < own.aee - _SAME
+
+    @property
+    def against_simple(self) -> str:
+        """One sentence: whether a simple estimator does better than the group's own."""
+        if self.simple is None:
+            return "No simple estimator was run."
+        simple = self.simple_scores["held_out"]
+        scored = f"{self.simple} (AEE {number(simple.aee)}, rho {simple.rho_text})"
+        match self.simple_is_better:
+            case None:
+                return f"The estimator has no AEE to compare with the best simple one, {scored}."
+            case True:
+                return f"A simple estimator does better here: {scored}."
+            case False:
+                return f"No simple estimator does better; the best is {scored}."
+
+
+def headlines(estimates: pl.DataFrame, sweep: pl.DataFrame, group: TrainingGroup) -> list[Headline]:
+    """Return one headline per model that has results for the group, in the order of the sweep."""
+    of_group = sweep.filter(pl.col("group") == group.group)
+    results = []
+    for model in of_group["model"].unique(maintain_order=True):
+        own = pl.col("model") == model
+        rows = estimates.filter(pl.col("group") == group.group, own)
+        results.append(_headline(model, rows, of_group.filter(own), group.estimator))
+    return results
+
+
+def comparison(headlines: Sequence[Headline]) -> str:
+    """Return a sentence with the number of models for which a simple estimator beats the group's own."""
+    answers = [headline.simple_is_better for headline in headlines]
+    n_better, n_worse = answers.count(True), answers.count(False)
+    if not n_better + n_worse:
+        return "The estimator was not compared with simple ones."
+    return (
+        f"For {n_better} of {n_better + n_worse} models the best simple estimator is closer to the true accuracies "
+        "than this one."
+    )
+
+
+def _headline(model: str, estimates: pl.DataFrame, sweep: pl.DataFrame, estimator: str) -> Headline:
+    cautions = estimates["caution"].drop_nulls()
+    domains = (
+        estimates.filter(pl.col("estimator") == estimator)
+        .with_columns(error=ERROR)
+        .sort("role", "true_accuracy", "benchmark", descending=[True, True, False], nulls_last=True)
+    )
+    best = _best_simple(sweep)
+    return Headline(
+        model,
+        unlabelled=tuple(domains.filter(pl.col("n_labelled") == 0).iter_rows(named=True)),
+        domains=tuple(domains.filter(pl.col("n_labelled") > 0).iter_rows(named=True)),
+        scores=scores(sweep, estimator),
+        simple=title(best) if best else None,
+        simple_scores=scores(sweep, best) if best else {},
+        recommended=recommendation(estimates, sweep),
+        caution=cautions[0] if len(cautions) else None,
+    )
+
+
+def recommendation(estimates: pl.DataFrame, sweep: pl.DataFrame) -> Recommendation | None:
+    """Return the recommendation, from the rows of one model and group; None if the method was not run or not fitted."""
+    hyperparameters = estimates.filter(pl.col("estimator") == RECOMMENDED)["hyperparameters"].drop_nulls()
+    if hyperparameters.is_empty():
+        return None
+    chosen = json.loads(hyperparameters[0])
+    return Recommendation(title(chosen["method"]), chosen["reason"], scores(sweep, RECOMMENDED))
+
+
+def scores(sweep: pl.DataFrame, estimator: str) -> dict[str, Score]:
+    """Return one estimator's scores by scope, from the rows of one model and group."""
+    rows = sweep.filter(pl.col("estimator") == estimator).iter_rows(named=True)
+    return {row["scope"]: Score(row["aee"], row["rho"], row["n_domains"], row["reason"]) for row in rows}
+
+
+def _best_simple(sweep: pl.DataFrame) -> str | None:
+    """Return the simple estimator with the lowest AEE on unseen domains; of equals, the first by name.
+
+    It is known after the fact; the recommendation, which is chosen before, is left out.
+    """
+    unseen = sweep.filter(
+        ~pl.col("estimator").is_in([*CONFIGURATION_NAMES, RECOMMENDED]),
+        pl.col("scope") == "held_out",
+        pl.col("aee").is_not_null(),
+    )
+    return None if unseen.is_empty() else unseen.sort("aee", "estimator")["estimator"][0]

@@ -1,0 +1,124 @@
+"""The summary for programs, `summary.json`, with the content of `summary.txt` and the top of the report.
+
+docs/summary.md explains its keys.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from entropy_sentinel.estimators.limits import CONFIDENCE
+from entropy_sentinel.study.analyses.accuracy.advice import Advice
+from entropy_sentinel.study.analyses.accuracy.headline import Headline, Score
+from entropy_sentinel.study.analyses.accuracy.measuring.validation import (
+    LEVEL,
+    DomainResult,
+    EstimatorErrors,
+    ModelValidation,
+)
+from entropy_sentinel.study.analyses.accuracy.unanswered import UnansweredDomain
+from entropy_sentinel.study.analyses.headings import TrainingGroup
+
+_OF_GROUP = (
+    "benchmark",
+    "role",
+    "n_rows",
+    "n_labelled",
+    "estimated_accuracy",
+    "estimated_on_labelled",
+    "true_accuracy",
+    "error",
+    "reason",
+)
+
+
+def machine_summary(
+    label: str,
+    validations: Sequence[ModelValidation],
+    headlines: Sequence[Headline],
+    group: TrainingGroup,
+    default: str,
+    advice: Sequence[Advice],
+    ambiguous: Sequence[str],
+    failures: Sequence[str],
+    gaps: Sequence[Mapping[str, Any]],
+    unanswered: Sequence[UnansweredDomain],
+) -> dict[str, Any]:
+    """Return the summary, JSON-serialisable; `default` is the name of the paper's default estimator."""
+    results = {headline.model: _headline(headline) for headline in headlines}
+    models = []
+    for validation in validations:
+        own = [_advice(text) for text in advice if text.model == validation.model]
+        about = {"advice": own, "training_group": results.get(validation.model)}
+        models.append(_model(validation, default) | about)
+    return {
+        "study": label,
+        "level": LEVEL,
+        "training_group": {
+            "title": group.title,
+            "benchmarks": group.group.split("+"),
+            "estimator": group.estimator,
+        },
+        "models": models,
+        "ambiguous": list(ambiguous),
+        "failures": list(failures),
+        "gaps": [dict(row) for row in gaps],
+        "unanswered": [asdict(domain) for domain in unanswered],
+    }
+
+
+def _model(validation: ModelValidation, default: str) -> dict[str, Any]:
+    return {
+        "model": validation.model,
+        "verdict": validation.verdict,
+        "reasons": list(validation.reasons),
+        "confidence": CONFIDENCE,
+        "error_at_least": validation.error_at_least,
+        "error_at_most": validation.error_at_most,
+        "recommended": _numbers(validation.recommended)
+        | {"method": validation.method, "method_reason": validation.method_reason},
+        "default": _method(validation.of(default)),
+        "best": _method(validation.best),
+        "worst": validation.worst and _domain(validation.worst),
+        "coverage": [dict(row) for row in validation.coverage],
+        "left_out": [_domain(domain) for domain in validation.left_out],
+        "unlabelled": [_domain(domain) for domain in validation.unlabelled],
+        "n_training": validation.n_training,
+        "training_accuracy": validation.training_accuracy,
+        "caution": validation.caution,
+        "new_groups": validation.new_groups and validation.new_groups.as_dict(),
+    }
+
+
+def _method(method: EstimatorErrors | None) -> dict[str, Any] | None:
+    return None if method is None else _numbers(method)
+
+
+def _numbers(method: EstimatorErrors) -> dict[str, Any]:
+    """Return the method without its errors, which the validation's file has."""
+    return {name: value for name, value in asdict(method).items() if name != "errors"}
+
+
+def _domain(domain: DomainResult) -> dict[str, Any]:
+    return asdict(domain) | {"error": domain.error}
+
+
+def _advice(advice: Advice) -> dict[str, Any]:
+    shown = asdict(advice) | {"outside": advice.outside, "text": advice.text}
+    return {key: value for key, value in shown.items() if key != "model"}
+
+
+def _headline(headline: Headline) -> dict[str, Any]:
+    """Return the results of one training group for one model."""
+    chosen = headline.recommended
+    return {
+        "domains": [{key: row[key] for key in _OF_GROUP} for row in (*headline.domains, *headline.unlabelled)],
+        "scores": _scores(headline.scores),
+        "recommended": chosen and {"method": chosen.method, "reason": chosen.reason, "scores": _scores(chosen.scores)},
+        "best_simple": headline.simple and {"method": headline.simple, "scores": _scores(headline.simple_scores)},
+        "caution": headline.caution,
+    }
+
+
+def _scores(scores: Mapping[str, Score]) -> dict[str, Any]:
+    return {scope: asdict(score) for scope, score in scores.items()}

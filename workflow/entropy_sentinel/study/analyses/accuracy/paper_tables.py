@@ -1,0 +1,311 @@
+"""The tables in the form of the paper: its columns, without intervals, selected from the full tables.
+
+Errors are over all domains, as the published ones are (see comparison.py).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.estimators.catalogue import BASELINES, title
+from entropy_sentinel.features.catalogue import FEATURES
+from entropy_sentinel.report.latex import (
+    DOWN,
+    NONE,
+    RHO,
+    UP,
+    Block,
+    Latex,
+    PaperTable,
+    Wrapped,
+    format_share,
+    format_spread,
+    join,
+    lay_side_by_side,
+    lower_qualifier,
+)
+from entropy_sentinel.report.style import Style
+from entropy_sentinel.report.tables import Table
+from entropy_sentinel.signals.catalogue import SIGNALS
+from entropy_sentinel.study.analyses.accuracy.counterparts import LEVELS
+from entropy_sentinel.study.analyses.headings import Groups, TrainingGroup, training_group, training_groups
+
+_SCOPE = "over all domains, those used for training by their test split"
+_SPREAD = "median with the interquartile range (IQR) as subscript"
+_DASH = Latex("--: undefined, or not estimated.")
+# Blocks of statistics one below another, and lanes of such blocks; more models need a further float.
+_STACKED, _LANES = 3, 2
+_DEFAULT = "Default"
+
+
+@dataclass(frozen=True)
+class PaperSettings:
+    """What the tables' captions name: the training groups, and the default estimator."""
+
+    groups: Groups
+    headline_group: str
+    default: str
+    auroc_benchmarks: Sequence[str]
+    style: Style
+
+    @property
+    def headline(self) -> TrainingGroup:
+        """The group that Tables 3 and 8 show."""
+        return training_group(self.groups, self.headline_group)
+
+    def describe(self, group: TrainingGroup) -> str:
+        """Return a group with its benchmarks: `Extremes (GSM8K, OlympiadBench)`."""
+        benchmarks = self.name_benchmarks(group.benchmarks)
+        return benchmarks if group.title == group.benchmarks else f"{group.title} ({benchmarks})"
+
+    def name_benchmarks(self, names: str) -> str:
+        """Return the displayed names of benchmarks, `gsm8k, math`."""
+        return ", ".join(map(self.style.benchmark, names.split(", ")))
+
+
+def _finish(caption: Latex, blocks: Sequence[Block]) -> Latex:
+    """Return a caption that explains the dashes of the table, if it has any."""
+    cells = {cell for block in blocks for row in block.rows for cell in row}
+    return join(caption, _DASH) if NONE in cells else caption
+
+
+def form_auroc(table: Table, settings: PaperSettings) -> list[PaperTable]:
+    """Tables 1 and 6: AUROC of the features, a block for each model."""
+    frame, style = table.frame, settings.style
+    benchmarks = [name for name in settings.auroc_benchmarks if name in frame.columns]
+    blocks = []
+    for (model,), part in frame.filter(pl.col("Statistic").is_in(_FEATURE_TITLES)).group_by(
+        "Model", maintain_order=True
+    ):
+        columns = {name: _bold_largest(part[name].to_list()) for name in benchmarks}
+        rows = []
+        for place, statistic in enumerate(part["Statistic"]):
+            rows.append([_name_statistic(statistic), *(columns[name][place] for name in benchmarks)])
+        blocks.append(Block(rows, style.model(str(model))))
+    confident = [SIGNALS[name].title.lower() if name in _SHAPES else SIGNALS[name].title for name in _CONFIDENT]
+    caption = Latex(
+        "AUROC of each statistic of a response's entropy profile as a score for an incorrect response "
+        rf"($1-\mathrm{{AUROC}}$ for {', '.join(confident[:-1])} and {confident[-1]}). "
+        "Bold: the largest of a model and benchmark."
+    )
+    tables = []
+    for first in range(0, len(blocks), _STACKED * _LANES):
+        several = blocks[first : first + _STACKED * _LANES]
+        form = PaperTable(
+            _finish(caption, several),
+            ["l", *"r" * len(benchmarks)],
+            ["Statistic", *map(style.benchmark, benchmarks)],
+            several,
+        )
+        tables.append(lay_side_by_side(form, 1 if len(several) <= _STACKED else _LANES))
+    return tables
+
+
+_FEATURE_TITLES = [SIGNALS[name].title for name in FEATURES]
+_CONFIDENT = [name for name in FEATURES if SIGNALS[name].confident]
+_SHAPES = ("skewness", "kurtosis")
+
+
+def _name_statistic(statistic: str) -> Latex:
+    """Return a feature's title, without the second name that some have in brackets."""
+    return lower_qualifier(statistic.partition(" (")[0])
+
+
+def _bold_largest(values: Sequence[float | None]) -> list[Latex]:
+    """Return AUROCs with four decimals as in the paper; of those that look the largest, each is bold."""
+    cells = [format_share(value, 4) for value in values]
+    largest = max((value for value in values if value is not None), default=None)
+    top = format_share(largest, 4)
+    return [Latex(rf"\textbf{{{cell.strip('$')}}}") if cell == top and cell != NONE else cell for cell in cells]
+
+
+def form_groups(groups: Callable[[list[TrainingGroup]], list[TrainingGroup]]) -> "Form":
+    """Tables 2 and 7: AEE and rho by model, for some of the named groups."""
+
+    def form(table: Table, settings: PaperSettings) -> list[PaperTable]:
+        chosen = groups(training_groups(settings.groups))
+        rows = []
+        for row in table.frame.iter_rows(named=True):
+            cells: list[str] = [settings.style.model(row["Model"])]
+            for group in chosen:
+                cells += [format_share(row[f"{group.title}: {measure}, all"]) for measure in ("AEE", "rho")]
+            rows.append(cells)
+        described = [f"{settings.describe(group)}: {_name_estimator(group.estimator)}" for group in chosen]
+        caption = join(
+            "Accuracy estimation error (AEE) and Spearman correlation", Latex(rf"({RHO})"), "of estimated and true",
+            f"accuracy {_SCOPE}. Training groups: {'; '.join(described)}.",
+        )  # fmt: skip
+        return [
+            PaperTable(
+                _finish(caption, [Block(rows)]),
+                ["l", *"rr" * len(chosen)],
+                ["Model", *["AEE", RHO] * len(chosen)],
+                [Block(rows)],
+                [("", 1), *((group.title, 2) for group in chosen)],
+            )
+        ]
+
+    return form
+
+
+def _name_estimator(name: str) -> str:
+    """Return an estimator's title for the middle of a sentence."""
+    name = title(name)
+    return name if name[:2].isupper() else name[0].lower() + name[1:]
+
+
+def form_methods(table: Table, settings: PaperSettings) -> list[PaperTable]:
+    """Table 3: the default and the baselines, medians over models."""
+    default: list[Sequence[str]] = []
+    others: list[Sequence[str]] = []
+    ran = _filter_methods(table.frame, "Estimator").sort("Median AEE, all", nulls_last=True, maintain_order=True)
+    for row in ran.iter_rows(named=True):
+        cells = [lower_qualifier(row["Estimator"]), _spread_of(row, "rho, all"), _spread_of(row, "AEE, all")]
+        (default if row["Estimator"] == _DEFAULT else others).append(cells)
+    blocks = [Block(rows) for rows in (default, others) if rows]
+    caption = join(
+        f"The default estimator ({_name_estimator(settings.headline.estimator)}) against single-metric baselines, "
+        f"trained on {settings.describe(settings.headline)}: {_SPREAD}, over models, of Spearman correlation",
+        Latex(rf"({RHO})"),
+        f"and accuracy estimation error (AEE) {_SCOPE}.",
+    )
+    headings = ["Method", join("Spearman", RHO, UP), join("AEE", DOWN)]
+    return [PaperTable(_finish(caption, blocks), ["l", "r", "r"], headings, blocks)]
+
+
+def _filter_methods(frame: pl.DataFrame, column: str) -> pl.DataFrame:
+    """Return the rows of the default and the paper's baselines; all rows if no baseline was run."""
+    names = [_DEFAULT, *map(title, BASELINES)]
+    return frame.filter(pl.col(column).is_in(names)) if set(names[1:]) & set(frame[column]) else frame
+
+
+def _spread_of(row: Mapping[str, Any], measure: str, decimals: int = 2) -> Latex:
+    return format_spread(row[f"Median {measure}"], row[f"IQR of {measure}"], decimals)
+
+
+def form_sizes(table: Table, settings: PaperSettings) -> list[PaperTable]:
+    """Table 4: AEE by model and number of training benchmarks, over all configurations if they were run."""
+    frame = table.frame
+    source = next(iter(frame["Estimators"]), "")
+    sizes = [column.split(":")[0].removeprefix("k = ") for column in frame.columns if column.endswith(": IQR")]
+    rows: list[list[str]] = []
+    for row in frame.filter(pl.col("Estimators") == source, pl.col("Domains") == "all").iter_rows(named=True):
+        cells = [format_spread(row[f"k = {k}: median AEE"], row[f"k = {k}: IQR"]) for k in sizes]
+        rows.append([settings.style.model(row["Model"]), *cells])
+    which = f"the estimator {_name_estimator(settings.default)}" if source == _DEFAULT else "all 48 configurations"
+    caption = join(
+        Latex("AEE by the number $k$ of training benchmarks:"),
+        f"{_SPREAD}, over all training groups of that size and {which}; {_SCOPE}.",
+    )
+    spans = [("", 1), (join("Training benchmarks", Latex("($k$)")), len(sizes))]
+    blocks = [Block(rows)]
+    return [
+        PaperTable(
+            _finish(caption, blocks), ["l", *"r" * len(sizes)], ["Model", *sizes], blocks, spans if sizes else ()
+        )
+    ]
+
+
+def form_design(table: Table, settings: PaperSettings) -> list[PaperTable]:
+    """Table 5: main effects; a choice between two settings has one row, as in the paper."""
+    blocks = []
+    is_empty = table.frame["Median AEE, all"].is_null().all()
+    for (factor,), part in () if is_empty else table.frame.group_by("Factor", maintain_order=True):
+        rows = []
+        for row in part.iter_rows(named=True):
+            setting = {"yes": "Y", "no": "N"}.get(word := LEVELS.get(row["Setting"], row["Setting"]), word.upper())
+            rows.append([setting, _spread_of(row, "AEE, all"), _spread_of(row, "rho, all")])
+        if len(rows) == 2:
+            rows = [[join(*cells, separator=" / ") for cells in zip(*rows, strict=True)]]
+        blocks.append(Block([[str(factor) if place == 0 else "", *row] for place, row in enumerate(rows)]))
+    caption = join(
+        f"Main effects of the estimator's design: {_SPREAD}, over all models and training groups, of AEE and Spearman",
+        Latex(RHO),
+        f"{_SCOPE}. RF: random forest, LR: logistic regression, MLP: multi-layer perceptron; calibration: isotonic.",
+    )
+    headings = ["Factor", "Setting", "AEE", RHO]
+    return [PaperTable(_finish(caption, blocks), ["l", "l", "r", "r"], headings, blocks)]
+
+
+def form_methods_by_model(table: Table, settings: PaperSettings) -> list[PaperTable]:
+    """Table 8: the default and the baselines by model, rho above AEE, in the paper's order."""
+    frame = table.frame
+    names = [_DEFAULT, *map(title, BASELINES)]
+    run = [name for name in names if name in frame.columns]
+    methods = run if len(run) > 1 else frame.columns[2:]
+    blocks = []
+    for (model,), part in frame.group_by("Model", maintain_order=True):
+        rows: list[list[str]] = []
+        for measure, symbol in (("rho", RHO), ("AEE", "AEE")):
+            (row,) = part.filter(pl.col("Measure") == f"{measure}, all").iter_rows(named=True)
+            cells = [format_share(row[name]) for name in methods]
+            rows.append(["" if rows else settings.style.model(str(model)), symbol, *cells])
+        blocks.append(Block(rows))
+    caption = join(
+        "Spearman", Latex(RHO), "(higher is better) and AEE (lower is better) of the default estimator",
+        f"({_name_estimator(settings.headline.estimator)}) and single-metric baselines by model, trained on "
+        f"{settings.describe(settings.headline)}; {_SCOPE}.",
+    )  # fmt: skip
+    headings = ["Model", "", *map(lower_qualifier, methods)]
+    return [PaperTable(_finish(caption, blocks), ["l", "l", *"r" * len(methods)], headings, blocks)]
+
+
+_RANKS = {"best": "Best performing", "worst": "Worst performing", "only one": "The only one of its size"}
+
+
+def form_best_and_worst(table: Table, settings: PaperSettings) -> list[PaperTable]:
+    """Table 9: the best and the worst training group of each size."""
+    blocks = []
+    for (rank,), part in table.frame.group_by("Rank", maintain_order=True):
+        rows = []
+        for row in part.iter_rows(named=True):
+            spread = format_spread(row["Median AEE, all"], row["IQR, all"], 3)
+            accuracy = format_spread(row["Weighted accuracy"], None, 3)
+            rows.append([str(row["k"]), settings.name_benchmarks(row["Training group"]), spread, accuracy])
+        blocks.append(Block(rows, _RANKS[str(rank)]))
+    caption = join(
+        Latex("Best and worst training group of each size $k$, by the AEE"),
+        f"of the default estimator ({_name_estimator(settings.default)}) {_SCOPE}: {_SPREAD}, over models. Acc.: the "
+        "group's accuracy over models, weighted by its benchmarks' numbers of responses.",
+    )
+    columns: list[str | Wrapped] = ["l", Wrapped(1.8), "r", "r"]
+    return [PaperTable(_finish(caption, blocks), columns, [Latex("$k$"), "Benchmarks", "AEE", "Acc."], blocks)]
+
+
+def form_leave_one_out(table: Table, settings: PaperSettings) -> list[PaperTable]:
+    """Table 10: trained on all benchmarks but one, by model."""
+    rows: list[list[str]] = []
+    for row in table.frame.iter_rows(named=True):
+        cells = [_spread_of(row, measure) for measure in ("AEE, all", "AEE, left out", "rho, all")]
+        rows.append([settings.style.model(row["Model"]), *cells])
+    caption = join(
+        f"The default estimator ({_name_estimator(settings.default)}), trained on all benchmarks but one: {_SPREAD}, "
+        "over the benchmarks left out. AEE and",
+        Latex(RHO),
+        f"are {_SCOPE}; held-out AEE is on the benchmark left out.",
+    )
+    headings = ["Model", "AEE", "Held-out AEE", RHO]
+    return [PaperTable(_finish(caption, [Block(rows)]), ["l", "r", "r", "r"], headings, [Block(rows)])]
+
+
+def form_table(name: str, table: Table, settings: PaperSettings) -> list[PaperTable]:
+    """Return the paper's form of the full table of this name, which may have several parts; empty if it has no rows."""
+    return [] if table.frame.is_empty() else FORMS[name](table, settings)
+
+
+Form = Callable[[Table, PaperSettings], list[PaperTable]]
+# The full tables that have a form of the paper, by name.
+FORMS: dict[str, Form] = {
+    "1_auroc": form_auroc,
+    "2_by_model": form_groups(lambda groups: groups[:2]),
+    "3_simple_estimators": form_methods,
+    "4_by_size": form_sizes,
+    "5_design_choices": form_design,
+    "6_auroc_further_models": form_auroc,
+    "7_by_model_further_groups": form_groups(lambda groups: groups[2:]),
+    "8_simple_estimators_by_model": form_methods_by_model,
+    "9_best_and_worst_groups": form_best_and_worst,
+    "10_leave_one_out": form_leave_one_out,
+}

@@ -1,0 +1,152 @@
+"""Tables with one result per cell: AUROC (1, 6), AEE and rho by model (2, 7, 8)."""
+
+from collections.abc import Mapping, Sequence
+from itertools import chain, product
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.features.catalogue import FEATURES
+from entropy_sentinel.report.tables import Table, number_frame
+from entropy_sentinel.signals.catalogue import SIGNALS
+from entropy_sentinel.study.analyses.accuracy.aggregation import (
+    MEASURES,
+    against_simple,
+    by_key,
+    confident_signals,
+    missing_notes,
+    names_in,
+    null_notes,
+    nulls_last,
+    signals_in,
+)
+from entropy_sentinel.study.analyses.headings import SCOPE_NOTE, SCOPES, Groups, training_group
+
+# Named groups that Table 2 shows; Table 7 shows the others.
+_FIRST_GROUPS = 2
+
+
+def table_1_auroc(auroc: pl.DataFrame, auroc_models: Sequence[str], auroc_benchmarks: Sequence[str]) -> Table:
+    """Tabulate the AUROC of the features as scores for an incorrect response, for the models `auroc_models`."""
+    return _auroc(auroc.filter(pl.col("model").is_in(auroc_models)), auroc_benchmarks)
+
+
+def table_6_auroc_further_models(
+    auroc: pl.DataFrame, auroc_models: Sequence[str], auroc_benchmarks: Sequence[str]
+) -> Table:
+    """Tabulate the same as Table 1 for all models outside `auroc_models`."""
+    return _auroc(auroc.filter(~pl.col("model").is_in(auroc_models)), auroc_benchmarks)
+
+
+def _auroc(auroc: pl.DataFrame, benchmarks: Sequence[str]) -> Table:
+    signals = signals_in(auroc)
+    auroc = auroc.filter(pl.col("benchmark").is_in(benchmarks))
+    cells = {(row["model"], row["feature"], row["benchmark"]): row for row in auroc.iter_rows(named=True)}
+    shown = [name for name in benchmarks if name in set(auroc["benchmark"])]
+    rows: list[dict[str, Any]] = []
+    classes: dict[tuple[int, str], str] = {}
+    for model, (key, signal) in product(names_in(auroc, "model"), signals.items()):
+        row = {"Model": model, "Statistic": signal.title}
+        for name in shown:
+            cell = cells.get((model, key, name))
+            if cell is not None:
+                numbers = (cell["auroc"], cell["lower"], cell["upper"])
+                row |= dict(zip(_auroc_headings(name), numbers, strict=True))
+                classes[len(rows), name] = class_of(cell)
+        rows.append(row)
+    return Table(
+        "AUROC of each statistic as a score for an incorrect response (0.5 is chance), with its 95 % interval "
+        "(DeLong) from ... to.",
+        number_frame(rows, ["Model", "Statistic"], chain.from_iterable(map(_auroc_headings, shown))),
+        (
+            f"{confident_signals(signals)} grow with confidence: 1 - AUROC is shown.",
+            *one_class(auroc),
+            *([] if rows else ["There are no further models."]),
+        ),
+        words=classes,
+    )
+
+
+def _auroc_headings(benchmark: str) -> tuple[str, str, str]:
+    return benchmark, f"{benchmark}: from", f"{benchmark}: to"
+
+
+def class_of(domain: Mapping[str, Any]) -> str:
+    """Return the text shown for a missing AUROC: the class of all the domain's responses."""
+    if domain["n_correct"]:
+        return "all correct"
+    return "all incorrect" if domain["n_incorrect"] else "no labels"
+
+
+def one_class(auroc: pl.DataFrame) -> list[str]:
+    """Return one line for each model and benchmark without an AUROC, with the reason and the class of its responses."""
+    same = ["model", "benchmark", "reason", "n_correct", "n_incorrect"]
+    nulls = auroc.filter(pl.col("auroc").is_null()).unique(same, maintain_order=True)
+    lines = []
+    for row in nulls.iter_rows(named=True):
+        names = [row["model"], row["benchmark"]]
+        if row["feature"] not in FEATURES:
+            names.append(SIGNALS[row["feature"]].title)
+        counts = f"{row['n_correct']} correct, {row['n_incorrect']} incorrect"
+        lines.append(f"{', '.join(names)}: no AUROC, {row['reason']} ({counts}).")
+    return lines
+
+
+def table_2_by_model(sweep: pl.DataFrame, groups: Groups) -> Table:
+    """Tabulate AEE and rho per model for the first two named groups: Extremes and Intermediate in the paper."""
+    return _named_groups(sweep, groups, list(groups)[:_FIRST_GROUPS])
+
+
+def table_7_by_model_further_groups(sweep: pl.DataFrame, groups: Groups) -> Table:
+    """Tabulate AEE and rho per model for the other named groups: Cross-Domain and Sci-Math in the paper."""
+    return _named_groups(sweep, groups, list(groups)[_FIRST_GROUPS:])
+
+
+def _named_groups(sweep: pl.DataFrame, groups: Groups, names: Sequence[str]) -> Table:
+    chosen = [training_group(groups, name) for name in names]
+    wanted = pl.DataFrame(
+        [(group.group, group.estimator) for group in chosen],
+        schema={"group": pl.String, "estimator": pl.String},
+        orient="row",
+    )
+    picked = sweep.join(wanted, on=["group", "estimator"], how="semi", maintain_order="left")
+    cells = by_key(picked)
+    rows: list[dict[str, Any]] = []
+    for model in names_in(sweep, "model") if chosen else ():
+        row: dict[str, Any] = {"Model": model}
+        for group, (scope, scope_title) in product(chosen, SCOPES.items()):
+            result = cells.get((model, group.group, group.estimator, scope), {})
+            for measure, title in MEASURES.items():
+                row[f"{group.title}: {title}, {scope_title}"] = result.get(measure)
+        rows.append(row)
+    notes = [SCOPE_NOTE] if chosen else ["The study has no such training groups."]
+    for group in chosen:
+        notes += [f"{group.title}: {group.benchmarks}; {group.estimator}.", *missing_notes(sweep, group)]
+    return Table(
+        "Accuracy estimation error (AEE) and Spearman correlation (rho) of estimated and true accuracy. "
+        f"Training groups: {', '.join(group.title for group in chosen) or 'none'}.",
+        number_frame(rows, ["Model"], list(rows[0])[1:] if rows else []),
+        (*notes, *null_notes(picked)),
+    )
+
+
+def table_8_simple_estimators_by_model(sweep: pl.DataFrame, groups: Groups, headline_group: str) -> Table:
+    """Tabulate the default and every simple estimator per model, Extremes in the paper."""
+    group = training_group(groups, headline_group)
+    picked, titles = against_simple(sweep, group)
+    cells = by_key(picked)
+    unseen = picked.filter(pl.col("scope") == "held_out")
+    medians = dict(unseen.group_by("estimator").agg(pl.col("aee").median()).iter_rows())
+    names = sorted(titles, key=lambda name: nulls_last(medians.get(name)))
+    rows = []
+    for model, scope, measure in product(names_in(sweep, "model"), SCOPES, MEASURES):
+        row: dict[str, Any] = {"Model": model, "Measure": f"{MEASURES[measure]}, {SCOPES[scope]}"}
+        for name in names:
+            row[titles[name]] = cells.get((model, group.group, name, scope), {}).get(measure)
+        rows.append(row)
+    return Table(
+        f"Training group {group.title}; estimators in the order of their median AEE (AEE: lower is better, rho: higher "
+        "is better).",
+        number_frame(rows, ["Model", "Measure"], [titles[name] for name in names]),
+        (SCOPE_NOTE, f"Default: {group.estimator}.", *missing_notes(sweep, group), *null_notes(picked)),
+    )

@@ -1,0 +1,198 @@
+"""The paper's tables over training groups: medians over models, sizes, design choices, the best and the worst."""
+
+from itertools import groupby, product
+from operator import itemgetter
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.estimators.catalogue import CLASSIFIERS, CONFIGURATION_NAMES, parse
+from entropy_sentinel.formatting.text import counted
+from entropy_sentinel.report.tables import Table, number_frame
+from entropy_sentinel.study.analyses.accuracy.aggregation import (
+    IQR_NOTE,
+    LARGEST_K,
+    MEASURES,
+    against_simple,
+    fully_swept,
+    group_accuracies,
+    names_in,
+    null_notes,
+    nulls_last,
+    spread,
+)
+from entropy_sentinel.study.analyses.accuracy.measuring.frames import SWEEP
+from entropy_sentinel.study.analyses.headings import SCOPE_NOTE, SCOPES, Groups, group_benchmarks, training_group
+
+
+def _spreads(rows: pl.DataFrame) -> dict[str, float | None]:
+    """Return median and IQR of AEE and rho, for each scope, by their headings."""
+    spreads = {}
+    for scope, measure in product(SCOPES, MEASURES):
+        what = f"{MEASURES[measure]}, {SCOPES[scope]}"
+        values = rows.filter(pl.col("scope") == scope)[measure]
+        spreads[f"Median {what}"], spreads[f"IQR of {what}"] = spread(values)
+    return spreads
+
+
+_SPREAD_HEADINGS = list(_spreads(SWEEP.frame([])))
+
+
+def table_3_simple_estimators(sweep: pl.DataFrame, groups: Groups, headline_group: str) -> Table:
+    """Tabulate the default against the simple estimators: median and IQR over models."""
+    group = training_group(groups, headline_group)
+    picked, titles = against_simple(sweep, group)
+    rows: list[dict[str, Any]] = []
+    for name, title in titles.items():
+        rows.append({"Estimator": title} | _spreads(picked.filter(pl.col("estimator") == name)))
+    rows.sort(key=lambda row: nulls_last(row["Median AEE, unseen"]))
+    models = counted(picked["model"].n_unique(), "model")
+    return Table(
+        f"Medians over {models}, training group {group.title}; the smallest first.",
+        number_frame(rows, ["Estimator"], _SPREAD_HEADINGS),
+        (SCOPE_NOTE, IQR_NOTE, f"Default: {group.estimator}.", *null_notes(picked)),
+    )
+
+
+def table_5_design_choices(sweep: pl.DataFrame) -> Table:
+    """Tabulate the main effects of the four design choices, over models and groups that ran all 48 configurations."""
+    picked = fully_swept(sweep)
+    rows = []
+    for factor, settings in design_choices().items():
+        for setting, names in settings.items():
+            chosen = picked.filter(pl.col("estimator").is_in(names))
+            rows.append({"Factor": factor, "Setting": setting} | _spreads(chosen))
+    groups = names_in(picked, "group")
+    listed = "; ".join(map(group_benchmarks, groups)) if len(groups) <= 4 else f"{len(groups)} training groups"
+    return Table(
+        "Main effects: median and IQR over models and the training groups with all 48 configurations "
+        f"({listed or 'none'}).",
+        number_frame(rows, ["Factor", "Setting"], _SPREAD_HEADINGS),
+        (SCOPE_NOTE, IQR_NOTE, *null_notes(picked)),
+    )
+
+
+def design_choices() -> dict[str, dict[str, list[str]]]:
+    """Return for each factor and setting of Table 5 the names of the configurations that have it."""
+    choices: dict[str, dict[str, list[str]]] = {
+        "Classifier": {},
+        "Calibration": {},
+        "Balancing": {},
+        "Features": {},
+    }
+    for name in CONFIGURATION_NAMES:
+        configuration = parse(name)
+        settings = {
+            "Classifier": CLASSIFIERS[configuration.classifier],
+            "Calibration": "isotonic" if configuration.isotonic else "none",
+            "Balancing": "yes" if configuration.balanced else "no",
+            "Features": configuration.features.upper(),
+        }
+        for factor, setting in settings.items():
+            choices[factor].setdefault(setting, []).append(name)
+    return choices
+
+
+def table_4_by_size(sweep: pl.DataFrame, default: str) -> Table:
+    """Tabulate median AEE and IQR per model and group size, over groups and configurations."""
+    small = sweep.filter(pl.col("k") <= LARGEST_K)
+    sources = {"All 48": fully_swept(sweep), "Default": small.filter(pl.col("estimator") == default)}
+    sizes = sorted(set(small["k"]))
+    ran = pl.concat(sources.values()).unique(maintain_order=True)
+    rows, notes = [], []
+    for source_title, source in sources.items():
+        counts = {k: source.filter(pl.col("k") == k)["group"].n_unique() for k in sizes}
+        listed = ", ".join(f"{count} of size {k}" for k, count in counts.items() if count)
+        notes.append(f"Training groups of the rows '{source_title}': {listed or 'none'}.")
+        for scope, scope_title in SCOPES.items():
+            for model in names_in(source, "model"):
+                row: dict[str, Any] = {"Model": model, "Estimators": source_title, "Domains": scope_title}
+                part = source.filter(pl.col("model") == model, pl.col("scope") == scope)
+                for k in sizes:
+                    values = part.filter(pl.col("k") == k)["aee"]
+                    row[f"k = {k}: median AEE"], row[f"k = {k}: IQR"] = spread(values)
+                rows.append(row)
+    numbers = []
+    for k in sizes:
+        numbers += [f"k = {k}: median AEE", f"k = {k}: IQR"]
+    return Table(
+        "Median and IQR of AEE over training groups and configurations, for all 48 configurations and for the default "
+        "only; k benchmarks.",
+        number_frame(rows, ["Model", "Estimators", "Domains"], numbers),
+        (*notes, f"Default: {default}.", SCOPE_NOTE, IQR_NOTE, *null_notes(ran, ["aee"])),
+    )
+
+
+def table_9_best_and_worst_groups(sweep: pl.DataFrame, domains: pl.DataFrame, default: str) -> Table:
+    """Tabulate the best and worst groups of each size, by the default's median AEE over models and domains."""
+    small = sweep.filter(pl.col("k") <= LARGEST_K)
+    ran = small.filter(pl.col("estimator") == default)
+    # A group that lacks the AEE of some models would be ranked by the other models only.
+    has_aee = (pl.col("scope") == "all") & pl.col("aee").is_not_null()
+    complete = pl.col("model").filter(has_aee).n_unique().over("group") == ran["model"].n_unique()
+    accuracies = dict(group_accuracies(domains, ran["group"]).iter_rows())
+    swept = fully_swept(sweep)
+    rows = []
+    for (k, group), part in ran.filter(complete).group_by("k", "group"):
+        row: dict[str, Any] = {"Rank": "", "k": k, "Training group": group}
+        for scope in reversed(SCOPES):
+            aee = part.filter(pl.col("scope") == scope)["aee"]
+            row[f"Median AEE, {SCOPES[scope]}"], row[f"IQR, {SCOPES[scope]}"] = spread(aee)
+        over_all = swept.filter(pl.col("group") == group, pl.col("scope") == "all")["aee"]
+        row["Median AEE, all, 48 configurations"] = spread(over_all)[0]
+        row["Weighted accuracy"] = accuracies[group]
+        rows.append(row)
+    incomplete = ran.filter(~complete)["group"].n_unique()
+    return Table(
+        "Of each size k, by the default estimator's median AEE over models.",
+        number_frame(_best_and_worst(rows), ["Rank", "k", "Training group"], list(rows[0])[3:] if rows else []),
+        (
+            f"Ranked by the column Median AEE, all. Default: {default}.",
+            SCOPE_NOTE,
+            IQR_NOTE,
+            "Weighted accuracy: mean over models, weighted by the benchmarks' numbers of responses.",
+            *([f"{incomplete} groups without an AEE for every model are left out."] if incomplete else []),
+            *null_notes(ran, ["aee"]),
+        ),
+    )
+
+
+def _best_and_worst(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rows of least and largest median per k, best first; equal medians in alphabetical order."""
+    scored = [row for row in rows if row["Median AEE, all"] is not None]
+    scored.sort(key=lambda row: (row["k"], row["Median AEE, all"], row["Training group"]))
+    ranked: dict[str, list[dict[str, Any]]] = {"best": [], "worst": [], "only one": []}
+    for _, size in groupby(scored, itemgetter("k")):
+        first, *others = size
+        ranked["best" if others else "only one"].append(first)
+        ranked["worst"] += others[-1:]
+    chosen = []
+    for rank, of_rank in ranked.items():
+        for row in of_rank:
+            chosen.append(row | {"Rank": rank, "Training group": group_benchmarks(row["Training group"])})
+    return chosen
+
+
+def table_10_leave_one_out(sweep: pl.DataFrame, domains: pl.DataFrame, default: str) -> Table:
+    """Tabulate leave one out: the default's results per model, over the groups of all labelled benchmarks but one."""
+    n_benchmarks = domains.drop_nulls("accuracy")["benchmark"].n_unique()
+    picked = sweep.filter(pl.col("k") == n_benchmarks - 1, pl.col("estimator") == default)
+    rows = []
+    for model in names_in(picked, "model"):
+        part = picked.filter(pl.col("model") == model)
+        all_domains = part.filter(pl.col("scope") == "all")
+        left_out = part.filter(pl.col("scope") == "held_out")
+        row: dict[str, Any] = {"Model": model, "Groups": all_domains["group"].n_unique()}
+        row["Median AEE, all"], row["IQR of AEE, all"] = spread(all_domains["aee"])
+        row["Median AEE, left out"], row["IQR of AEE, left out"] = spread(left_out["aee"])
+        row["Median rho, all"], row["IQR of rho, all"] = spread(all_domains["rho"])
+        rows.append(row)
+    return Table(
+        f"Median and IQR over the groups of {n_benchmarks - 1} of {n_benchmarks} benchmarks.",
+        number_frame(rows, ["Model"], list(rows[0])[1:] if rows else []),
+        (
+            f"all: over all labelled benchmarks; left out: on the benchmark not used for training. Default: {default}.",
+            IQR_NOTE,
+            *null_notes(picked.filter(pl.col("scope") == "all")),
+        ),
+    )

@@ -1,0 +1,13 @@
+"""Single responses: their tokens, the model's certainty of each, and their labels."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from entropy_sentinel.core.analysis import Analysis
+
+
+def analyses() -> "dict[str, type[Analysis]]":
+    """Return the analysis."""
+    from entropy_sentinel.study.analyses.responses.settings import Responses
+
+    return {"responses": Responses}

@@ -1,0 +1,19 @@
+"""The command line for studies, with a function for each subcommand."""
+
+from typing import Any
+
+
+def commands() -> dict[str, Any]:
+    """Return the subcommands in the order of the help, as Typer functions or apps."""
+    from entropy_sentinel.study.cli import audit, check, init, studies
+
+    return {
+        "init": init.command,
+        "check": check.command,
+        "plan": studies.plan,
+        "progress": studies.progress,
+        "show": studies.show,
+        "serve": studies.serve,
+        "schema": studies.schema,
+        "audit": audit.app,
+    }

@@ -1,0 +1,149 @@
+"""Single responses on a terminal."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+from rich.color import Color
+from rich.style import Style
+from rich.table import Table
+from rich.text import Text
+
+from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.estimators.catalogue import title
+from entropy_sentinel.formatting.text import number
+from entropy_sentinel.hub.token_texts import TokenTexts
+from entropy_sentinel.report.terminal import Part, table
+from entropy_sentinel.report.tokens import FULL, Token
+from entropy_sentinel.schemas.contract import read_provenance
+from entropy_sentinel.schemas.estimate import SCORES
+from entropy_sentinel.signals.observation_frame import OBSERVATIONS
+from entropy_sentinel.study.analyses.responses.reading import (
+    AnnotatedResponse,
+    ResponseFiles,
+    Which,
+    choose,
+    estimator_of,
+    read_responses,
+)
+from entropy_sentinel.study.config.estimates import kept_estimators, shown_groups
+from entropy_sentinel.study.config.sections import Config
+
+# Red, green and blue: of white, and of orange.
+_CHANNELS = ((255, 213), (255, 94), (255, 0))
+_ALTERNATIVES = 5
+
+
+@dataclass(frozen=True)
+class ModelFiles:
+    """Paths of one model's files, as templates over `{benchmark}`; null for scores that do not exist."""
+
+    items: str
+    generations: str
+    labels: str
+    observations: str
+    scores: str | None
+    estimator: str | None
+
+    def of(self, benchmark: str) -> ResponseFiles:
+        """Return the files of one benchmark; raises InputError if it has no traces yet."""
+        traces, labels = self.generations.format(benchmark=benchmark), self.labels.format(benchmark=benchmark)
+        if not Path(traces).is_file():
+            raise InputError(f"{traces}: does not exist; build it with: snakemake generations")
+        known_labels = labels if Path(labels).is_file() else None
+        return ResponseFiles(self.items.format(benchmark=benchmark), traces, known_labels, self.scores)
+
+
+def study_files(config: Config, judge: str, model: str) -> ModelFiles:
+    """Return the files of a model of the study; P(correct) is from the group that `analyses.responses` names."""
+    layout, groups = config.layout, shown_groups(config)
+    group_name = dict(config.analyses)["responses"].group
+    name = group_name if group_name in groups else next(iter(groups), None)
+    known = {"judge": judge, "model": model, "name": name, "benchmark": "{benchmark}"}
+    scores = layout.scores.format(**known)
+    return ModelFiles(
+        items=layout.items.format(**known),
+        generations=layout.generations.format(**known),
+        labels=layout.labels.format(**known),
+        observations=layout.observations.format(**known),
+        scores=scores if name in kept_estimators(config) and Path(scores).is_file() else None,
+        estimator=groups[name].estimator if name else None,
+    )
+
+
+def candidates(study: ModelFiles, benchmark: str, per_kind: int) -> list[Part]:
+    """List a benchmark's most instructive responses in a table."""
+    if not Path(study.observations).is_file():
+        raise InputError(f"{study.observations}: does not exist yet; name an item, or build it with snakemake")
+    scores = SCORES.frame([])
+    estimator = estimator_of(study.scores, study.estimator)
+    if study.scores:
+        scores = SCORES.read(study.scores).filter(pl.col("estimator") == estimator)
+    observations = OBSERVATIONS.read(study.observations).filter(pl.col("benchmark") == benchmark)
+    chosen = choose(observations, scores, per_kind)
+    responses = read_responses(study.of(benchmark), chosen, estimator, 0, 0)
+    rows = []
+    for response in responses:
+        kinds = ", ".join(chosen[response.item_id, response.sample])
+        rows.append((response.item_id, str(response.sample), kinds, number(response.p_correct), response.verdict))
+    return [table(("item", "sample", "kind", "P(correct)", "label"), rows), _estimator(estimator)]
+
+
+def one_response(study: ModelFiles, benchmark: str, which: Which, by: str, listed: int) -> list[Part]:
+    """Return a response with its tokens coloured by `by` (`entropy`, `surprise`), and the `listed` most uncertain ones.
+
+    Raises InputError if there is no such response.
+    """
+    files = study.of(benchmark)
+    estimator = estimator_of(study.scores, study.estimator)
+    responses = read_responses(files, [which], estimator, most_tokens=10**9, alternatives=_ALTERNATIVES)
+    if not responses:
+        first = pl.scan_parquet(files.generations, glob=False).select("item_id").head(1).collect().item()
+        raise InputError(
+            f"{files.generations}: has no response to item '{which[0]}', sample {which[1]}; ids look like '{first}'"
+        )
+    response = responses[0]
+    missing = None if response.has_token_texts else TokenTexts(read_provenance(files.generations)).missing
+    heading = Text(f"{response.item_id}, sample {response.sample}: {response.verdict}", style="bold")
+    probability = _estimator(estimator, f" {number(response.p_correct)}")
+    answer = f"Reference: {response.reference or 'none'}" + (f"; answer: {response.answer}" if response.answer else "")
+    length = f"{response.n_tokens} tokens, ended by {response.finish_reason}"
+    parts: list[Part] = [heading, probability, answer, length, "", Text(response.question, style="italic"), ""]
+    parts += [f"Tokens are shown by their position: {missing}.", response.text] if missing else []
+    parts.append(coloured(response, by) if response.tokens else response.text)
+    worst = sorted(response.tokens, key=lambda token: getattr(token, by), reverse=True)[:listed]
+    return [*parts, _tokens(worst)] if worst else parts
+
+
+def coloured(response: AnnotatedResponse, by: str) -> Text:
+    """Colour the tokens of a response: the more uncertain, the more orange, with full colour at 3 nats of `by`."""
+    text = Text()
+    for token in response.tokens:
+        share = min(1.0, max(0.0, getattr(token, by) / FULL))
+        red, green, blue = [round(white + (orange - white) * share) for white, orange in _CHANNELS]
+        style = Style(color="black", bgcolor=Color.from_rgb(red, green, blue)) if share >= 0.05 else None
+        text.append(f"{token.position} " if token.text is None else token.text, style)
+    return text
+
+
+def _tokens(tokens: Sequence[Token]) -> Table:
+    rows = []
+    for token in tokens:
+        alternatives = [f"{p:.1%}" if text is None else f"{text!r} {p:.1%}" for text, p in token.alternatives]
+        row = (
+            str(token.position),
+            "-" if token.text is None else repr(token.text),
+            f"{token.probability:.1%}",
+            f"{token.entropy:.2f}",
+            f"{token.surprise:.2f}",
+            "  ".join(alternatives),
+        )
+        rows.append(row)
+    return table(("token", "text", "probability", "entropy (nats)", "surprise (nats)", "most likely"), rows)
+
+
+def _estimator(estimator: str | None, p: str = "") -> str:
+    if estimator is None:
+        return "There is no P(correct): no estimator that gives one is kept, or it has not been built yet."
+    return f"P(correct){p} by {title(estimator)}."

@@ -1,0 +1,21 @@
+"""Engines, which answer questions: vLLM in this process, or a server behind an API."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from entropy_sentinel.llm_client.settings import Prompt
+    from entropy_sentinel.study.engines.model import Model
+
+
+def models() -> "dict[str, type[Model]]":
+    """Return the kinds of models by the key that identifies a model."""
+    from entropy_sentinel.study.engines.settings import ApiModel, HubModel, LocalModel, SourceModel
+
+    return {"id": HubModel, "path": LocalModel, "api": ApiModel, "source": SourceModel}
+
+
+def prompts() -> "dict[str, Prompt]":
+    """Return the prompts of models."""
+    from entropy_sentinel.study.engines.prompts import PROMPTS
+
+    return PROMPTS

@@ -1,0 +1,236 @@
+"""Replies of servers: their steps, token by token, and the differences between kinds of servers.
+
+llama.cpp and Ollama identify themselves in `system_fingerprint`. All others are treated as vLLM or a provider.
+"""
+
+import json
+import logging
+import re
+import urllib.request
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.schemas.generation import TOP_K
+from entropy_sentinel.study.items.given_table import impossible_step
+
+# How a vLLM server writes a token as an id: several tokens can have the same text.
+_ID = re.compile(r"token_id:(\d+)")
+# Traces have ids in 32 bits.
+_MOST = 2**32 - 1
+
+
+@dataclass(frozen=True)
+class Steps:
+    """T steps of a reply: the sampled tokens, their log-probabilities, and those of the most likely tokens of each.
+
+    `top_tokens` are the texts of the most likely tokens, or their ids as text. `ids` are of the sampled tokens if the
+    server returns them beside the texts, as llama.cpp does; else None.
+    """
+
+    tokens: list[str]
+    sampled: list[float]
+    top: list[list[float]]
+    top_tokens: list[list[str]]
+    ids: list[int] | None = None
+
+
+def of_chat(choice: Any) -> Steps:
+    """Return the steps of an answer to a chat."""
+    return _of_content(getattr(getattr(choice, "logprobs", None), "content", None) or [])
+
+
+def of_text(choice: Any) -> Steps:
+    """Return the steps of a continuation of plain text: OpenAI's lists, or llama.cpp's, which are as for a chat."""
+    logprobs: Any = getattr(choice, "logprobs", None)
+    if content := getattr(logprobs, "content", None):
+        return _of_content(content)
+    tokens = getattr(logprobs, "tokens", None) or []
+    top = [step or {} for step in getattr(logprobs, "top_logprobs", None) or [{}] * len(tokens)]
+    return Steps(
+        tokens=list(tokens),
+        sampled=list(logprobs.token_logprobs) if tokens else [],
+        top=[list(step.values()) for step in top],
+        top_tokens=[list(step) for step in top],
+    )
+
+
+def ids_of(tokens: Sequence[str]) -> list[int] | None:
+    """Return the ids of tokens that a server has written as ids; None if it has written texts."""
+    ids = []
+    for token in tokens:
+        match = _ID.fullmatch(token)
+        if match is None:
+            return None
+        ids.append(int(match[1]))
+    return ids or None
+
+
+def top_texts(kept: Mapping[str, Any]) -> np.ndarray | None:
+    """Return the texts of the most likely tokens of a kept reply, (T, TOP_K), likeliest first; None without them."""
+    if "top_tokens" not in kept:
+        return None
+    rows = []
+    for logprobs, texts in zip(kept["top_logprobs"], kept["top_tokens"], strict=True):
+        likeliest = sorted(zip(logprobs, texts, strict=True), key=itemgetter(0), reverse=True)[:TOP_K]
+        rows.append([text for _, text in likeliest])
+    return np.array(rows, dtype=object).reshape(-1, TOP_K)
+
+
+def _of_content(content: Sequence[Any]) -> Steps:
+    """Return the steps of `content`, one entry per token: LiteLLM's objects, or the server's dicts."""
+    top, top_tokens = [], []
+    for step in content:
+        entries = _field(step, "top_logprobs") or []
+        top.append([_field(entry, "logprob") for entry in entries])
+        top_tokens.append([_field(entry, "token") for entry in entries])
+    ids = [_field(step, "id") for step in content]
+    return Steps(
+        tokens=[_field(step, "token") for step in content],
+        sampled=[_field(step, "logprob") for step in content],
+        top=top,
+        top_tokens=top_tokens,
+        ids=ids if ids and all(type(number) is int and 0 <= number <= _MOST for number in ids) else None,
+    )
+
+
+def _field(entry: Any, name: str) -> Any:
+    return entry.get(name) if isinstance(entry, Mapping) else getattr(entry, name, None)
+
+
+log = logging.getLogger(__name__)
+
+_TIMEOUT_S = 10
+# Values that leave the distribution unchanged after temperature and top_p, which every request sets.
+_NEUTRAL = {"top_k": 0, "min_p": 0, "repeat_penalty": 1, "presence_penalty": 0, "frequency_penalty": 0}
+# The keys of these that a study can set.
+_SETTABLE = ("top_k", "min_p")
+
+
+def drawn_otherwise(address: str, sampling: Mapping[str, object]) -> str | None:
+    """Return how the server's own settings change the study's sampling, with the remedy; None if they do not.
+
+    `address` is the base URL, `http://localhost:8080/v1`. If the server does not say, the result is None.
+    """
+    other = {}
+    for name, value in _own_sampling(address).items():
+        if name not in sampling and value != _NEUTRAL[name]:
+            other[name] = value
+    if not other:
+        return None
+    options = " ".join(f"--{name.replace('_', '-')} {_NEUTRAL[name]}" for name in other)
+    values = ", ".join(f"{name} {value}" for name, value in other.items())
+    remedy = ""
+    if other.keys() <= set(_SETTABLE):
+        settings = ", ".join(f"{name}: {value}" for name, value in other.items())
+        remedy = f", or set it for this model: `sampling: {{{settings}}}`"
+    return f"llama.cpp would sample with {values}, not set by the study; start llama-server with {options}{remedy}"
+
+
+def _own_sampling(address: str) -> dict[str, Any]:
+    """Return the server's own values for the keys of `_NEUTRAL`; empty if it does not report them."""
+    props = f"{address.removesuffix('/v1')}/props"
+    try:
+        with urllib.request.urlopen(props, timeout=_TIMEOUT_S) as reply:
+            settings = json.loads(reply.read())["default_generation_settings"]
+        own = settings.get("params", settings)
+        known = {}
+        for name in _NEUTRAL:
+            value = own.get(name)
+            if isinstance(value, int | float):
+                # As it was set, from the server's 32 bits: 0.05 for 0.05000000074505806.
+                known[name] = float(f"{value:.6g}") if isinstance(value, float) else value
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        log.warning("%s does not report its sampling settings (%s); its own top_k and min_p may apply", props, error)
+        return {}
+    if "top_k" in known:
+        known["top_k"] = max(known["top_k"], 0)  # below 0 it also keeps all tokens
+    return known
+
+
+@dataclass(frozen=True)
+class ServerKind:
+    """A kind of server: its name, its fingerprint, and the remedy if it returns too few log-probabilities.
+
+    `ignored` has the keys of `sampling` that it ignores, with the remedies. `plain_text` says why it cannot continue
+    plain text. If it `tells_sampling`, its own sampling is checked (`drawn_otherwise`).
+    """
+
+    name: str
+    fingerprint: re.Pattern[str]
+    too_few: str
+    ignored: Mapping[str, str] = field(default_factory=dict)
+    plain_text: str | None = None
+    tells_sampling: bool = False
+
+
+_OTHERS = ServerKind(
+    "server",
+    re.compile(""),
+    f"start vLLM with --max-logprobs {TOP_K}, or choose a provider that returns top_logprobs={TOP_K}; one that gives "
+    "none can still be used for text only, with api.logprobs: false",
+)
+_KINDS = (
+    ServerKind(
+        "llama.cpp",
+        re.compile(r"b\d+-\S+"),
+        "llama-server returns them in versions from 2025 on, and not for tokens of a draft model: update it, and start "
+        "it without --model-draft and the other options for speculative decoding",
+        {"repetition_penalty": "serve the model with vLLM if you need it: llama.cpp's repeat_penalty is different"},
+        tells_sampling=True,
+    ),
+    ServerKind(
+        "Ollama",
+        re.compile("fp_ollama"),
+        "Ollama returns them from version 0.12.11 on: update it",
+        dict.fromkeys(("top_k", "min_p", "repetition_penalty"), "serve the model with llama.cpp or vLLM"),
+        "it puts the model's chat template around plain text; serve the GGUF file with llama.cpp instead",
+    ),
+)
+
+
+def kind_of(fingerprint: object) -> ServerKind:
+    """Return the kind of server with this fingerprint."""
+    return next((kind for kind in _KINDS if kind.fingerprint.fullmatch(str(fingerprint or ""))), _OTHERS)
+
+
+def unmet(kind: ServerKind, sampling: Mapping[str, object], is_chat: bool) -> str | None:
+    """Return why a server of this kind cannot answer as the study asks, with the remedy; None if it can."""
+    if kind.plain_text and not is_chat:
+        return f"{kind.name} cannot continue plain text: {kind.plain_text}"
+    for key, remedy in kind.ignored.items():
+        if key in sampling:
+            return (
+                f"{kind.name} ignores sampling.{key}, was {sampling[key]}; leave it out of this model's "
+                f"sampling and of generation.sampling (null unsets it), or {remedy}"
+            )
+    return None
+
+
+def too_few(kind: ServerKind, steps: Steps) -> str | None:
+    """Return why replies like this one cannot be used, with the remedy; None if they can."""
+    fewest = min(map(len, steps.top), default=0)
+    if fewest < TOP_K:
+        returned = str(fewest) if steps.tokens else "no"
+        return f"the server returned {returned} log-probabilities per token, {TOP_K} are needed; {kind.too_few}"
+    return None
+
+
+def impossible(steps: Steps) -> str | None:
+    """Return why these steps cannot be log-probabilities of a model; None if they can."""
+    top = [sorted(step, reverse=True)[:TOP_K] for step in steps.top]
+    columns = {"token_logprobs": [steps.sampled], "top_logprobs": [top]}
+    schema = {"token_logprobs": pl.List(pl.Float32), "top_logprobs": pl.List(pl.Array(pl.Float32, TOP_K))}
+    wrong = impossible_step(pl.DataFrame(columns, schema=schema, strict=False))
+    if wrong is None:
+        return None
+    was = wrong.was[:3] if isinstance(wrong.was, list) else wrong.was
+    return (
+        f"the server returned log-probabilities that cannot be right: {wrong.column} {wrong.must}; step {wrong.step} "
+        f"of a reply begins with {was}. They must be natural logarithms of the model's own probabilities, before "
+        "temperature and sampling (llama.cpp: without post_sampling_probs); update the server"
+    )

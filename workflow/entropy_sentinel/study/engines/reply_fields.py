@@ -1,0 +1,334 @@
+"""What an engine's replies must be, field by field (study/engines/engine.py): their types, lengths and possible values.
+
+Each function returns the first `Problem` of a reply, or None. Types and lengths are checked on every reply, because a
+reply with wrong ones cannot be stored. Values are checked on whole arrays, in a fraction of a millisecond.
+"""
+
+from collections.abc import Iterator, Sequence
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.features.precision import NEAR_ZERO
+from entropy_sentinel.features.tokens import ROUNDING, ZERO_PROBABILITY
+from entropy_sentinel.schemas.generation import REFUSED, TOP_K
+from entropy_sentinel.study.engines.engine import Beam, Beams, Continuation, NextToken, RenderedPrompt, Response
+from entropy_sentinel.study.items.given_table import impossible_step
+
+# Traces have whole numbers in 32 bits.
+_LARGEST = 2**32 - 1
+# How far the sampled token's log-probability may be from its entry among the most likely ones, nats: servers that
+# compute both in half precision differ by less.
+_SAME = 0.1
+_FINISH_REASONS = ("stop", "length")
+
+_PAD = f"fill missing entries with -inf, and leave out all but the {TOP_K} most likely"
+_LOGARITHMS = "give natural logarithms of the model's own probabilities, before temperature and sampling"
+_CHOSEN = "take both from the same distribution, the one before temperature and sampling"
+_NAN = "the model's computation failed at this step, often for want of precision (load it with dtype bfloat16)"
+
+
+class Problem(NamedTuple):
+    """A field of a reply, what it must be, what it was, and what to do."""
+
+    field: str
+    must: str
+    was: str
+    remedy: str = ""
+
+
+def find_type_problem(response: Any) -> Problem | None:
+    """Return the first field of a response whose type or length does not fit: it could not be stored."""
+    if not isinstance(response, Response):
+        return Problem("response", "must be a Response (study/engines/engine.py)", _describe(response))
+    return next(filter(None, _type_problems(response)), None)
+
+
+def _type_problems(response: Response) -> Iterator[Problem | None]:
+    for name in ("prompt_hash", "text", "finish_reason"):
+        yield _text_problem(name, getattr(response, name))
+    for name in ("prompt_tokens", "displaced_steps", "n_counted"):
+        yield _count_problem(name, getattr(response, name))
+    if (response.token_logprobs is None) != (response.top_logprobs is None):
+        missing = "token_logprobs" if response.token_logprobs is None else "top_logprobs"
+        yield Problem(missing, "must be an array if the other log-probabilities are; None for both without any", "None")
+    n_tokens = response.n_tokens if response.token_logprobs is None else _length(response.token_logprobs)
+    each, alternatives = (n_tokens,), (n_tokens, TOP_K)
+    for name, shape, kind in (
+        ("token_logprobs", each, "float"),
+        ("top_logprobs", alternatives, "float"),
+        ("tokens", each, "text"),
+        ("token_ids", each, "id"),
+        ("top_token_ids", alternatives, "id"),
+        ("top_tokens", alternatives, "text"),
+    ):
+        value = getattr(response, name)
+        yield None if value is None else _array_problem(name, value, shape, kind)
+
+
+def find_value_problem(response: Response, has_logprobs: bool) -> Problem | None:
+    """Return the first impossible value of a response whose types fit; features of such a response are null.
+
+    `has_logprobs` is whether the engine says that it gives log-probabilities.
+    """
+    if response.finish_reason.startswith(REFUSED):
+        return None
+    if response.token_logprobs is None or response.top_logprobs is None:
+        if not has_logprobs or not response.text:
+            return None
+        must = "must be an array, one log-probability per token"
+        return Problem("token_logprobs", must, "None", "an engine without any says so: logprobs_mode 'none'")
+    if not len(response.token_logprobs):
+        lacks = "must have a log-probability for each token of the text"
+        was = f"an empty array with the text {response.text[:40]!r}"
+        return Problem("token_logprobs", lacks, was) if response.text else None
+    sampled = np.asarray(response.token_logprobs, np.float32)
+    return _step_problem(sampled, np.asarray(response.top_logprobs, np.float32), response)
+
+
+def _step_problem(sampled: np.ndarray, top: np.ndarray, response: Response) -> Problem | None:
+    """Return the first step, of `sampled` (T,) and `top` (T, TOP_K), that cannot be of a model's distribution."""
+    for name, values in (("token_logprobs", sampled), ("top_logprobs", top)):
+        if (problem := _number_problem(name, values)) is not None:
+            return problem
+    if not _are_exactly_possible(sampled, top):  # the other rules allow for rounding, and take ten times as long
+        columns = {"token_logprobs": [sampled], "top_logprobs": [top]}
+        schema = {"token_logprobs": pl.List(pl.Float32), "top_logprobs": pl.List(pl.Array(pl.Float32, TOP_K))}
+        wrong = impossible_step(pl.DataFrame(columns, schema=schema))
+        if wrong is not None:
+            return Problem(wrong.column, wrong.must, f"{_shorten(wrong.was)} at step {wrong.step}", _LOGARITHMS)
+    return _chosen_problem(sampled, top, response)
+
+
+def _are_exactly_possible(sampled: np.ndarray, top: np.ndarray) -> bool:
+    """Return whether `impossible_step` can find nothing in these numbers, however they were rounded."""
+    largest = top[:, 0]
+    falling = (top[:, 1:] <= top[:, :-1]).all()
+    possible = (largest > ZERO_PROBABILITY).all() and (sampled <= largest + ROUNDING).all()
+    return bool(falling and possible and (np.exp(top).sum(axis=1) <= 1 + ROUNDING / 2).all())
+
+
+def _number_problem(name: str, values: np.ndarray) -> Problem | None:
+    for wrong, must, remedy in (
+        (np.isnan(values), "must be numbers", _NAN),
+        (values > NEAR_ZERO, "must be logarithms of probabilities, at most 0", _LOGARITHMS),
+    ):
+        if wrong.any():
+            step = int(wrong.reshape(len(values), -1).any(axis=1).argmax())
+            return Problem(name, must, f"{_shorten(values[step])} at step {step}", remedy)
+    return None
+
+
+def _chosen_problem(sampled: np.ndarray, top: np.ndarray, response: Response) -> Problem | None:
+    """Return the first step whose sampled token has another log-probability than among the most likely tokens."""
+    with np.errstate(invalid="ignore"):  # -inf - -inf
+        distances = np.abs(top - sampled[:, None])
+    if response.token_ids is not None and response.top_token_ids is not None:
+        is_chosen = np.asarray(response.top_token_ids) == np.asarray(response.token_ids)[:, None]
+        apart = (is_chosen & (distances > _SAME)).any(axis=1)
+    else:
+        # More likely than the last of the most likely tokens, and so one of them.
+        nearest = np.where(np.isnan(distances), np.inf, distances).min(axis=1)
+        apart = (sampled > top[:, -1]) & (nearest > _SAME)
+    if not apart.any():
+        return None
+    step = int(apart.argmax())
+    must = "must have the sampled token's log-probability as top_logprobs has it"
+    was = f"{_shorten(sampled[step])} at step {step}, whose top_logprobs are {_shorten(top[step])}"
+    return Problem("token_logprobs", must, was, _CHOSEN)
+
+
+def find_next_token_type_problem(reply: Any) -> Problem | None:
+    """Return the first field of a NextToken whose type or length does not fit."""
+    if not isinstance(reply, NextToken):
+        return Problem("next token", "must be a NextToken (study/engines/engine.py)", _describe(reply))
+    n_tokens = 0 if reply.refused else TOP_K
+    return _array_problem("token_ids", reply.token_ids, (n_tokens,), "id") or _array_problem(
+        "logprobs", reply.logprobs, (n_tokens,), "float"
+    )
+
+
+def find_next_token_value_problem(reply: NextToken) -> Problem | None:
+    """Return the first impossible value of a NextToken whose types fit."""
+    logprobs, ids = np.asarray(reply.logprobs, np.float32), np.asarray(reply.token_ids)
+    if not len(logprobs):
+        return None
+    if problem := _number_problem("logprobs", logprobs):
+        return problem
+    if (logprobs[1:] > logprobs[:-1]).any():
+        return Problem("logprobs", "must be those of the most likely tokens, largest first", _shorten(logprobs))
+    if np.exp(logprobs.astype(np.float64)).sum() > 1 + ROUNDING:
+        must = "must be logarithms of probabilities whose sum is at most 1"
+        return Problem("logprobs", must, _shorten(logprobs), _LOGARITHMS)
+    if len(np.unique(ids)) < len(ids):
+        return Problem("token_ids", "must be different tokens", _shorten(ids))
+    return None
+
+
+def find_continuation_problem(reply: Any, n_tokens: int) -> Problem | None:
+    """Return the first field of a Continuation of `n_tokens` tokens that does not fit."""
+    if not isinstance(reply, Continuation):
+        return Problem("continuation", "must be a Continuation (study/engines/engine.py)", _describe(reply))
+    return _array_problem("logprobs", reply.logprobs, (0 if reply.refused else n_tokens,), "float") or _number_problem(
+        "logprobs", np.asarray(reply.logprobs, np.float32)
+    )
+
+
+def find_beams_problem(reply: Any, width: int) -> Problem | None:
+    """Return the first field of Beams, of a search of this `width`, that does not fit."""
+    if not isinstance(reply, Beams):
+        return Problem("beams", "must be Beams (study/engines/engine.py)", _describe(reply))
+    if len(reply.beams) > width or not (reply.beams or reply.refused):
+        must = f"must be 1 to {width} sequences, or none with `refused`"
+        return Problem("beams", must, f"{len(reply.beams)} sequences")
+    for beam in reply.beams:
+        if (problem := _beam_problem(beam)) is not None:
+            return problem
+    logprobs = [beam.logprob for beam in reply.beams]
+    if logprobs != sorted(logprobs, reverse=True):
+        return Problem("beams", "must have the likeliest sequence first", f"log-probabilities {_shorten(logprobs)}")
+    return None
+
+
+def _beam_problem(beam: Any) -> Problem | None:
+    if not isinstance(beam, Beam):
+        return Problem("beams", "must be of type Beam (study/engines/engine.py)", _describe(beam))
+    logprob = beam.logprob
+    if not isinstance(logprob, Real) or not logprob <= ROUNDING:  # also NaN
+        return Problem("logprob", "must be the logarithm of a probability, at most 0", repr(logprob), _LOGARITHMS)
+    if beam.finish_reason not in _FINISH_REASONS:
+        return Problem("finish_reason", f"must be {' or '.join(_FINISH_REASONS)}", repr(beam.finish_reason))
+    return _text_problem("text", beam.text) or _array_problem(
+        "token_ids", beam.token_ids, (_length(beam.token_ids),), "id"
+    )
+
+
+def find_prompts_problem(reply: Any, n_prompts: int) -> Problem | None:
+    """Return why a reply is not `n_prompts` rendered prompts."""
+    return _list_problem("prompts", reply, n_prompts) or next(filter(None, map(_prompt_problem, reply)), None)
+
+
+def _prompt_problem(prompt: Any) -> Problem | None:
+    if not isinstance(prompt, RenderedPrompt):
+        return Problem("prompts", "must be of type RenderedPrompt (study/engines/engine.py)", _describe(prompt))
+    return _text_problem("hash", prompt.hash) or _array_problem(
+        "token_ids", prompt.token_ids, (_length(prompt.token_ids),), "id"
+    )
+
+
+def find_token_ids_problem(reply: Any, texts: Sequence[str]) -> Problem | None:
+    """Return why a reply is not the token ids of each of the texts, or None for a text that has none."""
+    problems = (
+        None if ids is None else _array_problem("token_ids", ids, (_length(ids),), "id")
+        for ids in (reply if isinstance(reply, Sequence) else ())
+    )
+    return _list_problem("token_ids", reply, len(texts)) or next(filter(None, problems), None)
+
+
+def find_token_texts_problem(reply: Any, responses: Sequence[Sequence[int]]) -> Problem | None:
+    """Return why a reply is not the texts of each response's tokens; a refused response has none."""
+    if (problem := _list_problem("token_texts", reply, len(responses))) is not None:
+        return problem
+    for texts, ids in zip(reply, responses, strict=True):
+        if not isinstance(texts, Sequence) or len(texts) not in (0, len(ids)):
+            must = f"must have a text for each of the {len(ids)} tokens of a response"
+            return Problem("token_texts", must, _describe(texts))
+        if problem := _array_problem("token_texts", texts, (len(texts),), "text"):
+            return problem
+    return None
+
+
+def find_provenance_problem(provenance: Any) -> Problem | None:
+    """Return why an engine's `provenance` cannot be recorded."""
+    if not isinstance(provenance, dict):
+        return Problem("provenance", "must be a dict", _describe(provenance))
+    for name in ("engine", "engine_version", "logprobs_mode"):
+        if name not in provenance:
+            return Problem("provenance", f"must have the key '{name}'", f"the keys {', '.join(map(str, provenance))}")
+    for name, value in provenance.items():
+        if not isinstance(name, str) or not isinstance(value, str):
+            return Problem(f"provenance[{name!r}]", "must be a text", _describe(value))
+    return None
+
+
+def _list_problem(field: str, reply: Any, length: int) -> Problem | None:
+    if isinstance(reply, str) or not isinstance(reply, Sequence) or len(reply) != length:
+        return Problem(field, f"must be a list of {length}, one for each that was asked", _describe(reply))
+    return None
+
+
+def _text_problem(field: str, value: Any) -> Problem | None:
+    if not isinstance(value, str):
+        return Problem(field, "must be a text", _describe(value))
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        was = repr(value[error.start : error.end])[:40]
+        return Problem(
+            field, "must be Unicode without half of a surrogate pair", was, "use llm_client.reply.storable(text)"
+        )
+    return None
+
+
+def _count_problem(field: str, value: Any) -> Problem | None:
+    if isinstance(value, Integral) and not isinstance(value, bool) and 0 <= int(value) <= _LARGEST:
+        return None
+    return Problem(field, "must be a number of tokens, 0 or more", _describe(value))
+
+
+def _array_problem(field: str, value: Any, shape: tuple[int, ...], kind: str) -> Problem | None:
+    """Return why a value is not an array of this shape, of floats, ids or texts."""
+    try:
+        array = np.asarray(value)
+    except ValueError:  # lists of different lengths
+        return Problem(field, _must_be(shape, kind), "lists of different lengths", _PAD if len(shape) > 1 else "")
+    if array.shape != shape:
+        remedy = _PAD if array.ndim == len(shape) == 2 and array.shape[0] == shape[0] else ""
+        return Problem(
+            field, _must_be(shape, kind), _describe(value) if value is None else f"the shape {array.shape}", remedy
+        )
+    if not array.size:
+        return None
+    if kind == "text":
+        return _texts_problem(field, array, shape)
+    if array.dtype.kind not in ("f" if kind == "float" else "iu"):
+        return Problem(field, _must_be(shape, kind), f"the dtype {array.dtype}")
+    if kind == "id" and not (array.min() >= 0 and array.max() <= _LARGEST):
+        return Problem(field, _must_be(shape, kind), f"ids from {array.min()} to {array.max()}")
+    return None
+
+
+def _texts_problem(field: str, texts: np.ndarray, shape: tuple[int, ...]) -> Problem | None:
+    entries = texts.ravel().tolist()
+    for entry in entries:
+        if type(entry) is not str:
+            return Problem(field, _must_be(shape, "text"), f"an array with {_describe(entry)}")
+    return _text_problem(field, "".join(entries))
+
+
+_KINDS = {"float": "floats (float32, nats)", "id": "token ids (uint32)", "text": "texts"}
+
+
+def _must_be(shape: tuple[int, ...], kind: str) -> str:
+    per_token = f", {TOP_K} for each of {shape[0]} tokens" if len(shape) == 2 else ""
+    return f"must be an array of {_KINDS[kind]} of the shape {shape}{per_token}"
+
+
+def _length(values: Any) -> int:
+    """Return the number of entries; -1, which no array has, without a length."""
+    return len(values) if hasattr(values, "__len__") else -1
+
+
+def _describe(value: Any) -> str:
+    shown = f" {value!r}" if isinstance(value, str | int | float) or value is None else ""
+    length = f" of length {len(value)}" if isinstance(value, list | tuple | dict) else ""
+    return f"{type(value).__name__}{shown[:60]}{length}" if value is not None else "None"
+
+
+def _shorten(values: Any) -> str:
+    """Return a number, or the first few of several."""
+    numbers = np.atleast_1d(np.asarray(values, dtype=np.float64))
+    first = ", ".join(f"{value:.6g}" for value in numbers[:3])
+    return first if len(numbers) == 1 else f"[{first}{', ...' if len(numbers) > 3 else ''}]"

@@ -1,0 +1,222 @@
+"""The remaining work of a study and its cost, estimated before anything runs."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass
+from itertools import product
+from operator import add
+
+from entropy_sentinel.estimators.catalogue import CONFIGURATION_NAMES
+from entropy_sentinel.formatting.text import counted, millions
+from entropy_sentinel.report.terminal import Part, table
+from entropy_sentinel.study.config.estimates import group_files, training_groups
+from entropy_sentinel.study.config.generations import gpus
+from entropy_sentinel.study.config.sections import Config
+from entropy_sentinel.study.jobs.reusable import describe_reusable
+from entropy_sentinel.study.planning.files import study_files
+from entropy_sentinel.study.planning.judging import Judging, judging, judging_parts
+from entropy_sentinel.study.planning.measurements import (
+    JobMeasurement,
+    describe_measurements,
+    measured_search_cpu_s,
+    measured_speed,
+    read_measurements,
+)
+from entropy_sentinel.study.planning.passes import Passes, passes, starts
+from entropy_sentinel.study.planning.passes import shown as shown_passes
+from entropy_sentinel.study.planning.responses import Outlook
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Responses of one model or of the study, and the cost of those `left` and of the later stages."""
+
+    responses: int = 0
+    left: int = 0
+    tokens: float = 0
+    disk_gb: float = 0
+    gpu_h: float = 0
+    usd: float = 0
+    estimate_cpu_h: float = 0
+
+    def __add__(self, other: "Cost") -> "Cost":
+        return Cost(*map(add, astuple(self), astuple(other)))
+
+
+def forecast(
+    outlook: Outlook,
+    judged: Sequence[Judging],
+    again: Sequence[Passes],
+    on_cpu: bool = False,
+    measured: Mapping[str, Sequence[JobMeasurement]] | None = None,
+) -> dict[str, Cost]:
+    """Return the remaining cost of each model; benchmarks with an unknown number of items are left out.
+
+    With `on_cpu`, engines run on CPUs: their hours are in place of GPU-hours, and have no price. Speed and CPU time of
+    finished jobs, by stage (`measured`), take the place of the config's rates.
+    """
+    measured = measured or {}
+    search = measured_search_cpu_s(outlook.config, measured.get("estimates", ()))
+    costs = {}
+    for model in outlook.config.run.models:
+        rates, _ = outlook.rates[model]
+        search_s = rates.estimate_cpu_s if search is None else search.value
+        speed = measured_speed(outlook.config, model, measured.get("generations", ()))
+        costs[model] = _cost(outlook, model, judged, again, on_cpu, speed.value if speed else None, search_s)
+    return costs
+
+
+def _cost(
+    outlook: Outlook,
+    model: str,
+    judged: Sequence[Judging],
+    again: Sequence[Passes],
+    on_cpu: bool,
+    speed: float | None,
+    search_s: float,
+) -> Cost:
+    """Return the remaining cost of a model; `speed` is measured, in tokens per second with the starts of engines."""
+    config, (rates, _) = outlook.config, outlook.rates[model]
+    total, left = 0, []
+    for benchmark in config.run.benchmarks:
+        count = outlook.responses[model, benchmark]
+        total += count.total or 0
+        if count.left:
+            left.append(count.left)
+    tokens = sum(left) * min(rates.tokens_per_response, outlook.longest(model))
+    engine_s = tokens / speed if speed else tokens / rates.tokens_per_s
+    engine_s += 0 if speed else starts(config, len(left)) * rates.engine_start_s
+    gpu_h = engine_s / 3600 * gpus(config, model)
+    gpu_h += sum(family.gpu_h for family in again if family.model == model)
+    labels = _labels_left(outlook, model)
+    judged_usd = sum(judge.usd or 0 for judge in judged if judge.model == model)
+    return Cost(
+        responses=total,
+        left=sum(left),
+        tokens=tokens,
+        disk_gb=(tokens * rates.bytes_per_token + _copied_bytes(outlook, model)) / 1e9,
+        gpu_h=gpu_h,
+        usd=(0 if on_cpu else gpu_h * rates.gpu_usd_per_h) + labels * rates.judge_usd_per_response + judged_usd,
+        estimate_cpu_h=_searches_left(outlook, model) * search_s / 3600,
+    )
+
+
+def _copied_bytes(outlook: Outlook, model: str) -> int:
+    return sum(path.stat().st_size for (name, _), path in outlook.reusable.items() if name == model)
+
+
+def _labels_left(outlook: Outlook, model: str) -> int:
+    """Return the number of responses left to judge, over all judges that are asked and have no prices of their own."""
+    config, layout = outlook.config, outlook.config.layout
+    n_left = 0
+    for judge, benchmark in product(config.run.judges, config.run.benchmarks):
+        has_prices = config.judges[config.judge_of(judge, benchmark)].prices[0] is not None
+        if has_prices or not config.benchmarks[benchmark].reference:
+            continue
+        if all(config.judges[name].IMPORTED for name in config.basic_judges(judge, benchmark)):
+            continue
+        if outlook.is_to_make(layout.labels, judge=judge, model=model, benchmark=benchmark):
+            n_left += outlook.responses[model, benchmark].total or 0
+    return n_left
+
+
+def _searches_left(outlook: Outlook, model: str) -> float:
+    """Return the number of estimates left for a model; one that runs n of the 48 configurations counts as n / 48."""
+    config, layout = outlook.config, outlook.config.layout
+    names, estimators = set(CONFIGURATION_NAMES), training_groups(config)
+    n_left = 0.0
+    for judge, (group, group_id) in product(config.run.judges, group_files(config).items()):
+        if outlook.is_to_make(layout.estimates, judge=judge, model=model, group=group):
+            n_left += len(names & set(estimators[group_id])) / len(names)
+    return n_left
+
+
+_HEADINGS = (
+    "model",
+    "responses",
+    "left",
+    "tokens each",
+    "tokens (M)",
+    "disk (GB)",
+    "GPU-hours",
+    "USD",
+    "CPU-hours",
+    "from",
+)
+
+_GPU_HOURS = "GPU-hours"
+_ON_CPU = {_GPU_HOURS: "engine-hours", "CPU-hours": "estimation CPU-hours"}
+_ON_GPU_NOTE = (
+    "Speed, prices ({:g} USD per GPU-hour) and CPU time (estimation) come from `rates` in the config, and are only as "
+    "accurate; if you use your own machine, set rates.gpu_usd_per_h to 0."
+)
+_ON_CPU_NOTE = (
+    "vLLM is a CPU build here, so engines run on this machine's CPUs, without a price. Their hours come from "
+    "`rates.tokens_per_s` in the config, which is the speed of a GPU unless you set it: a first benchmark tells yours. "
+    "CPU time (estimation) comes from `rates`, too."
+)
+
+
+def _samples(config: Config) -> str:
+    """Return the responses per item as text: `1 sample`, or `1 to 10 samples` if models differ."""
+    counts = sorted({config.samples_of(model) for model in config.run.models})
+    return counted(counts[0], "sample") if len(counts) == 1 else f"{counts[0]} to {counts[-1]} samples"
+
+
+def plan(config: Config, on_cpu: bool = False) -> list[Part]:
+    """Return the forecast as shown: a table with a row per model and a total, and what it leaves out.
+
+    With `on_cpu`, engines run on CPUs.
+    """
+    outlook = Outlook(config, study_files(config))
+    rates, judged, again = outlook.rates, judging(outlook), passes(outlook)
+    measured = read_measurements(config)
+    costs = forecast(outlook, judged, again, on_cpu, measured)
+    rows = []
+    for model, cost in costs.items():
+        model_rates, origin = rates[model]
+        rows.append(_row(model, cost, f"{model_rates.tokens_per_response:,.0f}", origin))
+    total = sum(costs.values(), Cost())
+    rows.append(_row("total", total, "", ""))
+    headings = [_ON_CPU.get(heading, heading) if on_cpu else heading for heading in _HEADINGS]
+    parts: list[Part] = [
+        f"Study '{config.study}': {counted(len(costs), 'model')} x {counted(len(config.run.benchmarks), 'benchmark')}, "
+        f"{_samples(config)} per item, {counted(len(config.run.judges), 'judge')}, "
+        f"{counted(len(training_groups(config)), 'training group')}",
+        f"Responses: {total.responses:,}; {total.responses - total.left:,} are done and {total.left:,} left. "
+        "The figures are for what is left.",
+        *describe_reusable(outlook.reusable),
+        table(headings, rows, last_is_total=True),
+        "Tokens each: the mean length of a response, from the first of these: the model's finished files, the config's "
+        "settings for the model, other models' files, the config's settings for all models.",
+        _ON_CPU_NOTE if on_cpu else _ON_GPU_NOTE.format(config.rates.gpu_usd_per_h),
+        *_describe_rates(config, measured),
+    ]
+    parts += shown_passes(again, _ON_CPU[_GPU_HOURS] if on_cpu else _GPU_HOURS)
+    parts += judging_parts(config, judged)
+    unknown = sorted({benchmark for (_, benchmark), count in outlook.responses.items() if count.total is None})
+    if unknown:
+        parts.append(f"Not included because the number of items is unknown (set expected_items): {', '.join(unknown)}.")
+    elsewhere = [model for model in costs if config.models[model].server is not None]
+    if elsewhere:
+        parts.append(f"Not included: the provider's charges for {', '.join(elsewhere)}.")
+    parts += describe_measurements(measured)
+    return parts
+
+
+def _describe_rates(config: Config, measured: Mapping[str, Sequence[JobMeasurement]]) -> list[str]:
+    """Return a line with the rates that finished jobs give in place of the config's; nothing without any."""
+    rates = []
+    for model in config.run.models:
+        if speed := measured_speed(config, model, measured["generations"]):
+            rates.append(
+                f"{model} {speed.value:,.0f} tokens/s with the starts of engines ({counted(speed.n_jobs, 'job')})"
+            )
+    if search := measured_search_cpu_s(config, measured["estimates"]):
+        jobs = counted(search.n_jobs, "job")
+        rates.append(f"{search.value:.2f} CPU-seconds per training group with all configurations ({jobs})")
+    return [f"In place of `rates`, measured in this study: {'; '.join(rates)}."] if rates else []
+
+
+def _row(name: str, cost: Cost, tokens_each: str, origin: str) -> list[str]:
+    amounts = [f"{value:,.2f}" for value in astuple(cost)[3:]]
+    return [name, f"{cost.responses:,}", f"{cost.left:,}", tokens_each, millions(cost.tokens), *amounts, origin]

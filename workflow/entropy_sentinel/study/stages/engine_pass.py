@@ -1,0 +1,254 @@
+"""Stage `engine_pass`: ask the model again about its own responses, for a family of signals that needs it.
+
+A family with `asks` has a module `asking` beside its declaration, with two functions that return rows of its contract:
+`ask(part, engine, settings, asked_with)` for responses that can be asked about, `unasked(part, settings)` for the
+others. `part` has the columns of traces, model and benchmark, `question` and `reference`, and `prompt_ids`; in
+`unasked` only RESPONSE and the reason, `unusable`, are guaranteed. `settings` is the family's section of the config.
+`asked_with` has the settings that the model's traces depend on, including its prompt and sampling.
+
+Responses are processed in parts that depend only on the traces, each with an empty cache. So a killed job continues
+after its last whole part, with the same output. If the family is `per_item`, a part has all responses to its items.
+"""
+
+import hashlib
+import json
+import logging
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NotRequired, TypedDict, final
+
+import polars as pl
+
+from entropy_sentinel.core.errors import ConfigError, ContractError
+from entropy_sentinel.schemas.arrow import flat
+from entropy_sentinel.schemas.benchmark import BENCHMARKS
+from entropy_sentinel.schemas.contract import read_provenance, whose
+from entropy_sentinel.schemas.generation import WAS_REFUSED, scan_traces
+from entropy_sentinel.schemas.response import RESPONSE
+from entropy_sentinel.signals.catalogue import FAMILIES, asking_of
+from entropy_sentinel.study.config.layout import parts_folder
+from entropy_sentinel.study.engines.catalogue import make_engine
+from entropy_sentinel.study.engines.engine import TokenIdEngine
+from entropy_sentinel.study.engines.generation import AskedSettings
+from entropy_sentinel.study.engines.strict_engine import StrictEngine
+from entropy_sentinel.study.items.given import import_pass
+from entropy_sentinel.study.jobs.reuse import REUSE_KEY, reuse_key, reuse_output, share_output
+from entropy_sentinel.study.stages.generation import filled_prompt, with_commit
+from entropy_sentinel.study.stages.parts import Parts
+
+log = logging.getLogger(__name__)
+
+# Tokens of the responses in a part: a compromise between the loss by a kill and the number of files.
+PART_TOKENS = 4096
+
+
+@final
+class PassSettings(TypedDict):
+    """The settings that a pass depends on, besides traces and items; `asked_with` are those of the model's own traces.
+
+    `unaskable` is the reason why the model cannot be asked at all; its rows then have no answers.
+    """
+
+    family: str
+    version: int
+    asked_with: AskedSettings
+    settings: dict[str, Any]
+    unaskable: NotRequired[str]
+
+
+@final
+class GivenPass(TypedDict):
+    """The settings of an imported pass; `settings` is the family's section, for responses without a row."""
+
+    family: str
+    version: int
+    source: str
+    settings: dict[str, Any]
+    content: NotRequired[str]  # of the source (study/jobs/content.py)
+
+
+def write_engine_pass(
+    benchmark: str, generations: str, settings: PassSettings | GivenPass, threads: int, output: str
+) -> None:
+    """Ask about the responses in the file `generations` to the items in `benchmark`; rows in the order of the traces.
+
+    The engine gets `threads` CPU cores. Continues where a killed job with the same settings and responses stopped.
+    Raises ConfigError if no rendered prompt matches the traces. An external pass is checked and imported
+    instead.
+    """
+    if "source" in settings:
+        write_given_pass(generations, settings, output)
+        return
+    declared = FAMILIES[settings["family"]].asks
+    assert declared is not None  # only such families have a pass
+    responses = _responses(benchmark, generations, settings.get("unaskable"))
+    study = Path(output).parents[3]
+    settings = {**settings, "asked_with": with_commit(settings["asked_with"], study)}
+    contract, origin = declared.contract, _origin(generations)
+    key = reuse_key(contract.stage, settings, _digest(responses))
+    with Parts(Path(parts_folder(output)), contract, _identity(settings, responses), key) as parts:
+        if parts.restore(output):
+            log.info("an earlier run has finished this pass: nothing to do")
+            return
+        if not reuse_output(output, study, key, contract, responses.select(RESPONSE), parts.identity):
+            frame = _ask_all(responses, settings, threads, parts)
+            about = {**origin, "family": settings["family"], "pass": dict(settings), "pass_facts": parts.facts()}
+            contract.write(frame, output, {**about, "identity": parts.identity, REUSE_KEY: key})
+            share_output(output, key, contract.stage)
+        parts.keep(output)
+
+
+def _origin(generations: str) -> dict[str, Any]:
+    """Return the facts of the traces that a pass over them repeats."""
+    left_out = ("stage", "identity", REUSE_KEY)
+    return {key: value for key, value in read_provenance(generations).items() if key not in left_out}
+
+
+def _responses(benchmark: str, generations: str, unaskable: str | None) -> pl.DataFrame:
+    """Return the traces with question and reference; `unusable` has the reason why one cannot be asked about.
+
+    The reason is `unaskable` for all of them, if that is set.
+    """
+    items = BENCHMARKS.read(benchmark, ["item_id", "question", "reference"])
+    large = ("top_logprobs", "top_token_ids", "top_tokens", "token_logprobs", "tokens")
+    traces = scan_traces(generations).drop(large).collect()
+    why = (
+        pl.when(WAS_REFUSED)
+        .then("finish_reason")
+        .when(pl.lit(unaskable is not None))
+        .then(pl.lit(unaskable))
+        .when(pl.col("token_ids").is_null())
+        .then(pl.lit("the trace has no token ids"))
+    )
+    joined = traces.join(items, on="item_id", how="left", maintain_order="left", validate="m:1")
+    return joined.with_columns(unusable=why)
+
+
+def _ask_all(responses: pl.DataFrame, settings: PassSettings, threads: int, parts: Parts) -> pl.DataFrame:
+    """Return the rows of all responses: those already in `parts`, and those from new requests."""
+    usable = responses.filter(pl.col("unusable").is_null())
+    unusable = responses.filter(pl.col("unusable").is_not_null())
+    asking, rows = asking_of(settings["family"]), parts.read()
+    engine, done, start = None, 0, time.monotonic()
+    # Repeats only if a part proves damaged at the end.
+    while left := _parts_left(usable, rows, FAMILIES[settings["family"]].per_item):
+        # The config names no other engine than a TokenIdEngine for a pass (`study.config.settings.unaskable`).
+        engine = engine or StrictEngine(make_engine(settings["asked_with"], threads), settings["asked_with"])
+        for part in left:
+            parts.append(_asked(part, engine, settings, asking), engine.provenance)
+            done += len(part)
+            speed, waiting = done / (time.monotonic() - start), sum(map(len, left)) - done
+            log.info(
+                "%d of %d responses, %.1f a second, %.0f s left",
+                len(usable) - waiting,
+                len(usable),
+                speed,
+                waiting / speed,
+            )
+        rows = parts.read()
+    if len(unusable):
+        first = unusable["unusable"][0]
+        log.warning("%d of %d responses cannot be asked about: %s", len(unusable), len(responses), first)
+        rows = pl.concat([rows, asking.unasked(unusable, settings["settings"])])
+    order = responses.select(RESPONSE)
+    return order.join(rows, on=RESPONSE, how="left", maintain_order="left_right").select(rows.columns)
+
+
+def _parts_left(responses: pl.DataFrame, rows: pl.DataFrame, per_item: bool) -> list[pl.DataFrame]:
+    """Return the parts of the responses that have no row yet."""
+    left = []
+    for part in _parts(responses, per_item):
+        if part.join(rows, on=RESPONSE, how="semi").is_empty():
+            left.append(part)
+    return left
+
+
+def _asked(part: pl.DataFrame, engine: TokenIdEngine, settings: PassSettings, asking: Any) -> pl.DataFrame:
+    """Return the family's rows of one part; responses to prompts other than those rendered here have no trajectory."""
+    prompts = engine.prompts([filled_prompt(settings["asked_with"], question) for question in part["question"]])
+    # Imported traces may lack the prompt.
+    same = [known in ("", prompt.hash) for known, prompt in zip(part["prompt_hash"], prompts, strict=True)]
+    if not any(same):
+        raise ConfigError(
+            f"models.{settings['asked_with']['model']}: none of {len(part)} prompts matches the prompt_hash of its "
+            f"trace (first: item '{part['item_id'][0]}'); use the prompt, template and tokenizer with which the traces "
+            "were generated"
+        )
+    ids = pl.Series([prompt.token_ids for prompt in prompts], dtype=pl.List(pl.UInt32))
+    part = part.with_columns(prompt_ids=ids, same=pl.Series(same))
+    other = part.filter(~pl.col("same")).with_columns(unusable=pl.lit("the prompt is not the one that was answered"))
+    rows: pl.DataFrame = asking.ask(part.filter("same"), engine, settings["settings"], settings["asked_with"])
+    return pl.concat([rows, asking.unasked(other, settings["settings"])]) if len(other) else rows
+
+
+def _parts(responses: pl.DataFrame, per_item: bool) -> list[pl.DataFrame]:
+    """Return parts of successive responses with PART_TOKENS tokens, at least one response; or whole items."""
+    unit = ["item_id"] if per_item else RESPONSE
+    tokens = responses.group_by(unit, maintain_order=True).agg(pl.col("n_tokens").cast(pl.Int64).sum())
+    parts = tokens.select(*unit, part=(pl.col("n_tokens").cum_sum() - 1) // PART_TOKENS)
+    numbered = responses.join(parts, on=unit, how="left", maintain_order="left")
+    return numbered.partition_by("part", maintain_order=True, include_key=False)
+
+
+def _identity(settings: Mapping[str, Any], responses: pl.DataFrame) -> str:
+    """Return what a part must match to be reused: the settings, the items and the responses."""
+    digest = hashlib.sha256(json.dumps([dict(settings), PART_TOKENS, _rows(responses)], sort_keys=True).encode())
+    digest.update(_token_ids(responses))
+    return digest.hexdigest()[:16]
+
+
+def _digest(responses: pl.DataFrame) -> str:
+    """Return a hash of the items and the responses, and of how they are divided into parts."""
+    digest = hashlib.sha256(json.dumps([PART_TOKENS, _rows(responses)]).encode())
+    digest.update(_token_ids(responses))
+    return digest.hexdigest()
+
+
+def _rows(responses: pl.DataFrame) -> list[tuple[Any, ...]]:
+    return responses.select(*RESPONSE, "prompt_hash", "text", "question", "reference", "unusable").rows()
+
+
+def _token_ids(responses: pl.DataFrame) -> bytes:
+    return flat(responses["token_ids"]).to_numpy().astype("<u4").tobytes()
+
+
+def write_given_pass(generations: str, settings: GivenPass, output: str) -> None:
+    """Import the rows of the file `settings["source"]` for the responses in `generations`, in their order.
+
+    Responses without a row get one with that reason; they, and rows for items outside the study, are counted in
+    the log and in the provenance. Raises InputError for an unusable value.
+    """
+    source, declared = settings["source"], FAMILIES[settings["family"]].asks
+    assert declared is not None  # only such families have a pass
+    responses = scan_traces(generations).select(RESPONSE).collect()
+    frame, unused = import_pass(responses, source, declared)
+    missing = responses.join(frame, on=RESPONSE, how="anti", maintain_order="left")
+    if len(missing):
+        log.warning("%s: has no row for %d of %d responses", source, len(missing), len(responses))
+        why = missing.with_columns(unusable=pl.lit("no row in the file of the pass"))
+        rows = pl.concat([frame, asking_of(settings["family"]).unasked(why, settings["settings"])])
+        frame = responses.join(rows, on=RESPONSE, how="left", maintain_order="left_right").select(frame.columns)
+    own = _own_provenance(source)
+    made_with = own.get("pass", {}).get("settings", {})
+    for key, value in settings["settings"].items():
+        recorded = made_with.get(key, value)
+        if recorded != value:
+            where = f"signals.{settings['family']}.{key}"
+            log.warning("%s: %s is %s, but the file was made with %s, which is used", source, where, value, recorded)
+    origin = _origin(generations)
+    answered = [origin[key] for key in ("model", "source_model") if origin.get(key)]
+    for model in whose(source, "model"):
+        if model not in answered:
+            log.warning("%s: is of the model '%s', and the traces are of %s", source, model, " or ".join(answered))
+    about = {"family": settings["family"], "pass": dict(settings), "source_pass": own}
+    counts = {"missing_responses": len(missing), "unused_rows": unused}
+    declared.contract.write(frame, output, {**origin, **about, **counts})
+
+
+def _own_provenance(source: str) -> Mapping[str, Any]:
+    """Return the file's own provenance; empty if another tool has written it."""
+    try:
+        return read_provenance(source)
+    except ContractError:
+        return {}
