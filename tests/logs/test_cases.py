@@ -206,7 +206,7 @@ def test_a_reply_that_was_logged_twice_counts_once(tmp_path: Path) -> None:
 # What each sample of `tests/logs/samples` below says: two responses of these three tokens.
 SAMPLED = [-0.2, -0.05, -1.1]
 TOP = [[-0.2, -2.0, -3.5], [-0.05, -3.4, -5.0], [-0.6, -1.1, -3.2]]
-LOGS = Path(__file__).parent / "logs"
+LOGS = Path(__file__).parent / "samples"
 SERVERS = {
     # id, model, time, question, route; null where the format has none
     "gemini": ("g0", "gemini-2.0-flash-001", "2026-11-01T10:00:00Z", None, None),

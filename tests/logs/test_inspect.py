@@ -19,7 +19,7 @@ from entropy_sentinel.logs.inspect_samples import archived_samples, label_of, li
 from entropy_sentinel.schemas.generation import REFUSED
 
 # Made by inspect_numbers.py: three samples in three epochs, of which the last fails, scored in two ways, in both forms.
-LOGS = {form: Path(__file__).parent / "logs" / f"numbers.{form}" for form in ("eval", "json")}
+LOGS = {form: Path(__file__).parent / "samples" / f"numbers.{form}" for form in ("eval", "json")}
 # Of each step the log-probabilities of the most likely tokens, the sampled one first.
 STEPS = [[-0.1, -2.5], [-0.7, -0.8]]
 

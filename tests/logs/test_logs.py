@@ -23,7 +23,7 @@ from entropy_sentinel.logs.summary import LogSummary
 from entropy_sentinel.logs.traces import combined
 from entropy_sentinel.schemas.generation import GENERATIONS
 
-SAMPLES = Path(__file__).parent / "logs"
+SAMPLES = Path(__file__).parent / "samples"
 NO_LOGPROBS = "no log-probabilities in the log"
 A_CALL = f"{NO_LOGPROBS} (a tool call)"
 # What the samples say again and again: "Yes." and "No.", of two tokens with three alternatives each.

@@ -20,7 +20,7 @@ import entropy_sentinel as es
 from entropy_sentinel.core.errors import InputError
 
 RECORDS = [line(number, user=None if number % 4 else "ann") for number in range(8)]
-LOGS = Path(__file__).parent / "logs"
+LOGS = Path(__file__).parent / "samples"
 
 
 def from_file(folder: Path, records: list[dict[str, Any]]) -> pl.DataFrame:
