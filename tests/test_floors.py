@@ -52,3 +52,19 @@ def test_what_a_plan_imports_is_light() -> None:
     ]
     printed = subprocess.check_output([sys.executable, "-c", "\n".join(program)], cwd=ROOT, text=True)
     assert set(printed.split()) & HEAVY == set()
+
+
+def test_fit_and_monitor_import_nothing_that_only_a_study_needs() -> None:
+    """Of `study/` they see the declarations of its signals, which an estimator may use."""
+    program = """
+import sys
+import entropy_sentinel as es
+es._verb("fit"), es._verb("monitor")
+modules = {name: one for name, one in sys.modules.items() if name.startswith("entropy_sentinel.")}
+print(*(name for name, one in modules.items() if not hasattr(one, "__path__")))
+"""
+    printed = subprocess.check_output([sys.executable, "-c", program], cwd=ROOT, text=True).split()
+    study = {name.removeprefix("entropy_sentinel.study.") for name in printed if ".study." in name}
+    declarations = {"signals.forced_answer.family", "signals.forced_answer.frames", "signals.semantics.family"}
+    assert study == declarations | {"semantic_clustering.settings"}
+    assert 150 < len(printed) < 230

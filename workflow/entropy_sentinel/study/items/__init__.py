@@ -1,1 +1,1 @@
-"""Readers of external data: the hub, local rows, logs, and imported traces and labels."""
+"""Questions and references: rows of data sets and local files as items, and imported traces, labels and passes."""
