@@ -358,7 +358,7 @@ REASONED = [
         {},
         edits=(
             (f"{PACKAGE}/features/compute.py", '"""Return the features of each', '"""What is new in each'),
-            (f"{PACKAGE}/stages/estimate.py", 'RAW = "raw_logprobs"', '# why\nRAW = "raw_logprobs"  # because'),
+            (f"{PACKAGE}/study/stages/estimate.py", 'RAW = "raw_logprobs"', '# why\nRAW = "raw_logprobs"  # because'),
             ("demo/config.yaml", "study: demo", "# A comment.\nstudy: demo"),
         ),
     ),

@@ -118,22 +118,26 @@ def test_report_and_tables_are_there(project: Project) -> None:
 
 
 def test_refactoring_of_generation_reruns_no_response_until_its_version_is_raised(project: Project, edit) -> None:
-    edit(f"{PACKAGE}/stages/generation.py", "engine, frame = None, parts.read()", "frame, engine = parts.read(), None")
-    edit(f"{PACKAGE}/engines/vllm.py", '"use_tqdm": False', '"use_tqdm": True')
+    edit(
+        f"{PACKAGE}/study/stages/generation.py",
+        "engine, frame = None, parts.read()",
+        "frame, engine = parts.read(), None",
+    )
+    edit(f"{PACKAGE}/study/engines/vllm.py", '"use_tqdm": False', '"use_tqdm": True')
     assert project.planned() == {}
-    edit(f"{PACKAGE}/frames/generation.py", "GENERATION_VERSION = 1", "GENERATION_VERSION = 2")
+    edit(f"{PACKAGE}/schemas/generation.py", "GENERATION_VERSION = 1", "GENERATION_VERSION = 2")
     assert project.planned().items() >= AFTER_GENERATIONS.items()
 
 
 def test_change_of_what_all_stages_share_never_reruns_what_costs(project: Project, edit) -> None:
-    edit(f"{PACKAGE}/frames/contract.py", 'compression="zstd"', 'compression="lz4"')
+    edit(f"{PACKAGE}/schemas/contract.py", 'compression="zstd"', 'compression="lz4"')
     planned = project.planned()
     assert planned == AFTER_FEATURES
 
 
 def test_docstrings_comments_and_touched_files_rerun_nothing(project: Project, edit) -> None:
     edit(f"{PACKAGE}/features/compute.py", '"""Return the features of each', '"""What is new in each')
-    edit(f"{PACKAGE}/stages/estimate.py", 'RAW = "raw_logprobs"', '# why\nRAW = "raw_logprobs"  # because')
+    edit(f"{PACKAGE}/study/stages/estimate.py", 'RAW = "raw_logprobs"', '# why\nRAW = "raw_logprobs"  # because')
     edit("workflow/scripts/job.py", "with job_log", "# a comment\nwith job_log")
     now = time.time() + 5
     for folder in ("demo", "workflow", "results"):

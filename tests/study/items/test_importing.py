@@ -227,7 +227,7 @@ def test_a_log_with_ids_of_its_own_is_matched_by_its_questions(tmp_path: Path) -
     """Three questions in three epochs, of which the last question failed; a repeated question comes in its order."""
     questions = [f"Which number is {name}?" for name in ("two", "one", "four", "one")]
     items = write_items(tmp_path, IDS, question=questions, duplicate_of=[*IDS[:3], IDS[1]])
-    settings = SETTINGS | {"source": str(Path(__file__).parent / "logs" / "numbers.eval"), "samples": 3}
+    settings = SETTINGS | {"source": str(Path(__file__).parents[2] / "logs" / "samples" / "numbers.eval"), "samples": 3}
     write_generations(items, settings, 1, str(tmp_path / "out.parquet"))
     frame = GENERATIONS.read(tmp_path / "out.parquet")
     assert frame.select("item_id", "sample").rows() == list(product(IDS[:2], range(3)))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,7 +10,9 @@ from entropy_sentinel.cli.options import say
 from entropy_sentinel.core import extensions
 from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.core.folders import BASE, find_base
-from entropy_sentinel.study.config.sections import Config
+
+if TYPE_CHECKING:
+    from entropy_sentinel.study.config.sections import Config
 
 PAPERS = "papers"
 
@@ -53,7 +55,7 @@ def find_study() -> Path:
     return base
 
 
-def load_study(files: Iterable[Path], values: Iterable[str] = ()) -> Config:
+def load_study(files: Iterable[Path], values: Iterable[str] = ()) -> "Config":
     """Return the checked config: `files` merged over the working folder's config.yaml, and `values` (`KEY=VALUE`)
     over these. What is left out, and kinds without a version, go to stderr.
 
@@ -71,7 +73,7 @@ def load_study(files: Iterable[Path], values: Iterable[str] = ()) -> Config:
     return config
 
 
-def load_made_study(files: Iterable[Path]) -> Config:
+def load_made_study(files: Iterable[Path]) -> "Config":
     """Return the study of `load_study`; raise InputError, with the names of other studies, if it has no results."""
     config = load_study(files)
     studies = sorted(path.name for path in Path("results").glob("*") if path.is_dir())
