@@ -1,4 +1,4 @@
-"""Config files before they are understood: bombs, loops, and what is no YAML."""
+"""Config files before they are understood: aliases, loops, and what is no YAML."""
 
 from pathlib import Path
 from typing import Any
@@ -8,16 +8,6 @@ import pytest
 from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.study.config.config import load_config, read_config
 from entropy_sentinel.study.config.plain import problems
-
-LEVELS = 12
-
-
-def test_a_yaml_bomb_is_refused() -> None:
-    value: Any = ["x"]
-    for _ in range(LEVELS):
-        value = [value] * 10
-    with pytest.raises(ConfigError, match=r"my.yaml: must contain at most 100,000 values"):
-        load_config({"generation": {"engine_args": {"a": value}}}, "my.yaml")
 
 
 def test_yaml_aliases_are_accepted(tmp_path: Path) -> None:
@@ -29,18 +19,22 @@ def test_yaml_aliases_are_accepted(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        (b"a: &a [*a]", "at most 50 levels deep, and no value may contain itself"),
-        (b"a: &a {b: *a}", "no value may contain itself"),
-        (b"[" * 5000, "cannot be read as YAML"),
-        (b"a: " + b"[" * 60 + b"]" * 60, "at most 50 levels deep"),
-        (b"a: \xff", "cannot be read as YAML"),
-        (b"a: 2025-13-45", "cannot be read as YAML"),
-        (b"a: " + b"9" * 5000, "cannot be read as YAML"),
-        (b"a: !!python/object:os.system x", "cannot be read as YAML"),
-        (b"a: 1\n\tb: 2", "cannot be read as YAML"),
-        (b"- a", "must be a YAML mapping"),
-        (b"", "must be a YAML mapping"),
-        (b"a: 1\n---\nb: 2", "cannot be read as YAML"),
+        (b"a: &a {b: *a}", ": values are nested too deeply, or one contains itself"),
+        (b"[" * 5000, ": values are nested too deeply"),
+        (b"a: \xff", ": cannot be read as YAML: 'utf-8' codec"),
+        (b"a: b\0", ": cannot be read as YAML: unacceptable character #x0000"),
+        (b"a: 2025-13-45", ": cannot be read as YAML: month must be in 1..12"),
+        (b"a: " + b"9" * 5000, ": cannot be read as YAML: Exceeds the limit"),
+        (
+            b"a: 1\nb: !!python/object:os.system x",
+            ", line 2: cannot be read as YAML: could not determine a constructor",
+        ),
+        (b"a: 1\n\tb: 2", ", line 2: cannot be read as YAML: while scanning for the next token, found character '\\t'"),
+        (b"a: [1,\n 2\nb: 3", ", line 3: cannot be read as YAML: while parsing a flow sequence"),
+        (b"a: 1\n\nb: *c", ", line 3: cannot be read as YAML: found undefined alias 'c'"),
+        (b"a: 1\n---\nb: 2", ", line 2: cannot be read as YAML: expected a single document"),
+        (b"- a", ": must be a YAML mapping"),
+        (b"", ": must be a YAML mapping"),
     ],
 )
 def test_a_file_that_is_not_a_config_is_refused_by_name(tmp_path: Path, content: bytes, expected: str) -> None:
@@ -48,18 +42,15 @@ def test_a_file_that_is_not_a_config_is_refused_by_name(tmp_path: Path, content:
     file.write_bytes(content)
     with pytest.raises(ConfigError) as error:
         read_config([file])
-    assert str(error.value).startswith(f"{file}: ")
-    assert expected in str(error.value)
+    assert str(error.value).startswith(f"{file}{expected}")
+    assert "\n" not in str(error.value)
 
 
-def test_shared_values_count_towards_the_depth() -> None:
-    value: Any = []
-    levels = [value]
-    for _ in range(60):
-        value = [value]
-        levels.append(value)
-    # The shallow ones are measured first.
-    assert problems({"all": levels}) == ["must be at most 50 levels deep, and no value may contain itself"]
+def test_a_list_that_contains_itself_is_refused() -> None:
+    endless: list[Any] = []
+    endless.append(endless)
+    with pytest.raises(ConfigError, match=r"my.yaml: values are nested too deeply, or one contains itself"):
+        load_config({"a": endless}, "my.yaml")
 
 
 def test_each_value_of_another_type_is_reported_with_its_path() -> None:

@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Iterable, Mapping
-from functools import reduce
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from entropy_sentinel.core.sections import merged
 from entropy_sentinel.core.validation_errors import described
 from entropy_sentinel.study.config.files import missing_files, unfit_rows
 from entropy_sentinel.study.config.fitting import fitted
-from entropy_sentinel.study.config.plain import problems, read_yaml
+from entropy_sentinel.study.config.plain import ENDLESS, problems, read_yaml
 from entropy_sentinel.study.config.sections import Config
 from entropy_sentinel.study.items.settings import with_own_sources
 
@@ -28,10 +27,15 @@ from entropy_sentinel.study.items.settings import with_own_sources
 def read_config(paths: Iterable[str | Path]) -> dict[str, Any]:
     """Return config files as one dict, merged as by Snakemake: dicts are merged, other values of a later file replace.
 
-    The result is not checked: see `load_config`. Raises ConfigError for a file that is absent, too large or not a YAML
-    mapping.
+    The result is not checked: see `load_config`. Raises ConfigError for a file that is absent or not a YAML mapping.
     """
-    return reduce(merged, map(read_yaml, paths), {})
+    config: dict[str, Any] = {}
+    for path in paths:
+        try:
+            config = merged(config, read_yaml(path))
+        except RecursionError as error:  # a mapping that contains itself
+            raise ConfigError(f"{path}: {ENDLESS}") from error
+    return config
 
 
 def parse_values(texts: Iterable[str]) -> dict[str, Any]:

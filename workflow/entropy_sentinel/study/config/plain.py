@@ -1,17 +1,9 @@
-"""A configuration as read from files: plain values of bounded size, checked before anything copies them.
-
-A YAML file of a kilobyte can stand for gigabytes: `*name` repeats the part marked `&name`, and that part can contain
-repetitions. Values are counted as if all repetitions were written out; counting stops at the limit.
-
-Snakemake reads its config files itself, before the Snakefile. Repeated lists are refused here, but repeated mappings
-are written out by then. The command `entropy-sentinel` is safe from both.
-"""
+"""A configuration as read from files, and the values that it may consist of."""
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import date
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,26 +11,25 @@ import yaml
 
 from entropy_sentinel.core.errors import ConfigError
 
-# The paper's study has 500 values and is 8 deep.
-MOST_VALUES, DEEPEST = 100_000, 50
 _LARGEST = 2**63
 _UNSTORABLE = re.compile("[\ud800-\udfff\0]")
+ENDLESS = "values are nested too deeply, or one contains itself by an alias (*name)"
 
 
 def read_yaml(path: str | Path) -> dict[str, Any]:
-    """Return the mapping in a YAML file; raise ConfigError if it is absent, too large, or not a YAML mapping."""
+    """Return the mapping in a YAML file; raise ConfigError if it is absent, or not a YAML mapping."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
-        loader = yaml.SafeLoader(text)
-        try:
-            node = loader.get_single_node()
-            if node is not None:
-                _refuse_size(_node_children, node)
-            content = None if node is None else loader.construct_document(node)
-        finally:
-            loader.dispose()
-    except (OSError, yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: no UTF-8, 13th month, ...
-        raise ConfigError(f"{path}: cannot be read as YAML: {error or type(error).__name__}") from error
+        with Path(path).open(encoding="utf-8") as file:
+            content = yaml.safe_load(file)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = f", line {mark.line + 1}" if mark else ""
+        reason = ", ".join(filter(None, (error.context, error.problem)))
+        raise ConfigError(f"{path}{line}: cannot be read as YAML: {reason}") from error
+    except RecursionError as error:
+        raise ConfigError(f"{path}: {ENDLESS}") from error
+    except (OSError, yaml.YAMLError, ValueError) as error:  # ValueError: no UTF-8, 13th month, ...
+        raise ConfigError(f"{path}: cannot be read as YAML: {' '.join(str(error).split())}") from error
     if not isinstance(content, dict):
         raise ConfigError(f"{path}: must be a YAML mapping with the config's keys at the top")
     return content
@@ -50,10 +41,9 @@ def problems(raw: Any) -> list[str]:
     Plain values are mappings with text keys, lists, text, numbers, switches, dates and null.
     """
     try:
-        _refuse_size(_children, raw)
-    except ValueError as error:
-        return [str(error)]
-    return [f"{where}: {problem}" if where else problem for where, problem in _problems(raw, "")]
+        return [f"{where}: {problem}" if where else problem for where, problem in _problems(raw, "")]
+    except RecursionError:
+        return [ENDLESS]
 
 
 def _problems(value: Any, where: str) -> Iterator[tuple[str, str]]:
@@ -83,30 +73,3 @@ def _problem(value: Any) -> str | None:
     if value is None or isinstance(value, date):
         return None
     return f"must be text, a number, a switch, a list or a section, was {type(value).__name__}"
-
-
-def _children(value: Any) -> Iterator[Any]:
-    if isinstance(value, Mapping):
-        yield from value.values()
-    elif isinstance(value, list):
-        yield from value
-
-
-def _node_children(node: yaml.Node) -> Iterator[yaml.Node]:
-    if isinstance(node, yaml.MappingNode):
-        yield from chain.from_iterable(node.value)  # pairs of key and value
-    elif isinstance(node, yaml.SequenceNode):
-        yield from node.value
-
-
-def _refuse_size(children: Callable[[Any], Iterable[Any]], root: Any) -> None:
-    """Raise ValueError for a tree of more than MOST_VALUES values, or deeper than DEEPEST, such as a cyclic one."""
-    waiting, n_values = [(root, 1)], 0
-    while waiting:
-        value, level = waiting.pop()
-        n_values += 1
-        if level > DEEPEST:
-            raise ValueError(f"must be at most {DEEPEST} levels deep, and no value may contain itself")
-        if n_values > MOST_VALUES:
-            raise ValueError(f"must contain at most {MOST_VALUES:,} values, with aliases (*name) written out")
-        waiting += [(child, level + 1) for child in children(value)]
