@@ -82,7 +82,7 @@ def strings(code: bool = False) -> Iterator[tuple[str, str]]:
         tree = ast.parse(path.read_text("utf-8"))
         documented = {id(node.body[0].value): node for node in ast.walk(tree) if _docstring(node)}
         inside = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
-        public = path.parent.name in ("commands", "verbs") or path.name.startswith("command_")
+        public = path.parent.name in ("cli", "api") or path.name.startswith("command_")
         for node in ast.walk(tree):
             text = _text(node)
             if text is None or id(node) in inside:
