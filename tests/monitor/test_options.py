@@ -1,23 +1,29 @@
 """An option stands once: what it is called, its default, its bounds and its words are the same wherever it is taken."""
 
 import inspect
+import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 from unittest.mock import Mock
 
 import polars as pl
 import pytest
 import typer
 from production import saved, traffic, written
+from pydantic import TypeAdapter
 from typer.testing import CliRunner
 
 import entropy_sentinel as es
+from entropy_sentinel.api import keywords
 from entropy_sentinel.cli.main import app
 from entropy_sentinel.core.errors import ConfigError
+from entropy_sentinel.core.options import Options
+from entropy_sentinel.estimators.limits import Limits
+from entropy_sentinel.logs.settings import ReadOptions
 from entropy_sentinel.monitor.partitions import Partitions
 from entropy_sentinel.monitor.running import monitor
-from entropy_sentinel.monitor.settings import MonitorOptions, SampleOptions
+from entropy_sentinel.monitor.settings import EstimateOptions, JudgeOptions, MonitorOptions, SampleOptions
 from entropy_sentinel.monitor.showing.catalogue import OUTPUTS
 
 VERBS = {"monitor": MonitorOptions, "sample": SampleOptions}
@@ -30,11 +36,51 @@ OWN_OF_COMMAND = {
 # The command shows responses where it writes a page.
 OTHER_DEFAULTS = {"monitor": {"responses": 5}, "sample": {}}
 
+# The class that checks a verb's options, its typed dict, and those that the verb takes as arguments of its own.
+KEYWORDS = [
+    (ReadOptions, keywords.ReadKeywords, set[str]()),
+    (Limits, keywords.FitKeywords, set[str]()),
+    (EstimateOptions, keywords.EstimateKeywords, {"by"}),
+    (MonitorOptions, keywords.MonitorKeywords, {"by"}),
+    (SampleOptions, keywords.SampleKeywords, {"by", "budget"}),
+    (JudgeOptions, keywords.JudgeKeywords, {"model"}),
+]
+
 
 def parameters(name: str) -> dict[str, Any]:
     """Those of a command, as Typer has them."""
     result = typer.main.get_command(app).commands[name].params
     return {one.name: one for one in result if one.name != "help"}
+
+
+def accepted(schema: dict[str, Any]) -> set[str]:
+    """The kinds of values of a JSON schema, without bounds and words; a path is a text."""
+    kinds = schema.get("anyOf", [schema])
+    parts = [
+        {key: kind[key] for key in ("type", "enum", "items", "additionalProperties") if key in kind} for kind in kinds
+    ]
+    return {json.dumps(part, sort_keys=True) for part in parts}
+
+
+@pytest.mark.parametrize(("options", "keywords", "own"), KEYWORDS)
+def test_editors_see_the_options_that_are_checked(options: type[Options], keywords: type, own: set[str]) -> None:
+    known = get_type_hints(keywords)
+    fields = options.model_json_schema()["properties"]
+    assert {*known} == {*fields} - own
+    for name, kind in known.items():
+        if kind is not Any:  # a file or a frame
+            # Extensions add values to `alert_on`, so its type is not closed.
+            field = {"type": "array", "items": {"type": "string"}} if name == "alert_on" else fields[name]
+            assert accepted(TypeAdapter(kind).json_schema()) == accepted(field), name
+
+
+@pytest.mark.parametrize("verb", ["open_logs", "read_logs", "read_features", "fit", "judge", "estimate", "compare"])
+def test_an_unknown_option_is_named(verb: str) -> None:
+    function = getattr(es, verb)
+    own = inspect.signature(function).parameters.values()
+    required = [None for parameter in own if parameter.default is parameter.empty]
+    with pytest.raises(TypeError, match=rf"^{verb}\(\) got an unexpected keyword argument 'windw'$"):
+        function(*required, windw="day")
 
 
 @pytest.mark.parametrize("name", VERBS)

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import polars as pl
 from pydantic import ValidationError
@@ -11,9 +11,11 @@ from pydantic import ValidationError
 from entropy_sentinel.api.clusters import cluster_numbers
 from entropy_sentinel.api.domains import FILE, check_kinds, n_domains, other_domains, remedy
 from entropy_sentinel.api.inputs import is_table, labels_table, only_value, slice_values, table, with_labels
+from entropy_sentinel.api.keywords import FitKeywords
 from entropy_sentinel.api.reading import features_from
 from entropy_sentinel.api.witnesses import witnessed_rows
 from entropy_sentinel.core.errors import ConfigError, InputError
+from entropy_sentinel.core.options import document_options
 from entropy_sentinel.core.remote import local
 from entropy_sentinel.core.validation_errors import described
 from entropy_sentinel.estimators.about import about
@@ -42,6 +44,7 @@ _REASONS = 3
 log = logging.getLogger(__name__)
 
 
+@document_options(Limits)
 def fit(
     features: Any,
     labels: pl.DataFrame | None = None,
@@ -51,11 +54,7 @@ def fit(
     group: str | None = None,
     cluster: str | None = None,
     judged: Any | None = None,
-    *,
-    # The fields of `Limits`, by made.signatures
-    usable_error: float = 0.1,
-    far_off: float = 0.25,
-    confidence: float = 0.9,
+    **options: Unpack[FitKeywords],
 ) -> SavedEstimator:
     """Fit an estimator on the responses that have features and a label.
 
@@ -78,9 +77,7 @@ def fit(
             a file of `judge`, or several, of one model or several. The labels correct their errors. With 20 verdicts in
             a domain, 5 labels of these responses are enough for it to count. Only the validation uses them; the
             estimator is fitted on the labels.
-        usable_error: Largest mean error on new domains of a usable estimator (above 0 and below 1).
-        far_off: An estimator is not usable if more than 5% of new domains have a larger error (above 0 and below 1).
-        confidence: Probability that the verdict `usable` needs, for each of these limits (0.5 or more and below 1).
+        **options: The fields of `Limits`, which `help(es.fit)` lists.
 
     Returns:
         The estimator, with its validation and what it was fitted on.
@@ -101,7 +98,7 @@ def fit(
     if not isinstance(estimator, str):
         raise ConfigError(f"estimator: must be a name such as '{_DEFAULT}', was {type(estimator).__name__}")
     signals = further_signals(estimator)
-    limits = Limits.of_arguments(locals())
+    limits = Limits.of_keywords("fit", options)
     further = [REQUEST, *[name for name in (domain, group, cluster) if name]]
     if is_table(labels) and ASKED in table(labels, "labels").columns:
         further.append(QUESTION)

@@ -4,13 +4,15 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Unpack
 
 import polars as pl
 
 from entropy_sentinel.api.inputs import Paths, features_table, is_table, log_files, table
+from entropy_sentinel.api.keywords import ReadKeywords
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.core.files import check_outputs
+from entropy_sentinel.core.options import document_options
 from entropy_sentinel.core.printable import one_line
 from entropy_sentinel.features.catalogue import FEATURE_FRAME, FEATURES
 from entropy_sentinel.features.compute import compute_features, is_traces, missing_mass
@@ -70,25 +72,10 @@ def example() -> Example:
     )
 
 
+@document_options(ReadOptions)
 def open_logs(
     paths: Paths | Replies,
-    *,
-    # The fields of `ReadOptions`, by made.signatures
-    top_k: int | None = None,
-    logprobs_mode: Literal["raw_logprobs", "processed_logprobs"] | None = None,
-    trace_after: str | None = None,
-    model: str | None = None,
-    column: Sequence[str] | Mapping[str, str | Sequence[str]] = (),
-    where: Sequence[str] | Mapping[str, str | Sequence[str]] = (),
-    scorer: str | None = None,
-    reply: str | None = None,
-    request: str | None = None,
-    strict: bool = False,
-    format: str | None = None,
-    max_record_mb: float = 256,
-    columns: Sequence[str] | None = None,
-    places: bool = False,
-    further: Sequence[str] = (),
+    **options: Unpack[ReadKeywords],
 ) -> Logs:
     """Open logs, to iterate once over their responses in frames of bounded size.
 
@@ -96,28 +83,7 @@ def open_logs(
         paths: Files, patterns, folders, or `-` for standard input, in any format of `logs.catalogue`, or traces
             of this pipeline. Or replies in memory: a dict, an object from an OpenAI or LiteLLM client, a list of
             these, or a Polars, pandas or Arrow table of them.
-        top_k: Keep only this many alternatives per token (1 or more).
-        logprobs_mode: Kind of log-probabilities: raw_logprobs (the default) or processed_logprobs.
-        trace_after: The token that ends the thinking, such as </think>; features then use only the tokens after it.
-        model: The model, if the log does not name it.
-        column: A new name for a column, such as route=metadata.route, so that logs in several formats share the name.
-            If a name has several columns, the first with a value is used.
-        where: Use only responses with this value, such as model=qwen3-4b. If a column has several values, any of them
-            must match; if there are several columns, all of them must match.
-        scorer: The scorer whose scores are the labels, if the log of an evaluation has several.
-        reply: The column that has the server's whole reply, as JSON text or as an object, such as a.b[0].c: for records
-            of an unknown format.
-        request: The column that has the request of `reply`, for the question and the metadata.
-        strict: Stop at the first unusable record instead of skipping and counting it.
-        format: The format of the logs, if it is not detected: inspect, litellm, openai-batch, openai-pairs,
-            openinference, otlp, mlflow, mlflow-traces, weave, langsmith, braintrust, gateway, gemini-batch,
-            bedrock-batch, bedrock-log, raw-response, langchain-dump, langchain-data, openai-stream, openai-responses;
-            openai, gemini, ollama, tgi, sglang, llama-cpp, langchain, nemo, watsonx, bedrock, pydantic-ai, ai-sdk,
-            llm-logs, anthropic, vllm, table, any-logprobs, spans, nested, texts.
-        max_record_mb: Skip larger records (in megabytes), to limit memory (above 0).
-        columns: Names of the columns to keep, such as metadata.route; by default the usual columns.
-        places: Add a column with the file and line of each response.
-        further: Names of additional columns to keep as signals, if the log has them.
+        **options: The fields of `ReadOptions`, which `help(es.open_logs)` lists.
 
     Returns:
         An iterable of frames, whose `summary` describes what was read.
@@ -131,7 +97,7 @@ def open_logs(
         >>> sum(frame.height for frame in logs), logs.summary.top_k
         (15, Counter({5: 15}))
     """
-    return _opened(paths, ReadOptions.of_arguments(locals()))
+    return _opened(paths, ReadOptions.of_keywords("open_logs", options))
 
 
 def _opened(paths: Paths | Replies, options: ReadOptions) -> Logs:
@@ -145,52 +111,16 @@ def _opened(paths: Paths | Replies, options: ReadOptions) -> Logs:
     return Logs(files, options)
 
 
+@document_options(ReadOptions)
 def read_logs(
     paths: Paths | Replies,
-    *,
-    # The fields of `ReadOptions`, by made.signatures
-    top_k: int | None = None,
-    logprobs_mode: Literal["raw_logprobs", "processed_logprobs"] | None = None,
-    trace_after: str | None = None,
-    model: str | None = None,
-    column: Sequence[str] | Mapping[str, str | Sequence[str]] = (),
-    where: Sequence[str] | Mapping[str, str | Sequence[str]] = (),
-    scorer: str | None = None,
-    reply: str | None = None,
-    request: str | None = None,
-    strict: bool = False,
-    format: str | None = None,
-    max_record_mb: float = 256,
-    columns: Sequence[str] | None = None,
-    places: bool = False,
-    further: Sequence[str] = (),
+    **options: Unpack[ReadKeywords],
 ) -> pl.DataFrame:
     """Read the responses of logs, with their log-probabilities, into one frame; warn of unreadable records.
 
     Args:
         paths: As for `open_logs`: files, patterns, folders, or replies in memory.
-        top_k: Keep only this many alternatives per token (1 or more).
-        logprobs_mode: Kind of log-probabilities: raw_logprobs (the default) or processed_logprobs.
-        trace_after: The token that ends the thinking, such as </think>; features then use only the tokens after it.
-        model: The model, if the log does not name it.
-        column: A new name for a column, such as route=metadata.route, so that logs in several formats share the name.
-            If a name has several columns, the first with a value is used.
-        where: Use only responses with this value, such as model=qwen3-4b. If a column has several values, any of them
-            must match; if there are several columns, all of them must match.
-        scorer: The scorer whose scores are the labels, if the log of an evaluation has several.
-        reply: The column that has the server's whole reply, as JSON text or as an object, such as a.b[0].c: for records
-            of an unknown format.
-        request: The column that has the request of `reply`, for the question and the metadata.
-        strict: Stop at the first unusable record instead of skipping and counting it.
-        format: The format of the logs, if it is not detected: inspect, litellm, openai-batch, openai-pairs,
-            openinference, otlp, mlflow, mlflow-traces, weave, langsmith, braintrust, gateway, gemini-batch,
-            bedrock-batch, bedrock-log, raw-response, langchain-dump, langchain-data, openai-stream, openai-responses;
-            openai, gemini, ollama, tgi, sglang, llama-cpp, langchain, nemo, watsonx, bedrock, pydantic-ai, ai-sdk,
-            llm-logs, anthropic, vllm, table, any-logprobs, spans, nested, texts.
-        max_record_mb: Skip larger records (in megabytes), to limit memory (above 0).
-        columns: Names of the columns to keep, such as metadata.route; by default the usual columns.
-        places: Add a column with the file and line of each response.
-        further: Names of additional columns to keep as signals, if the log has them.
+        **options: The fields of `ReadOptions`, which `help(es.read_logs)` lists.
 
     Returns:
         One row per response, with the columns of GENERATIONS, `model`, `benchmark` (the name of a log's file),
@@ -210,33 +140,18 @@ def read_logs(
         >>> read_logs({"id": "a-reply", "model": "m", "choices": [choice]}).select("item_id", "text").row(0)
         ('a-reply', '4')
     """
-    logs = _opened(paths, ReadOptions.of_arguments(locals()))
+    logs = _opened(paths, ReadOptions.of_keywords("read_logs", options))
     frames = _some(list(logs), logs.summary)
     _warn(logs.summary)
     return combined(frames)
 
 
+@document_options(ReadOptions)
 def read_features(
     paths: Paths | Replies,
     texts: bool = False,
     signals: Sequence[str] = (),
-    *,
-    # The fields of `ReadOptions`, by made.signatures
-    top_k: int | None = None,
-    logprobs_mode: Literal["raw_logprobs", "processed_logprobs"] | None = None,
-    trace_after: str | None = None,
-    model: str | None = None,
-    column: Sequence[str] | Mapping[str, str | Sequence[str]] = (),
-    where: Sequence[str] | Mapping[str, str | Sequence[str]] = (),
-    scorer: str | None = None,
-    reply: str | None = None,
-    request: str | None = None,
-    strict: bool = False,
-    format: str | None = None,
-    max_record_mb: float = 256,
-    columns: Sequence[str] | None = None,
-    places: bool = False,
-    further: Sequence[str] = (),
+    **options: Unpack[ReadKeywords],
 ) -> pl.DataFrame:
     """Read features from files of stage `features`, or compute them from logs or replies in memory.
 
@@ -247,28 +162,7 @@ def read_features(
         texts: Add the responses' texts in the column `response`.
         signals: Names of further signals, for estimators that need them. They are read from a log's column of that
             name, or else computed if a response's trace is enough. Files of features must have them.
-        top_k: Keep only this many alternatives per token (1 or more).
-        logprobs_mode: Kind of log-probabilities: raw_logprobs (the default) or processed_logprobs.
-        trace_after: The token that ends the thinking, such as </think>; features then use only the tokens after it.
-        model: The model, if the log does not name it.
-        column: A new name for a column, such as route=metadata.route, so that logs in several formats share the name.
-            If a name has several columns, the first with a value is used.
-        where: Use only responses with this value, such as model=qwen3-4b. If a column has several values, any of them
-            must match; if there are several columns, all of them must match.
-        scorer: The scorer whose scores are the labels, if the log of an evaluation has several.
-        reply: The column that has the server's whole reply, as JSON text or as an object, such as a.b[0].c: for records
-            of an unknown format.
-        request: The column that has the request of `reply`, for the question and the metadata.
-        strict: Stop at the first unusable record instead of skipping and counting it.
-        format: The format of the logs, if it is not detected: inspect, litellm, openai-batch, openai-pairs,
-            openinference, otlp, mlflow, mlflow-traces, weave, langsmith, braintrust, gateway, gemini-batch,
-            bedrock-batch, bedrock-log, raw-response, langchain-dump, langchain-data, openai-stream, openai-responses;
-            openai, gemini, ollama, tgi, sglang, llama-cpp, langchain, nemo, watsonx, bedrock, pydantic-ai, ai-sdk,
-            llm-logs, anthropic, vllm, table, any-logprobs, spans, nested, texts.
-        max_record_mb: Skip larger records (in megabytes), to limit memory (above 0).
-        columns: Names of the columns to keep, such as metadata.route; by default the usual columns.
-        places: Add a column with the file and line of each response.
-        further: Names of additional columns to keep as signals, if the log has them.
+        **options: The fields of `ReadOptions`, which `help(es.read_features)` lists.
 
     Returns:
         One row per response, with the columns of FEATURE_FRAME, of the log-probabilities and of the log.
@@ -282,7 +176,7 @@ def read_features(
         >>> read_features(es.example().log, columns=["metadata.route"])["metadata.route"].unique().sort().to_list()
         ['gsm8k', 'math', 'scibench', 'svamp', 'theoremqa']
     """
-    settings = ReadOptions.of_arguments(locals() | {"further": (*further, *signals)})
+    settings = ReadOptions.of_keywords("read_features", {**options, "further": (*options.get("further", ()), *signals)})
     replies = records_in_memory(paths)
     given_files = log_files(paths) if replies is None else []
     if replies is None and not given_files:

@@ -42,9 +42,8 @@ def taking(options: type[Options], *more: inspect.Parameter, **defaults: Any) ->
 
     Options are sorted by panel. `defaults` replace the defaults of the class; ... makes an option required.
 
-    The signatures of commands are not written out like those of the verbs (docs/made/signatures.py): only Typer calls a
-    command, its outputs (`more`) also come from extensions, and a hundred options would each need a line with an
-    annotation that says again what the class says.
+    A command has no typed dict like a verb (api/keywords.py): only Typer calls it, and its outputs (`more`) also come
+    from extensions.
     """
 
     def decorated(command: Command) -> Command:

@@ -1,13 +1,15 @@
 """Options that a verb, a command and a config section share: a class with a field for each option.
 
-A field gives an option's name, default, bounds and meaning once. `docs/made/signatures.py` writes them into a verb's
-signature and docstring, and `cli.options.taking` adds them to a command. Both, and config files, check values with
+A field gives an option's name, default, bounds and meaning once. `document_options` shows them in the signature and the
+docstring of a verb, and `cli.options.taking` adds them to a command. Both, and config files, check values with
 `Options.of`, so errors are the same everywhere.
 """
 
 import inspect
+import re
+import textwrap
 import typing
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any, Self, TypeVar
@@ -21,6 +23,7 @@ from entropy_sentinel.core.secrets import without_keys
 from entropy_sentinel.core.sections import Settings
 
 Section = TypeVar("Section", bound=Settings)
+Verb = TypeVar("Verb", bound=Callable[..., Any])
 
 # Requirements on values, by the types of Pydantic's errors.
 _MUST_BE = {
@@ -32,6 +35,9 @@ _MUST_BE = {
     **dict.fromkeys(("model_type", "model_attributes_type"), "a section with keys"),
 }
 _BOUNDS = {"gt": "above {}", "ge": "{} or more", "lt": "below {}", "le": "at most {}"}
+# The entry of `**options` in a verb's docstring, and the width of its lines.
+_ENTRY = re.compile(r"^( *)\*\*options: .*\n(?:\1 +.*\n)*", re.MULTILINE)
+_WIDTH = 120
 
 
 class Panel(StrEnum):
@@ -72,9 +78,12 @@ class Options(Settings):
         return checked(cls, given)
 
     @classmethod
-    def of_arguments(cls, arguments: Mapping[str, Any]) -> Self:
-        """Return the options among the arguments of a verb, its `locals()`; raise ConfigError for an invalid value."""
-        return cls.of({name: arguments[name] for name in cls.model_fields if name in arguments})
+    def of_keywords(cls, verb: str, keywords: Mapping[str, Any]) -> Self:
+        """Return the options that a verb is called with; raise TypeError for an unknown one, as Python does."""
+        for name in keywords:
+            if name not in cls.model_fields:
+                raise TypeError(f"{verb}() got an unexpected keyword argument '{name}'")
+        return cls.of(keywords)
 
     @classmethod
     def value(cls, name: str, text: str) -> Any:
@@ -191,6 +200,46 @@ def meaning(field: FieldInfo) -> str:
     """Return the description of an option with its limits."""
     description, limits = str(field.description), bounds(field)
     return f"{description.rstrip('.')} ({limits})." if limits else description
+
+
+def document_options(options: type[Options]) -> Callable[[Verb], Verb]:
+    """Return a decorator that lists the options of a verb, its `**options`, in its signature and docstring.
+
+    Notebooks and the documentation show these; editors and type checkers read the typed dict that `**options` unpacks.
+    """
+
+    def decorate(verb: Verb) -> Verb:
+        signature = inspect.signature(verb)
+        *parameters, keywords = signature.parameters.values()
+        types = typing.get_type_hints(typing.get_args(keywords.annotation)[0])
+        fields = {name: field for name, field in in_order(options).items() if name not in signature.parameters}
+        for name, field in fields.items():
+            parameters.append(
+                inspect.Parameter(
+                    name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=types.get(name, Any)
+                )
+            )
+        verb.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        if verb.__doc__:  # python -OO has none
+            verb.__doc__ = _ENTRY.sub(lambda entry: _list_options(fields, entry[1]), verb.__doc__)
+        return verb
+
+    return decorate
+
+
+def _list_options(fields: Mapping[str, FieldInfo], indent: str) -> str:
+    """Return the entries of options in a docstring."""
+    lines = []
+    for name, field in fields.items():
+        lines += textwrap.wrap(
+            f"{name}: {meaning(field)}",
+            _WIDTH,
+            initial_indent=indent,
+            subsequent_indent=f"{indent}    ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    return "".join(f"{line}\n" for line in lines)
 
 
 def columns_by(by: Any) -> list[str]:

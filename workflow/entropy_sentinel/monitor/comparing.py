@@ -1,15 +1,17 @@
 """The verb `compare`: the difference of two models' accuracies on each slice, without labels."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Unpack
 
 import numpy as np
 import polars as pl
 
 from entropy_sentinel.api.estimation import saved_estimator
+from entropy_sentinel.api.keywords import EstimateKeywords
 from entropy_sentinel.core.errors import ConfigError, InputError
+from entropy_sentinel.core.options import document_options
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.estimators.validation import Domain, residuals_of
 from entropy_sentinel.estimators.verdict import USABLE
@@ -90,29 +92,13 @@ class Comparison:
         ]
 
 
+@document_options(EstimateOptions)
 def compare(
     first: SavedEstimator | str | Path,
     second: SavedEstimator | str | Path,
     logs: Given,
     by: Sequence[str] = (),
-    *,
-    # The fields of `EstimateOptions`, by made.signatures
-    level: float = 0.9,
-    min_responses: int = 30,
-    cluster: str | None = None,
-    top_k: int | None = None,
-    logprobs_mode: Literal["raw_logprobs", "processed_logprobs"] | None = None,
-    trace_after: str | None = None,
-    model: str | None = None,
-    column: Sequence[str] | Mapping[str, str | Sequence[str]] = (),
-    where: Sequence[str] | Mapping[str, str | Sequence[str]] = (),
-    scorer: str | None = None,
-    reply: str | None = None,
-    request: str | None = None,
-    strict: bool = False,
-    same_model: Sequence[str] | Mapping[str, str | Sequence[str]] = (),
-    any_model: bool = False,
-    any_logprobs: bool = False,
+    **options: Unpack[EstimateKeywords],
 ) -> Comparison:
     """Estimate the difference of two models' accuracies on every slice, with intervals, without labels.
 
@@ -126,30 +112,7 @@ def compare(
         logs: Responses of both models: logs, traces or features, as files, or a frame of features. They may be answers
             to the same questions or to different ones of the same slices.
         by: The columns whose values define slices, combined; without any, all responses are one slice.
-        level: Level of the intervals (above 0 and below 1).
-        min_responses: Flag slices with fewer responses (1 or more).
-        cluster: A column whose values are clusters of dependent responses, such as metadata.conversation_id or a user:
-            intervals, changes, drops and labels count clusters. By default responses to the same request are a cluster.
-        top_k: Keep only this many alternatives per token (1 or more).
-        logprobs_mode: Kind of log-probabilities: raw_logprobs (the default) or processed_logprobs.
-        trace_after: The token that ends the thinking, such as </think>; features then use only the tokens after it.
-        model: The model, if the log does not name it.
-        column: A new name for a column, such as route=metadata.route, so that logs in several formats share the name.
-            If a name has several columns, the first with a value is used.
-        where: Use only responses with this value, such as model=qwen3-4b. If a column has several values, any of them
-            must match; if there are several columns, all of them must match.
-        scorer: The scorer whose scores are the labels, if the log of an evaluation has several.
-        reply: The column that has the server's whole reply, as JSON text or as an object, such as a.b[0].c: for records
-            of an unknown format.
-        request: The column that has the request of `reply`, for the question and the metadata.
-        strict: Stop at the first unusable record instead of skipping and counting it.
-        same_model: Estimate responses of NEW with the estimator of OLD, as the same model under a new name, such as
-            gpt-x-2026-01=gpt-x-2026-03, or gpt-x-2026-01=gpt-x-* for all such names. Their intervals are wider, and
-            rest on this assumption.
-        any_model: Also use responses of models other than the one that the estimator was fitted on. Otherwise they are
-            skipped, and it is an error if no response matches.
-        any_logprobs: Also use responses whose number or kind of log-probabilities differs from the estimator's training
-            data.
+        **options: The fields of `EstimateOptions`, which `help(es.compare)` lists.
 
     Returns:
         The differences by slice.
@@ -167,7 +130,7 @@ def compare(
         >>> es.compare(small, large, both).rows.select("n_first", "n_second", "difference", "basis").rows()
         [(150, 150, 0.0, 'paired')]
     """
-    return compared(first, second, logs, EstimateOptions.of_arguments(locals()))
+    return compared(first, second, logs, EstimateOptions.of_keywords("compare", {"by": by, **options}))
 
 
 def compared(

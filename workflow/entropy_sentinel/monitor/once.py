@@ -3,15 +3,16 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Unpack
 
 import polars as pl
 
 from entropy_sentinel.api.domains import FILE, are_parts
 from entropy_sentinel.api.estimation import saved_estimator
 from entropy_sentinel.api.inputs import labels_table, with_labels
+from entropy_sentinel.api.keywords import EstimateKeywords
 from entropy_sentinel.api.labels import labels_within
-from entropy_sentinel.core.options import columns_by
+from entropy_sentinel.core.options import columns_by, document_options
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.estimators.training import one_thread
 from entropy_sentinel.features.catalogue import FEATURES
@@ -31,29 +32,13 @@ _NAMED = 8
 _OF_PARTS = "slices that are files of one log, such as its days, rather than kinds of questions; other columns for --by"
 
 
+@document_options(EstimateOptions)
 def estimate(
     estimator: SavedEstimator | str | Path,
     features: Given,
     by: Sequence[str] = BY_DEFAULT,
     labels: pl.DataFrame | None = None,
-    *,
-    # The fields of `EstimateOptions`, by made.signatures
-    level: float = 0.9,
-    min_responses: int = 30,
-    cluster: str | None = None,
-    top_k: int | None = None,
-    logprobs_mode: Literal["raw_logprobs", "processed_logprobs"] | None = None,
-    trace_after: str | None = None,
-    model: str | None = None,
-    column: Sequence[str] | Mapping[str, str | Sequence[str]] = (),
-    where: Sequence[str] | Mapping[str, str | Sequence[str]] = (),
-    scorer: str | None = None,
-    reply: str | None = None,
-    request: str | None = None,
-    strict: bool = False,
-    same_model: Sequence[str] | Mapping[str, str | Sequence[str]] = (),
-    any_model: bool = False,
-    any_logprobs: bool = False,
+    **options: Unpack[EstimateKeywords],
 ) -> pl.DataFrame:
     """Estimate the accuracy of every slice of responses, with intervals and warnings.
 
@@ -63,30 +48,7 @@ def estimate(
         by: The columns whose values define slices, combined; without any, all responses are one slice.
         labels: Labels of some responses, from `read_labels`. By default, the labels in the given files: scores of
             evaluations, or a column `label` of the features.
-        level: Level of the intervals (above 0 and below 1).
-        min_responses: Flag slices with fewer responses (1 or more).
-        cluster: A column whose values are clusters of dependent responses, such as metadata.conversation_id or a user:
-            intervals, changes, drops and labels count clusters. By default responses to the same request are a cluster.
-        top_k: Keep only this many alternatives per token (1 or more).
-        logprobs_mode: Kind of log-probabilities: raw_logprobs (the default) or processed_logprobs.
-        trace_after: The token that ends the thinking, such as </think>; features then use only the tokens after it.
-        model: The model, if the log does not name it.
-        column: A new name for a column, such as route=metadata.route, so that logs in several formats share the name.
-            If a name has several columns, the first with a value is used.
-        where: Use only responses with this value, such as model=qwen3-4b. If a column has several values, any of them
-            must match; if there are several columns, all of them must match.
-        scorer: The scorer whose scores are the labels, if the log of an evaluation has several.
-        reply: The column that has the server's whole reply, as JSON text or as an object, such as a.b[0].c: for records
-            of an unknown format.
-        request: The column that has the request of `reply`, for the question and the metadata.
-        strict: Stop at the first unusable record instead of skipping and counting it.
-        same_model: Estimate responses of NEW with the estimator of OLD, as the same model under a new name, such as
-            gpt-x-2026-01=gpt-x-2026-03, or gpt-x-2026-01=gpt-x-* for all such names. Their intervals are wider, and
-            rest on this assumption.
-        any_model: Also use responses of models other than the one that the estimator was fitted on. Otherwise they are
-            skipped, and it is an error if no response matches.
-        any_logprobs: Also use responses whose number or kind of log-probabilities differs from the estimator's training
-            data.
+        **options: The fields of `EstimateOptions`, which `help(es.estimate)` lists.
 
     Returns:
         One row per combination of the columns `by` (as text), the most expected errors first. It has the monitor's
@@ -111,12 +73,15 @@ def estimate(
         >>> slices["flags"].to_list()
         [['truncated', 'too few domains to say'], ['too few domains to say']]
     """
-    return estimated(saved_estimator(estimator), features, options_of(locals()), labels).slices
+    settings = options_of({"by": by, **options})
+    return estimated(saved_estimator(estimator), features, settings, labels).slices
 
 
 def options_of(arguments: Mapping[str, Any]) -> EstimateOptions:
     """Return the options among the arguments of `estimate`; a column that `by` repeats counts once."""
-    return EstimateOptions.of_arguments({**arguments, "by": tuple(dict.fromkeys(columns_by(arguments["by"])))})
+    return EstimateOptions.of_keywords(
+        "estimate", {**arguments, "by": tuple(dict.fromkeys(columns_by(arguments["by"])))}
+    )
 
 
 def estimated(

@@ -2,20 +2,22 @@
 
 import logging
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Unpack
 
 import polars as pl
 
 from entropy_sentinel import __version__
 from entropy_sentinel.api.inputs import is_table, labels_table, table
+from entropy_sentinel.api.keywords import MonitorKeywords
 from entropy_sentinel.api.labels import drawn_by, drawn_columns, read_people_labels
 from entropy_sentinel.api.witness_files import Witness, read_witnesses
 from entropy_sentinel.core.errors import ConfigError, EntropySentinelError, InputError
+from entropy_sentinel.core.options import document_options
 from entropy_sentinel.core.urls import file_name
 from entropy_sentinel.estimators.no_estimator import NO_ESTIMATOR
 from entropy_sentinel.estimators.saved import SavedEstimator
@@ -53,51 +55,14 @@ from entropy_sentinel.schemas.witness import WitnessKind
 log = logging.getLogger(__name__)
 
 
+@document_options(MonitorOptions)
 def monitor(
     estimator: SavedEstimator | str | Path | Estimators | None,
     logs: Given,
     by: Sequence[str] = (),
     *,
     state: str | Path | None = None,
-    # The fields of `MonitorOptions`, by made.signatures
-    window: Literal["hour", "day", "week", "month"] | None = None,
-    timezone: str | None = None,
-    time: str | None = None,
-    number: Sequence[str] = (),
-    reference: str | None = None,
-    cluster: str | None = None,
-    level: float = 0.9,
-    min_responses: int = 30,
-    pool_windows: int = 14,
-    max_slices: int = 1000,
-    fail_below: float | None = None,
-    alert_on: Sequence[str] = (),
-    min_drop: float = 0.02,
-    false_alarms: str = "1/month",
-    confirm: int = 1,
-    acknowledged: str | Path | None = None,
-    now: str | None = None,
-    events: str | Sequence[str] | Mapping[str, str | Sequence[str]] = (),
-    remind: bool = False,
-    responses: int = 0,
-    name: str | None = None,
-    page_url: str | None = None,
-    top_k: int | None = None,
-    logprobs_mode: Literal["raw_logprobs", "processed_logprobs"] | None = None,
-    trace_after: str | None = None,
-    model: str | None = None,
-    column: Sequence[str] | Mapping[str, str | Sequence[str]] = (),
-    where: Sequence[str] | Mapping[str, str | Sequence[str]] = (),
-    scorer: str | None = None,
-    reply: str | None = None,
-    request: str | None = None,
-    strict: bool = False,
-    same_model: Sequence[str] | Mapping[str, str | Sequence[str]] = (),
-    any_model: bool = False,
-    any_logprobs: bool = False,
-    labels: Any | None = None,
-    judged: Any | None = None,
-    labels_at_random: bool = False,
+    **options: Unpack[MonitorKeywords],
 ) -> Monitored:
     """Estimate the accuracy of every slice of logs, with intervals, flags, changes and alerts.
 
@@ -112,71 +77,7 @@ def monitor(
         by: The columns whose values define slices, combined; without any, all responses are one slice.
         state: A file that keeps the sums of each log for this estimator and settings, so that each log is read once.
             With several estimators, a file for each: this name, a dot and the model's name.
-        window: Add rows by window of time. Weeks begin on Monday, months on the first.
-        timezone: The time zone of the windows, and of times without one, such as Europe/Berlin; by default UTC.
-        time: The column of the time: ISO 8601, or seconds or milliseconds since 1970. By default 'time', which server
-            logs have, or 'timestamp'.
-        number: A column with a number, such as metadata.latency_ms: also report its median and its 95th percentile in
-            each slice.
-        reference: Days to compare later days with, such as 2026-11-01..2026-11-07, or ..2026-11-07 for everything until
-            then.
-        cluster: A column whose values are clusters of dependent responses, such as metadata.conversation_id or a user:
-            intervals, changes, drops and labels count clusters. By default responses to the same request are a cluster.
-        level: Level of the intervals (above 0 and below 1).
-        min_responses: Slices with fewer responses are flagged and raise no alert, and earlier windows are pooled with
-            their newest window (1 or more).
-        pool_windows: Largest number of windows to pool if the newest has too few responses; 1 disables pooling (1 or
-            more and at most 10,000).
-        max_slices: Largest number of slices; smaller ones are pooled as "(others)" (1 or more).
-        fail_below: Alert if an estimated accuracy is below this (above 0 and at most 1).
-        alert_on: Also alert on: drop, a fall after the reference; unfamiliar, a slice unlike all labelled domains;
-            contradicted, an estimate that --labels contradict; support, a slice outside the estimator's support;
-            truncated, many truncated responses; stale, a slice that no longer has enough responses; ambiguous, many
-            questions that repeatedly get several answers; unwatched, traffic that is not watched, such as responses of
-            a model without an estimator, also on with any other kind and with --fail-below.
-        min_drop: Ignore smaller drops (0 or more and at most 1).
-        false_alarms: How many false alarms about drops to accept, over all slices and windows together, such as 1/month
-            or 2/week.
-        confirm: Alert only after this many windows with the same condition (1 or more and at most 1,000).
-        acknowledged: Known alerts, which are reported again only if they become worse: a text file with lines such as
-            'drop homework 2026-11-09', the kind, the slice, and the last day on which a known alert began.
-        now: The time until which the logs should be complete, such as 2026-11-09T02:00, to repeat an earlier night or
-            to check logs without --state; by default the current time, and only with --state.
-        events: A known event on a day, such as '2026-10-15=prompt v2', or at a time (2026-10-15T14:00); or a file with
-            such lines. Charts over time show it, and alerts that began with it name it.
-        remind: Report alerts that continue again in every run, not only new ones.
-        responses: Number of least certain responses to show on the page for each slice with an alert, read again from
-            their logs; 0 for none (0 or more and at most 10,000).
-        name: Name of the monitor in metrics, alerts and pages, to tell several apart; by default the estimator's model
-            and file.
-        page_url: The address at which readers find the page, for the posts about alerts and the JSON; it is not kept
-            secret.
-        top_k: Keep only this many alternatives per token (1 or more).
-        logprobs_mode: Kind of log-probabilities: raw_logprobs (the default) or processed_logprobs.
-        trace_after: The token that ends the thinking, such as </think>; features then use only the tokens after it.
-        model: The model, if the log does not name it.
-        column: A new name for a column, such as route=metadata.route, so that logs in several formats share the name.
-            If a name has several columns, the first with a value is used.
-        where: Use only responses with this value, such as model=qwen3-4b. If a column has several values, any of them
-            must match; if there are several columns, all of them must match.
-        scorer: The scorer whose scores are the labels, if the log of an evaluation has several.
-        reply: The column that has the server's whole reply, as JSON text or as an object, such as a.b[0].c: for records
-            of an unknown format.
-        request: The column that has the request of `reply`, for the question and the metadata.
-        strict: Stop at the first unusable record instead of skipping and counting it.
-        same_model: Estimate responses of NEW with the estimator of OLD, as the same model under a new name, such as
-            gpt-x-2026-01=gpt-x-2026-03, or gpt-x-2026-01=gpt-x-* for all such names. Their intervals are wider, and
-            rest on this assumption.
-        any_model: Also use responses of models other than the one that the estimator was fitted on. Otherwise they are
-            skipped, and it is an error if no response matches.
-        any_logprobs: Also use responses whose number or kind of log-probabilities differs from the estimator's training
-            data.
-        labels: Labels of some responses, in the format of `sample`: .csv, .jsonl or .parquet with item_id, label and
-            weight (the number of responses that each label represents).
-        judged: Verdicts of a judge, such as a language model, or second opinions of a stronger one, on more responses
-            than --labels has, in the same format. The labels correct their errors. Slices with hardly any labels and
-            without a usable estimate get one from second opinions, also without --labels.
-        labels_at_random: All responses were equally likely to be labelled (and judged), so labels need no weight.
+        **options: The fields of `MonitorOptions`, which `help(es.monitor)` lists.
 
     Returns:
         The rows by slice and by window, the alerts, and their provenance.
@@ -196,7 +97,7 @@ def monitor(
         >>> result.slices.select("n_estimated", "rank").rows()
         [(30, 1), (30, 2), (30, 3), (30, 4), (30, 5)]
     """
-    return monitored(estimator, logs, MonitorOptions.of_arguments(locals()), state)
+    return monitored(estimator, logs, MonitorOptions.of_keywords("monitor", {"by": by, **options}), state)
 
 
 def monitored(

@@ -1,12 +1,13 @@
 """Have a language model judge a sample of responses: a second kind of label for the monitor, beside those of people."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Unpack
 
 import polars as pl
 
+from entropy_sentinel.api.keywords import JudgeKeywords
 from entropy_sentinel.core.errors import ConfigError, EntropySentinelError, InputError
-from entropy_sentinel.core.options import checked
+from entropy_sentinel.core.options import checked, document_options
 from entropy_sentinel.judges.judge import Case, Verdict
 from entropy_sentinel.judges.prompts import WITHOUT_REFERENCE
 from entropy_sentinel.judges.settings import Llm
@@ -29,25 +30,14 @@ if TYPE_CHECKING:
     from entropy_sentinel.judges.llm import LlmJudge
 
 
+@document_options(JudgeOptions)
 def judge(
     responses: Any,
     model: str | None = None,
     *,
     agrees_with: Any = None,
     agrees_with_model: str | None = None,
-    # The fields of `JudgeOptions`, by made.signatures
-    second_opinion: str | None = None,
-    base_url: str | None = None,
-    prompt: str | Path | None = None,
-    budget_usd: float | None = None,
-    usd_per_million_input_tokens: float | None = None,
-    usd_per_million_output_tokens: float | None = None,
-    max_tokens: int = 4096,
-    temperature: float | None = None,
-    logprobs: Literal["auto", "on", "off"] = "auto",
-    concurrency: int = 16,
-    requests_per_minute: float | None = None,
-    total_timeout_s: float = 600,
+    **options: Unpack[JudgeKeywords],
 ) -> pl.DataFrame:
     """Have a language model judge responses without a reference answer, or compare them with a second model's answers.
 
@@ -62,24 +52,7 @@ def judge(
         agrees_with: Logs or traces of another model that answered the same questions, as for `read_logs`. They are
             joined by id or question; nothing is asked.
         agrees_with_model: The name of that model, if its logs have several models or name none.
-        second_opinion: LiteLLM's name of a second, stronger model, instead of a judge. It is asked the logged question
-            once, with system prompt and earlier turns, and the label is whether its answer agrees with the logged one.
-        base_url: The address of the server; by default the provider's own.
-        prompt: A text file with your own prompt, which has {question} and {response} and asks for a reply that ends
-            with {"success": true} or {"success": false}.
-        budget_usd: The most that this run may cost, in US dollars; a request that might cost more is not sent. It needs
-            both prices (0 or more).
-        usd_per_million_input_tokens: The price of the prompts, from the provider's list (0 or more).
-        usd_per_million_output_tokens: The price of the replies (0 or more).
-        max_tokens: Most tokens of a reply, reasoning included (1 or more and at most 1,048,576).
-        temperature: The model's temperature; by default the server's for a judge, and 0 for a second opinion (0 or more
-            and at most 100).
-        logprobs: Ask the judge for log-probabilities, for the probability of its verdict: auto (if its server gives
-            them), on, off.
-        concurrency: Requests at a time (1 or more and at most 1,024).
-        requests_per_minute: Most requests per minute; by default without a limit (above 0).
-        total_timeout_s: Longest wait for a reply, over all tries of a request, in seconds (above 0 and at most
-            604,800).
+        **options: The fields of `JudgeOptions`, which `help(es.judge)` lists.
 
     Returns:
         The rows of `responses`, each once, with `label`: the verdict, or whether the second model's answer agrees; null
@@ -92,7 +65,9 @@ def judge(
         ConfigError: For invalid options, or a prompt without its placeholders.
         EntropySentinelError: If the server does not answer, or the budget is used up.
     """
-    return judge_sample(responses, JudgeOptions.of_arguments(locals()), agrees_with, agrees_with_model).rows
+    return judge_sample(
+        responses, JudgeOptions.of_keywords("judge", {"model": model, **options}), agrees_with, agrees_with_model
+    ).rows
 
 
 def judge_sample(

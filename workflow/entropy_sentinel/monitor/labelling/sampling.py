@@ -7,14 +7,16 @@ times the standard deviation of a label (Neyman 1934), which is largest if P(cor
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Unpack
 
 import numpy as np
 import polars as pl
 
 from entropy_sentinel.api.estimation import saved_estimator
 from entropy_sentinel.api.inputs import WEIGHT
+from entropy_sentinel.api.keywords import SampleKeywords
 from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.core.options import document_options
 from entropy_sentinel.estimators.familiarity import familiarity_of, residuals_if_unfamiliar
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.estimators.training_predictions import predict
@@ -167,39 +169,13 @@ def width_alone(p: np.ndarray, n: int, level: float) -> float | None:
     return upper - lower
 
 
+@document_options(SampleOptions)
 def sample(
     estimator: SavedEstimator | str | Path | None,
     logs: Given,
     by: Sequence[str] = (),
     budget: int = 100,
-    *,
-    # The fields of `SampleOptions`, by made.signatures
-    per_slice: int | None = None,
-    slices: str | Path | None = None,
-    seed: int = 42,
-    level: float = 0.9,
-    judge_usd: float | None = None,
-    judge_model: str | None = None,
-    usd_per_million_input_tokens: float | None = None,
-    usd_per_million_output_tokens: float | None = None,
-    judge_reply_tokens: int = 300,
-    judge_sensitivity: float = 0.9,
-    judge_specificity: float = 0.85,
-    top_k: int | None = None,
-    logprobs_mode: Literal["raw_logprobs", "processed_logprobs"] | None = None,
-    trace_after: str | None = None,
-    model: str | None = None,
-    column: Sequence[str] | Mapping[str, str | Sequence[str]] = (),
-    where: Sequence[str] | Mapping[str, str | Sequence[str]] = (),
-    scorer: str | None = None,
-    reply: str | None = None,
-    request: str | None = None,
-    strict: bool = False,
-    same_model: Sequence[str] | Mapping[str, str | Sequence[str]] = (),
-    any_model: bool = False,
-    any_logprobs: bool = False,
-    format: str | None = None,
-    max_record_mb: float = 256,
+    **options: Unpack[SampleKeywords],
 ) -> Sample:
     """Plan what a budget of labels and dollars for a judge tells: choose responses to label and to judge.
 
@@ -215,49 +191,7 @@ def sample(
         by: The columns whose values define slices, combined: those that will be watched. Without any, all responses are
             one slice. For a first `fit` they are the domains.
         budget: The number of responses to choose.
-        per_slice: Minimum number of labels per slice: by default 5. Without an estimator, a number below 20 means that
-            no slice is left out for the sake of a first `fit` (0 or more and at most 1,000,000,000).
-        slices: Choose only from the slices in this CSV file, which has the columns of --by, such as that of `monitor
-            --ask`.
-        seed: A different seed chooses other responses (0 or more and below 4,294,967,296).
-        level: Level of the intervals (above 0 and below 1).
-        judge_usd: What the verdicts of a judge may cost, in US dollars: also choose the responses for `judge` (0 or
-            more).
-        judge_model: LiteLLM's name of the judge, such as openai/gpt-4o-mini; its prices are then those of LiteLLM's own
-            table, if it is installed.
-        usd_per_million_input_tokens: The judge's price of prompts, from the provider's list (0 or more).
-        usd_per_million_output_tokens: The judge's price of replies (0 or more).
-        judge_reply_tokens: Mean tokens of a judge's reply, for its costs; models that reason write more (1 or more and
-            at most 1,048,576).
-        judge_sensitivity: The share of correct responses that your judge calls correct, for the expected widths and
-            chances; `monitor --judged` prints it (above 0.5 and at most 1).
-        judge_specificity: Likewise, the share of incorrect responses that it calls incorrect (above 0.5 and at most 1).
-        top_k: Keep only this many alternatives per token (1 or more).
-        logprobs_mode: Kind of log-probabilities: raw_logprobs (the default) or processed_logprobs.
-        trace_after: The token that ends the thinking, such as </think>; features then use only the tokens after it.
-        model: The model, if the log does not name it.
-        column: A new name for a column, such as route=metadata.route, so that logs in several formats share the name.
-            If a name has several columns, the first with a value is used.
-        where: Use only responses with this value, such as model=qwen3-4b. If a column has several values, any of them
-            must match; if there are several columns, all of them must match.
-        scorer: The scorer whose scores are the labels, if the log of an evaluation has several.
-        reply: The column that has the server's whole reply, as JSON text or as an object, such as a.b[0].c: for records
-            of an unknown format.
-        request: The column that has the request of `reply`, for the question and the metadata.
-        strict: Stop at the first unusable record instead of skipping and counting it.
-        same_model: Estimate responses of NEW with the estimator of OLD, as the same model under a new name, such as
-            gpt-x-2026-01=gpt-x-2026-03, or gpt-x-2026-01=gpt-x-* for all such names. Their intervals are wider, and
-            rest on this assumption.
-        any_model: Also use responses of models other than the one that the estimator was fitted on. Otherwise they are
-            skipped, and it is an error if no response matches.
-        any_logprobs: Also use responses whose number or kind of log-probabilities differs from the estimator's training
-            data.
-        format: The format of the logs, if it is not detected: inspect, litellm, openai-batch, openai-pairs,
-            openinference, otlp, mlflow, mlflow-traces, weave, langsmith, braintrust, gateway, gemini-batch,
-            bedrock-batch, bedrock-log, raw-response, langchain-dump, langchain-data, openai-stream, openai-responses;
-            openai, gemini, ollama, tgi, sglang, llama-cpp, langchain, nemo, watsonx, bedrock, pydantic-ai, ai-sdk,
-            llm-logs, anthropic, vllm, table, any-logprobs, spans, nested, texts.
-        max_record_mb: Skip larger records (in megabytes), to limit memory (above 0).
+        **options: The fields of `SampleOptions`, which `help(es.sample)` lists.
 
     Returns:
         The responses to label and to judge, with their weights, and what to expect of the slices.
@@ -273,7 +207,7 @@ def sample(
         >>> len(chosen.responses), chosen.slices["n_to_label"].sum(), round(chosen.responses["weight"].sum(), 6)
         (40, 40, 150.0)
     """
-    return sampled(estimator, logs, SampleOptions.of_arguments(locals()))
+    return sampled(estimator, logs, SampleOptions.of_keywords("sample", {"by": by, "budget": budget, **options}))
 
 
 def sampled(estimator: SavedEstimator | str | Path | None, logs: Given, settings: SampleOptions) -> Sample:
