@@ -7,7 +7,7 @@ DOCS := $(VENV)/docs-installed
 PROGRAMS := $(VENV)/programs/installed
 
 .PHONY: demo study-demo study-real study-kinds study-entropy-area study-ambiguity study-ambigqa study-selection study-fermi gallery how-well \
-    selection-page example walk-through alert docs test test-all test-long test-ci test-nightly test-planted test-fast attack check plan progress compare clean
+    selection-page example walk-through alert docs test test-all test-long test-ci test-nightly test-random test-planted test-fast attack check plan progress compare clean
 
 # Snakemake with the demo's profile and further arguments. The lock makes a second `make demo` wait for the first. Its
 # holder is the only Snakemake, so it may remove a killed Snakemake's lock. A new job waits for a job that outlived it.
@@ -134,7 +134,13 @@ test-ci: $(INSTALLED) $(PROGRAMS)
 
 # Runs tests that take minutes each: studies with an engine for each job.
 test-nightly: $(INSTALLED)
-	$(PYTEST) 2 -m nightly $$(grep -rl 'mark\.nightly' tests papers --include='test_*.py')
+	$(PYTEST) 2 -m nightly $(ARGS) $$(grep -rl 'mark\.nightly' tests papers --include='test_*.py')
+
+# Runs the tests of `make test-ci` in random order within each file, to find tests that depend on earlier ones. The workers need the
+# same seed; the output has it.
+SEED := $(shell date +%s)
+test-random: $(INSTALLED) $(PROGRAMS)
+	$(PYTEST) 3 -m 'not nightly' --random-order-bucket=module --random-order-seed=$(SEED) $(ARGS)
 
 # Checks whether the tests notice the regressions of tests/planted: make test-planted ARGS="sign monitor"
 test-planted: $(INSTALLED)

@@ -1,10 +1,15 @@
 """What import-linter (pyproject.toml) cannot say of the rooms: that all stand on a floor, and what rules name."""
 
+import ast
 import re
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
+
+import pytest
+
+from made.rooms import floors
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "workflow" / "entropy_sentinel"
@@ -25,6 +30,20 @@ def test_every_room_is_on_a_floor() -> None:
     assert {name.partition(".")[2] for name in outside} == rooms - {"study"}
     within = re.findall(r"\w+", " ".join(named["Imports within a study go down"]["layers"]))
     assert set(within) == {path.parent.name for path in PACKAGE.glob("study/*/__init__.py")}
+
+
+@pytest.mark.parametrize("room", [*floors(), "study"])
+def test_a_room_says_in_its_docstring_what_may_import_it(room: str) -> None:
+    """The rooms of the next floor are named; a stranger reads there where a new thing goes."""
+    doc = ast.get_docstring(ast.parse((PACKAGE / room / "__init__.py").read_text())) or ""
+    importers = re.search(r"[Mm]ay be imported by: (.+?)(?:[.;]|, except|, and not)", doc)
+    assert importers, f"{room}/__init__.py: end with the line 'May be imported by: ROOMS'"
+    if room in ("cli", "study", "study/cli"):  # above them is no floor of their wing
+        return
+    named = {f"study/{name}" if "study/" in room else name for name in re.findall(r"`([\w/]+)`", importers[1])}
+    floor = floors()
+    assert {name for name in floor if floor[name] == floor[room] + 1} <= named
+    assert all(floor[name] > floor[room] for name in named - {"signals"})  # `signals` is on two floors
 
 
 def test_rules_name_no_analysis_but_their_own() -> None:

@@ -13,8 +13,10 @@ from production import line, log_file, saved
 
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import ConfigError, EntropySentinelError, InputError
-from entropy_sentinel.llm_client.sending import Sender
 
+sending = pytest.importorskip(
+    "entropy_sentinel.llm_client.sending", reason="the extra `judge` is not installed", exc_type=ImportError
+)
 pytestmark = quiet_litellm
 MODEL = "hosted_vllm/strong"
 PRICES = ("--usd-per-million-input-tokens", "1", "--usd-per-million-output-tokens", "1000")
@@ -27,7 +29,7 @@ CUT = "Chad?"
 def api(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeApi]:
     monkeypatch.setenv("ENTROPY_SENTINEL_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("HOSTED_VLLM_API_KEY", "secret-of-the-model")
-    monkeypatch.setattr(Sender, "FIRST_PAUSE_S", 0.01)
+    monkeypatch.setattr(sending.Sender, "FIRST_PAUSE_S", 0.01)
 
     def reply(body: dict, _: int) -> tuple:
         question = body["messages"][-1]["content"].strip()
@@ -153,7 +155,7 @@ def test_a_model_without_temperature_is_asked_without_it(
     error: Any, n_tries: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("ENTROPY_SENTINEL_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(Sender, "FIRST_PAUSE_S", 0.001)
+    monkeypatch.setattr(sending.Sender, "FIRST_PAUSE_S", 0.001)
 
     def reply(body: dict, _: int) -> tuple:
         return error if "temperature" in body else ok(completion("Paris", [], 3))

@@ -12,8 +12,10 @@ from production import line, log_file, saved
 
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import ConfigError, EntropySentinelError, InputError
-from entropy_sentinel.llm_client.sending import Sender
 
+sending = pytest.importorskip(
+    "entropy_sentinel.llm_client.sending", reason="the extra `judge` is not installed", exc_type=ImportError
+)
 pytestmark = quiet_litellm
 N = 120
 PRICES = ("--usd-per-million-input-tokens", "1", "--usd-per-million-output-tokens", "1000")
@@ -28,7 +30,7 @@ def api(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeApi]:
     """A judge that is wrong about each question whose number ends with 7, and not clear about number 99."""
     monkeypatch.setenv("ENTROPY_SENTINEL_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("HOSTED_VLLM_API_KEY", "secret-of-the-judge")
-    monkeypatch.setattr(Sender, "FIRST_PAUSE_S", 0.01)
+    monkeypatch.setattr(sending.Sender, "FIRST_PAUSE_S", 0.01)
 
     def reply(body: dict, _: int) -> tuple:
         number = int(body["messages"][-1]["content"].split("number ")[1].split("?")[0])
@@ -176,7 +178,7 @@ def test_labels_of_people_are_not_overwritten(api: FakeApi, folder: Path, capsys
 
 def test_a_server_that_refuses_and_a_missing_package_are_told(folder: Path, monkeypatch, tmp_path: Path) -> None:
     monkeypatch.setenv("ENTROPY_SENTINEL_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(Sender, "FIRST_PAUSE_S", 0.01)
+    monkeypatch.setattr(sending.Sender, "FIRST_PAUSE_S", 0.01)
     with (
         fake_api(lambda *_: (401, {}, {"error": {"message": "no key"}}, 0)) as api,
         pytest.raises(EntropySentinelError, match=r"\(0 of 100 responses are judged\)"),

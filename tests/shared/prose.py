@@ -61,7 +61,7 @@ _END = re.compile(r"(?<=[.!?:;])\s+|\n\s*\n|\n\s*[-*#>]|\n\s*\d+\. | \|")
 
 def pages() -> Iterator[tuple[str, str]]:
     """Place and text of each paragraph of the pages, without code."""
-    for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]:
+    for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]:
         if path.name in GENERATED:
             continue
         text = _FENCE.sub(lambda block: "\n" * block[0].count("\n"), path.read_text("utf-8"))

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
-import boto3
 import pytest
 from programs import skip_without
 
@@ -80,6 +79,8 @@ def object_store(folder: Path, bucket: str) -> Iterator[Any]:
     ):
         for name, value in {**keys, "AWS_ENDPOINT_URL": url}.items():
             patch.setenv(name, value)
+        import boto3  # of tests with a store alone
+
         client = boto3.client("s3")
         client.create_bucket(Bucket=bucket)
         yield client

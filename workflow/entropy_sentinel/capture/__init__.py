@@ -4,6 +4,8 @@
 2. `openai`    the transport of an OpenAI client (`es.capture`); `litellm`, LiteLLM's callback
 3. `records`   a reply as a record of a log: no secrets, no bytes of tokens
 4. `writer`    a thread that appends records to a file a day
+
+May be imported by: `monitor` and every room above, except `study`.
 """
 
 import sys

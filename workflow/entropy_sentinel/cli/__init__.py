@@ -1,4 +1,8 @@
-"""The command line for logs of a deployed model, with a function for each subcommand; a study's are in study/cli."""
+"""The command line for logs of a deployed model, with a function for each subcommand; a study's are in study/cli.
+
+A subcommand turns options into a call of a verb or of the monitor, and prints. It decides no number.
+May be imported by: `study`, for its own subcommands.
+"""
 
 from typing import Any
 

@@ -1,4 +1,8 @@
-"""Estimators of accuracy from features, one module per family."""
+"""Estimators of accuracy from features, one module per family.
+
+A family fits, estimates and says how it is stored; `validation` says how far its estimates can be trusted.
+May be imported by: `api`, `capture` and every room above.
+"""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,8 @@
-"""Features: named Polars expressions over a response's tokens. The verb `es.features` is in `api.reading`."""
+"""Features: named Polars expressions over a response's tokens. The verb `es.features` is in `api.reading`.
+
+A feature is declared with name, title, meaning and unit (`feature`); `compute` adds them to a frame of tokens.
+May be imported by: `logs`, `signals` and every room above.
+"""
 
 import sys
 from typing import TYPE_CHECKING

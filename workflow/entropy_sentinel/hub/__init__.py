@@ -1,1 +1,4 @@
-"""The Hugging Face hub: commits and files of weights and data sets, and the texts of tokens by their tokenizers."""
+"""The Hugging Face hub: commits and files of weights and data sets, and the texts of tokens by their tokenizers.
+
+May be imported by: `logs`, `signals` and every room above.
+"""

@@ -1,4 +1,8 @@
-"""Judges: they label responses as correct or incorrect."""
+"""Judges: they label responses as correct or incorrect.
+
+A new judge is a kind in `settings` with a version, or in an extension's `judges()`. Engines and items do without them.
+May be imported by: `api`, `capture` and every room above.
+"""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,8 @@
-"""Read logs of a deployed model, in the formats of servers, clients and proxies."""
+"""Read logs of a deployed model, in the formats of servers, clients and proxies.
+
+A new shape of log is a `Format` in `built_in`, or in an extension's `formats()`.
+May be imported by: `report`, `llm_client`, `signals` and every room above.
+"""
 
 from typing import TYPE_CHECKING
 

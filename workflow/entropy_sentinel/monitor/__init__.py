@@ -10,6 +10,8 @@ A log line becomes an alert in five steps. `running` calls every step, and `sett
 
 `joining` watches several models, each with its own estimator. `catalogue` has the columns of a row and the statistics
 of a slice. `once` has `estimate` and `score`, without a state.
+
+May be imported by: `cli`, and not by `study`, whose rooms do without the monitor.
 """
 
 import sys

@@ -1,4 +1,8 @@
-"""The command line for studies, with a function for each subcommand."""
+"""The command line for studies, with a function for each subcommand.
+
+The command `entropy-sentinel` finds them by name, so it works where no package of a study is installed.
+Within `study`, may be imported by: nothing.
+"""
 
 from typing import Any
 

@@ -1,4 +1,8 @@
-"""Engines, which answer questions: vLLM in this process, or a server behind an API."""
+"""Engines, which answer questions: vLLM in this process, or a server behind an API.
+
+One engine serves all jobs of a run that need its model (`pool`), in a process of its own.
+Within `study`, may be imported by: `semantic_clustering` and every room above.
+"""
 
 from typing import TYPE_CHECKING
 

@@ -1,1 +1,4 @@
-"""Questions and references: rows of data sets and local files as items, and imported traces, labels and passes."""
+"""Questions and references: rows of data sets and local files as items, and imported traces, labels and passes.
+
+Within `study`, may be imported by: `engines` and every room above.
+"""

@@ -1,1 +1,5 @@
-"""Grouping of answers to a question by meaning."""
+"""Grouping of answers to a question by meaning.
+
+Pairs of texts that a model has compared are kept, so a new analysis compares only new pairs.
+Within `study`, may be imported by: `signals` and every room above.
+"""
