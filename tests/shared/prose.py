@@ -17,6 +17,8 @@ PAPERS = ROOT / "papers"
 GENERATED = {"gallery.md", "how_well.md"}
 # Longer sentences are read twice. The rule is 25; a list of names can take a few more.
 MOST_WORDS = 34
+# An entry of the changelog: one sentence with the outcome, and whether results change.
+MOST_WORDS_OF_AN_ENTRY = 45
 # A shorter text is a name, a key or a unit.
 FEWEST_WORDS = 4
 
@@ -73,6 +75,19 @@ def pages() -> Iterator[tuple[str, str]]:
             line += paragraph.count("\n")
 
 
+def changelog() -> Iterator[tuple[str, str]]:
+    """Place and fault of each entry of the next release: an outcome, and whether results change, in a line."""
+    lines = (ROOT / "CHANGELOG.md").read_text("utf-8").splitlines()
+    begin = lines.index("## Unreleased") + 1
+    for number, line in enumerate(lines[begin:], begin + 1):
+        if line.startswith("## "):
+            return
+        if line and not line.startswith("- "):
+            yield f"CHANGELOG.md:{number}", "an entry is one line that begins with '- '; details belong in docs/"
+        elif (n := len(line.split()) - 1) > MOST_WORDS_OF_AN_ENTRY:
+            yield f"CHANGELOG.md:{number}", f"{n} words: at most {MOST_WORDS_OF_AN_ENTRY}; details belong in docs/"
+
+
 def strings(code: bool = False) -> Iterator[tuple[str, str]]:
     """Place and text of messages, descriptions and public docstrings of the package; expressions become a word.
 
@@ -123,6 +138,7 @@ def main() -> None:
     lines = [
         f"{place}: {finding}" for texts in (pages(), strings()) for place, text in texts for finding in findings(text)
     ]
+    lines += [f"{place}: {fault}" for place, fault in changelog()]
     print(*lines, sep="\n", end="\n" * bool(lines))
     sys.exit(bool(lines))
 
