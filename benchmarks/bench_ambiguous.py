@@ -23,7 +23,7 @@ import polars as pl
 from tabulate import tabulate
 
 import entropy_sentinel as es
-from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.estimators.settings import Estimation
 from entropy_sentinel.monitor.estimating.flags import AMBIGUOUS, OUTSIDE_SUPPORT
 from entropy_sentinel.statistics.ambiguity import SEVERAL, stable_classes
@@ -130,7 +130,7 @@ def slices(rows: pl.DataFrame, share: float, draws: int, rng: np.random.Generato
     return pl.concat(parts)
 
 
-def estimated(estimator: SavedEstimator, rows: pl.DataFrame, share: float, draws: int) -> pl.DataFrame:
+def estimated(estimator: FittedEstimator, rows: pl.DataFrame, share: float, draws: int) -> pl.DataFrame:
     """Return a row per slice: estimated and true accuracy, and whether it is flagged."""
     result = slices(rows, share, draws, np.random.default_rng(round(100 * share)))
     true = result.group_by("slice").agg(true=pl.col("label").mean())

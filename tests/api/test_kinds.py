@@ -68,9 +68,9 @@ def test_a_fit_on_the_days_of_a_log_asks_for_the_column_of_the_domains() -> None
     )
     with pytest.raises(InputError, match=message):
         es.fit(features, labels, "atc-max")
-    assert es.fit(features, labels, "atc-max", domain="metadata.topic").about["group"] == "code+sums+trivia"
+    assert es.fit(features, labels, "atc-max", domain="metadata.topic").metadata.group == "code+sums+trivia"
     # Whoever names the column means it.
-    assert es.fit(features, labels, "atc-max", domain="benchmark").about["group"].startswith("2026-11-01+")
+    assert es.fit(features, labels, "atc-max", domain="benchmark").metadata.group.startswith("2026-11-01+")
     numbered = features.with_columns(benchmark=pl.col("benchmark").str.slice(8))
     with pytest.raises(InputError, match=r"metadata\.topic \(3\)"):
         es.fit(numbered, labels, "atc-max")
@@ -109,10 +109,10 @@ def test_every_verb_reads_a_log_in_memory(tmp_path: Path) -> None:
     labels = pl.DataFrame({"item_id": [f"r{n}" for n in range(80)], "label": [n % 17 < 9 for n in range(80)]})
     estimator = es.fit(log, labels, "log-3d", domain="topic")
     by_features = es.fit(es.read_features(log, further=["topic"]), labels, "log-3d", domain="topic")
-    assert estimator.about == by_features.about
+    assert estimator.metadata.as_dict() == by_features.metadata.as_dict()
     assert es.estimate(estimator, log, ["topic"])["n_estimated"].to_list() == [40, 40]
     assert es.monitor(estimator, log, by=["topic"]).slices["n_estimated"].to_list() == [40, 40]
     assert es.score(estimator, log)["p_correct"].null_count() == 0
     assert es.sample(estimator, log, ["topic"], budget=10).slices["n_to_label"].sum() == 10
     es.read_logs(log, columns=["topic"]).write_parquet(tmp_path / "log.parquet")
-    assert es.fit(str(tmp_path / "log.parquet"), labels, "log-3d", domain="topic").about["group"] == "a+b"
+    assert es.fit(str(tmp_path / "log.parquet"), labels, "log-3d", domain="topic").metadata.group == "a+b"

@@ -173,7 +173,7 @@ def test_verdicts_of_a_judge_are_refused_wherever_labels_of_people_are_read(
         with pytest.raises(InputError, match="labels: 3 labels are verdicts of a judge"):
             call()
     nobody = people.with_columns(judge=pl.lit(None, pl.String))
-    assert es.fit(features, nobody, "atc-max").about["n_training_rows"] == 160
+    assert es.fit(features, nobody, "atc-max").metadata.n_training_rows == 160
 
 
 def test_sample_does_not_take_verdicts_for_labels_of_its_file(tmp_path: Path) -> None:

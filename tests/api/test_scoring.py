@@ -13,7 +13,7 @@ from tiny import TINY
 
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.monitor.scoring import score
 
 
@@ -136,18 +136,18 @@ OTHERS: list[tuple[Any, str]] = [
 
 
 @pytest.fixture(scope="module")
-def scorer() -> SavedEstimator:
+def scorer() -> FittedEstimator:
     return fitted("log-3d")
 
 
 @pytest.mark.parametrize(("other", "code"), OTHERS)
-def test_no_reply_raises_an_error(other: Any, code: str, scorer: SavedEstimator) -> None:
+def test_no_reply_raises_an_error(other: Any, code: str, scorer: FittedEstimator) -> None:
     row = score(scorer, other).row(0, named=True)
     assert (row["p_correct"], row["verdict"], row["reason_code"]) == (None, None, code)
     assert row["reason"]
 
 
-def test_a_list_of_replies_has_a_row_for_each_in_order(scorer: SavedEstimator) -> None:
+def test_a_list_of_replies_has_a_row_for_each_in_order(scorer: FittedEstimator) -> None:
     good = [reply(id=f"good-{number}") for number in range(2)]
     scores = score(scorer, [good[0], *(other for other, _ in OTHERS), good[1]])
     assert scores["reason_code"].to_list() == [None, *(code for _, code in OTHERS), None]

@@ -1,6 +1,7 @@
 """What a notebook calls, on the example that comes with the package and on frames made for the purpose."""
 
 import gzip
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -24,14 +25,14 @@ def frame(n: int = 60, seed: int = 0) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 
 def test_seed_0_is_accepted() -> None:
-    assert es.fit(*frame(), "doc-mtp", {"seed": 0}).about["settings"]["seed"] == 0
-    assert es.fit(*frame(), "doc-mtp").about["settings"]["seed"] == 42
+    assert es.fit(*frame(), "doc-mtp", {"seed": 0}).metadata.settings.seed == 0
+    assert es.fit(*frame(), "doc-mtp").metadata.settings.seed == 42
 
 
 def test_fit_and_estimate_agree_with_the_study() -> None:
     features, labels = frame()
     fitted = es.fit(features, labels, "forest-3d-balanced-isotonic", {"trees": 10, "seed": 7})
-    settings = {**fitted.about["settings"]}
+    settings = asdict(fitted.metadata.settings)
     assert (settings["seed"], settings["trees"], settings["folds"]) == (7, 10, 5)
     same = fit_estimators(TrainingRows(features, labels["label"].to_numpy(), settings), ["forest-3d-balanced-isotonic"])
     others, their_labels = frame(40, seed=5)
@@ -64,7 +65,7 @@ def test_features_of_another_k_are_refused_with_what_to_do(tmp_path: Path) -> No
     with pytest.raises(ProvenanceError, match=r"top_k_returned 20 .*--top-k 5 "):
         es.estimate(es.fit(es.read_features(TINY.traces), labels), es.read_features(TINY.log))
     fitted = es.fit(es.read_features(TINY.traces, top_k=5), labels, "atc-se_sum")
-    assert fitted.about["logprobs"]["top_k_returned"] == 5
+    assert fitted.metadata.logprobs.top_k_returned == 5
     result = es.estimate(fitted, es.read_features(TINY.log), by=["metadata.route"])
     assert result["n_estimated"].to_list() == [3, 3, 3, 3]
     with pytest.raises(ProvenanceError, match=r"top_k_returned 20, not 5: .*--top-k 5 "):

@@ -125,7 +125,7 @@ HEADERS: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "without logprobs": (lambda header: header | {"logprobs": None}, "the header: 'logprobs' must be set"),
     "logprobs of text": (lambda header: header | {"logprobs": "raw"}, "the header: 'logprobs' Input should be a valid"),
     "a model of numbers": (lambda header: header | {"model": 7}, "the header: 'model' Input should be a valid string"),
-    "no validation": (lambda header: header | {"validation": 7}, "the header: 'validation' Input should be a valid"),
+    "no validation": (lambda header: header | {"validation": 7}, "the header: 'validation' Input should be "),
     "a support of nothing": (lambda header: header | {"support": {}}, "the header: 'support' 'edges' Field required"),
     "a support of one edge": (
         lambda header: header | {"support": header["support"] | {"edges": [1.0]}},

@@ -19,7 +19,8 @@ from rows import SETTINGS, rows
 from tiny import TINY
 
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.estimators.saved import load_estimator, save_estimator
+from entropy_sentinel.estimators.estimator_file import load_estimator, save_estimator
+from entropy_sentinel.estimators.metadata import FitMetadata, LogprobsKind
 from entropy_sentinel.estimators.training import TrainingRows
 
 pytestmark = pytest.mark.slow
@@ -32,8 +33,8 @@ def good(tmp_path: Path) -> Callable[[str], Path]:
     """The file of a fitted estimator, by its name."""
 
     def make(name: str) -> Path:
-        logprobs = {"logprobs_mode": "raw_logprobs", "top_k_returned": 20}
-        save_estimator(TRAINING.fit(name), tmp_path / name, {"logprobs": logprobs, "model": "tiny"})
+        logprobs = LogprobsKind(logprobs_mode="raw_logprobs", top_k_returned=20)
+        save_estimator(TRAINING.fit(name), tmp_path / name, FitMetadata(name=name, logprobs=logprobs, model="tiny"))
         return tmp_path / name
 
     return make

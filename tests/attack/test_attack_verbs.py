@@ -15,7 +15,7 @@ from tiny import TINY
 
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import EntropySentinelError
-from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 
 pytestmark = pytest.mark.slow
 
@@ -31,7 +31,7 @@ def labels() -> pl.DataFrame:
 
 
 @cache
-def fitted() -> SavedEstimator:
+def fitted() -> FittedEstimator:
     return es.fit(features(), labels(), "log-3d")
 
 

@@ -59,7 +59,7 @@ def test_fit_counts_how_often_the_labels_were_validated(tmp_path: Path, fit) -> 
     assert "validation 2 of these labels" in fit(*every, "-e", "atc-nll_sum")
     assert "validation 2 of these labels" in fit(*every, "-e", "atc-nll_sum")
     assert "validation 3 of these labels" in fit(*every, "-e", "atc-max")
-    assert es.load(tmp_path / "mine.estimator").about["n_validations"] == 3
+    assert es.load(tmp_path / "mine.estimator").metadata.n_validations == 3
 
 
 def test_without_a_name_the_recommended_estimator_is_fitted_and_named(fit) -> None:
@@ -73,7 +73,7 @@ def test_without_a_name_the_recommended_estimator_is_fitted_and_named(fit) -> No
 def test_errors_of_the_candidates_are_reported(tmp_path: Path, fit, monkeypatch) -> None:
     monkeypatch.setattr("entropy_sentinel.estimators.combination.FEWEST_TO_CHOOSE", 4)
     message = fit(TINY.traces)
-    chosen = es.load(tmp_path / "mine.estimator").about["chosen"]
+    chosen = es.load(tmp_path / "mine.estimator").metadata.chosen
     errors = ", ".join(f"{name} {error:.3f}" for name, error in chosen["leave_one_out_aee"].items())
     assert message.splitlines()[2:3] == [f"took {chosen['method']}: {chosen['reason']} ({errors})"]
     assert set(chosen["leave_one_out_aee"]) == {"consensus", "median-of-seven", "log-3d", "atc-max"}

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 from calling import run
-from production import saved, traffic, written
+from production import change_metadata, saved, traffic, written
 from tiny import TINY
 
 import entropy_sentinel as es
@@ -75,8 +75,7 @@ def test_sample(estimator: list[str], folder: Path, capsys: pytest.CaptureFixtur
 
 
 def test_compare(folder: Path, capsys: pytest.CaptureFixture) -> None:
-    other = es.load(folder / "estimator")
-    other.about["model"] = "other"
+    other = change_metadata(es.load(folder / "estimator"), model="other")
     es.save(other, folder / "other.estimator")
     answers = pl.concat([traffic(300), traffic(300, seed=1).with_columns(model=pl.lit("other"))])
     log, file = written(answers, folder / "both.parquet"), folder / "differences.jsonl"

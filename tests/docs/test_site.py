@@ -77,7 +77,7 @@ def test_every_verb_is_documented_once() -> None:
     headings = re.findall(r"heading: es\.(\w+)", page)
     assert sorted(headings) == sorted(es.__all__)
     assert "::: entropy_sentinel.api.reading.features\n" in page
-    assert "::: entropy_sentinel.estimators.saved.SavedEstimator\n" in page
+    assert "::: entropy_sentinel.estimators.fitted_estimator.FittedEstimator\n" in page
 
 
 def test_the_page_of_a_verb_lists_its_options() -> None:

@@ -5,12 +5,14 @@ import json
 import numpy as np
 import polars as pl
 import pytest
+from pydantic import TypeAdapter
 from scipy.optimize import minimize, nnls
 
 from entropy_sentinel.estimators.familiarity import ALONE, FACTOR, FLOOR, Familiarity
 from entropy_sentinel.features.buckets import BUCKETS
 from entropy_sentinel.statistics.mixture import Mixtures
 
+READER = TypeAdapter(Familiarity)
 HIGH = np.random.default_rng(7)
 
 
@@ -115,7 +117,7 @@ def test_there_and_back_as_json_and_what_rows_give() -> None:
     known = Familiarity.of(rows, ["a", "a", "b", "b", "b"])
     assert known.names == ("a", "b")
     assert known.domains[:, :6].tolist() == [[2, 0, 1, 2, 0, 0], [2, 0, 0, 0, 2, 1]]
-    same = Familiarity.from_dict(json.loads(json.dumps(known.as_dict())))
+    same = READER.validate_python(json.loads(json.dumps(known.as_dict())))
     assert (same.domains == known.domains).all()
     assert (same.names, same.groups, same.kind) == (known.names, known.groups, "tokens")
     two_kinds = rows.with_columns(buckets_of=pl.Series(["tokens", "words", "tokens", "words", None]))
@@ -127,14 +129,14 @@ def test_the_distances_between_domains_are_stored_and_an_earlier_file_gives_the_
     rng = np.random.default_rng(3)
     computed = of(*(drawn(shares, 30, rng) for shares in kinds(6, rng)), groups=("a", "a", "b", "c", "d", "e"))
     content = json.loads(json.dumps(computed.as_dict()))
-    stored = Familiarity.from_dict(content)
+    stored = READER.validate_python(content)
     assert stored.stored is not None
     assert stored.left_out.tolist() == computed.left_out.tolist()
-    earlier = Familiarity.from_dict({name: value for name, value in content.items() if name != "left_out"})
+    earlier = READER.validate_python({name: value for name, value in content.items() if name != "left_out"})
     assert (earlier.stored, earlier.limit) == (None, stored.limit)
     alone = of(state(50, b0=25)).as_dict()
     assert alone["left_out"] == [None]
-    assert np.isnan(Familiarity.from_dict(alone).left_out).all()
+    assert np.isnan(READER.validate_python(alone).left_out).all()
 
 
 @pytest.mark.parametrize("n", [2, 30, 200])

@@ -8,10 +8,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from entropy_sentinel.estimators.about import about
 from entropy_sentinel.estimators.catalogue import CANDIDATES, COMBINATIONS, ESTIMATORS, made_of
 from entropy_sentinel.estimators.combination import choose, leave_one_out_errors
 from entropy_sentinel.estimators.estimator import FitFailure
+from entropy_sentinel.estimators.metadata import describe_fit
 from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.features.catalogue import FEATURES
 
@@ -158,12 +158,12 @@ def test_a_caution_where_fewer_than_a_twentieth_of_the_rows_are_of_a_class(n_cor
         assert message.startswith(f"only 11 of 240 training rows are {fewer}")
 
 
-def test_about_says_what_was_chosen() -> None:
-    message = about(TRAINING.fit("recommended"), TRAINING)
-    assert message["chosen"] == TRAINING.fit("recommended").chosen
-    assert message["training_accuracy"] == Y.mean()
-    assert message["caution"] is None
-    assert set(message["feature_statistics"]) == set(FEATURES)
+def test_metadata_says_what_was_chosen() -> None:
+    metadata = describe_fit(TRAINING.fit("recommended"), TRAINING)
+    assert metadata.chosen == TRAINING.fit("recommended").chosen
+    assert metadata.training_accuracy == Y.mean()
+    assert metadata.caution is None
+    assert set(metadata.feature_statistics) == set(FEATURES)
 
 
 def test_what_estimators_are_made_of() -> None:

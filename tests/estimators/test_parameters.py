@@ -17,12 +17,13 @@ from sklearn.linear_model import LogisticRegression
 from entropy_sentinel.core.errors import ContractError, InputError
 from entropy_sentinel.estimators import catalogue
 from entropy_sentinel.estimators.estimator import Estimator
+from entropy_sentinel.estimators.estimator_file import load_estimator, save_estimator
+from entropy_sentinel.estimators.metadata import FitMetadata, LogprobsKind
 from entropy_sentinel.estimators.parameters import NotPlain, _array, saved_classes
-from entropy_sentinel.estimators.saved import load_estimator, save_estimator
 from entropy_sentinel.estimators.training import TrainingRows
 
 TRAINING = TrainingRows(*rows(), SETTINGS)
-ABOUT = {"logprobs": {"logprobs_mode": "raw_logprobs", "top_k_returned": 20}, "model": "tiny"}
+LOGPROBS = LogprobsKind(logprobs_mode="raw_logprobs", top_k_returned=20)
 
 
 @pytest.fixture
@@ -30,7 +31,7 @@ def kept(tmp_path: Path) -> Callable[[str], Path]:
     """The file of a fitted estimator, by its name."""
 
     def keep(name: str) -> Path:
-        save_estimator(TRAINING.fit(name), tmp_path / name, ABOUT)
+        save_estimator(TRAINING.fit(name), tmp_path / name, FitMetadata(name=name, logprobs=LOGPROBS, model="tiny"))
         return tmp_path / name
 
     return keep
@@ -132,7 +133,7 @@ def family(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 def test_a_family_of_ones_own_declares_its_classes(family: Callable[..., None], tmp_path: Path) -> None:
     family("boosted", fit=fit_boosted, SAVED=(Boosted, Stump))
     fitted, (features, _) = TrainingRows(*rows(), SETTINGS).fit("boosted"), rows(50, seed=3)
-    save_estimator(fitted, tmp_path / "boosted", ABOUT)
+    save_estimator(fitted, tmp_path / "boosted", FitMetadata(name="boosted", logprobs=LOGPROBS))
     loaded = load_estimator(tmp_path / "boosted").estimator
     assert loaded == fitted
     assert loaded.accuracy(features) == fitted.accuracy(features)
@@ -147,7 +148,11 @@ def test_an_estimator_with_undeclared_classes_is_not_saved(
     family("boosted", fit=fit_boosted, **declared)
     (tmp_path / "old").write_text("an older estimator")
     with pytest.raises(ContractError, match=rf"old: .*{message}"):
-        save_estimator(TrainingRows(*rows(), SETTINGS).fit("boosted"), tmp_path / "old", ABOUT)
+        save_estimator(
+            TrainingRows(*rows(), SETTINGS).fit("boosted"),
+            tmp_path / "old",
+            FitMetadata(name="boosted", logprobs=LOGPROBS),
+        )
     assert (tmp_path / "old").read_text() == "an older estimator"
 
 
@@ -157,7 +162,11 @@ def test_an_estimator_with_undeclared_classes_is_not_saved(
 def test_what_has_no_form_is_not_saved(part: Any, family: Callable[..., None], tmp_path: Path) -> None:
     family("boosted", fit=lambda name, rows: Boosted(name, (part,), 0.1), SAVED=(Boosted, Stump))
     with pytest.raises(ContractError, match=r"'boosted' (contains a |cannot be saved \(TypeError)"):
-        save_estimator(TrainingRows(*rows(), SETTINGS).fit("boosted"), tmp_path / "none", ABOUT)
+        save_estimator(
+            TrainingRows(*rows(), SETTINGS).fit("boosted"),
+            tmp_path / "none",
+            FitMetadata(name="boosted", logprobs=LOGPROBS),
+        )
 
 
 @pytest.mark.parametrize("shape", [(3,), (10**12,), (0,)])

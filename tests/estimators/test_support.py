@@ -6,11 +6,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from pydantic import TypeAdapter
 from rows import SETTINGS, rows
 from scipy.optimize import minimize
 from scipy.stats import ks_2samp, kstwobign
 
-from entropy_sentinel.estimators.about import about
+from entropy_sentinel.estimators.metadata import describe_fit
 from entropy_sentinel.estimators.support import NOISE, QUANTILES, Support, SupportComparison
 from entropy_sentinel.estimators.training import TrainingRows
 
@@ -148,8 +149,8 @@ def test_a_file_keeps_it() -> None:
     features, labels = rows()
     domains = np.repeat(["a", "b"], 100)
     training = TrainingRows(features, labels, SETTINGS, domains=domains)
-    kept = json.loads(json.dumps(about(training.fit("atc-max"), training)))["support"]
-    loaded, made = Support.from_dict(kept), Support.of(features, domains)
+    kept = json.loads(json.dumps(describe_fit(training.fit("atc-max"), training).as_dict()))["support"]
+    loaded, made = TypeAdapter(Support).validate_python(kept), Support.of(features, domains)
     assert loaded.edges.tolist() == made.edges.tolist()
     assert loaded.domains.tolist() == made.domains.tolist()
     assert len(json.dumps(kept)) < 1000
@@ -158,7 +159,7 @@ def test_a_file_keeps_it() -> None:
 def test_an_estimator_that_could_not_be_fitted_has_none() -> None:
     features, labels = rows(20)
     training = TrainingRows(features, np.ones_like(labels), SETTINGS)
-    assert about(training.fit("baseline-max"), training)["support"] is None
+    assert describe_fit(training.fit("baseline-max"), training).support is None
 
 
 def test_a_hard_domain_that_is_estimated_far_too_high_is_flagged() -> None:

@@ -157,7 +157,7 @@ def test_four_hundred_domains_are_validated_in_seconds(n_groups: int | None) -> 
         for place in range(400)
     )
     began = process_time()
-    validation = Validation.of("atc-max", 400, domains, n_groups)
+    validation = Validation("atc-max", 400, domains, n_groups)
     assert process_time() - began < 10  # with a posterior per domain: 45 s, and more with groups
     assert [share.n for share in validation.coverage] == [400] * 3
 

@@ -10,8 +10,7 @@ from tiny import TINY
 
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.estimators.saved import load_estimator
-from entropy_sentinel.estimators.validation import Validation
+from entropy_sentinel.estimators.estimator_file import load_estimator
 
 KEY = ["benchmark", "item_id"]
 
@@ -74,7 +73,7 @@ def test_true_accuracies_of_a_perfect_judge_by_hand(features: pl.DataFrame) -> N
     fitted = es.fit(features, people(features, 6), "group-accuracy", judged=verdicts(features))
     validation = fitted.validation
     assert validation is not None
-    assert fitted.about["n_training_rows"] == 24
+    assert fitted.metadata.n_training_rows == 24
     power, _ = powers_by_hand(features)
     squares = sum(c * (6 - c) / 6 for c in right_counts(features, 6).values())
     # Four means and two slopes are fitted on 24 labels.
@@ -128,19 +127,6 @@ def test_several_witnesses_count_in_the_domains_that_they_have_seen(features: pl
     saved = load_estimator(tmp_path / "mine.estimator").validation
     assert saved is not None
     assert saved.witnesses == validation.witnesses
-
-
-def test_a_file_with_one_unnamed_judge_is_still_read(features: pl.DataFrame) -> None:
-    validation = es.fit(features, people(features, 6), "group-accuracy", judged=verdicts(features)).validation
-    assert validation is not None
-    (judge,) = validation.witnesses
-    fields = ("n_labelled", "n_judged", "n_domains", "sensitivity", "specificity", "worth", "power")
-    kept = {name: value for name, value in validation.as_dict().items() if name != "witnesses"}
-    kept["judge"] = {name: judge.as_dict()[name] for name in fields}
-    read = Validation.from_dict(kept)
-    assert [witness.name for witness in read.witnesses] == ["judge"]
-    assert read.witnesses[0].sensitivity == judge.sensitivity
-    assert (read.verdict, read.domains) == (validation.verdict, validation.domains)
 
 
 def test_without_enough_verdicts_or_labels_a_domain_does_not_count(features: pl.DataFrame) -> None:

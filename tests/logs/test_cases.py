@@ -358,8 +358,8 @@ def test_samples_of_the_harness_are_labels_joined_by_question(tmp_path: Path) ->
         rows.append({"prompt": f"Question: q {number}\nAnswer: ", "topic": "ab"[number % 4 // 2], **trace})
     (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, rows)))
     fitted = es.fit(tmp_path / "log.jsonl", labels, "baseline-mtp", domain="topic")
-    assert fitted.about["n_training_rows"] == 40
-    assert fitted.about["training_accuracy"] == 0.5
+    assert fitted.metadata.n_training_rows == 40
+    assert fitted.metadata.training_accuracy == 0.5
     with (tmp_path / "log.jsonl").open("a") as log:
         log.write("\n" + json.dumps(rows[3]))
     with pytest.raises(InputError, match="joined by their question, but 2 responses share it"):

@@ -13,6 +13,7 @@ import entropy_sentinel as es
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.showing.files import metrics
 from entropy_sentinel.monitor.showing.page import page
+from entropy_sentinel.statistics.ambiguity import AmbiguousShare
 
 SAMPLES = 3
 # Of each route how many questions look ambiguous, and how many could.
@@ -107,15 +108,13 @@ def test_an_estimator_of_the_same_column_has_its_numbers() -> None:
 def test_an_estimator_says_of_its_training_domains_how_many_questions_look_ambiguous(tmp_path: Path) -> None:
     features = questions()
     labels = features.select("item_id", "sample", label=pl.col("max") < pl.col("max").median())
-    shares = {
-        route: {"share": pytest.approx(ambiguous / n), "n_questions": n} for route, (ambiguous, n) in ROUTES.items()
-    }
+    shares = {route: AmbiguousShare(pytest.approx(ambiguous / n), n) for route, (ambiguous, n) in ROUTES.items()}
     estimator = es.fit(features, labels, "atc-max", domain="route")
-    assert estimator.about["ambiguous"] == shares
+    assert estimator.metadata.ambiguous == shares
     es.save(estimator, tmp_path / "a.estimator")
     loaded = es.load(tmp_path / "a.estimator")
-    assert loaded.about["ambiguous"] == shares
+    assert loaded.metadata.ambiguous == shares
     assert "shop 40% of 30, school 10% of 30, support 100% of 19" in repr(loaded)
     unknown = es.fit(features.drop("stable_classes"), labels, "atc-max", domain="route")
-    assert unknown.about["ambiguous"] is None
+    assert unknown.metadata.ambiguous is None
     assert "several answers" not in repr(unknown)

@@ -7,19 +7,19 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from production import fitted, line, log_file, saved, traffic, written
+from production import change_metadata, fitted, line, log_file, saved, traffic, written
 
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import InputError, ProvenanceError
-from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 
 
 @pytest.fixture(scope="module")
-def estimator() -> SavedEstimator:
+def estimator() -> FittedEstimator:
     return fitted("atc-se_sum")
 
 
-def test_a_log_with_all_of_it(estimator: SavedEstimator, tmp_path: Path) -> None:
+def test_a_log_with_all_of_it(estimator: FittedEstimator, tmp_path: Path) -> None:
     records = [
         line(0),
         "{broken",
@@ -63,7 +63,7 @@ def test_a_log_with_all_of_it(estimator: SavedEstimator, tmp_path: Path) -> None
     assert result.incomplete
 
 
-def test_strict_stops_at_the_first(estimator: SavedEstimator, tmp_path: Path) -> None:
+def test_strict_stops_at_the_first(estimator: FittedEstimator, tmp_path: Path) -> None:
     for bad, message in (
         ("{broken", "must be a JSON object"),
         (line(1, model="other"), "responses of model 'other'"),
@@ -74,7 +74,7 @@ def test_strict_stops_at_the_first(estimator: SavedEstimator, tmp_path: Path) ->
             es.monitor(estimator, path, by=["route"], window="day", strict=True)
 
 
-def test_a_log_that_names_no_model_is_taken_for_the_estimators(estimator: SavedEstimator, tmp_path: Path) -> None:
+def test_a_log_that_names_no_model_is_taken_for_the_estimators(estimator: FittedEstimator, tmp_path: Path) -> None:
     path = log_file(tmp_path / "log.jsonl", [line(0, model=...), line(1)])
     result = es.monitor(estimator, path)
     assert result.slices["n_estimated"].to_list() == [2]
@@ -96,7 +96,7 @@ def test_a_log_of_any_format_packed_and_from_standard_input(estimator, tmp_path:
     assert es.monitor(estimator, "-", by=["route"]).slices.equals(whole.slices)
 
 
-def test_a_file_named_twice_counts_once(estimator: SavedEstimator, tmp_path: Path) -> None:
+def test_a_file_named_twice_counts_once(estimator: FittedEstimator, tmp_path: Path) -> None:
     path = log_file(tmp_path / "log.jsonl", [line(0), line(1)])
     assert es.monitor(estimator, [path, tmp_path / "*.jsonl", tmp_path]).slices["n_responses"].to_list() == [2]
 
@@ -109,14 +109,14 @@ def test_a_table_without_the_column_of_a_slice_beside_one_that_has_it(estimator,
     assert dict(result.select("route", "n_responses").rows()) == {None: 3, "shop": 2, "school": 1}
 
 
-def test_no_responses_at_all(estimator: SavedEstimator, tmp_path: Path) -> None:
+def test_no_responses_at_all(estimator: FittedEstimator, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no usable response"):
         es.monitor(estimator, log_file(tmp_path / "empty.jsonl", []), by=["route"])
     with pytest.raises(InputError, match="no usable response; 2 records .*line 1 .*line 2 "):
         es.monitor(estimator, log_file(tmp_path / "bad.jsonl", ["{]", "x"]))
 
 
-def test_a_problem_of_several_records_of_a_file_is_told_once(estimator: SavedEstimator, tmp_path: Path) -> None:
+def test_a_problem_of_several_records_of_a_file_is_told_once(estimator: FittedEstimator, tmp_path: Path) -> None:
     path = log_file(tmp_path / "log.jsonl", [line(0), '{"x": 1}', '{"x": 2}', '{"y": 2}'])
     [[first, second, third]] = es.monitor(estimator, path).problems.places.values()
     assert first.startswith(f"{path}: line 2 (has no known format; fields: x. ")
@@ -162,6 +162,5 @@ def test_a_model_called_through_a_proxy_is_the_same_model(tmp_path: Path) -> Non
     result = es.monitor(fitted(), log, by=["model"])
     assert dict(result.slices.select("model", "n_estimated").rows()) == {"m": 30, "openai/m": 0}
     assert "10 responses of model 'openai/m'" in result.problems.lines()[0]
-    old = fitted()
-    old.about["model"] = "hosted_vllm/m"
+    old = change_metadata(fitted(), model="hosted_vllm/m")
     assert es.monitor(old, log, where=["model=hosted_vllm/m"]).slices["n_estimated"].to_list() == [30]

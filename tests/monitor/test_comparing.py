@@ -1,24 +1,23 @@
 """The differences of two models by slice, against the estimates of each."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 from calling import run
-from production import fitted, traffic, written
+from production import change_metadata, fitted, traffic, written
 
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import ConfigError, InputError
-from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.statistics.intervals import Residuals
 from entropy_sentinel.statistics.monitoring.differences import half_widths_paired
 
 
-def estimator(model: str, name: str = "atc-se_sum") -> SavedEstimator:
-    made = fitted(name)
-    made.about["model"] = model
-    return made
+def estimator(model: str, name: str = "atc-se_sum") -> FittedEstimator:
+    return change_metadata(fitted(name), model=model)
 
 
 def both(n: int = 600) -> pl.DataFrame:
@@ -53,8 +52,8 @@ def test_differences_are_those_of_the_estimates_with_the_paired_interval() -> No
 
 def test_without_common_domains_errors_count_as_independent() -> None:
     first, second = estimator("a"), estimator("b")
-    for domain in second.about["validation"]["domains"]:
-        domain["domain"] += " of others"
+    domains = [replace(domain, domain=f"{domain.domain} of others") for domain in second.validation.domains]
+    second = change_metadata(second, validation=replace(second.validation, domains=tuple(domains)))
     result = es.compare(first, second, both())
     [row] = result.rows.iter_rows(named=True)
     alone = es.monitor([first, second], both()).slices

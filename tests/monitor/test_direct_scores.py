@@ -12,7 +12,7 @@ from production import fitted
 from pydantic import BaseModel, ConfigDict
 
 import entropy_sentinel as es
-from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.monitor.reading import replies
 from entropy_sentinel.monitor.scoring import scored
 from entropy_sentinel.monitor.settings import Slicing
@@ -21,7 +21,7 @@ MATCHING = {"any_model": False, "any_logprobs": False}
 
 
 @pytest.fixture(scope="module", params=["log-3d", "median-of-seven", "forest-17d-balanced-isotonic"])
-def estimator(request: pytest.FixtureRequest) -> SavedEstimator:
+def estimator(request: pytest.FixtureRequest) -> FittedEstimator:
     return fitted(request.param)
 
 
@@ -131,14 +131,14 @@ def as_objects(content: Any) -> Any:
     return [as_objects(value) for value in content] if isinstance(content, list) else content
 
 
-def by_general_way(estimator: SavedEstimator, reply: Any, monkeypatch: pytest.MonkeyPatch) -> pl.DataFrame:
+def by_general_way(estimator: FittedEstimator, reply: Any, monkeypatch: pytest.MonkeyPatch) -> pl.DataFrame:
     with monkeypatch.context() as patch:
         patch.setattr(replies, "_read_directly", lambda *_: None)
         return es.score(estimator, reply)
 
 
 @pytest.mark.long
-def test_both_ways_give_the_same_numbers(estimator: SavedEstimator, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_both_ways_give_the_same_numbers(estimator: FittedEstimator, monkeypatch: pytest.MonkeyPatch) -> None:
     draw, n_direct = random.Random(estimator.estimator.name), 0
     for _ in range(60):
         reply = random_reply(draw)
@@ -149,7 +149,7 @@ def test_both_ways_give_the_same_numbers(estimator: SavedEstimator, monkeypatch:
     assert n_direct > 20
 
 
-def test_a_usual_reply_goes_the_short_way(estimator: SavedEstimator) -> None:
+def test_a_usual_reply_goes_the_short_way(estimator: FittedEstimator) -> None:
     reply = completion([{"token": "a", "logprob": -0.5, "top_logprobs": [{"token": "a", "logprob": -0.5}] * 20}] * 5)
     steps = reply["choices"][0]["logprobs"]["content"]
     for step in steps:

@@ -8,11 +8,11 @@ import polars as pl
 import pytest
 from calling import run
 from fake_api import fake_api
-from production import traffic, written
+from production import change_metadata, traffic, written
 from rows import rows
 
 import entropy_sentinel as es
-from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.estimators.verdict import USABLE
 from entropy_sentinel.monitor.showing.open_telemetry import events
 
@@ -26,7 +26,7 @@ def words(n: int, vocabulary: list[int], seed: int) -> pl.Series:
 
 
 @pytest.fixture(scope="module")
-def estimator() -> SavedEstimator:
+def estimator() -> FittedEstimator:
     """An estimator with the verdict `usable`, of 20 domains of mathematics."""
     features = traffic(800, seed=99).with_columns(
         benchmark=pl.Series([f"domain-{number % 20}" for number in range(800)]),
@@ -52,7 +52,7 @@ def by_route(scores: pl.DataFrame) -> dict[str, tuple[str, bool | None, str | No
     return {route: (verdict, flag, why) for route, verdict, flag, why in scores.select(columns).unique().rows()}
 
 
-def test_without_slices_nothing_is_judged(estimator: SavedEstimator, log: pl.DataFrame) -> None:
+def test_without_slices_nothing_is_judged(estimator: FittedEstimator, log: pl.DataFrame) -> None:
     scores = es.score(estimator, log)
     assert scores.select("verdict", "unfamiliar", "familiarity_reason").unique().rows() == [
         ("not judged", None, "no-slices")
@@ -62,7 +62,7 @@ def test_without_slices_nothing_is_judged(estimator: SavedEstimator, log: pl.Dat
     assert row == ("not judged", None)
 
 
-def test_each_slice_is_judged_if_it_is_large_enough(estimator: SavedEstimator, log: pl.DataFrame) -> None:
+def test_each_slice_is_judged_if_it_is_large_enough(estimator: FittedEstimator, log: pl.DataFrame) -> None:
     assert by_route(es.score(estimator, log, by="route")) == {
         "maths": ("usable", False, None),
         "trivia": ("unfamiliar", True, None),
@@ -78,16 +78,16 @@ def test_each_slice_is_judged_if_it_is_large_enough(estimator: SavedEstimator, l
         ({"reason": pl.lit("empty response")}, "few-responses"),
     ],
 )
-def test_what_cannot_be_judged_has_the_reason(columns, reason, estimator: SavedEstimator, log: pl.DataFrame) -> None:
+def test_what_cannot_be_judged_has_the_reason(columns, reason, estimator: FittedEstimator, log: pl.DataFrame) -> None:
     scores = es.score(estimator, log.filter(route="maths").with_columns(**columns), by=["route"])
     assert scores.select("unfamiliar", "familiarity_reason").unique().rows() == [(None, reason)]
-    plain = SavedEstimator(estimator.estimator, estimator.about | {"familiarity": None})
+    plain = change_metadata(estimator, familiarity=None)
     assert set(es.score(plain, log, by="route")["familiarity_reason"]) == {"estimator-without-words"}
     assert USABLE not in set(es.score(plain, log, by="route")["verdict"])
 
 
 def test_every_output_says_what_was_judged(
-    estimator: SavedEstimator, log: pl.DataFrame, tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch
+    estimator: FittedEstimator, log: pl.DataFrame, tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     es.save(estimator, tmp_path / "mine.estimator")
     path = written(log, tmp_path / "log.parquet")

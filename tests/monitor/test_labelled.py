@@ -1,17 +1,16 @@
 """Labels of some responses: what is true of them, and what they make of the estimates."""
 
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
-from production import BEGIN, fitted, saved, traffic, written
+from production import BEGIN, change_metadata, fitted, saved, traffic, written
 
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.estimators.training_predictions import predict
 from entropy_sentinel.estimators.validation import Domain, Validation
 from entropy_sentinel.monitor.labelling.labelled import improved
@@ -160,18 +159,18 @@ def test_without_a_usable_verdict_labels_are_used_and_why_an_interval_is_wider(f
 
 
 @pytest.fixture(scope="module")
-def usable() -> SavedEstimator:
+def usable() -> FittedEstimator:
     """An estimator whose validation says `usable`: twenty domains with errors of .03 to either side."""
     estimator = fitted()
     domains = tuple(
         Domain(f"d{number}", 60, 0.5 + (0.03 if number % 2 else -0.03), 0.5, None, None) for number in range(20)
     )
-    validation = Validation.of("log-3d", 20, domains)
+    validation = Validation("log-3d", 20, domains)
     assert validation.verdict == "usable"
-    return replace(estimator, about={**estimator.about, "validation": validation.as_dict()})
+    return change_metadata(estimator, validation=validation)
 
 
-def test_with_a_usable_verdict_estimate_and_labels_are_combined(usable: SavedEstimator, features) -> None:
+def test_with_a_usable_verdict_estimate_and_labels_are_combined(usable: FittedEstimator, features) -> None:
     """Each slice's labels say what is estimated, but those of `support` say that nothing is correct."""
     routes = features.partition_by("route", as_dict=True)
     right = {route: es.monitor(usable, frame).slices["estimated_accuracy"][0] for (route,), frame in routes.items()}
@@ -203,7 +202,7 @@ def test_with_a_usable_verdict_estimate_and_labels_are_combined(usable: SavedEst
     assert [(alert["kind"], alert["slice"]) for alert in alerts] == [("contradicted", {"route": "support"})]
 
 
-def test_labels_are_not_combined_with_an_estimate_of_other_responses(usable: SavedEstimator, features) -> None:
+def test_labels_are_not_combined_with_an_estimate_of_other_responses(usable: FittedEstimator, features) -> None:
     other = features.with_columns(model=pl.lit("another"))
     labels = labelled(other, 20, 0.5)
     result = es.monitor(usable, other, labels=labels, any_model=True)

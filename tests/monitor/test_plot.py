@@ -6,13 +6,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 from calling import run
-from production import fitted, traffic
+from production import change_metadata, fitted, traffic
 from sklearn.metrics import brier_score_loss
 from tiny import TINY
 
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.monitor.showing.page import page
 
 HOSTILE = "<script>alert(1)</script>"
@@ -52,7 +51,7 @@ def test_a_result_without_pictures_is_refused() -> None:
     with pytest.raises(InputError, match="nothing to draw"):
         es.plot(estimator)
     with pytest.raises(InputError, match="nothing to draw"):
-        es.plot(SavedEstimator(estimator.estimator, {**estimator.about, "validation": None}))
+        es.plot(change_metadata(estimator, validation=None))
     with pytest.raises(InputError, match="was DataFrame"):
         es.plot(traffic(10))
 
@@ -70,8 +69,6 @@ def test_a_reliability_diagram_of_held_out_domains() -> None:
     found = estimator.validation.calibration
     assert found.n == len(p)
     assert found.brier == pytest.approx(brier_score_loss(right, p))
-    again = SavedEstimator(estimator.estimator, estimator.about).validation.calibration
-    assert again == found
     html = es.plot(estimator).html
     assert f"Brier score {found.brier:.3f}, mean calibration error {found.ece:.3f}." in html
     assert f"({found.bins[0].n} responses)" in html

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from production import BEGIN, DAY, fitted, saved, traffic, written
+from production import BEGIN, DAY, change_metadata, fitted, saved, traffic, written
 
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import ConfigError
-from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.logs.models import SameModels
 from entropy_sentinel.monitor.estimating.same_model import same_model_text
 from entropy_sentinel.monitor.reading.inputs import read_whole
@@ -24,7 +24,7 @@ OPTIONS: dict[str, Any] = {"by": ["route"], "window": "day", "alert_on": ["unwat
 
 
 @pytest.fixture(scope="module")
-def estimator() -> SavedEstimator:
+def estimator() -> FittedEstimator:
     return fitted(ATC)
 
 
@@ -56,7 +56,7 @@ def test_names(pairs: list[str], name: str, expected: str | None) -> None:
     assert SameModels.of_pairs(pairs, ["b", "m"] if pairs == ["m=*"] else []).old_name(name) == expected
 
 
-def test_estimates_are_the_same_and_intervals_wider(estimator: SavedEstimator) -> None:
+def test_estimates_are_the_same_and_intervals_wider(estimator: FittedEstimator) -> None:
     plain = es.monitor(estimator, traffic(), **OPTIONS)
     result = es.monitor(estimator, renamed(traffic()), **OPTIONS)
     assert result.alerts == []
@@ -77,7 +77,7 @@ def test_estimates_are_the_same_and_intervals_wider(estimator: SavedEstimator) -
     assert "m-03 (300 responses) counts as m (--same-model)" in page(result)
 
 
-def test_the_first_days_are_compared_with_those_before(estimator: SavedEstimator) -> None:
+def test_the_first_days_are_compared_with_those_before(estimator: FittedEstimator) -> None:
     """The same responses under another name do not differ; those with three times the entropies do."""
     features = renamed(traffic())
     entropies = [name for name in ("max", "se_sum") if name in features.columns]
@@ -92,7 +92,7 @@ def test_the_first_days_are_compared_with_those_before(estimator: SavedEstimator
         assert about["since"] == "2026-11-04T00:00:00+00:00"
         assert (about["n_first"], about["n_before"]) == (300, 300)
     # By hand: the largest difference of the shares at the edges of the bins, weighted by the new responses of a slice.
-    edges = np.array(estimator.about["support"]["edges"])
+    edges = np.array(estimator.metadata.support.edges)
     distance = np.zeros(len(edges))
     for _, part in other.group_by("route"):
         new, old = (part.filter(pl.col("model") == name)["max"].to_numpy() for name in ("m-03", "m"))
@@ -114,9 +114,8 @@ def test_files_that_were_read_without_it_are_read_again(tmp_path: Path) -> None:
     assert es.monitor(path, files, **options).slices["n_estimated"].sum() == 300
 
 
-def test_several_estimators_and_what_is_refused(estimator: SavedEstimator) -> None:
-    other = fitted("group-accuracy")
-    other.about["model"] = "m-b"
+def test_several_estimators_and_what_is_refused(estimator: FittedEstimator) -> None:
+    other = change_metadata(fitted("group-accuracy"), model="m-b")
     features = pl.concat([renamed(traffic(300)), traffic(300, 1).with_columns(model=pl.lit("m-b"))])
     result = es.monitor([estimator, other], features, **OPTIONS)
     assert result.alerts == []

@@ -7,12 +7,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 from calling import run
-from production import fitted, line, log_file, traffic, written
+from production import change_metadata, fitted, line, log_file, traffic, written
 from prometheus_client.parser import text_string_to_metric_families
 
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import ConfigError, InputError
-from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.showing.files import metrics
 from entropy_sentinel.monitor.showing.page import page
@@ -22,10 +22,8 @@ NAMES = {"a": "atc-se_sum", "b": "group-accuracy"}
 SETTINGS = {"by": ["route"], "window": "day", "reference": "2026-11-02"}
 
 
-def estimator(model: str) -> SavedEstimator:
-    made = fitted(NAMES.get(model, "atc-mtp"))
-    made.about["model"] = model
-    return made
+def estimator(model: str) -> FittedEstimator:
+    return change_metadata(fitted(NAMES.get(model, "atc-mtp")), model=model)
 
 
 def of_model(model: str, n: int = 900, seed: int = 0) -> pl.DataFrame:

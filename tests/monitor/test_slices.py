@@ -7,13 +7,12 @@ import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
-from production import BEGIN, fitted, traffic, written
+from production import BEGIN, change_metadata, fitted, traffic, written
 from scipy.stats import false_discovery_control as fdr
 
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import ConfigError, InputError
-from entropy_sentinel.estimators.saved import SavedEstimator
-from entropy_sentinel.estimators.validation import Validation
+from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.monitor.estimating.change import p_of_change
 from entropy_sentinel.monitor.showing.terminal import reasons
@@ -24,7 +23,7 @@ NUMBERS += ("change", "change_p", "change_q", "cut_off_share", "estimate_worth")
 
 
 @pytest.fixture(scope="module")
-def estimator() -> SavedEstimator:
+def estimator() -> FittedEstimator:
     return fitted()
 
 
@@ -109,7 +108,7 @@ def test_a_change_is_of_what_came_after_the_reference(estimator, features) -> No
     assert [(alert["kind"], alert["slice"]) for alert in result.alerts] == [("drop", {"route": "shop"})]
 
 
-def side(saved: SavedEstimator, rows: pl.DataFrame) -> tuple[int, np.ndarray, np.ndarray]:
+def side(saved: FittedEstimator, rows: pl.DataFrame) -> tuple[int, np.ndarray, np.ndarray]:
     """A side of the test: n, sums, sums of products."""
     values = saved.estimator.values(rows)
     products = [(values[:, i] * values[:, j]).sum() for i, j in pairs(values.shape[1])]
@@ -150,7 +149,7 @@ def test_few_responses_are_flagged_and_not_tested(estimator, features) -> None:
 
 def test_intervals_are_those_of_the_validation_card(estimator, features) -> None:
     result = es.monitor(estimator, features, by=["route"], level=0.8).slices
-    validation = Validation.from_dict(estimator.about["validation"])
+    validation = estimator.validation
     same = validation.residuals.intervals(result["estimated_accuracy"], result["n_estimated"], 0.8)
     assert result["lower"].to_list() == same.lower.tolist()
     assert result["upper"].to_list() == same.upper.tolist()
@@ -208,8 +207,8 @@ def test_numbers_and_texts_of_two_files_are_one_slice(estimator, features, tmp_p
 
 
 def test_another_model_in_one_slice_leaves_the_other_slices_their_intervals(features) -> None:
-    estimator = fitted("group-accuracy", domains=4)
-    estimator.about["caution"], estimator.about["support"] = "only 1 of 400 training rows are incorrect", None
+    caution = "only 1 of 400 training rows are incorrect"
+    estimator = change_metadata(fitted("group-accuracy", domains=4), caution=caution, support=None)
     own = es.monitor(estimator, features, by=["route"]).slices.sort("route")
     mixed = features.with_columns(model=pl.when(pl.col("route") == "shop").then(pl.lit("other")).otherwise("model"))
     rows = es.monitor(estimator, mixed, by=["route"], any_model=True).slices.sort("route")
@@ -233,8 +232,7 @@ def test_the_validation_of_another_model_is_not_shown_as_if_it_held(features) ->
     assert "model 'm', " in reason
     assert "of model 'other'" in reason
     # As of an estimator without any validation.
-    bare = fitted("group-accuracy")
-    bare.about["validation"] = None
+    bare = change_metadata(fitted("group-accuracy"), validation=None)
     same = es.monitor(bare, features, by=["route"])
     assert list(same.provenance["general_flags"]) == ["no validation"]
     assert set(same.slices["basis"]) == {"prior"}

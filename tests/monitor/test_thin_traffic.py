@@ -10,7 +10,7 @@ from production import BEGIN, fitted, traffic
 from prometheus_client.parser import text_string_to_metric_families
 
 import entropy_sentinel as es
-from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.showing.files import metrics as text_of
@@ -22,12 +22,12 @@ LAST_USABLE = "last_usable_window_start_seconds"
 
 
 @pytest.fixture(scope="module")
-def estimator() -> SavedEstimator:
+def estimator() -> FittedEstimator:
     return fitted(ATC)
 
 
 @pytest.fixture(scope="module")
-def sides(estimator: SavedEstimator) -> tuple[pl.DataFrame, pl.DataFrame]:
+def sides(estimator: FittedEstimator) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Responses that this estimator takes for correct, and others: a share of both is estimated as just that."""
     pool = traffic(3000, seed=3).with_columns(cut_off=pl.lit(False))
     above = pl.Series(estimator.estimator.values(pool.select(FEATURES)) == 1)
@@ -59,7 +59,7 @@ def log(sides: tuple[pl.DataFrame, pl.DataFrame]) -> Log:
     return Log(sides)
 
 
-def watched(estimator: SavedEstimator, log: Log, **options: object) -> Monitored:
+def watched(estimator: FittedEstimator, log: Log, **options: object) -> Monitored:
     return es.monitor(estimator, log.rows, by=["route"], window="day", **options)
 
 
@@ -78,7 +78,7 @@ def now(results: Monitored, route: str) -> dict[str, Any]:
     return results.now.row(by_predicate=pl.col("route") == route, named=True)
 
 
-def test_a_slice_that_falls_on_a_few_responses_a_day(estimator: SavedEstimator, log: Log) -> None:
+def test_a_slice_that_falls_on_a_few_responses_a_day(estimator: FittedEstimator, log: Log) -> None:
     """Sixty a day over eleven routes, one of them at 1.0, then at .25 for five days."""
     for day in range(3):
         for route in range(11):
@@ -108,7 +108,7 @@ def test_a_slice_that_falls_on_a_few_responses_a_day(estimator: SavedEstimator, 
     assert by_route(results, "usable_slices") == {None: 1}
 
 
-def test_pooled_windows_do_not_reach_into_the_reference(estimator: SavedEstimator, log: Log) -> None:
+def test_pooled_windows_do_not_reach_into_the_reference(estimator: FittedEstimator, log: Log) -> None:
     for day in range(6):
         log.add(day, "a", 40 if day < 3 else 9, 1.0 if day < 3 else 0.0)
     results = watched(estimator, log, reference="2026-11-02..2026-11-04", alert_on=["drop"])
@@ -119,7 +119,7 @@ def test_pooled_windows_do_not_reach_into_the_reference(estimator: SavedEstimato
     assert by_route(results, LAST_USABLE) == {"a": (BEGIN + timedelta(days=2)).timestamp()}
 
 
-def test_a_change_without_a_test_is_not_silence(estimator: SavedEstimator, log: Log) -> None:
+def test_a_change_without_a_test_is_not_silence(estimator: FittedEstimator, log: Log) -> None:
     """Twelve responses in the reference are too few for a q, and so for an alert: it is said of which slice."""
     log.add(0, "a", 12, 1.0).add(1, "a", 60, 0.25)
     log.add(0, "b", 40, 1.0).add(1, "b", 40, 1.0)
@@ -132,7 +132,7 @@ def test_a_change_without_a_test_is_not_silence(estimator: SavedEstimator, log: 
 
 @pytest.mark.parametrize(("day", "stale"), [(13, False), (14, True)])
 def test_a_slice_that_had_enough_and_has_too_few_is_stale(
-    estimator: SavedEstimator, log: Log, day: int, stale: bool
+    estimator: FittedEstimator, log: Log, day: int, stale: bool
 ) -> None:
     """Fourteen days are pooled: those of the 2nd to the 15th of November, and then no more."""
     log.add(0, "a", 45, 1.0).add(day, "a", 20, 0.3).add(day, "b", 60, 0.7)
@@ -168,7 +168,7 @@ def test_the_window_before_the_newest_is_watched_by_itself_where_the_newest_is_e
     ("window", "days"), [("hour", (0, 1 / 24, 2 / 24, 3 / 24)), ("week", (0, 7, 14, 21)), ("month", (0, 57, 88, 92))]
 )
 def test_windows_other_than_days_are_pooled_too(
-    estimator: SavedEstimator, log: Log, window: str, days: Sequence[float]
+    estimator: FittedEstimator, log: Log, window: str, days: Sequence[float]
 ) -> None:
     for day in days:
         log.add(day, "a", 10, 0.5)
@@ -176,7 +176,7 @@ def test_windows_other_than_days_are_pooled_too(
     assert results.now.select("n_estimated", "n_windows").rows() == [(30, 3)]
 
 
-def test_days_without_a_response_are_named(estimator: SavedEstimator) -> None:
+def test_days_without_a_response_are_named(estimator: FittedEstimator) -> None:
     """From the 2nd to the 9th of November, without the 4th, the 6th and the 7th; a clock far ahead does not count."""
     times = [BEGIN + timedelta(days=day) for day in (0, 1, 3, 6, 7) for _ in range(40)]
     rows = traffic(200).with_columns(time=pl.Series([*times[:-1], BEGIN + timedelta(days=900)]))
@@ -184,14 +184,14 @@ def test_days_without_a_response_are_named(estimator: SavedEstimator) -> None:
     assert expected == ["3 days without responses (UTC): 2026-11-04, 2026-11-06, 2026-11-07"]
 
 
-def test_a_log_whose_times_cannot_be_read_has_no_newest_window(estimator: SavedEstimator, log: Log) -> None:
+def test_a_log_whose_times_cannot_be_read_has_no_newest_window(estimator: FittedEstimator, log: Log) -> None:
     rows = log.add(0, "a", 40, 0.2).rows.with_columns(time=pl.lit("yesterday"))
     results = es.monitor(estimator, rows, by=["route"], window="day", fail_below=0.5, alert_on=["stale"])
     assert (results.newest, results.alerts, results.silent) == ([], [], True)
     assert "estimated_accuracy" not in metrics(results)
 
 
-def test_q_of_a_closed_window_does_not_change_when_slices_move_on(log: Log, estimator: SavedEstimator) -> None:
+def test_q_of_a_closed_window_does_not_change_when_slices_move_on(log: Log, estimator: FittedEstimator) -> None:
     """Ten slices are tested on the fourth day, of which one falls; in the next night nine have pooled newer windows."""
     routes = [f"r{number}" for number in range(10)]
     for day in range(3):
@@ -214,7 +214,7 @@ def test_q_of_a_closed_window_does_not_change_when_slices_move_on(log: Log, esti
     assert q_of_r0() == pytest.approx(before, rel=1e-12)
 
 
-def test_every_slice_is_in_every_week_or_a_line_says_why_not(estimator: SavedEstimator, log: Log) -> None:
+def test_every_slice_is_in_every_week_or_a_line_says_why_not(estimator: FittedEstimator, log: Log) -> None:
     log.add(0, "steady", 40, 1.0).add(1, "steady", 40, 1.0)
     log.add(0, "gone", 40, 1.0)
     log.add(0, "thin", 40, 1.0).add(1, "thin", 4, 1.0)

@@ -9,7 +9,7 @@ import pytest
 from production import fitted, traffic, written
 
 import entropy_sentinel as es
-from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.monitor.labelling.training_labels import UNKNOWN
 from entropy_sentinel.monitor.result import Monitored
 
@@ -30,12 +30,12 @@ def coins(answers: pl.DataFrame) -> pl.DataFrame:
 
 
 @pytest.fixture(scope="module")
-def forest(answers: pl.DataFrame, coins: pl.DataFrame) -> SavedEstimator:
+def forest(answers: pl.DataFrame, coins: pl.DataFrame) -> FittedEstimator:
     """A forest that knows its training labels by heart."""
     return es.fit(answers, coins, FOREST, {"trees": 30, "max_depth": [10], "min_samples_split": [2]})
 
 
-def watched(estimator: SavedEstimator | Path, answers, labels: pl.DataFrame) -> Monitored:
+def watched(estimator: FittedEstimator | Path, answers, labels: pl.DataFrame) -> Monitored:
     return es.monitor(estimator, answers, by=["benchmark"], labels=labels, labels_at_random=True)
 
 

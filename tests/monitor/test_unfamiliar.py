@@ -10,7 +10,7 @@ from rows import rows
 
 import entropy_sentinel as es
 from entropy_sentinel.estimators.familiarity import PRIOR
-from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.monitor.once import estimated
 from entropy_sentinel.monitor.result import table_of
 from entropy_sentinel.monitor.settings import EstimateOptions
@@ -29,7 +29,7 @@ def words(n: int, vocabulary: list[int], seed: int) -> pl.Series:
 
 
 @pytest.fixture(scope="module")
-def estimator() -> SavedEstimator:
+def estimator() -> FittedEstimator:
     features = traffic(400).with_columns(buckets=words(400, OF_MATHS, 1), buckets_of=pl.lit("tokens"))
     return es.fit(features, features.select("item_id", label=pl.Series(rows(400, 0)[1])), "log-3d")
 

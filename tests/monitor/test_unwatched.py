@@ -8,11 +8,11 @@ from typing import Any
 import polars as pl
 import pytest
 from calling import run
-from production import BEGIN, DAY, fitted, saved, traffic, written
+from production import BEGIN, DAY, change_metadata, fitted, saved, traffic, written
 from prometheus_client.parser import text_string_to_metric_families
 
 import entropy_sentinel as es
-from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.features.zero_logprobs import ZERO_LOGPROBS
 from entropy_sentinel.monitor.alerting.unwatched import (
     Progress,
@@ -33,7 +33,7 @@ NO_LOGPROBS = "no log-probabilities in the log"
 
 
 @pytest.fixture(scope="module")
-def estimator() -> SavedEstimator:
+def estimator() -> FittedEstimator:
     return fitted(ATC)
 
 
@@ -46,7 +46,7 @@ def where(condition: pl.Expr, model: str) -> pl.Expr:
     return pl.when(condition).then(pl.lit(model)).otherwise("model").alias("model")
 
 
-def watched(estimator: SavedEstimator, features: pl.DataFrame, **options: Any) -> Monitored:
+def watched(estimator: FittedEstimator, features: pl.DataFrame, **options: Any) -> Monitored:
     return es.monitor(estimator, features, **{"by": ["route"], "window": "day", "alert_on": ["stale"], **options})
 
 
@@ -64,7 +64,7 @@ def told(result: Monitored) -> list[tuple[str, str, str]]:
         (after(3.5, "route", ""), ("empty-column", "route", "new"), "have no value in 'route'"),
     ],
 )
-def test_what_is_not_watched_since_noon(estimator: SavedEstimator, change: pl.Expr, expected: Any, words: str) -> None:
+def test_what_is_not_watched_since_noon(estimator: FittedEstimator, change: pl.Expr, expected: Any, words: str) -> None:
     """600 responses in four days, so 150 a day, and 75 of them since noon of the last."""
     result = watched(estimator, traffic().with_columns(change))
     assert told(result) == [expected]
@@ -77,7 +77,7 @@ def test_what_is_not_watched_since_noon(estimator: SavedEstimator, change: pl.Ex
     assert watched(estimator, traffic().with_columns(change), alert_on=[]).alerts == []
 
 
-def test_a_slice_without_logprobs_is_told_although_others_have_them(estimator: SavedEstimator) -> None:
+def test_a_slice_without_logprobs_is_told_although_others_have_them(estimator: FittedEstimator) -> None:
     """`support` has a tenth of the traffic: it is the part of all responses that is too small to be told."""
     is_late_day = pl.col("time") >= BEGIN + 3 * DAY
     of_slice = pl.when(is_late_day & (pl.col("route") == "support")).then(pl.lit(NO_LOGPROBS)).otherwise("reason")
@@ -92,18 +92,18 @@ def test_a_slice_without_logprobs_is_told_although_others_have_them(estimator: S
     assert told(watched(estimator, few)) == []
 
 
-def test_without_slices_no_slice_is_named(estimator: SavedEstimator) -> None:
+def test_without_slices_no_slice_is_named(estimator: FittedEstimator) -> None:
     (alert,) = watched(estimator, traffic().with_columns(after(3.5, "reason", NO_LOGPROBS)), by=[]).alerts
     assert alert["message"].startswith("75 of 150 responses in the day from 2026-11-05 have no estimate")
     assert alert["message"].endswith("Formats of logs))")
 
 
-def test_what_the_server_refused_is_not_unwatched(estimator: SavedEstimator) -> None:
+def test_what_the_server_refused_is_not_unwatched(estimator: FittedEstimator) -> None:
     for reason in ("refused: content filter", "empty response", "no token after the thinking"):
         assert told(watched(estimator, traffic().with_columns(after(3, "reason", reason)))) == []
 
 
-def test_every_output_says_it(estimator: SavedEstimator) -> None:
+def test_every_output_says_it(estimator: FittedEstimator) -> None:
     result = watched(estimator, traffic().with_columns(after(3, "model", "gpt-x-03")))
     assert "150 responses of gpt-x-03" in message(result)
     assert "Not watched: gpt-x-03" in page(result)
@@ -119,8 +119,7 @@ def test_every_output_says_it(estimator: SavedEstimator) -> None:
 
 
 def test_a_model_without_an_estimator_beside_several_that_have_one() -> None:
-    estimators = [fitted(ATC), fitted("group-accuracy")]
-    estimators[1].about["model"] = "b"
+    estimators = [fitted(ATC), change_metadata(fitted("group-accuracy"), model="b")]
     features = pl.concat([traffic(300), traffic(300, 1).with_columns(model=pl.lit("b"))]).sort("time")
     features = features.with_columns(
         pl.when(pl.col("time") >= BEGIN + 3 * DAY, pl.col("model") == "b")
@@ -137,8 +136,7 @@ def test_a_model_without_an_estimator_beside_several_that_have_one() -> None:
 
 
 def test_repeated_files_count_unwatched_responses_once(tmp_path: Path) -> None:
-    estimators = [fitted(ATC), fitted("group-accuracy")]
-    estimators[1].about["model"] = "b"
+    estimators = [fitted(ATC), change_metadata(fitted("group-accuracy"), model="b")]
     features = traffic(80).with_columns(
         pl.when(pl.int_range(pl.len()) % 2 == 0).then(pl.lit("c")).otherwise("model").alias("model")
     )

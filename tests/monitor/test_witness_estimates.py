@@ -10,7 +10,7 @@ from rows import rows
 
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import ConfigError, InputError
-from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.monitor.result import Monitored, table_of
 from entropy_sentinel.monitor.showing.page import page
 from entropy_sentinel.monitor.showing.slices_to_ask import list_slices_to_ask, write_slices_to_ask
@@ -30,7 +30,7 @@ def words(n: int, first: int, seed: int) -> pl.Series:
 
 
 @pytest.fixture(scope="module")
-def estimator() -> SavedEstimator:
+def estimator() -> FittedEstimator:
     features = traffic(400).with_columns(buckets=words(400, 0, 1), buckets_of=pl.lit("tokens"))
     return es.fit(features, features.select("item_id", label=pl.Series(rows(400, 0)[1])), "log-3d")
 

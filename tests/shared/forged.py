@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from entropy_sentinel.estimators.saved import MAGIC
+from entropy_sentinel.estimators.estimator_file import MAGIC
 
 Json = Any
 

@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import polars as pl
-from production import fitted, traffic, written
+from production import change_metadata, fitted, traffic, written
 
 import entropy_sentinel as es
 from entropy_sentinel.features.catalogue import FEATURES
@@ -35,8 +35,7 @@ def write_estimators(folder: Path) -> list[Path]:
     """Write an estimator for each model."""
     paths = []
     for model in (OLD, OTHER):
-        estimator = fitted(ATC)
-        estimator.about["model"] = model
+        estimator = change_metadata(fitted(ATC), model=model)
         paths.append(folder / f"{model}.estimator")
         es.save(estimator, paths[-1])
     return paths

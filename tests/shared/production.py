@@ -1,6 +1,7 @@
 """Responses as a deployed model's logs have them: features with routes and times; lines of a log; estimators."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from rows import rows
 
 import entropy_sentinel as es
 from entropy_sentinel.api.reading import write_features
-from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.features.buckets import SCHEMA
 from entropy_sentinel.features.catalogue import EXTRAS, FEATURE_FRAME
 
@@ -49,12 +50,17 @@ def traffic(n: int = 600, seed: int = 0, days: float = 4) -> pl.DataFrame:
     return values.with_columns(**columns).select(*names, *LOGPROBS, "route", "user", "time")
 
 
-def fitted(name: str = "median-of-seven", domains: int = 4) -> SavedEstimator:
+def fitted(name: str = "median-of-seven", domains: int = 4) -> FittedEstimator:
     """An estimator of model `m`, fitted on so many domains."""
     features = traffic(400, seed=99)
     _, labels = rows(400, 99)
     features = features.with_columns(benchmark=pl.Series([f"domain-{number % domains}" for number in range(400)]))
     return es.fit(features, features.select("item_id", label=pl.Series(labels)), name, {"trees": 10})
+
+
+def change_metadata(estimator: FittedEstimator, **fields: Any) -> FittedEstimator:
+    """The estimator with other metadata."""
+    return replace(estimator, metadata=estimator.metadata.model_copy(update=fields))
 
 
 def saved(folder: Path, name: str = "median-of-seven") -> Path:

@@ -335,8 +335,8 @@ def test_verbs_take_a_signal_and_say_who_has_none(project: Project) -> None:
         + """
 print(json.dumps({
     "short": [features["short"].to_list(), traces["n_tokens"].to_list()],
-    "signals": [fitted.about["signals"], list(fitted.signals), list(es.load("short.estimator").signals)],
-    "statistics": list(fitted.about["feature_statistics"])[-1],
+    "signals": [fitted.metadata.signals, list(fitted.signals), list(es.load("short.estimator").signals)],
+    "statistics": list(fitted.metadata.feature_statistics)[-1],
     "validation": fitted.validation.estimator,
     "missing": [said(lambda: es.fit(plain, labels, "baseline-short")), said(lambda: es.estimate(fitted, plain)),
                 said(lambda: es.monitor(fitted, plain))],

@@ -8,11 +8,12 @@ import pytest
 from observations import SETTINGS, observations
 
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.estimators.saved import load_estimator
+from entropy_sentinel.estimators.estimator_file import load_estimator
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.schemas.contract import read_provenance
 from entropy_sentinel.schemas.estimate import SCORES
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS, observations_of
+from entropy_sentinel.statistics.ambiguity import AmbiguousShare
 from entropy_sentinel.study.stages.estimate import estimate, write_estimators
 
 NAMES = ["forest-10d-balanced-isotonic", "atc-max", "baseline-mtp"]
@@ -36,9 +37,10 @@ def test_kept_estimators_give_the_numbers_of_the_study(tmp_path: Path) -> None:
     for path, expected in zip(files, study["estimated_accuracy"], strict=True):
         loaded = load_estimator(path)
         assert loaded.estimator.accuracy(unseen) == pytest.approx(expected, abs=1e-12)
-        assert (loaded.about["model"], loaded.about["group"], loaded.about["logprobs"]) == ("m", "a+b", LOGPROBS)
-        assert loaded.about["n_training_rows"] == 96
-        assert set(loaded.about["feature_statistics"]) == set(FEATURES)
+        assert (loaded.metadata.model, loaded.metadata.group) == ("m", "a+b")
+        assert loaded.metadata.logprobs.as_dict() == LOGPROBS
+        assert loaded.metadata.n_training_rows == 96
+        assert set(loaded.metadata.feature_statistics) == set(FEATURES)
     result = SCORES.check(SCORES.read(scores))
     # The forest and the baseline give a probability, the threshold does not.
     assert result["estimator"].unique(maintain_order=True).to_list() == [NAMES[0], NAMES[2]]
@@ -60,7 +62,7 @@ def test_a_kept_estimator_says_how_many_training_questions_look_ambiguous(tmp_pa
     settings = SETTINGS | {"estimators": ["atc-max"]}
     path = tmp_path / "atc-max"
     write_estimators(str(tmp_path / "m.parquet"), "a+b", settings, [str(path)], str(tmp_path / "scores.parquet"))
-    assert load_estimator(path).about["ambiguous"] == {"a": {"share": 0.4, "n_questions": 5}}
+    assert load_estimator(path).metadata.ambiguous == {"a": AmbiguousShare(0.4, 5)}
 
 
 def test_a_group_that_nothing_can_be_fitted_on_says_so_in_every_file(tmp_path: Path) -> None:

@@ -18,11 +18,12 @@ from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.core.options import document_options
 from entropy_sentinel.core.remote import local
 from entropy_sentinel.core.validation_errors import described
-from entropy_sentinel.estimators.about import about
 from entropy_sentinel.estimators.catalogue import FEWEST_TO_CHOOSE, RECOMMENDED, further_signals
 from entropy_sentinel.estimators.estimator import FitFailure
+from entropy_sentinel.estimators.estimator_file import load_estimator, save_estimator
+from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.estimators.limits import Limits
-from entropy_sentinel.estimators.saved import SavedEstimator, load_estimator, save_estimator
+from entropy_sentinel.estimators.metadata import describe_fit
 from entropy_sentinel.estimators.settings import Estimation, Fitting, group_id
 from entropy_sentinel.estimators.training import TrainingRows, fit_estimators
 from entropy_sentinel.estimators.training_predictions import TrainingPredictions
@@ -55,7 +56,7 @@ def fit(
     cluster: str | None = None,
     judged: Any | None = None,
     **options: Unpack[FitKeywords],
-) -> SavedEstimator:
+) -> FittedEstimator:
     """Fit an estimator on the responses that have features and a label.
 
     Args:
@@ -92,7 +93,7 @@ def fit(
         >>> import entropy_sentinel as es
         >>> features = es.features(es.read_logs(es.example().traces))
         >>> fitted = es.fit(features, es.read_labels(es.example().labels), "doc-mtp")
-        >>> fitted.estimator.name, fitted.about["group"]
+        >>> fitted.estimator.name, fitted.metadata.group
         ('doc-mtp', 'gsm8k+math+scibench+svamp+theoremqa')
     """
     if not isinstance(estimator, str):
@@ -140,14 +141,21 @@ def fit(
         responses = labelled_features.with_columns(_domains(labelled_features, domain, group)[0])
         kind = {"model": model, **logprobs}
         witnessed = witnessed_rows(responses, domains.name, labels, judged, kind, signals, cluster, training)
-    whose = {"model": model, "group": group_id(domains.unique()), "logprobs": logprobs}
-    whose["ambiguous"] = ambiguous_shares(rows.with_columns(domains), domains.name)
-    predictions = TrainingPredictions.of(fitted, training)
-    return SavedEstimator(fitted, whose | about(fitted, training, limits, witnessed), predictions)
+    metadata = describe_fit(
+        fitted,
+        training,
+        limits,
+        witnessed,
+        model=model,
+        group=group_id(domains.unique()),
+        logprobs=logprobs,
+        ambiguous=ambiguous_shares(rows.with_columns(domains), domains.name),
+    )
+    return FittedEstimator(fitted, metadata, TrainingPredictions.of(fitted, training))
 
 
-def save(estimator: SavedEstimator, path: str | Path) -> None:
-    """Write an estimator to a file in the format of `estimators.saved`; loading it runs no code.
+def save(estimator: FittedEstimator, path: str | Path) -> None:
+    """Write an estimator to a file in the format of `estimators.estimator_file`; loading it runs no code.
 
     Args:
         estimator: An estimator from `fit` or `load`.
@@ -157,12 +165,12 @@ def save(estimator: SavedEstimator, path: str | Path) -> None:
         InputError: If `estimator` is not an estimator.
         ContractError: For an estimator that `load` would refuse.
     """
-    if not isinstance(estimator, SavedEstimator):
+    if not isinstance(estimator, FittedEstimator):
         raise InputError(f"estimator: must come from `fit` or `load`, was {type(estimator).__name__}")
-    save_estimator(estimator.estimator, path, estimator.about, estimator.training)
+    save_estimator(estimator.estimator, path, estimator.metadata, estimator.training)
 
 
-def load(path: str | Path) -> SavedEstimator:
+def load(path: str | Path) -> FittedEstimator:
     """Read an estimator from a file.
 
     Args:
@@ -188,9 +196,9 @@ def load(path: str | Path) -> SavedEstimator:
     return load_estimator(local(path))
 
 
-def saved_estimator(given: SavedEstimator | str | Path) -> SavedEstimator:
+def saved_estimator(given: FittedEstimator | str | Path) -> FittedEstimator:
     """Return an estimator, loading it if given as a path; raises the errors of `load`."""
-    return given if isinstance(given, SavedEstimator) else load(given)
+    return given if isinstance(given, FittedEstimator) else load(given)
 
 
 def _domains(rows: pl.DataFrame, domain: str, group: str | None) -> tuple[pl.Series, pl.Series | None]:

@@ -68,9 +68,7 @@ def witnessed_rows(
     return WitnessedRows(
         features=rows.select(*FEATURES, *signals),
         domains=rows[domain].cast(pl.String).to_numpy().astype(str),
-        witnesses=tuple(
-            WitnessModel(each.kind.value, each.model, each.name, each.has_probabilities) for each in witnesses
-        ),
+        witnesses=tuple(WitnessModel(each.kind, each.model, each.name, each.has_probabilities) for each in witnesses),
         values=rows.select(pl.col(map(_value, numbers)).fill_null(np.nan)).to_numpy(),
         labels=rows["label"].cast(pl.Float64).fill_null(np.nan).to_numpy(),
         items=cluster_numbers(rows, cluster),

@@ -81,7 +81,7 @@ def command(logs: Logs, state: State = None, json: Json = False, **options: Any)
           --reference 2026-11-02..2026-11-08 --alert-on drop --state state --page slices.html
     """
     from entropy_sentinel.core.printable import one_line
-    from entropy_sentinel.estimators.saved import is_estimator
+    from entropy_sentinel.estimators.estimator_file import is_estimator
     from entropy_sentinel.monitor.running import monitored, remember
     from entropy_sentinel.monitor.showing.files import as_json
     from entropy_sentinel.monitor.showing.terminal import parts

@@ -283,7 +283,7 @@ def sample(
     from entropy_sentinel.api.estimation import load
     from entropy_sentinel.api.inputs import log_files
     from entropy_sentinel.core.files import check_outputs
-    from entropy_sentinel.estimators.saved import is_estimator
+    from entropy_sentinel.estimators.estimator_file import is_estimator
     from entropy_sentinel.monitor.estimating.flags import general_flags
     from entropy_sentinel.monitor.labelling.sampling import sampled
     from entropy_sentinel.monitor.labelling.to_label import SUFFIXES, write_page, write_to_label

@@ -1,7 +1,7 @@
 """`entropy-sentinel features` and `fit`: from logs and labels to an estimator."""
 
 import sys
-from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,6 +22,7 @@ from entropy_sentinel.estimators.limits import Limits
 from entropy_sentinel.logs.settings import FormatOptions, LogOptions
 
 if TYPE_CHECKING:
+    from entropy_sentinel.estimators.metadata import FitMetadata
     from entropy_sentinel.estimators.validation import Validation
     from entropy_sentinel.logs.summary import LogSummary
 
@@ -206,8 +207,8 @@ def fit(
     from entropy_sentinel.api.witness_files import read_witnesses
     from entropy_sentinel.core.files import check_outputs
     from entropy_sentinel.estimators.catalogue import further_signals
-    from entropy_sentinel.estimators.familiarity import NO_WORDS, familiarity_of
-    from entropy_sentinel.estimators.validation_count import N_VALIDATIONS, count_validations
+    from entropy_sentinel.estimators.familiarity import NO_WORDS
+    from entropy_sentinel.estimators.validation_count import count_validations
     from entropy_sentinel.formatting.text import number
     from entropy_sentinel.logs.label_table import ASKED
     from entropy_sentinel.logs.reader import QUESTION, REQUEST
@@ -223,24 +224,24 @@ def fit(
     columns: dict[str, Any] = {"domain": domain, "group": group, "cluster": cluster}
     with working("fitting, and validating on each labelled domain"):
         fitted = fit(features, known, estimator, judged=witnesses, **columns, **limits)
-    n_validations = count_validations(fitted.about, _read_replaced(output))
-    if n_validations > 1:
-        fitted.about[N_VALIDATIONS] = n_validations
+    n_validations = count_validations(fitted.metadata, _read_replaced(output))
+    fitted = replace(fitted, metadata=fitted.metadata.model_copy(update={"n_validations": n_validations}))
+    metadata = fitted.metadata
     save(fitted, output)
     if page is not None:
         write_validation(fitted, page)
     if json:
-        print_json({"name": fitted.estimator.name, **fitted.about})
+        print_json(metadata.as_dict())
         return
-    say(f"{output}: {_fitted_on(estimator, fitted.about)}")
+    say(f"{output}: {_fitted_on(metadata)}")
     for answer in fitted.validation.answers if fitted.validation else ():
         headline(answer.verdict, answer.scope)
-    chosen = fitted.about["chosen"] or {}
+    chosen = metadata.chosen or {}
     if "method" in chosen:
         errors = [f"{name} {number(error)}" for name, error in chosen.get("leave_one_out_aee", {}).items()]
         say(f"took {chosen['method']}: {chosen['reason']}" + (f" ({', '.join(errors)})" if errors else ""))
-    if fitted.about["caution"]:
-        say(f"caution: {fitted.about['caution']}")
+    if metadata.caution:
+        say(f"caution: {metadata.caution}")
     if fitted.validation:
         _show_validation(fitted.validation, verbose)
         if n_validations > 1:
@@ -248,32 +249,31 @@ def fit(
                 f"validation {n_validations} of these labels: the confidence of a verdict is that of the first; after "
                 "several, `usable` is reached more easily by luck (docs/verdicts.md, looking again)"
             )
-    familiarity = familiarity_of(fitted.about)
-    for line in [NO_WORDS] if familiarity is None else familiarity.lines():
+    for line in [NO_WORDS] if metadata.familiarity is None else metadata.familiarity.lines():
         say(line)
 
 
-def _read_replaced(output: Path) -> Mapping[str, Any] | None:
-    """Return what the estimator's file that `fit` is about to replace records; None without a readable one."""
+def _read_replaced(output: Path) -> "FitMetadata | None":
+    """Return the metadata of the estimator's file that `fit` is about to replace; None without a readable one."""
     from entropy_sentinel.core.errors import EntropySentinelError
-    from entropy_sentinel.estimators.saved import load_estimator
+    from entropy_sentinel.estimators.estimator_file import load_estimator
 
     try:
-        return load_estimator(output).about if output.is_file() else None
+        return load_estimator(output).metadata if output.is_file() else None
     except EntropySentinelError:
         return None
 
 
-def _fitted_on(estimator: str, about: Mapping[str, Any]) -> str:
+def _fitted_on(metadata: "FitMetadata") -> str:
     """Return a sentence about the responses that an estimator was fitted on."""
     from entropy_sentinel.formatting.text import number
 
-    n_domains = about["group"].count("+") + 1
+    names = metadata.domains
     # The validation lists all domains.
-    domains = about["group"] if n_domains <= 3 else f"{n_domains} domains"
+    domains = metadata.group if len(names) <= 3 else f"{len(names)} domains"
     return (
-        f"{estimator}, fitted on {about['n_training_rows']:,} responses of {about['model']} to {domains}; "
-        f"{number(about['training_accuracy'])} of them are correct"
+        f"{metadata.name}, fitted on {metadata.n_training_rows:,} responses of {metadata.model} to {domains}; "
+        f"{number(metadata.training_accuracy)} of them are correct"
     )
 
 

@@ -15,15 +15,16 @@ truth is near 0 is farther off than the scale allows. So the level holds on aver
 several unlike families, hardly anything is flagged, because some domain is far from all others.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import polars as pl
+from pydantic import Field, Strict, model_validator, with_config
 
-from entropy_sentinel.features.buckets import COLUMN, KIND, counts_of
+from entropy_sentinel.estimators.field_types import MOST_DOMAINS, NAMED_FIELDS, ArrayOf, Whole
+from entropy_sentinel.features.buckets import BUCKETS, COLUMN, KIND, counts_of
 from entropy_sentinel.statistics.intervals import Residuals
 from entropy_sentinel.statistics.mixture import Mixtures
 from entropy_sentinel.statistics.numbers import Names
@@ -46,6 +47,13 @@ NO_WORDS = (
 )
 
 
+_State = Annotated[list[Whole], Field(min_length=1 + BUCKETS, max_length=1 + BUCKETS)]
+_States = Annotated[list[_State], Field(min_length=1, max_length=MOST_DOMAINS)]
+# Of each domain from the others, at most 1; null without others.
+_Distances = list[Annotated[float, Strict(), Field(le=1)] | None]
+
+
+@with_config(NAMED_FIELDS)
 @dataclass(frozen=True)
 class Familiarity:
     """The states of the labelled domains, (n_domains, 1 + BUCKETS) (`features.buckets.counts_of`).
@@ -55,10 +63,23 @@ class Familiarity:
     """
 
     names: tuple[str, ...]
-    domains: np.ndarray
+    domains: Annotated[np.ndarray, ArrayOf(_States, np.int64)]
     groups: tuple[str, ...]
-    kind: str
-    stored: np.ndarray | None = None
+    kind: Annotated[Literal["tokens", "words"], Field(alias="of")]
+    stored: Annotated[Annotated[np.ndarray, ArrayOf(_Distances, float)] | None, Field(alias="left_out")] = None
+
+    @model_validator(mode="after")
+    def _check_domains(self) -> "Familiarity":
+        """Refuse a file whose parts do not fit together."""
+        n_domains = len(self.domains)
+        if not len(self.names) == len(self.groups) == n_domains:
+            raise ValueError("must have a name and a group for each domain")
+        if self.stored is not None and len(self.stored) != n_domains:
+            raise ValueError("must have a distance for each domain")
+        n_of = self.domains[:, :1]
+        if (n_of < 2).any() or (self.domains[:, 1:] > n_of).any():
+            raise ValueError("must have domains of 2 responses or more, and no count above their number")
+        return self
 
     @classmethod
     def of(cls, buckets: pl.DataFrame, domains: Names, groups: Names | None = None) -> "Familiarity | None":
@@ -151,13 +172,6 @@ class Familiarity:
             "left_out": [None if np.isnan(distance) else distance for distance in self.left_out.tolist()],
         }
 
-    @classmethod
-    def from_dict(cls, kept: Mapping[str, Any]) -> "Familiarity":
-        """Rebuild the familiarity from the result of `as_dict`."""
-        domains, stored = np.array(kept["domains"], dtype=np.int64), kept.get("left_out")
-        left_out = None if stored is None else np.array(stored, dtype=float)
-        return cls(tuple(kept["names"]), domains, tuple(kept["groups"]), kept["of"], left_out)
-
     @cached_property
     def _weights(self) -> np.ndarray:
         shares = self.domains[:, 1:] / self.domains[:, :1]
@@ -204,8 +218,3 @@ def _reason(distance: float, limit: float) -> str:
         f"(limit {limit:.2f}), so the validation says nothing about it, and its interval rests on an assumption; label "
         "some of its responses: `sample` puts it first"
     )
-
-
-def familiarity_of(about: Mapping[str, Any]) -> Familiarity | None:
-    """Return the familiarity in an estimator's file; None if its training rows had no words, or an earlier version."""
-    return Familiarity.from_dict(about["familiarity"]) if about.get("familiarity") else None

@@ -11,7 +11,8 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.estimators.estimator import Estimator
-from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
+from entropy_sentinel.estimators.metadata import FitMetadata, LogprobsKind
 
 
 @dataclass(frozen=True)
@@ -30,4 +31,7 @@ class NoEstimator(Estimator):
         return np.full(len(features), np.nan)
 
 
-NO_ESTIMATOR = SavedEstimator(NoEstimator("no estimator"), {"logprobs": {}, "needs_features": False})
+_NAME = "no estimator"
+NO_ESTIMATOR = FittedEstimator(
+    NoEstimator(_NAME), FitMetadata(name=_NAME, logprobs=LogprobsKind(), needs_features=False)
+)

@@ -18,14 +18,15 @@ at 0.9, 16 % at 1.2), and nothing is flagged. In simulated worlds whose domains 
 unrelated to accuracy, 25 % of the bad and 17 % of the good cases are flagged (2 domains): hardly better than chance.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import polars as pl
+from pydantic import AfterValidator, Field, with_config
 from scipy.optimize import nnls
 
+from entropy_sentinel.estimators.field_types import NAMED_FIELDS, ArrayOf, FiniteNumber, Whole
 from entropy_sentinel.statistics.numbers import Names
 
 FEATURE = "max"
@@ -51,12 +52,31 @@ class SupportComparison(NamedTuple):
     noise: np.ndarray
 
 
+def _check_edges(edges: list[float]) -> list[float]:
+    if (np.diff(edges) < 0).any():
+        raise ValueError("must be edges, smallest first")
+    return edges
+
+
+def _check_counts(counts: list[int]) -> list[int]:
+    if not any(counts):
+        raise ValueError("must be counts that are not all 0")
+    return counts
+
+
+_Edges = Annotated[
+    list[FiniteNumber], Field(min_length=N_BINS - 1, max_length=N_BINS - 1), AfterValidator(_check_edges)
+]
+_Counts = Annotated[list[Whole], Field(min_length=N_BINS, max_length=N_BINS), AfterValidator(_check_counts)]
+
+
+@with_config(NAMED_FIELDS)
 @dataclass(frozen=True)
 class Support:
     """A summary of the training rows: `edges` (N_BINS - 1,) and the counts of `domains` (n_domains, N_BINS)."""
 
-    edges: np.ndarray
-    domains: np.ndarray
+    edges: Annotated[np.ndarray, ArrayOf(_Edges, float)]
+    domains: Annotated[np.ndarray, ArrayOf(Annotated[list[_Counts], Field(min_length=1)], np.int64)]
 
     @classmethod
     def of(cls, features: pl.DataFrame, domains: Names) -> "Support":
@@ -99,11 +119,6 @@ class Support:
     def as_dict(self) -> dict[str, Any]:
         """Return the summary as JSON."""
         return {"feature": FEATURE, "edges": self.edges.tolist(), "domains": self.domains.tolist()}
-
-    @classmethod
-    def from_dict(cls, kept: Mapping[str, Any]) -> "Support":
-        """Rebuild the summary from the result of `as_dict`."""
-        return cls(np.array(kept["edges"], dtype=float), np.array(kept["domains"], dtype=np.int64))
 
 
 def _counts(edges: np.ndarray, features: pl.DataFrame, slices: np.ndarray, n_slices: int) -> np.ndarray:

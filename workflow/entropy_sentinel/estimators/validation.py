@@ -9,13 +9,24 @@ that domain.
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import AfterValidator, Field, Strict, TypeAdapter, model_validator, with_config
 
 from entropy_sentinel.core.printable import one_line
 from entropy_sentinel.estimators.estimator import Estimator, FitFailure
+from entropy_sentinel.estimators.field_types import (
+    EXACT_FIELDS,
+    MOST_DOMAINS,
+    NAMED_FIELDS,
+    Count,
+    FiniteNumber,
+    Share,
+    Whole,
+)
 from entropy_sentinel.estimators.limits import DEFAULT, Limits
 from entropy_sentinel.estimators.training import TrainingRows, one_thread
 from entropy_sentinel.estimators.verdict import (
@@ -28,7 +39,8 @@ from entropy_sentinel.estimators.verdict import (
 )
 from entropy_sentinel.estimators.witnessed import WitnessedEstimate, WitnessedRows, WitnessSummary
 from entropy_sentinel.formatting.text import counted, html, number
-from entropy_sentinel.statistics.calibration import Calibration, calibration, sums_of
+from entropy_sentinel.schemas.witness import WitnessKind, name_witness
+from entropy_sentinel.statistics.calibration import BINS, Calibration, calibration, sums_of
 from entropy_sentinel.statistics.clustering import effective_size
 from entropy_sentinel.statistics.conformal import coverage
 from entropy_sentinel.statistics.errors import evaluate
@@ -36,6 +48,16 @@ from entropy_sentinel.statistics.intervals import Residuals
 from entropy_sentinel.statistics.witnessed_accuracies import accuracies_from
 
 
+def _check_sums(sums: list[float]) -> list[float]:
+    if any(not 0 <= part <= sums[0] for part in sums):
+        raise ValueError("must be sums between 0 and the number of responses")
+    return sums
+
+
+_Sums = Annotated[list[FiniteNumber], Field(min_length=4, max_length=4), AfterValidator(_check_sums)]
+
+
+@with_config(EXACT_FIELDS)
 @dataclass(frozen=True)
 class Domain:
     """A labelled domain: its number of labels, the estimate without it or its group, and the true accuracy.
@@ -53,14 +75,23 @@ class Domain:
     """
 
     domain: str
-    n: int
-    estimated: float | None
-    true: float
+    n: Count
+    estimated: Share | None
+    true: Annotated[float, Strict(), Field(ge=-1, le=2)]
     reason: str | None = None
     group: str | None = None
-    scored: list[list[float]] | None = None
-    n_judged: int | None = None
-    noise: float | None = None
+    scored: Annotated[list[_Sums], Field(min_length=BINS, max_length=BINS)] | None = None
+    n_judged: Count | None = None
+    noise: Annotated[float, Strict(), Field(ge=0, le=4)] | None = None
+
+    @model_validator(mode="after")
+    def _apply_current_rules(self) -> "Domain":
+        """Return a domain of a file without an estimate that rests on few labels, which earlier releases counted."""
+        if self.noise is None and not 0 <= self.true <= 1:
+            raise ValueError("'true' must be between 0 and 1 without a judge")
+        if self.noise is None and self.n < FEWEST_LABELS:
+            return replace(self, estimated=None, reason=_too_few(self.n))
+        return self
 
     @property
     def signed(self) -> float | None:
@@ -88,24 +119,11 @@ class Coverage:
     basis: str
 
 
-@dataclass(frozen=True, repr=False)
-class Validation:
-    """The leave-one-domain-out or leave-one-group-out validation of an estimator.
+@dataclass(frozen=True)
+class ValidationSummary:
+    """What follows from the errors on the held-out domains (`Validation`)."""
 
-    `n_groups` is the number of groups, null if domains were left out one at a time. `new_groups` is the validation by
-    groups, in that by domains; null without groups.
-
-    `n_domains` is the number of domains that the estimator is fitted on; `n_counted` of them count, with FEWEST_LABELS
-    labels and an estimate. All other fields use these. `bias` is the mean of estimated minus true; `aee`, `rho` and
-    `bias` are null if they cannot be computed. `estimators.verdict` explains `verdict`, `reasons`, the limits of the
-    error on new domains, and the `limits` on which the verdict rests. `witnesses` made true
-    accuracies more precise.
-    """
-
-    estimator: str
-    n_domains: int
     n_counted: int
-    domains: tuple[Domain, ...]
     aee: float | None
     rho: float | None
     bias: float | None
@@ -114,24 +132,60 @@ class Validation:
     coverage: tuple[Coverage, ...]
     verdict: str
     reasons: tuple[str, ...]
-    n_groups: int | None = None
-    new_groups: "Validation | None" = None
-    limits: Limits = field(default=DEFAULT)
-    witnesses: tuple[WitnessSummary, ...] = ()
 
+
+# The order of the fields in a file.
+_IN_FILE = (
+    *("estimator", "n_domains", "n_counted", "domains", "aee", "rho", "bias", "error_at_least", "error_at_most"),
+    *("coverage", "verdict", "reasons", "n_groups", "new_groups", "limits", "witnesses"),
+)
+
+
+@with_config(NAMED_FIELDS)
+@dataclass(frozen=True, repr=False)
+class Validation:
+    """The leave-one-domain-out or leave-one-group-out validation of an estimator.
+
+    `n_groups` is the number of groups, null if domains were left out one at a time. `new_groups` is the validation by
+    groups, in that by domains; null without groups.
+
+    `n_domains` is the number of domains that the estimator is fitted on; `n_counted` of them count, with FEWEST_LABELS
+    labels and an estimate. The properties use these. `bias` is the mean of estimated minus true; `aee`, `rho` and
+    `bias` are null if they cannot be computed. `estimators.verdict` explains `verdict`, `reasons`, the limits of the
+    error on new domains, and the `limits` on which the verdict rests. `witnesses` made true
+    accuracies more precise.
+    """
+
+    estimator: str
+    n_domains: Whole
+    domains: Annotated[tuple[Domain, ...], Field(max_length=MOST_DOMAINS)]
+    n_groups: Count | None = None
+    new_groups: "Validation | None" = None
+    limits: Limits = DEFAULT
+    witnesses: Annotated[tuple[WitnessSummary, ...], Field(max_length=MOST_DOMAINS)] = ()
+
+    @model_validator(mode="before")
     @classmethod
-    def of(
-        cls,
-        estimator: str,
-        n_domains: int,
-        domains: tuple[Domain, ...],
-        n_groups: int | None = None,
-        new_groups: "Validation | None" = None,
-        limits: Limits = DEFAULT,
-        witnesses: tuple[WitnessSummary, ...] = (),
-    ) -> "Validation":
-        """Return the validation from the estimates of each domain without it, or without its group."""
-        known, residuals = _counted(domains), _residuals(domains, n_domains, n_groups)
+    def _name_judge(cls, data: Any) -> Any:
+        """Return a file's fields with the witness of earlier versions, which had one judge without a name."""
+        if not isinstance(data, dict) or not isinstance(judge := data.get("judge"), dict):
+            return data
+        kind = WitnessKind.VERDICT
+        unnamed = {"name": name_witness(kind, None), "kind": kind, "model": None}
+        return data | {"witnesses": [unnamed | {"auroc": None, "calibration_error": None} | judge]}
+
+    @model_validator(mode="after")
+    def _check_groups(self) -> "Validation":
+        whole = self.new_groups.domains if self.new_groups else ()
+        if whole and {domain.domain for domain in whole} != {domain.domain for domain in self.domains}:
+            raise ValueError("'new_groups' must have the same domains")
+        return self
+
+    @cached_property
+    def summary(self) -> ValidationSummary:
+        """Return what follows from the estimates of each domain without it, or without its group."""
+        domains, n_domains, n_groups = self.domains, self.n_domains, self.n_groups
+        known, residuals = _counted(domains), self.residuals
         errors = evaluate(residuals.estimated, residuals.true)
         bias = float(residuals.errors.mean()) if known else None
         levels: tuple[Coverage, ...] = ()
@@ -141,13 +195,10 @@ class Validation:
         else:
             names = [domain.domain for domain in known]
             n_judged = sum(domain.noise is not None for domain in known)
-            outcome = verdict_of(names, residuals, errors.aee, errors.rho, bias, limits, n_judged)
+            outcome = verdict_of(names, residuals, errors.aee, errors.rho, bias, self.limits, n_judged)
             levels = tuple(_coverage(residuals, level) for level in LEVELS)
-        return cls(
-            estimator=estimator,
-            n_domains=n_domains,
+        return ValidationSummary(
             n_counted=len(known),
-            domains=domains,
             aee=errors.aee,
             rho=errors.rho,
             bias=bias,
@@ -156,11 +207,52 @@ class Validation:
             coverage=levels,
             verdict=outcome.verdict,
             reasons=(*outcome.reasons, *_left_aside(domains)),
-            n_groups=n_groups,
-            new_groups=new_groups,
-            limits=limits,
-            witnesses=witnesses,
         )
+
+    @property
+    def n_counted(self) -> int:
+        """Return the number of domains that count."""
+        return self.summary.n_counted
+
+    @property
+    def aee(self) -> float | None:
+        """Return the mean absolute error."""
+        return self.summary.aee
+
+    @property
+    def rho(self) -> float | None:
+        """Return the rank correlation of estimates with the truth."""
+        return self.summary.rho
+
+    @property
+    def bias(self) -> float | None:
+        """Return the mean of estimated minus true accuracy."""
+        return self.summary.bias
+
+    @property
+    def error_at_least(self) -> float | None:
+        """Return the lower limit of the mean error on new domains."""
+        return self.summary.error_at_least
+
+    @property
+    def error_at_most(self) -> float | None:
+        """Return the upper limit of the mean error on new domains."""
+        return self.summary.error_at_most
+
+    @property
+    def coverage(self) -> tuple[Coverage, ...]:
+        """Return how many intervals contain the truth, for each level."""
+        return self.summary.coverage
+
+    @property
+    def verdict(self) -> str:
+        """Return the verdict, such as `usable`."""
+        return self.summary.verdict
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Return the reasons for the verdict, as sentences."""
+        return self.summary.reasons
 
     @property
     def answers(self) -> "tuple[Validation, ...]":
@@ -184,7 +276,7 @@ class Validation:
         """Return how calibrated P(correct) of single responses is on held-out domains; null if there is none."""
         return calibration(domain.scored for domain in self.domains if domain.scored is not None)
 
-    @property
+    @cached_property
     def residuals(self) -> Residuals:
         """Return the errors from which intervals for other slices are computed."""
         return _residuals(self.domains, self.n_domains, self.n_groups)
@@ -198,29 +290,16 @@ class Validation:
         return dict(zip(names, zip(lower.tolist(), upper.tolist(), strict=True), strict=True))
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the validation as JSON."""
+        """Return the validation as JSON, with what follows from it."""
         groups = self.new_groups and self.new_groups.as_dict()
-        return asdict(self) | {"new_groups": groups, "limits": self.limits.model_dump()}
+        limits = self.limits.model_dump()
+        fields = asdict(self) | asdict(self.summary) | {"new_groups": groups, "limits": limits}
+        return {name: fields[name] for name in _IN_FILE}
 
     @classmethod
-    def from_dict(cls, kept: Mapping[str, Any]) -> "Validation":
-        """Return the validation from JSON, recomputed from its domains by the current rules."""
-        domains = []
-        for fields in kept["domains"]:
-            domain = Domain(**fields)
-            if domain.n < FEWEST_LABELS and domain.noise is None:
-                domain = replace(domain, estimated=None, reason=_too_few(domain.n))
-            domains.append(domain)
-        groups = kept.get("new_groups")
-        return cls.of(
-            kept["estimator"],
-            kept["n_domains"],
-            tuple(domains),
-            kept.get("n_groups"),
-            cls.from_dict(groups) if groups else None,
-            Limits.of(kept.get("limits", {})),  # missing in files of earlier releases
-            WitnessSummary.from_validation(kept),
-        )
+    def from_dict(cls, fields: Mapping[str, Any]) -> "Validation":
+        """Return the validation from JSON; what follows from it is computed anew. Raises ValidationError."""
+        return TypeAdapter(cls).validate_python(fields)
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Return headings and rows of a table with the estimate of each labelled domain without its labels."""
@@ -281,9 +360,9 @@ def validate(
     if rows.groups is not None:
         n_groups = len(np.unique(rows.groups))
         without_groups, witnesses = _left_out(rows, name, rows.groups, witnessed)
-        new_groups = Validation.of(name, n_domains, without_groups, n_groups, limits=limits, witnesses=witnesses)
+        new_groups = Validation(name, n_domains, without_groups, n_groups, limits=limits, witnesses=witnesses)
     without_domains, witnesses = _left_out(rows, name, rows.domains, witnessed)
-    return Validation.of(name, n_domains, without_domains, new_groups=new_groups, limits=limits, witnesses=witnesses)
+    return Validation(name, n_domains, without_domains, new_groups=new_groups, limits=limits, witnesses=witnesses)
 
 
 def _left_out(

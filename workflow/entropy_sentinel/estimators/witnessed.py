@@ -4,16 +4,18 @@ Estimators are fitted on labels by people only; a judge's errors would be learne
 of a held-out domain more precise (`statistics.witnessed_accuracies`), so that a domain counts with fewer labels.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import polars as pl
+from pydantic import AfterValidator, with_config
 
 from entropy_sentinel.estimators.estimator import Estimator
+from entropy_sentinel.estimators.field_types import EXACT_FIELDS, Share, Weight, Whole
 from entropy_sentinel.formatting.text import counted
-from entropy_sentinel.schemas.witness import WitnessKind, name_witness
+from entropy_sentinel.schemas.witness import WitnessKind
 from entropy_sentinel.statistics.clustering import effective_size
 from entropy_sentinel.statistics.witness_quality import Measure, Rate, measure_probabilities, measure_verdicts
 from entropy_sentinel.statistics.witnessed_accuracies import WitnessedDomain, influences
@@ -27,12 +29,31 @@ _LEVEL = 0.9
 class WitnessModel(NamedTuple):
     """The model behind a witness, null if unknown, the witness's kind and name, and whether it gives probabilities."""
 
-    kind: str
+    kind: WitnessKind
     model: str | None
     name: str
     has_probabilities: bool
 
 
+def _check_rate(rate: Rate) -> Rate:
+    if rate.n < 0 or any(part is not None and not 0 <= part <= 1 for part in (rate.share, rate.lower, rate.upper)):
+        raise ValueError("must be shares between 0 and 1, of 0 responses or more")
+    return rate
+
+
+def _check_measure(measure: Measure) -> Measure:
+    if measure.n < 0 or any(part is not None and abs(part) > 2 for part in (measure.lower, measure.upper)):
+        raise ValueError("must have limits between -2 and 2, by 0 labels or more")
+    if measure.value is not None and abs(measure.value) > 1:
+        raise ValueError("must be between -1 and 1")
+    return measure
+
+
+_Rate = Annotated[Rate, AfterValidator(_check_rate)]
+_Measure = Annotated[Measure, AfterValidator(_check_measure)]
+
+
+@with_config(EXACT_FIELDS)
 @dataclass(frozen=True)
 class WitnessSummary:
     """What a validation knows of a witness.
@@ -45,38 +66,17 @@ class WitnessSummary:
     """
 
     name: str
-    kind: str
+    kind: WitnessKind
     model: str | None
-    n_labelled: int
-    n_judged: int
-    n_domains: int
-    sensitivity: Rate | None
-    specificity: Rate | None
-    auroc: Measure | None
-    calibration_error: Measure | None
-    worth: float | None
-    power: float | None
-
-    @classmethod
-    def from_validation(cls, kept: Mapping[str, Any]) -> "tuple[WitnessSummary, ...]":
-        """Return the summaries in the JSON of a validation; earlier versions have one judge, without its name."""
-        whole = kept.get("witnesses", ())
-        if kept.get("judge") is not None:
-            kind = WitnessKind.VERDICT
-            unnamed = {"name": name_witness(kind, None), "kind": kind.value, "model": None}
-            whole = [unnamed | {"auroc": None, "calibration_error": None} | kept["judge"]]
-        return tuple(cls._from_dict(fields) for fields in whole)
-
-    @classmethod
-    def _from_dict(cls, kept: Mapping[str, Any]) -> "WitnessSummary":
-        fields = dict(kept)
-        for names, measure in ((("sensitivity", "specificity"), Rate), (("auroc", "calibration_error"), Measure)):
-            fields |= {name: measure(**kept[name]) for name in names if kept[name] is not None}
-        return cls(**fields)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the summary as JSON."""
-        return asdict(self)
+    n_labelled: Whole
+    n_judged: Whole
+    n_domains: Whole
+    sensitivity: _Rate | None
+    specificity: _Rate | None
+    auroc: _Measure | None
+    calibration_error: _Measure | None
+    worth: Weight | None
+    power: Share | None
 
     def line(self) -> str:
         """Return a sentence with its numbers."""

@@ -12,7 +12,7 @@ from entropy_sentinel.api.estimation import saved_estimator
 from entropy_sentinel.api.keywords import EstimateKeywords
 from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.core.options import document_options
-from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.estimators.validation import Domain, residuals_of
 from entropy_sentinel.estimators.verdict import USABLE
 from entropy_sentinel.formatting.text import counted, number
@@ -94,8 +94,8 @@ class Comparison:
 
 @document_options(EstimateOptions)
 def compare(
-    first: SavedEstimator | str | Path,
-    second: SavedEstimator | str | Path,
+    first: FittedEstimator | str | Path,
+    second: FittedEstimator | str | Path,
     logs: Given,
     by: Sequence[str] = (),
     **options: Unpack[EstimateKeywords],
@@ -134,14 +134,14 @@ def compare(
 
 
 def compared(
-    first: SavedEstimator | str | Path, second: SavedEstimator | str | Path, logs: Given, settings: EstimateOptions
+    first: FittedEstimator | str | Path, second: FittedEstimator | str | Path, logs: Given, settings: EstimateOptions
 ) -> Comparison:
     """Return the result of `compare`."""
     if MODEL in settings.by:
         raise ConfigError(f"by: must not have '{MODEL}', because two models are compared in each slice")
     saved = (saved_estimator(first), saved_estimator(second))
     result = monitored(saved, logs, every_slice(settings))
-    models = (str(saved[0].about["model"]), str(saved[1].about["model"]))
+    models = (str(saved[0].metadata.model), str(saved[1].metadata.model))
     own = [name for name in result.by if name != MODEL]
     slices = [result.slices.filter(pl.col(MODEL) == model) for model in models]
     keys = own or [EVERYTHING]
@@ -210,7 +210,7 @@ def _farther_limit(both: pl.DataFrame, place: int) -> np.ndarray:
     return farther
 
 
-def _common(first: SavedEstimator, second: SavedEstimator) -> tuple[Residuals, Residuals] | None:
+def _common(first: FittedEstimator, second: FittedEstimator) -> tuple[Residuals, Residuals] | None:
     """Return the held-out errors on the domains that are labelled for both models; None if there are too few."""
     domains_of_first, domains_of_second = _held_out(first), _held_out(second)
     names = [name for name in domains_of_first if name in domains_of_second]
@@ -222,14 +222,14 @@ def _common(first: SavedEstimator, second: SavedEstimator) -> tuple[Residuals, R
     return first_errors, second_errors
 
 
-def _held_out(saved: SavedEstimator) -> dict[str, Domain]:
+def _held_out(saved: FittedEstimator) -> dict[str, Domain]:
     """Return the domains of the validation that were estimated without their labels, by name."""
     domains = saved.validation.domains if saved.validation else ()
     return {domain.domain: domain for domain in domains if domain.estimated is not None}
 
 
 def _notes(
-    saved: Sequence[SavedEstimator],
+    saved: Sequence[FittedEstimator],
     common: tuple[Residuals, Residuals] | None,
     slices: Sequence[pl.DataFrame],
     rows: pl.DataFrame,
@@ -254,7 +254,7 @@ def _notes(
     for estimator in saved:
         verdict = estimator.validation.verdict if estimator.validation else "no validation"
         if verdict != USABLE:
-            notes.append(f"verdict on the estimator of {estimator.about['model']} alone: {verdict}")
+            notes.append(f"verdict on the estimator of {estimator.metadata.model} alone: {verdict}")
     if n_left_out := sum(map(len, slices)) - 2 * len(rows):
         notes.append(f"{counted(n_left_out, 'slice')} with responses of only one model left out")
     return notes

@@ -12,7 +12,7 @@ import polars as pl
 from entropy_sentinel.api.estimation import saved_estimator
 from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.core.opening import STANDARD_INPUT
-from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.logs.models import bare
 from entropy_sentinel.monitor.estimating.estimates import ranked
 from entropy_sentinel.monitor.labelling.labelled import WITHOUT
@@ -22,7 +22,7 @@ from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.settings import MODEL, MonitorOptions
 from entropy_sentinel.monitor.summing.merging import OTHERS
 
-Estimators = list[SavedEstimator | str | Path] | tuple[SavedEstimator | str | Path, ...]
+Estimators = list[FittedEstimator | str | Path] | tuple[FittedEstimator | str | Path, ...]
 
 # Why responses of a model are left out, and what to do.
 _NO_ESTIMATOR = "which no estimator is for"
@@ -34,7 +34,7 @@ class Part:
     """An estimator for the responses of one model, and the file that keeps their sums, or null."""
 
     model: str
-    estimator: SavedEstimator | str | Path
+    estimator: FittedEstimator | str | Path
     state: Path | None
 
     def options(self, settings: MonitorOptions) -> MonitorOptions:
@@ -54,8 +54,8 @@ def parts_of(estimators: Estimators, logs: Any, state: str | Path | None, settin
         raise ConfigError("logs: must be files if there are several estimators, because each reads them")
     parts: dict[str, Part] = {}
     for number, estimator in enumerate(estimators, start=1):
-        name = str(number) if isinstance(estimator, SavedEstimator) else str(estimator)
-        model = bare(saved_estimator(estimator).about.get("model") or "")
+        name = str(number) if isinstance(estimator, FittedEstimator) else str(estimator)
+        model = bare(saved_estimator(estimator).metadata.model or "")
         if not model:
             raise ConfigError(f"estimator {name}: must name its model if there are several estimators; fit it again")
         if model in parts:

@@ -13,7 +13,7 @@ from entropy_sentinel.api.inputs import labels_table, with_labels
 from entropy_sentinel.api.keywords import EstimateKeywords
 from entropy_sentinel.api.labels import labels_within
 from entropy_sentinel.core.options import columns_by, document_options
-from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.estimators.training import one_thread
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.monitor.catalogue import COMPARED
@@ -34,7 +34,7 @@ _OF_PARTS = "slices that are files of one log, such as its days, rather than kin
 
 @document_options(EstimateOptions)
 def estimate(
-    estimator: SavedEstimator | str | Path,
+    estimator: FittedEstimator | str | Path,
     features: Given,
     by: Sequence[str] = BY_DEFAULT,
     labels: pl.DataFrame | None = None,
@@ -85,7 +85,7 @@ def options_of(arguments: Mapping[str, Any]) -> EstimateOptions:
 
 
 def estimated(
-    estimator: SavedEstimator, logs: Given, settings: EstimateOptions, labels: pl.DataFrame | None = None
+    estimator: FittedEstimator, logs: Given, settings: EstimateOptions, labels: pl.DataFrame | None = None
 ) -> Monitored:
     """Return the result of `estimate`, with its provenance and problems."""
     result = monitored(estimator, logs, every_slice(settings))
@@ -110,7 +110,7 @@ def every_slice(options: EstimateOptions) -> MonitorOptions:
     return MonitorOptions.of(given | {"max_slices": MOST_SLICES})
 
 
-def _compared(result: Monitored, estimator: SavedEstimator, labelled: pl.DataFrame) -> pl.DataFrame:
+def _compared(result: Monitored, estimator: FittedEstimator, labelled: pl.DataFrame) -> pl.DataFrame:
     """Add `n_labelled` and the columns COMPARED to the slices; the latter are null for slices without labels."""
     names, rows = list(result.by), []
     with one_thread():

@@ -19,8 +19,8 @@ from entropy_sentinel.api.witness_files import Witness, read_witnesses
 from entropy_sentinel.core.errors import ConfigError, EntropySentinelError, InputError
 from entropy_sentinel.core.options import document_options
 from entropy_sentinel.core.urls import file_name
+from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.estimators.no_estimator import NO_ESTIMATOR
-from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.logs.models import bare
 from entropy_sentinel.monitor.alerting.alerts import Alerts, Memory, alerts_of
 from entropy_sentinel.monitor.alerting.drop_opinions import add_opinions
@@ -57,7 +57,7 @@ log = logging.getLogger(__name__)
 
 @document_options(MonitorOptions)
 def monitor(
-    estimator: SavedEstimator | str | Path | Estimators | None,
+    estimator: FittedEstimator | str | Path | Estimators | None,
     logs: Given,
     by: Sequence[str] = (),
     *,
@@ -101,7 +101,7 @@ def monitor(
 
 
 def monitored(
-    estimator: SavedEstimator | str | Path | Estimators | None,
+    estimator: FittedEstimator | str | Path | Estimators | None,
     logs: Given,
     settings: MonitorOptions,
     state: str | Path | None = None,
@@ -203,7 +203,7 @@ def collect(
 
 @contextmanager
 def _collected(
-    estimator: SavedEstimator | str | Path,
+    estimator: FittedEstimator | str | Path,
     logs: Given,
     path: str | Path | None,
     reading: Reading,
@@ -223,7 +223,7 @@ def _collected(
         state.strata = list(strata)
         collector = Collector(saved, reading, state, path is not None, single, watched_models)
         collector.read_files(given)
-        file = "" if isinstance(estimator, SavedEstimator) else file_name(estimator).partition(".")[0]
+        file = "" if isinstance(estimator, FittedEstimator) else file_name(estimator).partition(".")[0]
         yield _EstimatorRun(saved, checksum, collector, state, file, None if path is None else Path(path))
 
 
@@ -234,7 +234,7 @@ class _EstimatorRun:
     `path` is the state's file, null if the state is temporary.
     """
 
-    saved: SavedEstimator
+    saved: FittedEstimator
     checksum: str
     collector: Collector
     state: State
@@ -244,7 +244,7 @@ class _EstimatorRun:
     @property
     def models(self) -> list[str]:
         """Return the estimator's model, if its file names it."""
-        model = self.saved.about.get("model")
+        model = self.saved.metadata.model
         return [] if not model else [bare(str(model))]
 
     def _same_models(self) -> Counter[str]:
@@ -411,26 +411,26 @@ class _EstimatorRun:
         taken: Counter[str],
         problems: Problems,
     ) -> dict[str, Any]:
-        about, read, files = self.saved.about, self.collector.read, self.state.files
+        metadata, read, files = self.saved.metadata, self.collector.read, self.state.files
         answers = self.saved.validation.answers if self.saved.validation else ()
         estimator = {
             "name": self.saved.estimator.name,
             "sha256": self.checksum or None,
-            "model": about.get("model"),
-            "group": about.get("group"),
-            "logprobs": about.get("logprobs"),
-            "training_accuracy": about.get("training_accuracy"),
+            "model": metadata.model,
+            "group": metadata.group,
+            "logprobs": metadata.logprobs.as_dict(),
+            "training_accuracy": metadata.training_accuracy,
             "verdicts": [f"{answer.verdict}{answer.scope}" for answer in answers],
         }
         has_estimates = self.saved.has_estimates
-        name = " ".join(filter(None, (str(about.get("model") or ""), self.file)))
+        name = " ".join(filter(None, (str(metadata.model or ""), self.file)))
         return {
             "version": __version__,
             "monitor": settings.name or name or self.saved.estimator.name,
             "made": datetime.now(UTC).isoformat(timespec="seconds"),
             "estimators": [estimator] if has_estimates else [],
             "models": {} if has_estimates else self._models(),
-            "recognises_unfamiliar": bool(about.get("familiarity")),
+            "recognises_unfamiliar": metadata.familiarity is not None,
             "general_flags": estimates.general_flags(merged.total),
             "overridden": dict(taken),
             "same_models": compare_same_models(self.saved, merged, self._same_models(), settings),

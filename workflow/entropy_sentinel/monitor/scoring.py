@@ -13,7 +13,7 @@ from entropy_sentinel.api.inputs import is_table
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.core.options import columns_by
 from entropy_sentinel.estimators.estimator import Estimator
-from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.estimators.training import one_thread
 from entropy_sentinel.monitor.estimating.coverage import covering_verdicts, judge_familiarity
 from entropy_sentinel.monitor.reading.exclusions import CODE
@@ -30,7 +30,7 @@ _GIVING = "log-3d, recommended or forest-10d-balanced-isotonic"
 
 
 def score(
-    estimator: SavedEstimator | str | Path,
+    estimator: FittedEstimator | str | Path,
     features: Any,
     any_model: bool = False,
     any_logprobs: bool = False,
@@ -101,7 +101,7 @@ def _replies_in(given: Any) -> list[Any] | None:
     return None if has_paths else replies
 
 
-def scored(saved: SavedEstimator, read: ReadingResult, by: Sequence[str] = ()) -> pl.DataFrame:
+def scored(saved: FittedEstimator, read: ReadingResult, by: Sequence[str] = ()) -> pl.DataFrame:
     """Return the result of `score` for responses that were already read, with the columns of slices."""
     rows = read.rows
     p = _p_of(saved.estimator, rows)
@@ -115,7 +115,7 @@ def scored(saved: SavedEstimator, read: ReadingResult, by: Sequence[str] = ()) -
     columns |= {"unfamiliar": familiarity["unfamiliar"], "familiarity_reason": familiarity["familiarity_reason"]}
     columns |= {"reason": rows["excluded"], "reason_code": rows[CODE]}
     scores = pl.DataFrame(columns)
-    return scores.with_columns(overridden=pl.lit(overridden(saved.about, read.taken))) if read.taken else scores
+    return scores.with_columns(overridden=pl.lit(overridden(saved.metadata, read.taken))) if read.taken else scores
 
 
 def _p_of(estimator: Estimator, rows: pl.DataFrame) -> pl.Series:

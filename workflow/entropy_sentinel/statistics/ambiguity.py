@@ -4,7 +4,7 @@ A class of answers is stable if it recurs. Stable classes need not be right: no 
 distinguishes ambiguity from lack of knowledge (Tomov et al., Entropy Is Not Enough, Proposition 1).
 """
 
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -71,10 +71,18 @@ def ambiguous_questions(responses: pl.DataFrame) -> tuple[int, int] | None:
     return (int((known[_STABLE] >= SEVERAL).sum()), len(known)) if len(known) else None
 
 
-def ambiguous_shares(responses: pl.DataFrame, domain: str = "benchmark") -> dict[str, dict[str, Any]] | None:
-    """Return by domain the `share` of questions that look ambiguous and `n_questions`; null if it is never known."""
+@dataclass(frozen=True)
+class AmbiguousShare:
+    """The share of a domain's questions that look ambiguous, of those for which this is known."""
+
+    share: float
+    n_questions: int
+
+
+def ambiguous_shares(responses: pl.DataFrame, domain: str = "benchmark") -> dict[str, AmbiguousShare] | None:
+    """Return the share of questions that look ambiguous by domain; null if it is never known."""
     groups = {}
     for (name,), rows in responses.group_by(domain, maintain_order=True):
         if counts := ambiguous_questions(rows):
-            groups[str(name)] = {"share": counts[0] / counts[1], "n_questions": counts[1]}
+            groups[str(name)] = AmbiguousShare(counts[0] / counts[1], counts[1])
     return groups or None

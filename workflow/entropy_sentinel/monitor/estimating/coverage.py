@@ -10,8 +10,8 @@ from enum import StrEnum
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.estimators.familiarity import FEWEST, familiarity_of
-from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.estimators.familiarity import FEWEST
+from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.estimators.verdict import USABLE
 from entropy_sentinel.features.buckets import COLUMN, KIND, counts_of
 from entropy_sentinel.formatting.text import listed
@@ -44,7 +44,7 @@ SENTENCES = {
 }
 
 
-def judge_familiarity(estimator: SavedEstimator, rows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
+def judge_familiarity(estimator: FittedEstimator, rows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     """Return `unfamiliar` and `familiarity_reason` of each row, (n_rows,): one of them is null.
 
     `rows` are those of `read_whole`, with the columns of slices; only responses with an estimate count.
@@ -56,7 +56,7 @@ def judge_familiarity(estimator: SavedEstimator, rows: pl.DataFrame, by: Sequenc
         return _verdicts([None] * len(rows), [Unjudged.NO_SLICES] * len(rows))
     slices = rows.select(pl.struct(keys).rank("dense")).to_series().to_numpy().astype(np.int64) - 1
     n_slices = int(slices.max(initial=-1)) + 1
-    familiarity = familiarity_of(estimator.about)
+    familiarity = estimator.metadata.familiarity
     if familiarity is None or not {COLUMN, KIND} <= set(rows.columns):
         why = Unjudged.ESTIMATOR_WITHOUT_WORDS if familiarity is None else Unjudged.NO_WORDS
         return _verdicts([None] * len(rows), [why] * len(rows))
@@ -85,7 +85,7 @@ def _verdicts(unfamiliar: Sequence[bool | None], reasons: Sequence[Unjudged | No
     )
 
 
-def covering_verdicts(estimator: SavedEstimator, overridden: bool, unfamiliar: pl.Series) -> pl.Series:
+def covering_verdicts(estimator: FittedEstimator, overridden: bool, unfamiliar: pl.Series) -> pl.Series:
     """Return the verdict that covers each response, (n_rows,).
 
     `usable` needs a slice that is like a labelled domain; the other verdicts warn of every response.

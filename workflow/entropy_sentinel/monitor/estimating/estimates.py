@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.estimators.familiarity import residuals_if_unfamiliar
-from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.estimators.verdict import RANKING, TOO_FEW
 from entropy_sentinel.monitor.catalogue import CATALOGUE, STATISTICS
 from entropy_sentinel.monitor.estimating.change import adjusted, p_of_change
@@ -35,7 +35,7 @@ class Estimates:
 
     def __init__(
         self,
-        saved: SavedEstimator,
+        saved: FittedEstimator,
         level: float,
         min_responses: int,
         taken: Mapping[str, int],
@@ -51,7 +51,7 @@ class Estimates:
         self._has_cluster_column = has_cluster_column
         self._numbers = numbers
         self._estimator, self._level, self._few = saved.estimator, level, min_responses
-        validation, n_domains = saved.validation, len(str(saved.about.get("group", "")).split("+"))
+        validation, n_domains = saved.validation, max(len(saved.metadata.domains), 1)
         self._unvalidated = Residuals((), (), (), n_domains)
         self._residuals = validation.residuals if validation else self._unvalidated
         self._usable = relies_on(saved)

@@ -6,15 +6,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.estimators.familiarity import familiarity_of
-from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.estimators.verdict import USABLE
 from entropy_sentinel.formatting.text import counted
 from entropy_sentinel.monitor.catalogue import STATISTICS
 from entropy_sentinel.monitor.reading.problems import overridden
 from entropy_sentinel.monitor.settings import AMBIGUOUS, STALE, UNFAMILIAR
 from entropy_sentinel.monitor.summing.merging import MergedSums, RecentWindows
-from entropy_sentinel.monitor.summing.sums import Sums, support_of
+from entropy_sentinel.monitor.summing.sums import Sums
 from entropy_sentinel.statistics.ambiguity import why_ambiguous
 
 # Flags of a slice; statistics define more flags (`monitor.catalogue`).
@@ -35,11 +34,11 @@ Reasons = dict[str, str]
 class Flags:
     """Flags slices for one estimator; `general` holds the flags of all slices whose responses match it."""
 
-    def __init__(self, saved: SavedEstimator, min_responses: int, taken: Mapping[str, int]) -> None:
+    def __init__(self, saved: FittedEstimator, min_responses: int, taken: Mapping[str, int]) -> None:
         """`taken` counts the responses whose model or log-probabilities do not match the estimator, by kind."""
-        self._support, self._few = support_of(saved.about), min_responses
-        self._familiarity = familiarity_of(saved.about)
-        self._taken, self._model, self._has_estimates = bool(taken), saved.about.get("model"), saved.has_estimates
+        self._support, self._few = saved.metadata.support, min_responses
+        self._familiarity = saved.metadata.familiarity
+        self._taken, self._model, self._has_estimates = bool(taken), saved.metadata.model, saved.has_estimates
         self.general, self._of_differing = general_flags(saved), general_flags(saved, taken)
 
     def overridden(self, sums: Sums) -> np.ndarray:
@@ -127,20 +126,20 @@ def notes_of(merged: MergedSums, slices: np.ndarray) -> list[Reasons]:
     return notes
 
 
-def general_flags(saved: SavedEstimator, taken: Mapping[str, int] | None = None) -> Reasons:
+def general_flags(saved: FittedEstimator, taken: Mapping[str, int] | None = None) -> Reasons:
     """Return the flags that apply to all slices, with reasons; `taken` counts responses that do not match by kind."""
     flags: Reasons = {}
     if not saved.has_estimates:
         return flags
-    about, validation = saved.about, saved.validation
-    if about.get("caution"):
-        flags[CAUTION] = about["caution"]
+    metadata, validation = saved.metadata, saved.validation
+    if metadata.caution:
+        flags[CAUTION] = metadata.caution
     if taken:
-        flags[OVERRIDDEN] = overridden(about, taken)
+        flags[OVERRIDDEN] = overridden(metadata, taken)
     elif validation is None:
         flags[NO_VALIDATION] = "the estimator's file lacks its errors on new domains; fit it again"
     elif validation.verdict != USABLE:
         flags[validation.verdict] = "; ".join(validation.reasons)
-    if not about.get("support"):
+    if metadata.support is None:
         flags[NO_SUPPORT] = "the estimator's file lacks a description of its training rows; fit it again"
     return flags

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.estimators.support import NOISE
 from entropy_sentinel.formatting.text import counted
 from entropy_sentinel.monitor.reading.times import in_zone
@@ -22,7 +22,7 @@ _FEWEST = 5
 
 
 def compare_same_models(
-    saved: SavedEstimator, merged: MergedSums, names: Mapping[str, int], settings: MonitorOptions
+    saved: FittedEstimator, merged: MergedSums, names: Mapping[str, int], settings: MonitorOptions
 ) -> list[dict[str, Any]]:
     """Return what a result says about models that count as the estimator's, JSON-serialisable; empty without any.
 
@@ -33,7 +33,7 @@ def compare_same_models(
     """
     if not names:
         return []
-    model = str(saved.about.get("model"))
+    model = str(saved.metadata.model)
     about: dict[str, Any] = {"model": model, "names": dict(names), "since": None, "n_first": 0, "n_before": 0}
     about |= {"distance": None, "by_chance": None}
     if merged.windows is None:

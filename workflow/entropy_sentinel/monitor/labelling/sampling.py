@@ -17,8 +17,8 @@ from entropy_sentinel.api.inputs import WEIGHT
 from entropy_sentinel.api.keywords import SampleKeywords
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.core.options import document_options
-from entropy_sentinel.estimators.familiarity import familiarity_of, residuals_if_unfamiliar
-from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.estimators.familiarity import residuals_if_unfamiliar
+from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.estimators.training_predictions import predict
 from entropy_sentinel.monitor.labelling.allocation import LABELS_A_SLICE, ORDER, VERDICTS_A_LABEL, verdict_counts
 from entropy_sentinel.monitor.labelling.chosen import identity, order_of, slice_columns, to_label
@@ -171,7 +171,7 @@ def width_alone(p: np.ndarray, n: int, level: float) -> float | None:
 
 @document_options(SampleOptions)
 def sample(
-    estimator: SavedEstimator | str | Path | None,
+    estimator: FittedEstimator | str | Path | None,
     logs: Given,
     by: Sequence[str] = (),
     budget: int = 100,
@@ -210,7 +210,7 @@ def sample(
     return sampled(estimator, logs, SampleOptions.of_keywords("sample", {"by": by, "budget": budget, **options}))
 
 
-def sampled(estimator: SavedEstimator | str | Path | None, logs: Given, settings: SampleOptions) -> Sample:
+def sampled(estimator: FittedEstimator | str | Path | None, logs: Given, settings: SampleOptions) -> Sample:
     """Return the result of `sample`."""
     if estimator is None:
         return first_sample(logs, settings)
@@ -256,9 +256,9 @@ def sampled(estimator: SavedEstimator | str | Path | None, logs: Given, settings
     )
 
 
-def _unfamiliar(saved: SavedEstimator, rows: pl.DataFrame, n_slices: int) -> np.ndarray:
+def _unfamiliar(saved: FittedEstimator, rows: pl.DataFrame, n_slices: int) -> np.ndarray:
     """Return whether each slice is unlike all labelled domains, (n_slices,) of bool, in the order of SLICE."""
-    if (familiarity := familiarity_of(saved.about)) is None:
+    if (familiarity := saved.metadata.familiarity) is None:
         return np.zeros(n_slices, dtype=bool)
     flags = familiarity.flags_of(rows, rows[SLICE].to_numpy().astype(np.int64) - 1, n_slices)
     return np.array([why is not None for why in flags], dtype=bool)
@@ -286,7 +286,7 @@ def _responses(
 
 
 def _expected(
-    saved: SavedEstimator,
+    saved: FittedEstimator,
     rows: pl.DataFrame,
     p: np.ndarray,
     places: list[np.ndarray],
@@ -325,7 +325,7 @@ def _expected(
 
 
 def _width(
-    saved: SavedEstimator, estimate: float, worth: float | None, p: np.ndarray, level: float, relied: bool
+    saved: FittedEstimator, estimate: float, worth: float | None, p: np.ndarray, level: float, relied: bool
 ) -> float | None:
     """Return the width of a slice's interval with labels that are worth so many, if as many are correct as expected.
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.estimators.verdict import USABLE
 from entropy_sentinel.formatting.text import counted
 from entropy_sentinel.monitor.settings import FROM_BOTH, FROM_ESTIMATE, FROM_LABELS
@@ -25,7 +25,7 @@ CONTRADICTED, _CONTRADICTION = "contradicted", "the labels contradict the estima
 Row = Mapping[str, Any]
 
 
-def relies_on(saved: SavedEstimator) -> bool:
+def relies_on(saved: FittedEstimator) -> bool:
     """Return whether labels may be combined with the estimates of familiar slices: with the verdict `usable`."""
     return saved.validation is not None and saved.validation.verdict == USABLE
 

@@ -17,7 +17,8 @@ from entropy_sentinel.core.errors import ConfigError, IncompleteFileError, Input
 from entropy_sentinel.core.files import check_name
 from entropy_sentinel.core.remote import local
 from entropy_sentinel.core.urls import url_of
-from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
+from entropy_sentinel.estimators.metadata import FitMetadata
 from entropy_sentinel.features import buckets
 from entropy_sentinel.features.catalogue import FEATURE_FRAME, FEATURES
 from entropy_sentinel.features.files import feature_batches, holds_features
@@ -63,13 +64,13 @@ _OF_TRACES = [name for name in made_of() if name in GENERATIONS.schema and name 
 _OF_LOGS = [name for name in made_of() if name not in (*_OF_FEATURES, *_OF_TRACES)]
 
 
-def loaded(estimator: SavedEstimator | str | Path, state: str | Path | None) -> tuple[SavedEstimator, str]:
+def loaded(estimator: FittedEstimator | str | Path, state: str | Path | None) -> tuple[FittedEstimator, str]:
     """Return the estimator and the SHA-256 of its file; the latter is empty without a file or an estimator."""
     if state is not None:
         if url_of(state) is not None:
             raise ConfigError(f"state: must be a local file, was {url_of(state)}; logs and outputs may be remote")
         check_name(state)
-    if not isinstance(estimator, SavedEstimator):
+    if not isinstance(estimator, FittedEstimator):
         return saved_estimator(estimator), hashlib.sha256(local(estimator).read_bytes()).hexdigest()
     if state is not None and estimator.has_estimates:
         raise ConfigError(
@@ -190,12 +191,12 @@ def opened_log(path: str, reading: Slicing, strict: bool, more: Sequence[str] = 
     return logs
 
 
-def same_models(about: Mapping[str, Any], pairs: Sequence[str], watched: Collection[str] = ()) -> SameModels:
+def same_models(metadata: FitMetadata, pairs: Sequence[str], watched: Collection[str] = ()) -> SameModels:
     """Return the names that count as the estimator's, or as those of `watched`, the models of all estimators.
 
     Raises ConfigError for a pair whose model has no estimator.
     """
-    names, model = SameModels.of_pairs(pairs, watched), bare(about.get("model") or "")
+    names, model = SameModels.of_pairs(pairs, watched), bare(metadata.model or "")
     for old, new in names.patterns:
         if old not in (model, *watched):
             raise ConfigError(
@@ -214,7 +215,7 @@ class Inputs:
 
     def __init__(
         self,
-        about: dict[str, Any],
+        metadata: FitMetadata,
         reading: Slicing,
         problems: Problems,
         others: OtherFiles | None = None,
@@ -230,13 +231,13 @@ class Inputs:
         """
         self._strata = strata
         self._watched_models, self.exclusions = watched_models, ExclusionCounter()
-        self._same_models = same_models(about, reading.same_model, watched_models or ())
+        self._same_models = same_models(metadata, reading.same_model, watched_models or ())
         self._texts = (QUESTION, "response", CONVERSATION) if texts else ()
-        self._model = about.get("model")
-        self._signals = [name for name in about.get("signals") or () if name not in FEATURES]
+        self._model = metadata.model
+        self._signals = [name for name in metadata.signals or () if name not in FEATURES]
         self._reading, self._problems, self._others = reading, problems, others
         self.seen: set[str] = set()
-        self.excluding = TrainingDataFilter(about, reading, problems)
+        self.excluding = TrainingDataFilter(metadata, reading, problems)
 
     def frames(self, source: str | pl.DataFrame) -> Iterator[pl.DataFrame]:
         """Yield frames of signals, RESPONSE, the columns of statistics, MADE, `grain`, and `by.COLUMN` as text.
@@ -410,7 +411,7 @@ class ReadingResult(NamedTuple):
 
 
 def read_whole(
-    saved: SavedEstimator, sources: Sequence[Source], options: Slicing, texts: bool = False, must_match: bool = True
+    saved: FittedEstimator, sources: Sequence[Source], options: Slicing, texts: bool = False, must_match: bool = True
 ) -> ReadingResult:
     """Read all responses of files and frames of features for an estimator.
 
@@ -418,7 +419,7 @@ def read_whole(
     ProvenanceError if all responses have another model or kind of log-probabilities.
     """
     problems = Problems(options.strict)
-    inputs = Inputs(saved.about, options, problems, texts=texts)
+    inputs = Inputs(saved.metadata, options, problems, texts=texts)
     frames: list[pl.DataFrame] = []
     files = SeenFiles() if len(sources) > 1 else None
     for source in sources:

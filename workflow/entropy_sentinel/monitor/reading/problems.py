@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.core.errors import InputError, ProvenanceError, with_urls
+from entropy_sentinel.estimators.metadata import FitMetadata
 from entropy_sentinel.features.remedies import ExclusionCode, remedy_of
 from entropy_sentinel.formatting.text import counted
 from entropy_sentinel.logs.models import LOGGED_MODEL, bare, without_provider
@@ -168,17 +169,17 @@ def counted_kind(count: int, kind: str) -> str:
 
 
 class TrainingDataFilter:
-    """Compares responses with an estimator's training data, according to the provenance `about` of the estimator.
+    """Compares responses with an estimator's training data, according to the estimator's `metadata`.
 
     `rejected` counts the responses that differ, by mismatch, and `taken` the responses that differ but are used anyway.
-    With `needs_features` false in `about`, responses without features count, if there is an answer.
+    If the estimator needs no features, responses without features count, if there is an answer.
     A response of a model that counts as the estimator's (LOGGED_MODEL) does not differ.
     """
 
-    def __init__(self, about: Mapping[str, Any], matching: Matching, problems: Problems) -> None:
-        model = about.get("model")
-        self._about, self._model, self._logprobs = about, model and bare(model), about["logprobs"]
-        self._needs_features = about.get("needs_features", True)
+    def __init__(self, metadata: FitMetadata, matching: Matching, problems: Problems) -> None:
+        model = metadata.model
+        self._metadata, self._model, self._logprobs = metadata, model and bare(model), metadata.logprobs.as_dict()
+        self._needs_features = metadata.needs_features
         self._matching, self._problems = matching, problems
         self.rejected, self.taken = Counter[Mismatch](), Counter[str]()
         # Estimated responses whose model counts as the estimator's, by the name in the log.
@@ -267,7 +268,7 @@ class TrainingDataFilter:
             elif code in (ExclusionKind.OTHER_MODEL, ExclusionKind.OTHER_LOGPROBS):
                 mismatch = _mismatch(code, subject)
                 self.rejected[mismatch] += count
-                left_out = f"left out: {_why(mismatch, self._about, some=True)}"
+                left_out = f"left out: {_why(mismatch, self._metadata, some=True)}"
                 self._problems.record(f"responses {kind}", places, count, left_out)
             else:
                 remedy = remedy_of(kind)
@@ -277,7 +278,7 @@ class TrainingDataFilter:
     def check(self, n: int) -> None:
         """Raise ProvenanceError if the estimator matches none of the `n` responses."""
         if n and self.rejected.total() == n:
-            raise nothing_fits(self.rejected, self._about)
+            raise nothing_fits(self.rejected, self._metadata)
 
 
 def _reason_codes(reasons: pl.Series) -> pl.Series:
@@ -296,33 +297,38 @@ def _mismatch(code: str, subject: str) -> Mismatch:
     return Mismatch(setting, value)
 
 
-def nothing_fits(rejected: Mapping[Mismatch, int], about: Mapping[str, Any]) -> ProvenanceError:
+def nothing_fits(rejected: Mapping[Mismatch, int], metadata: FitMetadata) -> ProvenanceError:
     """Return the error for `rejected` responses (counts by mismatch), with the estimator's value and the remedies."""
     most = sorted(rejected.items(), key=lambda pair: -pair[1])[:5]
-    kinds = "; ".join(f"{count:,} {_mismatch_text(kind, about)}: {_why(kind, about)}" for kind, count in most)
+    kinds = "; ".join(f"{count:,} {_mismatch_text(kind, metadata)}: {_why(kind, metadata)}" for kind, count in most)
     return ProvenanceError(f"no response matches what the estimator was fitted on: {kinds}")
 
 
-def _mismatch_text(mismatch: Mismatch, about: Mapping[str, Any]) -> str:
+def _mismatch_text(mismatch: Mismatch, metadata: FitMetadata) -> str:
     if mismatch.setting == "model":
         return f"of model '{mismatch.value}'"
-    return f"of {mismatch.setting} {mismatch.value}, not {about['logprobs'][mismatch.setting]}"
+    return f"of {mismatch.setting} {mismatch.value}, not {_wanted(mismatch, metadata)}"
 
 
-def overridden(about: Mapping[str, Any], taken: Mapping[str, int]) -> str:
+def overridden(metadata: FitMetadata, taken: Mapping[str, int]) -> str:
     """Return the warning about `taken` responses (counts by kind), which do not match the estimator."""
     what = ", ".join(f"{count:,} {kind}" for kind, count in taken.items())
     return (
-        f"the estimator was fitted and validated on model '{about.get('model') or 'unknown'}', and these "
+        f"the estimator was fitted and validated on model '{metadata.model or 'unknown'}', and these "
         f"responses differ: {what}. The validation does not apply to them, and their intervals rest only on an "
         "assumption. Label some of these responses, and fit an estimator on them"
     )
 
 
-def _why(mismatch: Mismatch, about: Mapping[str, Any], some: bool = False) -> str:
+def _wanted(mismatch: Mismatch, metadata: FitMetadata) -> Any:
+    """Return the estimator's value of what a response differs in."""
+    return metadata.model if mismatch.setting == "model" else metadata.logprobs.as_dict()[mismatch.setting]
+
+
+def _why(mismatch: Mismatch, metadata: FitMetadata, some: bool = False) -> str:
     """Return the estimator's value and the options to use these responses, with `some` also to skip them."""
     setting, value = mismatch
-    wanted = about["model"] if setting == "model" else about["logprobs"][setting]
+    wanted = _wanted(mismatch, metadata)
     remedies = []
     if some:
         remedies.append(f"--where {shlex.quote(f'{setting}={wanted}')} skips them")

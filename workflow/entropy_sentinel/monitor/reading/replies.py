@@ -8,7 +8,7 @@ import polars as pl
 
 from entropy_sentinel.api.inputs import features_table
 from entropy_sentinel.api.reading import feature_frames
-from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.features.compute import usable_features
 from entropy_sentinel.features.remedies import UNREADABLE, ExclusionCode
@@ -30,7 +30,7 @@ _ENTRY = "entry"
 _FIRST, _NO_TEXT = pl.Series([0], dtype=pl.UInt16), pl.Series([None], dtype=pl.String)
 
 
-def read_replies(saved: SavedEstimator, replies: Sequence[Any], options: Slicing) -> ReadingResult:
+def read_replies(saved: FittedEstimator, replies: Sequence[Any], options: Slicing) -> ReadingResult:
     """Return rows like those of `read_whole` for replies, in their order.
 
     A reply that cannot be read has a row with its id and the reason in `excluded`, and no features. Chunks of a stream
@@ -51,7 +51,7 @@ def read_replies(saved: SavedEstimator, replies: Sequence[Any], options: Slicing
     return ReadingResult(pl.concat([part.rows for part in parts], how="diagonal_relaxed"), Problems(), taken)
 
 
-def _read_directly(saved: SavedEstimator, replies: Sequence[Any], options: Slicing) -> ReadingResult | None:
+def _read_directly(saved: FittedEstimator, replies: Sequence[Any], options: Slicing) -> ReadingResult | None:
     """Return the row of a single usual reply, in a few milliseconds; null for everything else.
 
     The values are those of `_read`, from the same formulas; `Logs` and the frames of a batch are left out.
@@ -62,14 +62,14 @@ def _read_directly(saved: SavedEstimator, replies: Sequence[Any], options: Slici
     if features is None or not all(map(_is_finite, features.row(0)[: len(FEATURES)])):
         return None
     identity = {
-        "model": reply.model or saved.about.get("model") or UNNAMED,
+        "model": reply.model or saved.metadata.model or UNNAMED,
         "benchmark": NAME,
         "item_id": reply.item_id,
         "logprobs_mode": ASSUMED_MODE,
         "top_k_returned": reply.top.shape[1],
     }
     columns = {name: pl.Series(name, [value]) for name, value in identity.items()} | {"sample": _FIRST}
-    excluding = TrainingDataFilter(saved.about, options, Problems())
+    excluding = TrainingDataFilter(saved.metadata, options, Problems())
     excluded = {"excluded": _NO_TEXT, CODE: _NO_TEXT}
     if not excluding.accepts(identity):
         excluded = excluding.of(pl.DataFrame(columns | {"reason": _NO_TEXT})).to_dict()
@@ -80,7 +80,7 @@ def _is_finite(value: float | None) -> bool:
     return value is not None and isfinite(value)
 
 
-def _read(saved: SavedEstimator, replies: Sequence[Any], options: Slicing) -> ReadingResult:
+def _read(saved: FittedEstimator, replies: Sequence[Any], options: Slicing) -> ReadingResult:
     read_options = ReadOptions(columns=options.columns, further=saved.signals, places=True)
     logs = Logs([MemoryRecords(replies)], read_options)
     frames = list(feature_frames(logs, signals=saved.signals))
@@ -88,7 +88,7 @@ def _read(saved: SavedEstimator, replies: Sequence[Any], options: Slicing) -> Re
     unread = {entries[record.where]: record.problem for record in logs.unread}
     if not frames and not unread and replies:
         unread[0] = "the chunks of a stream without an end"
-    inputs, rows = Inputs(saved.about, options, Problems()), [_unread_rows(replies, unread)]
+    inputs, rows = Inputs(saved.metadata, options, Problems()), [_unread_rows(replies, unread)]
     for frame in frames:
         places = frame[PLACE].replace_strict(entries, return_dtype=pl.Int64)
         for part in inputs.frames(features_table(frame, signals=saved.signals)):

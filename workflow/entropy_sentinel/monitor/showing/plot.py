@@ -6,7 +6,7 @@ from typing import Any
 
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.core.files import write_whole
-from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.estimators.validation import Validation
 from entropy_sentinel.formatting.text import counted
 from entropy_sentinel.monitor.result import Monitored
@@ -32,7 +32,7 @@ class Picture:
         return self.html
 
 
-def plot(shown: Monitored | SavedEstimator) -> Picture:
+def plot(shown: Monitored | FittedEstimator) -> Picture:
     """Draw the result of a monitor, or the validation of an estimator.
 
     Args:
@@ -54,7 +54,7 @@ def plot(shown: Monitored | SavedEstimator) -> Picture:
         >>> es.plot(estimator)
         Picture()
     """
-    if isinstance(shown, SavedEstimator):
+    if isinstance(shown, FittedEstimator):
         ranges = [_left_out(shown.validation), _reliability(shown.validation)]
         return _picture(ranges, None, "no labelled domain was estimated without its labels")
     if isinstance(shown, Monitored):
@@ -63,13 +63,13 @@ def plot(shown: Monitored | SavedEstimator) -> Picture:
     raise InputError(f"plot: must be an estimator or a result of `monitor`, was {type(shown).__name__}")
 
 
-def write_validation(saved: SavedEstimator, path: str | Path) -> None:
+def write_validation(saved: FittedEstimator, path: str | Path) -> None:
     """Write the page of `fit` in one step: the verdicts with their reasons, and the pictures of `plot`."""
-    about, validation = saved.about, saved.validation
+    metadata, validation = saved.metadata, saved.validation
     content = render(
         _PAGE,
         title="Validation",
-        label=f"{saved.estimator.name} of {about['model']}, fitted on {about['n_training_rows']:,} responses",
+        label=f"{saved.estimator.name} of {metadata.model}, fitted on {metadata.n_training_rows:,} responses",
         answers=validation.answers if validation else (),
         domains=_left_out(validation),
         reliability=_reliability(validation),

@@ -3,17 +3,16 @@
 import logging
 import shutil
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import polars as pl
 
 from entropy_sentinel.core.errors import EntropySentinelError
 from entropy_sentinel.core.opening import STANDARD_INPUT, standard_input
-from entropy_sentinel.estimators.familiarity import familiarity_of
-from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
+from entropy_sentinel.estimators.metadata import FitMetadata
 from entropy_sentinel.estimators.training import one_thread
 from entropy_sentinel.logs.models import SameModels
 from entropy_sentinel.monitor.catalogue import STATISTICS
@@ -27,7 +26,7 @@ from entropy_sentinel.monitor.summing.cluster_sums import ClusterAccumulator
 from entropy_sentinel.monitor.summing.file_sums import FileSums
 from entropy_sentinel.monitor.summing.state import CLUSTERS, EXCLUSIONS, HASHES, RESPONSES, SUMS, State
 from entropy_sentinel.monitor.summing.state_file import is_state, on_disk
-from entropy_sentinel.monitor.summing.sums import Accumulator, responses, sums_of, support_of
+from entropy_sentinel.monitor.summing.sums import Accumulator, responses, sums_of
 
 log = logging.getLogger(__name__)
 # A problem: the sums of two parts contain the same responses.
@@ -42,12 +41,12 @@ def check_use(
     files: Collection[FileSums],
     sources: Sequence[str | Path | pl.DataFrame],
     reading: Reading,
-    about: Mapping[str, Any],
+    metadata: FitMetadata,
 ) -> None:
     """Raise an error if nothing in `files`, which include the current `sources`, is usable.
 
-    Raises ProvenanceError if no response has the model and log-probabilities of the estimator (according to its
-    provenance `about`), and InputError for a column that is empty for every response.
+    Raises ProvenanceError if no response has the model and log-probabilities of the estimator (according to
+    its `metadata`), and InputError for a column that is empty for every response.
     """
     n_responses, seen, rejected = 0, set[str](), Counter[Mismatch]()
     for file in files:
@@ -56,7 +55,7 @@ def check_use(
         rejected.update({Mismatch(setting, value): n for setting, value, n in file.mismatches})
     check_columns(reading, seen, sources, n_responses > 0)
     if rejected and rejected.total() == n_responses:
-        raise nothing_fits(rejected, about)
+        raise nothing_fits(rejected, metadata)
 
 
 class _FileChanged(Exception):
@@ -76,7 +75,7 @@ class Collector:
 
     def __init__(
         self,
-        saved: SavedEstimator,
+        saved: FittedEstimator,
         reading: Reading,
         state: State,
         lasting: bool,
@@ -87,7 +86,7 @@ class Collector:
         self._names = SameModels.of_pairs(reading.same_model, watched_models or ())
         self._saved, self._reading, self._state = saved, reading, state
         self._lasting, self._keep_responses = lasting, lasting or single
-        self._support, self._familiarity, self._compare = support_of(saved.about), familiarity_of(saved.about), lasting
+        self._support, self._familiarity, self._compare = saved.metadata.support, saved.metadata.familiarity, lasting
         self.given: dict[str, FileSums] = {}
         self.read: list[FileSums] = []
         self._sources: list[Source] = []
@@ -145,7 +144,7 @@ class Collector:
     def check(self) -> None:
         """Call `check_use`; if it raises an error, remove the files that this run has added."""
         try:
-            check_use(self._state.files.values(), self._sources, self._reading, self._saved.about)
+            check_use(self._state.files.values(), self._sources, self._reading, self._saved.metadata)
         except EntropySentinelError:
             for file in self.read:
                 self._state.drop(file.key)
@@ -207,7 +206,8 @@ class Collector:
         others = self._state.others(about) if self._compare else None
         watched = self._watched_models
         about.strata = list(self._state.strata)
-        inputs = Inputs(self._saved.about, self._reading, problems, others, watched_models=watched, strata=about.strata)
+        metadata, strata = self._saved.metadata, about.strata
+        inputs = Inputs(metadata, self._reading, problems, others, watched_models=watched, strata=strata)
         with self._state.writing(about) as writer:
             for frame in inputs.frames(source):
                 about.n_responses += len(frame)

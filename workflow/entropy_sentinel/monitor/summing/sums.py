@@ -3,7 +3,7 @@
 from collections.abc import Container, Sequence
 from functools import cache, partial
 from itertools import combinations_with_replacement
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -12,7 +12,7 @@ from entropy_sentinel.core.entries import is_own
 from entropy_sentinel.core.guard import guard
 from entropy_sentinel.estimators.estimator import Estimator
 from entropy_sentinel.estimators.familiarity import Familiarity
-from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.estimators.support import Support
 from entropy_sentinel.estimators.training import one_thread
 from entropy_sentinel.estimators.training_predictions import NO_PREDICTIONS, predict
@@ -207,7 +207,7 @@ def places(keys: pl.DataFrame, among: pl.DataFrame) -> np.ndarray:
     return matches["place"].cast(pl.Int64).fill_null(-1).to_numpy()
 
 
-def responses(frame: pl.DataFrame, saved: SavedEstimator) -> pl.DataFrame:
+def responses(frame: pl.DataFrame, saved: FittedEstimator) -> pl.DataFrame:
     """Return the id, keys, cluster, stratum and prediction `p` of each estimated response, to match with labels.
 
     `p` is null without an estimator. IS_TRAINING says whether a response trained it, and P_OUT_OF_FOLD is then its
@@ -345,8 +345,3 @@ def n_values(estimator: Estimator) -> int:
     """Return the number of values that the estimator computes per response."""
     values = estimator.values(pl.DataFrame({name: [1.0] for name in SIGNALS}))
     return 1 if values.ndim == 1 else values.shape[1]
-
-
-def support_of(about: dict[str, Any]) -> Support | None:
-    """Return the estimator's support; None if an earlier version wrote the estimator's file."""
-    return Support.from_dict(about["support"]) if about.get("support") else None

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from itertools import islice
 from typing import Any
 
@@ -9,10 +10,10 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.core.errors import ProvenanceError
-from entropy_sentinel.estimators.about import about
 from entropy_sentinel.estimators.catalogue import further_signals
 from entropy_sentinel.estimators.estimator import Estimator, FitFailure
-from entropy_sentinel.estimators.saved import save_estimator
+from entropy_sentinel.estimators.estimator_file import save_estimator
+from entropy_sentinel.estimators.metadata import describe_fit
 from entropy_sentinel.estimators.settings import EstimationSettings, Fitting
 from entropy_sentinel.estimators.training import TrainingRows, fit_estimators, score
 from entropy_sentinel.features.buckets import SCHEMA
@@ -180,15 +181,17 @@ def write_estimators(
     """
     rows, logprobs = read_raw(observations)
     trained = rows.filter(pl.col("benchmark").is_in(group.split("+")), pl.col("split") == "train")
-    whose = {"model": rows["model"][0], "group": group, "logprobs": logprobs, "ambiguous": ambiguous_shares(trained)}
+    ambiguous, origin = ambiguous_shares(trained), {"model": rows["model"][0], "group": group, "logprobs": logprobs}
     paths, parts = dict(zip(settings["estimators"], outputs, strict=True)), []
     for view, names in by_signals(rows, settings["estimators"]):
         training = training_rows(view, group, settings)
         estimators = fit_estimators(training, names)
         for name, estimator in estimators.items():
-            save_estimator(estimator, paths[name], whose | about(estimator, training))
+            metadata = describe_fit(estimator, training, ambiguous=ambiguous, **origin)
+            save_estimator(estimator, paths[name], metadata)
         parts.append(p_correct(estimators.values(), view))
-    SCORES.write(pl.concat([SCORES.schema.to_frame(), *parts]), scores, whose)
+    shares = None if ambiguous is None else {name: asdict(share) for name, share in ambiguous.items()}
+    SCORES.write(pl.concat([SCORES.schema.to_frame(), *parts]), scores, origin | {"ambiguous": shares})
 
 
 def p_correct(estimators: Iterable[Estimator | FitFailure], observations: pl.DataFrame) -> pl.DataFrame:
