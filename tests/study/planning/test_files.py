@@ -1,8 +1,6 @@
 """Which files of a study are still to be made. Each case was compared with `snakemake -n` on the demo's results."""
 
-import base64
 import hashlib
-import json
 import os
 import time
 from pathlib import Path
@@ -12,7 +10,8 @@ from study_trees import PAPER, make, make_all, small_study
 
 from entropy_sentinel.core.analysis import sections
 from entropy_sentinel.study.config.config import Config, load_config
-from entropy_sentinel.study.planning.files import is_as_recorded, study_files
+from entropy_sentinel.study.jobs.records import StudyRecords
+from entropy_sentinel.study.planning.files import study_files
 
 RESULTS = Path("results/paper")
 
@@ -183,12 +182,9 @@ def test_names_of_analyses_and_stages_differ() -> None:
 
 
 def write_record(made: str, checksums: dict[Path, str]) -> None:
-    """What Snakemake keeps of a file that it made."""
-    name = base64.urlsafe_b64encode(f"{RESULTS}/{made}".encode()).decode()
-    parts = [name[start : start + 254] for start in range(0, len(name), 254)]
-    path = Path(".snakemake/metadata").joinpath(*[f"@{part}" for part in parts[:-1]], parts[-1])
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"input_checksums": {str(one): result for one, result in checksums.items()}}))
+    """What the study's folder keeps of a job that has made a file."""
+    record = {"input_checksums": {str(one): result for one, result in checksums.items()}}
+    StudyRecords(str(RESULTS)).add([f"{RESULTS}/{made}"], record)
 
 
 def test_a_newer_file_with_the_recorded_content_invalidates_nothing(config: Config) -> None:
@@ -209,29 +205,17 @@ def test_a_newer_file_with_the_recorded_content_invalidates_nothing(config: Conf
     assert to_make(config) == FROM_OBSERVATION
 
 
-@pytest.mark.parametrize("record", ["", "[]", "{}", '{"input_checksums": null}', '{"input_checksums": [1]}'])
-def test_an_empty_record_changes_nothing(config: Config, record: str) -> None:
+RECORD = f'{{"outputs": ["{RESULTS}/{OBSERVATIONS}"]'
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["", "[]", "{", "{}", RECORD + "}", RECORD + ', "record": null}', RECORD + ', "record": {"input_checksums": [1]}}'],
+)
+def test_an_empty_record_changes_nothing(config: Config, line: str) -> None:
     make(RESULTS / FEATURES, age_s=0)
-    write_record(OBSERVATIONS, {})
-    for path in Path(".snakemake").rglob("*"):
-        if path.is_file():
-            path.write_text(record)
+    (RESULTS / "jobs.jsonl").write_text(line)
     assert to_make(config) == FROM_OBSERVATION
-
-
-def test_the_record_of_a_long_name_is_found(config: Config) -> None:
-    """Its name in base 64 is longer than that of a file may be: its first 254 characters are a folder."""
-    source, made = Path("source"), Path("results") / ("x" * 200) / ("y" * 200)
-    source.write_text("content")
-    same = f"sha256:{hashlib.sha256(b'content').hexdigest()}"
-    name = base64.urlsafe_b64encode(str(made).encode()).decode()
-    assert 254 < len(name) < 2 * 254 + 100
-    folder = Path(".snakemake/metadata").joinpath(*[f"@{part}" for part in (name[:254], name[254:508])])
-    folder.mkdir(parents=True)
-    (folder / name[508:]).write_text(json.dumps({"input_checksums": {"source": same}}))
-    assert is_as_recorded(source, made)
-    assert not is_as_recorded(source, Path("other"))
-    assert not is_as_recorded(Path("nowhere"), made)
 
 
 def test_a_family_that_asks_the_model_needs_one_pass_per_file_of_traces() -> None:

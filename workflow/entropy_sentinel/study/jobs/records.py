@@ -100,7 +100,7 @@ class StudyRecords:
         if self._records is None:
             self._records = {}
             for entry in self._entries():
-                self._records |= dict.fromkeys(entry["outputs"], entry["record"])
+                self._records |= dict.fromkeys(entry["outputs"], entry.get("record"))
         return self._records
 
     def _entries(self) -> Iterator[dict[str, Any]]:
@@ -111,9 +111,11 @@ class StudyRecords:
         self._n_lines = len(lines)
         for line in lines:
             try:
-                yield json.loads(line.replace(_FOLDER, self._folder))
+                entry = json.loads(line.replace(_FOLDER, self._folder))
             except ValueError:  # another run is writing it, or was killed
                 continue
+            if isinstance(entry, dict) and isinstance(entry.get("outputs"), list):
+                yield entry
 
     def announce(self, line: str) -> None:
         """Print a line on standard error, once."""

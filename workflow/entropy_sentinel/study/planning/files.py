@@ -7,16 +7,13 @@ that `progress --watch` looks. It needs no Snakemake. A test compares it with Sn
 
 The rules are those of Snakemake. A missing file is made only if another file needs it. A file is outdated if one of its
 inputs is newer and has other content. All files made from an outdated file are outdated too. If an input is newer, for
-example after a copy without dates, its content is compared with Snakemake's record (`.snakemake/metadata`). Settings
+example after a copy without dates, its content is compared with the record of the job in the study's folder. Settings
 and code are not compared.
 """
 
-import json
-import os
-from base64 import urlsafe_b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import chain, product
 from pathlib import Path
 from typing import Any
@@ -28,12 +25,14 @@ from entropy_sentinel.signals.catalogue import FAMILIES
 from entropy_sentinel.study.config.estimates import group_files, groups_of_judge, kept_estimators
 from entropy_sentinel.study.config.sections import Config
 from entropy_sentinel.study.jobs.content import LARGEST_BYTES, checksum
+from entropy_sentinel.study.jobs.records import StudyRecords
 
 
 @dataclass(frozen=True)
 class StudyFiles:
     """The files of a study: `stages` gives every file of a stage with the files that it is made from."""
 
+    records: StudyRecords
     stages: Mapping[str, Mapping[Path, Sequence[Path]]]
     axes: Mapping[str, Sequence[str]]
     # For stages whose files combine others: the column that identifies them, and the axis it must match.
@@ -89,7 +88,7 @@ class StudyFiles:
     def _is_outdated(self, path: Path, users: Sequence[Path]) -> bool:
         """Return whether a file is older than an input of its own; for a missing file, whether files made from it are.
 
-        A newer input does not count if Snakemake has recorded that the file was made from exactly this content.
+        A newer input does not count if it is recorded that the file was made from exactly this content.
         """
         outputs = [path] if path in self.modified else users
         times = [self.modified[output] for output in outputs if output in self.modified]
@@ -97,7 +96,22 @@ class StudyFiles:
             return False
         oldest = min(times)
         newer = [source for source in self.inputs[path] if self.modified.get(source, 0) > oldest]
-        return not all(is_as_recorded(source, path) for source in newer)
+        return not all(self._is_as_recorded(source, path) for source in newer)
+
+    def _is_as_recorded(self, source: Path, made: Path) -> bool:
+        """Return whether `source` still has the content from which `made` was made; False without a record.
+
+        Files above LARGEST_BYTES are compared only by date, as in Snakemake.
+        """
+        checksums = (self.records.find(str(made)) or {}).get("input_checksums")
+        recorded = checksums.get(str(source)) if isinstance(checksums, dict) else None
+        if recorded is None:
+            return False
+        try:
+            stat = source.stat()
+            return stat.st_size <= LARGEST_BYTES and recorded == checksum(str(source), stat.st_size, stat.st_mtime_ns)
+        except OSError:
+            return False
 
     def _readable(self, stage: str) -> list[Path]:
         return [path for path in self.stages[stage] if path in self.modified and path not in self.damaged]
@@ -148,7 +162,7 @@ def study_files(config: Config) -> StudyFiles:
             sources = [files_of(name, axes_of_sources) for name in declaration.made_from]
             files[stage][path] = [source for source, _ in chain(*sources)]
     gathered = {stage: declaration.gathers for stage, declaration in stages.items() if declaration.gathers}
-    return StudyFiles(files, axes, gathered)
+    return StudyFiles(StudyRecords(config.layout.results), files, axes, gathered)
 
 
 def _stages(config: Config) -> dict[str, StageFiles]:
@@ -230,44 +244,3 @@ def _is_whole(path: Path) -> bool:
         return bool(pl.read_parquet_schema(path)) if path.suffix == ".parquet" else path.stat().st_size > 0
     except (OSError, pl.exceptions.PolarsError):
         return False
-
-
-FOLDER = Path(".snakemake") / "metadata"
-
-
-def is_as_recorded(source: Path, made: Path) -> bool:
-    """Return whether `source` still has the content from which `made` was made; False without Snakemake's record.
-
-    Files above LARGEST_BYTES are compared only by date, as in Snakemake.
-    """
-    known = _inputs(made).get(str(source))
-    if known is None:
-        return False
-    try:
-        stat = source.stat()
-        return stat.st_size <= LARGEST_BYTES and known == checksum(str(source), stat.st_size, stat.st_mtime_ns)
-    except OSError:
-        return False
-
-
-def _inputs(made: Path) -> Mapping[str, str]:
-    """Return the checksums of a file's inputs by name; empty if there is no readable record."""
-    try:
-        record = json.loads(_place(str(made)).read_text())
-    except (OSError, ValueError):
-        return {}
-    checksums = record.get("input_checksums") if isinstance(record, dict) else None
-    return checksums if isinstance(checksums, dict) else {}
-
-
-def _place(name: str) -> Path:
-    """Return the path of Snakemake's record of a file: its name in base 64, split into folders if too long."""
-    text, longest = urlsafe_b64encode(name.encode()).decode(), _longest_name() - 1
-    parts = [text[start : start + longest] for start in range(0, len(text), longest)]
-    folders = [f"@{part}" for part in parts[:-1]]
-    return FOLDER.joinpath(*folders, parts[-1])
-
-
-@cache
-def _longest_name() -> int:
-    return (os.pathconf(FOLDER, "PC_NAME_MAX") if hasattr(os, "pathconf") and FOLDER.is_dir() else 0) or 255
