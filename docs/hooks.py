@@ -11,7 +11,7 @@ sys.path[:0] = [str(DOCS), str(ROOT / "workflow")]
 from mkdocs.plugins import event_priority  # noqa: E402
 from mkdocs.structure.files import File, Files  # noqa: E402
 
-from made import architecture, catalogues, commands, config_keys, contracts, extensions, prospects, rooms, verbs  # noqa: E402
+from made import architecture, catalogues, codes, commands, config_keys, contracts, extensions, prospects, rooms, verbs  # noqa: E402
 from made.links import COPIES, ROOT_PAGES, copies, in_site, with_full_size  # noqa: E402
 
 # Generated files of the site: their paths, and the functions that return their content.
@@ -24,6 +24,7 @@ MADE = {
     "reference/judges.md": catalogues.judges,
     "reference/formats.md": catalogues.formats,
     "reference/slices.md": catalogues.slices,
+    "reference/codes.md": codes.page,
     "reference/usable.md": prospects.page,
     "reference/exhibits.md": catalogues.exhibits,
     "reference/files.md": contracts.page,

@@ -5,7 +5,7 @@ from enum import unique
 
 import polars as pl
 
-from entropy_sentinel.core.codes import StableCode
+from entropy_sentinel.core.codes import ExtensionCode, StableCode
 
 
 @unique
@@ -27,3 +27,9 @@ def test_a_member_has_its_slug_words_meaning_and_remedy() -> None:
     assert Colour.find_slug("green") is None
     assert (blue.words, blue.meaning, blue.remedy) == ("is dark blue", "It is blue.", "")
     assert (Colour.RED.remedy, type(Colour.RED.number)) == ("Paint it.", str)
+
+
+def test_an_extension_has_its_slug_as_its_code() -> None:
+    refused = ExtensionCode("often-refused", "often refused", "Many responses are refusals.")
+    assert (refused, refused.number, refused.slug) == ("often-refused",) * 3
+    assert (refused.words, refused.remedy) == ("often refused", "")

@@ -12,7 +12,7 @@ from entropy_sentinel.cli.main import COMMANDS, app
 from entropy_sentinel.features.catalogue import CATALOGUE, EXTRAS
 from entropy_sentinel.logs.catalogue import FORMATS
 from entropy_sentinel.study.engines.generation import Sampling
-from made import catalogues, commands, config_keys, contracts, links, markdown, rooms, verbs
+from made import catalogues, codes, commands, config_keys, contracts, links, markdown, rooms, verbs
 
 ROOT = Path(__file__).parents[2]
 
@@ -113,6 +113,20 @@ def test_catalogues_have_rows_and_no_gaps(make: object) -> None:
     assert page.count("\n| ") > 8
     assert "|  |" not in page
     assert "None" not in page
+
+
+def test_each_code_is_documented_once_with_what_to_do() -> None:
+    page, members = codes.page(), [member for family in codes.families() for member in family]
+    assert len({member.number for member in members}) == len(members) > 30
+    for member in members:
+        assert re.fullmatch(r"ES[1-9]\d\d", member.number)
+        assert re.fullmatch(r"[a-z]+(-[a-z]+)*", member.slug)
+        number, slug, _, meaning, remedy = row(page, member.number)
+        assert slug == f"<code>{member.slug}</code>", number
+        assert meaning.endswith(".")
+        assert remedy.endswith(".") or not member.remedy
+    for family in codes.families():
+        assert len({member.slug for member in family}) == len(family)
 
 
 def test_each_format_has_a_record_and_says_what_to_ask_of_the_server() -> None:

@@ -1,6 +1,9 @@
 """An alert is told when it begins, when it becomes worse and when it is over; not every night."""
 
+import hashlib
 import json
+import sqlite3
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -124,6 +127,27 @@ def test_what_could_not_be_sent_is_new_in_the_next_night(nights: Nights) -> None
     status, alerts = nights.run("--webhook", "http://127.0.0.1:9/")
     assert (status, told(alerts)) == (4, [("new", True)])
     assert told(nights.run()[1]) == [("new", True)]
+
+
+def test_a_state_of_an_earlier_release_is_continued(nights: Nights) -> None:
+    """The rows are as release 0.1 wrote them; the kind is a slug, also of an extension that is gone."""
+    nights.add(0.8, 0.5)
+    assert [alert["status"] for alert in nights.run()[1]] == ["new"]
+    since, newest = "2026-11-10T00:00:00+00:00", "2026-11-10T00:00:00+00:00"
+    rows = [[kind, '["a"]', json.dumps([since, newest, 0, False])] for kind in ("below", "drop", "often-refused")]
+    content = json.dumps(rows)
+    digest = hashlib.sha256(b"alerts\0" + content.encode()).digest()
+    with closing(sqlite3.connect(nights.folder / "state")) as file, file:
+        ((before,),) = file.execute("SELECT content FROM records WHERE key = 'alerts'").fetchall()
+        assert json.loads(before) == rows[1:2]
+        file.execute("UPDATE records SET content = ?, sha256 = ? WHERE key = 'alerts'", (content.encode(), digest))
+    nights.add(0.5)
+    alerts = nights.run("--fail-below", "0.1")[1]
+    assert {(alert["kind"], alert["kind_code"], alert["status"]) for alert in alerts} == {
+        ("drop", "ES302", "continues"),
+        ("below", "ES301", "over"),
+        ("often-refused", "often-refused", "over"),
+    }
 
 
 def test_acknowledged_alerts_are_quiet_until_they_become_worse(nights: Nights) -> None:

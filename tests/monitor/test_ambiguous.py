@@ -10,6 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from scipy.stats import binomtest
 
 import entropy_sentinel as es
+from entropy_sentinel.monitor.codes import AlertKind, Flag
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.showing.files import metrics
 from entropy_sentinel.monitor.showing.page import page
@@ -53,11 +54,11 @@ def test_the_share_of_questions_and_its_interval(found: Monitored) -> None:
 
 def test_one_slice_is_flagged_and_an_alert(found: Monitored) -> None:
     """School has 3 of 30, whose lower limit is 0.035; support has too few questions."""
-    rows = {row["route"]: dict(zip(row["flags"], row["reasons"], strict=True)) for row in found.slices.to_dicts()}
-    assert [route for route, flags in rows.items() if "ambiguous" in flags] == ["shop"]
+    rows = {row["route"]: dict(zip(row["flag_codes"], row["reasons"], strict=True)) for row in found.slices.to_dicts()}
+    assert [route for route, codes in rows.items() if Flag.AMBIGUOUS in codes] == ["shop"]
     (alert,) = found.alerts
-    assert (alert["kind"], alert["slice"]) == ("ambiguous", {"route": "shop"})
-    assert alert["message"] == rows["shop"]["ambiguous"]
+    assert (alert.kind, alert["slice"]) == (AlertKind.AMBIGUOUS, {"route": "shop"})
+    assert alert["message"] == rows["shop"][Flag.AMBIGUOUS]
     assert alert["message"].startswith(FACT)
 
 
@@ -66,15 +67,15 @@ def test_the_page_and_the_metrics_have_it(found: Monitored) -> None:
     read = {one.name: one.samples for one in text_string_to_metric_families(metrics(found))}
     shares = {one.labels["route"]: one.value for one in read["entropy_sentinel_ambiguous_share"]}
     assert shares == pytest.approx({route: ambiguous / n for route, (ambiguous, n) in ROUTES.items()})
-    flags = {(one.labels["route"], one.labels["flag"]) for one in read["entropy_sentinel_flag"]}
-    assert [route for route, flag in flags if flag == "ambiguous"] == ["shop"]
+    flags = {(one.labels["route"], one.labels["flag_code"]) for one in read["entropy_sentinel_flag"]}
+    assert [route for route, code in flags if code == Flag.AMBIGUOUS] == ["shop"]
 
 
 def test_without_the_column_nothing_is_reported() -> None:
     slices = es.monitor(fitted("atc-se_sum"), questions().drop("stable_classes"), by=["route"]).slices
     assert slices["n_questions"].to_list() == [0, 0, 0]
     assert slices.select("ambiguous_share", "ambiguous_lower", "ambiguous_upper").null_count().row(0) == (3, 3, 3)
-    assert not slices["flags"].list.contains("ambiguous").any()
+    assert not slices["flag_codes"].list.contains(Flag.AMBIGUOUS).any()
 
 
 def record(question: int, sample: int, stable: Any) -> dict[str, Any]:
@@ -92,7 +93,7 @@ def test_files_add_up_where_the_samples_of_a_question_are_apart(tmp_path: Path) 
     names = ("n_responses", "n_questions", "ambiguous_share", "ambiguous_lower")
     assert several.select(names).equals(one.select(names))
     assert one.select(names[:3]).row(0) == (75, 24, 0.5)
-    assert "ambiguous" in one["flags"][0]
+    assert Flag.AMBIGUOUS in one["flag_codes"][0]
 
 
 def test_an_estimator_of_the_same_column_has_its_numbers() -> None:

@@ -290,7 +290,7 @@ def test_alerts_of_an_earlier_version_are_read_and_get_a_checksum(made: tuple[Pa
     result = run(made[0], folder)
     assert result.alerts == whole.alerts != []
     remember(result)
-    assert len(reported(folder / "state")) == len(whole.told[tmp_path / "whole" / "state"])
+    assert len(reported(folder / "state")) == len(whole.histories[tmp_path / "whole" / "state"].reported)
     with closing(sqlite3.connect(folder / "state")) as file:
         assert not file.execute("SELECT 1 FROM sqlite_master WHERE name = 'told'").fetchall()
 

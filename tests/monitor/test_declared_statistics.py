@@ -83,9 +83,9 @@ def test_a_monitor_has_the_declared_statistic_and_writes_the_declared_output(fol
     done = ran(folder, call(*words, *files, "--alert-on", "often-refused"), folder / "mine")
     assert done.returncode == 4, done.stderr
     rows = list(csv.DictReader((folder / "rows.csv").read_text().splitlines()))
-    found = {row["route"]: (row["n_with_text"], row["refused_share"], row["flags"]) for row in rows}
+    found = {row["route"]: (row["n_with_text"], row["refused_share"], row["flag_codes"]) for row in rows}
     assert {route: values[:2] for route, values in found.items()} == {"shop": ("8", "0.25"), "school": ("5", "0.0")}
-    assert ["often refused" in found[route][2] for route in ("shop", "school")] == [True, False]
+    assert ["often-refused" in found[route][2] for route in ("shop", "school")] == [True, False]
     names = list(rows[0])
     place = names.index("cut_off_share")
     assert names[place + 1 : place + 4] == ["n_with_text", "refused_share", "n_questions"]

@@ -7,24 +7,25 @@ import pytest
 
 from entropy_sentinel.api.witness_files import Witness
 from entropy_sentinel.monitor.alerting.drop_opinions import add_opinions
-from entropy_sentinel.monitor.alerting.drops import SliceDrop
-from entropy_sentinel.monitor.alerting.spells import Spell
+from entropy_sentinel.monitor.codes import AlertKind
+from entropy_sentinel.monitor.episodes import DropLevels, Episode
 from entropy_sentinel.monitor.labelling.asked_witness import AskedWitness
 from entropy_sentinel.schemas.witness import WitnessKind
 
 SINCE = datetime(2026, 11, 20, tzinfo=UTC)
 
 
-def told(after: tuple[int, int], before: tuple[int, int], until: datetime | None = None, **columns: object) -> Spell:
-    """Return the spell of a drop by .3 if so many answers agreed, of so many, since then and before."""
+def told(after: tuple[int, int], before: tuple[int, int], until: datetime | None = None, **columns: object) -> Episode:
+    """Return the episode of a drop by .3 if so many answers agreed, of so many, since then and before."""
     frames = []
     for (agrees, n), day in ((after, SINCE), (before, SINCE - timedelta(days=3))):
         frames.append(pl.DataFrame({"value": [1.0] * agrees + [0.0] * (n - agrees), "grain": [day] * n}))
     rows = pl.concat(frames).with_columns(slice=pl.lit(4), weight=pl.lit(2.0), cluster=pl.lit(None, pl.UInt64))
     rows = rows.with_columns(**{"comparable": pl.lit(True), **columns})
     opinion = AskedWitness(Witness(WitnessKind.SECOND_OPINION, "big", pl.DataFrame(), ()), rows, at_random=False)
-    drop = SliceDrop(4, SINCE, SINCE, before=0.8, after=0.5, worse=(), until=until)
-    [found] = add_opinions([Spell("drop", {}, "fell")], [drop], [opinion], None, 0.9)
+    levels = DropLevels(before=0.8, after=0.5)
+    drop = Episode(AlertKind.DROP, {"route": "e"}, {}, "fell", SINCE, SINCE, until=until, levels=levels)
+    [found] = add_opinions([drop], [opinion], pl.DataFrame({"route": [*"abcdef"]}), None, 0.9)
     return found
 
 
@@ -42,14 +43,14 @@ def told(after: tuple[int, int], before: tuple[int, int], until: datetime | None
     ],
 )
 def test_agreement_since_the_drop_and_before(after: tuple[int, int], before: tuple[int, int], verdict: str) -> None:
-    spell = told(after, before)
+    drop = told(after, before)
     shares = after[0] / after[1], before[0] / before[1]
-    assert spell.message.startswith(
+    assert drop.message.startswith(
         f"fell; second opinion of big: agrees with {shares[0]:.2f} of {after[1]} answers since 2026-11-20, "
         f"{shares[1]:.2f} of 60 before (change "
     )
-    assert spell.message.endswith(f": {verdict}")
-    assert (spell.more["n_opinion_after"], spell.more["opinion_before"]) == (after[1], pytest.approx(shares[1]))
+    assert drop.message.endswith(f": {verdict}")
+    assert (drop.details["n_opinion_after"], drop.details["opinion_before"]) == (after[1], pytest.approx(shares[1]))
 
 
 def test_without_answers_on_both_sides_it_cannot_tell_and_elsewhere_it_is_silent() -> None:

@@ -1,7 +1,7 @@
 """Known events: how they are given, and which alerts began with one."""
 
 import json
-from datetime import UTC, date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,8 @@ from calling import run
 from production import BEGIN, fitted, saved, traffic, written
 
 from entropy_sentinel.core.errors import ConfigError, InputError
+from entropy_sentinel.monitor.alert import Alert, AlertStatus, PooledWindow, SliceNumbers
+from entropy_sentinel.monitor.codes import AlertKind
 from entropy_sentinel.monitor.events import describe_events, mark_alerts, read_events
 from entropy_sentinel.monitor.partitions import Partitions
 from entropy_sentinel.monitor.settings import MonitorOptions
@@ -114,15 +116,30 @@ def test_an_alert_names_the_events_it_began_with(
     kind: str, window: str | None, changes: dict[str, Any], event: str, words: str
 ) -> None:
     dates = {"since": "2026-10-15", "window": "2026-10-19", **changes}
-    times = {}
-    for name in ("since", "window"):
-        day = dates[name]
-        times[name] = day and f"{day if 'T' in day else f'{day}T00:00'}:00+00:00"
-    alert = {"kind": kind, "status": "new", "n_windows": 1, **changes, **times, "window_from": times["since"]}
+    since, newest = (
+        dates[name] and datetime.fromisoformat(dates[name]).replace(tzinfo=UTC) for name in ("since", "window")
+    )
+    alert = Alert(
+        kind=AlertKind.find_slug(kind),
+        slice={},
+        subject=None,
+        status=AlertStatus(changes.get("status", "new")),
+        to_report=True,
+        acknowledged=False,
+        since=since,
+        until=None,
+        window=since and PooledWindow(newest, since, changes.get("n_windows", 1)),
+        numbers=SliceNumbers(),
+        label_numbers=None,
+        details={},
+        flags=[],
+        flag_codes=[],
+        message="",
+    )
     settings = options({event: "x"}, window=window)
     mark_alerts([alert], read_events(settings), settings)
     assert describe_events(alert) == (f"began {words}" if words else "")
-    json.dumps(alert)
+    assert [event["text"] for event in alert["events"]] == ["x"] * bool(words)
 
 
 def test_the_event_of_a_drop_is_in_all_outputs(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

@@ -13,6 +13,7 @@ from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.estimators.training_predictions import predict
 from entropy_sentinel.estimators.validation import Domain, Validation
+from entropy_sentinel.monitor.codes import Flag
 from entropy_sentinel.monitor.labelling.labelled import improved
 from entropy_sentinel.monitor.result import table_of
 from entropy_sentinel.monitor.showing.terminal import parts
@@ -194,8 +195,8 @@ def test_with_a_usable_verdict_estimate_and_labels_are_combined(usable: FittedEs
         assert used == pytest.approx(tuple(expected[:3]), abs=1e-12)
         assert used[2] - used[1] < min(row["upper"] - row["lower"], row["improved_upper"] - row["improved_lower"])
     assert rows["support"]["use_accuracy"] == rows["support"]["improved_accuracy"]
-    assert rows["support"]["flags"].count("contradicted") == 1
-    assert result.slices["flags"].list.contains("contradicted").sum() == 1
+    assert rows["support"]["flag_codes"].count(Flag.CONTRADICTED) == 1
+    assert result.slices["flag_codes"].list.contains(Flag.CONTRADICTED).sum() == 1
     message = "\n".join(part for part in parts(result) if isinstance(part, str))
     assert "If it rests on both, it combines" in message
     alerts = es.monitor(usable, features, by=["route"], labels=labels, alert_on=["contradicted"]).alerts

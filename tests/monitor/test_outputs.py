@@ -16,6 +16,7 @@ from serving import free_port, serving
 
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.monitor.codes import Flag
 from entropy_sentinel.monitor.estimating import estimates
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.showing.files import label_names, metrics, write_alerts, write_metrics, write_rows
@@ -46,8 +47,12 @@ def test_prometheus_reads_the_newest_window(found: Monitored) -> None:
         wanted = {(route, user): value for route, user, value in table.rows()}
         assert values == pytest.approx(wanted, abs=1e-15)
     assert {one.labels["kind"] for one in read["entropy_sentinel_alert"]} == {"below"}
-    few = rows.filter(pl.col("flags").list.contains("few responses"))
-    assert len(few) == len([one for one in read["entropy_sentinel_flag"] if one.labels["flag"] == "few responses"]) > 0
+    few = rows.filter(pl.col("flag_codes").list.contains(Flag.FEW_RESPONSES))
+    assert (
+        len(few)
+        == len([one for one in read["entropy_sentinel_flag"] if one.labels["flag_code"] == Flag.FEW_RESPONSES])
+        > 0
+    )
     (about,) = read["entropy_sentinel_monitor_info"]
     assert (about.labels["estimator"], about.labels["model"], about.value) == ("atc-se_sum", "m", 1)
     assert about.labels["verdict"] == "too few domains to say"

@@ -7,6 +7,8 @@ from typing import Any
 import polars as pl
 import pytest
 
+from entropy_sentinel.monitor.codes import AlertKind, Flag
+from entropy_sentinel.monitor.episodes import Episode
 from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.showing.pictures import (
@@ -35,6 +37,7 @@ def row(route: str, accuracy: float | None, lower: float | None, upper: float | 
         "level": 0.9,
         "change_q": None,
         "flags": [],
+        "flag_codes": [],
         **dict(zip(("expected_errors", "expected_errors_lower", "expected_errors_upper"), ends, strict=True)),
         **more,
     }
@@ -45,7 +48,7 @@ def found(slices: list[dict[str, Any]], windows: list[dict[str, Any]] | None = N
     made = [
         None
         if rows is None
-        else pl.DataFrame(rows, infer_schema_length=None, schema_overrides={"flags": pl.List(pl.String)})
+        else pl.DataFrame(rows, infer_schema_length=None, schema_overrides={"flag_codes": pl.List(pl.String)})
         for rows in (slices, windows)
     ]
     return Monitored(("route",), *made, [], provenance, Problems())
@@ -88,11 +91,11 @@ def test_points_stand_in_the_middle_of_their_windows_and_within_the_box() -> Non
 
 
 def test_slices_and_windows_unlike_the_labels_are_not_drawn() -> None:
-    slices = [row("a", 0.5, 0.5, 0.5, flags=["unfamiliar"]), row("b", 0.6, 0.6, 0.6)]
+    slices = [row("a", 0.5, 0.5, 0.5, flag_codes=[Flag.UNFAMILIAR.number]), row("b", 0.6, 0.6, 0.6)]
     windows = [
-        row(route, accuracy, accuracy, accuracy, window=BEGIN + timedelta(days=day), flags=flags)
+        row(route, accuracy, accuracy, accuracy, window=BEGIN + timedelta(days=day), flag_codes=codes)
         for route, accuracy in (("a", 0.5), ("b", 0.6))
-        for day, flags in enumerate(([], ["unfamiliar"], []))
+        for day, codes in enumerate(([], [Flag.UNFAMILIAR.number], []))
     ]
     made = over_time(found(slices, windows))
     ((panel,), caption) = made.panels, made.caption
@@ -126,9 +129,10 @@ def test_only_the_newest_windows_are_drawn_and_that_is_reported() -> None:
 
 def test_the_windows_of_a_drop_are_marked() -> None:
     result = found([row("a", 0.5, 0.5, 0.5)], days({0: 0.9, 1: 0.4, 2: 0.4, 3: 0.9}))
-    second, fourth = ((BEGIN + timedelta(days=n)).isoformat() for n in (1, 3))
+    second, fourth = (BEGIN + timedelta(days=n) for n in (1, 3))
     for until, expected in ((fourth, [False, True, True, False]), (None, [False, True, True, True])):
-        dropped = replace(result, drops=[{"slice": {"route": "a"}, "since": second, "until": until}])
+        drop = Episode(AlertKind.DROP, {"route": "a"}, {}, "", since=second, until=until)
+        dropped = replace(result, drops=[drop])
         (panel,) = over_time(dropped).panels
         assert [fallen for *_, fallen, _ in panel.points] == expected
 

@@ -4,14 +4,15 @@ from typing import Any
 
 import polars as pl
 
+from entropy_sentinel.monitor.codes import Flag
 from entropy_sentinel.monitor.labelling.proposal import proposals
 from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.result import Monitored
 
 
 def result(*rows: dict[str, Any]) -> Monitored:
-    filled = [{"n_estimated": 100, "estimated_accuracy": 0.5, "flags": [], **row} for row in rows]
-    frame = pl.DataFrame(filled, schema_overrides={"flags": pl.List(pl.String)})
+    filled = [{"n_estimated": 100, "estimated_accuracy": 0.5, "flag_codes": [], **row} for row in rows]
+    frame = pl.DataFrame(filled, schema_overrides={"flag_codes": pl.List(pl.String)})
     return Monitored(("route",), frame, None, [], {"window": None}, Problems())
 
 
@@ -20,12 +21,15 @@ def proposed(*rows: dict[str, Any]) -> list[tuple[str, int, str]]:
 
 
 def test_slices_whose_estimate_does_not_count_come_first() -> None:
-    found = proposed({"route": "a"}, {"route": "b", "flags": ["unfamiliar"]}, {"route": "c", "flags": ["contradicted"]})
+    rows = zip("abc", ([], [Flag.UNFAMILIAR.number], [Flag.CONTRADICTED.number]), strict=True)
+    found = proposed(*({"route": route, "flag_codes": codes} for route, codes in rows))
     assert found == [("b", 10, "unfamiliar"), ("c", 10, "contradicted"), ("a", 10, "")]
 
 
 def test_labels_that_are_there_count() -> None:
-    found = proposed({"route": "a", "n_labelled": 0}, {"route": "b", "flags": ["unfamiliar"], "n_labelled": 8})
+    found = proposed(
+        {"route": "a", "n_labelled": 0}, {"route": "b", "flag_codes": [Flag.UNFAMILIAR.number], "n_labelled": 8}
+    )
     assert found == [("b", 2, "unfamiliar"), ("a", 28, "")]
 
 

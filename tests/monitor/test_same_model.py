@@ -13,6 +13,7 @@ import entropy_sentinel as es
 from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.logs.models import SameModels
+from entropy_sentinel.monitor.codes import Flag
 from entropy_sentinel.monitor.estimating.same_model import same_model_text
 from entropy_sentinel.monitor.reading.inputs import read_whole
 from entropy_sentinel.monitor.result import Monitored
@@ -70,7 +71,7 @@ def test_estimates_are_the_same_and_intervals_wider(estimator: FittedEstimator) 
     assert (before["basis"], after["basis"]) == ("predictive", "assumed")
     assert (before["conformal_lower"] is None, after["conformal_lower"]) == (before["conformal_lower"] is None, None)
     assert after["estimate_worth"] == pytest.approx(before["estimate_worth"] / 2)
-    assert "same model" in after["flags"]
+    assert Flag.SAME_MODEL in after["flag_codes"]
     # A day without the new name keeps its interval.
     first = result.windows.filter(pl.col("window") == BEGIN)
     assert first.equals(plain.windows.filter(pl.col("window") == BEGIN))

@@ -14,6 +14,7 @@ import entropy_sentinel as es
 from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.features.catalogue import FEATURES
+from entropy_sentinel.monitor.codes import Flag
 from entropy_sentinel.monitor.estimating.change import p_of_change
 from entropy_sentinel.monitor.showing.terminal import reasons
 from entropy_sentinel.monitor.summing.sums import pairs
@@ -143,7 +144,7 @@ def test_few_responses_are_flagged_and_not_tested(estimator, features) -> None:
     assert row["change"] is not None
     assert (row["change_p"], row["change_q"]) == (None, None)
     tiny = es.monitor(estimator, few.head(40), by=["route"]).slices
-    assert [("few responses" in flags) for flags in tiny["flags"]] == [n < 30 for n in tiny["n_estimated"]]
+    assert [(Flag.FEW_RESPONSES in codes) for codes in tiny["flag_codes"]] == [n < 30 for n in tiny["n_estimated"]]
     assert "3 responses with an estimate, fewer than 30" in es.monitor(estimator, few.head(3)).slices["reasons"][0]
 
 
@@ -178,7 +179,7 @@ def test_slices_without_an_estimate_are_there(estimator, features) -> None:
     assert (row["n_estimated"], row["n_excluded"]) == (0, row["n_responses"])
     null = ("estimated_accuracy", "lower", "upper", "cut_off_share", "expected_errors", "rank")
     assert [row[name] for name in null] == [None] * 6
-    assert row["flags"][:2] == ["few responses", "excluded"]
+    assert row["flag_codes"][:2] == [Flag.FEW_RESPONSES, Flag.EXCLUDED]
 
 
 def test_the_smallest_slices_are_pooled(estimator, features) -> None:
@@ -217,12 +218,12 @@ def test_another_model_in_one_slice_leaves_the_other_slices_their_intervals(feat
         "shop": "prior",
     }
     kept = pl.col("route") != "shop"
-    ends = ("lower", "upper", "conformal_lower", "estimate_worth", "flags")
+    ends = ("lower", "upper", "conformal_lower", "estimate_worth", "flag_codes")
     assert rows.filter(kept).select(ends).equals(own.filter(kept).select(ends))
     assert rows.filter(~kept)["n_overridden"].to_list() == own.filter(~kept)["n_estimated"].to_list()
-    for slice_, flags in rows.select("route", "flags").iter_rows():
-        verdict = "overridden" if slice_ == "shop" else "too few domains to say"
-        assert flags[-3:] == ["training accuracy", verdict, "support unknown"]
+    for slice_, codes in rows.select("route", "flag_codes").iter_rows():
+        verdict = Flag.OVERRIDDEN if slice_ == "shop" else Flag.TOO_FEW_DOMAINS
+        assert codes[-3:] == [Flag.TRAINING_ACCURACY, verdict, Flag.SUPPORT_UNKNOWN]
 
 
 def test_the_validation_of_another_model_is_not_shown_as_if_it_held(features) -> None:
@@ -234,7 +235,7 @@ def test_the_validation_of_another_model_is_not_shown_as_if_it_held(features) ->
     # As of an estimator without any validation.
     bare = change_metadata(fitted("group-accuracy"), validation=None)
     same = es.monitor(bare, features, by=["route"])
-    assert list(same.provenance["general_flags"]) == ["no validation"]
+    assert same.provenance["general_flag_codes"] == [Flag.NO_VALIDATION]
     assert set(same.slices["basis"]) == {"prior"}
     assert other.slices.select("lower", "upper", "basis").equals(same.slices.select("lower", "upper", "basis"))
 
@@ -251,7 +252,7 @@ def test_each_flagged_slice_has_its_reason(features) -> None:
 def test_slices_outside_the_support_are_flagged(features) -> None:
     strange = features.with_columns(max=pl.when(pl.col("route") == "school").then(pl.col("max") * 20).otherwise("max"))
     result = es.monitor(fitted("group-accuracy"), strange, by=["route"], alert_on=["support"])
-    outside = {row["route"]: "outside support" in row["flags"] for row in result.slices.iter_rows(named=True)}
+    outside = {row["route"]: Flag.OUTSIDE_SUPPORT in row["flag_codes"] for row in result.slices.iter_rows(named=True)}
     assert outside == {"shop": False, "school": True, "support": False}
     assert [(alert["kind"], alert["slice"]) for alert in result.alerts] == [("support", {"route": "school"})]
 

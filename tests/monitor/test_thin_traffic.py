@@ -12,6 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 import entropy_sentinel as es
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.features.catalogue import FEATURES
+from entropy_sentinel.monitor.codes import Flag
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.showing.files import metrics as text_of
 from entropy_sentinel.monitor.showing.page import page
@@ -138,13 +139,13 @@ def test_a_slice_that_had_enough_and_has_too_few_is_stale(
     log.add(0, "a", 45, 1.0).add(day, "a", 20, 0.3).add(day, "b", 60, 0.7)
     results = watched(estimator, log, alert_on=["stale"])
     assert [(alert["kind"], alert["slice"]) for alert in results.alerts] == [("stale", {"route": "a"})] * stale
-    assert ["stale" in flags for flags in results.slices.sort("route")["flags"]] == [stale, False]
+    assert [Flag.STALE in codes for codes in results.slices.sort("route")["flag_codes"]] == [stale, False]
     row = now(results, "a")
     assert (row["n_estimated"], row["n_windows"]) == ((20, 1) if stale else (65, 14))
     newest = (BEGIN + timedelta(days=day)).timestamp()
     assert by_route(results, LAST_USABLE) == {"a": BEGIN.timestamp() if stale else newest, "b": newest}
     flags = [sample.labels for sample in metrics(results).get("flag", [])]
-    assert [one["route"] for one in flags if one["flag"] == "stale"] == ["a"] * stale
+    assert [one["route"] for one in flags if one["flag_code"] == Flag.STALE] == ["a"] * stale
     if stale:
         assert results.alerts[0]["message"].startswith("fewer than 30 responses since the window of 2026-11-02 00:00")
     # A slice of which there is nothing at all any more.

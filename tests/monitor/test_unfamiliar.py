@@ -11,6 +11,7 @@ from rows import rows
 import entropy_sentinel as es
 from entropy_sentinel.estimators.familiarity import PRIOR
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
+from entropy_sentinel.monitor.codes import Flag
 from entropy_sentinel.monitor.once import estimated
 from entropy_sentinel.monitor.result import table_of
 from entropy_sentinel.monitor.settings import EstimateOptions
@@ -48,7 +49,7 @@ def log() -> pl.DataFrame:
 
 def test_the_slice_of_another_kind_is_flagged_and_its_interval_is_the_priors(estimator, log) -> None:
     result = es.monitor(estimator, log, by=["route"], alert_on=["unfamiliar"])
-    flags = {row["route"]: "unfamiliar" in row["flags"] for row in result.slices.iter_rows(named=True)}
+    flags = {row["route"]: Flag.UNFAMILIAR in row["flag_codes"] for row in result.slices.iter_rows(named=True)}
     assert flags == {"shop": False, "school": False, "trivia": True}
     row = result.slices.row(by_predicate=pl.col("route") == "trivia", named=True)
     assert row["basis"] == "prior"
@@ -83,12 +84,14 @@ def test_an_estimator_without_words_says_that_it_cannot_tell(log) -> None:
     plain = es.fit(features, features.select("item_id", label=pl.Series(rows(400, 0)[1])), "log-3d")
     lines = [part for part in parts(estimated(plain, log, EstimateOptions(by=("route",)))) if isinstance(part, str)]
     assert any(line.startswith("familiarity: unknown") for line in lines)
-    assert not any("unfamiliar" in flags for flags in es.estimate(plain, log, ["route"])["flags"].to_list())
+    assert not any(Flag.UNFAMILIAR in codes for codes in es.estimate(plain, log, ["route"])["flag_codes"].to_list())
 
 
 def test_responses_of_another_kind_of_words_are_not_compared(estimator, log) -> None:
     from_texts = log.with_columns(buckets_of=pl.lit("words"))
-    assert not any("unfamiliar" in flags for flags in es.estimate(estimator, from_texts, ["route"])["flags"].to_list())
+    assert not any(
+        Flag.UNFAMILIAR in codes for codes in es.estimate(estimator, from_texts, ["route"])["flag_codes"].to_list()
+    )
 
 
 def test_unfamiliar_slices_are_labelled_first_and_enough(estimator, log) -> None:

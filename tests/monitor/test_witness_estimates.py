@@ -11,6 +11,7 @@ from rows import rows
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
+from entropy_sentinel.monitor.codes import Flag
 from entropy_sentinel.monitor.result import Monitored, table_of
 from entropy_sentinel.monitor.showing.page import page
 from entropy_sentinel.monitor.showing.slices_to_ask import list_slices_to_ask, write_slices_to_ask
@@ -88,7 +89,7 @@ def test_without_labels_the_agreement_is_the_estimate(estimator, log, truth) -> 
         expected = estimate_asked(alone, measure_errors([]), 0.9)
         assert (row["use_lower"], row["use_upper"]) == pytest.approx((expected.lower, expected.upper))
         assert row["note"].startswith("partner not checked; no slice has labels")
-        assert "unfamiliar" in row["flags"]
+        assert Flag.UNFAMILIAR in row["flag_codes"]
     # Answers that cannot be compared have no estimate but the estimator's, in brackets.
     assert (row_of(result, "stories")["rests_on"], row_of(result, "stories")["witness"]) == ("estimate", None)
     # The verdict on the estimator is not usable, but it may be good, so it has half of the weight where it applies.

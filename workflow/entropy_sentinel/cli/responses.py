@@ -164,7 +164,7 @@ def compare(
     with working("reading the logs"):
         result = compared(first, second, logs, EstimateOptions.of(options))
     if output is not None:
-        flat = result.rows.with_columns(pl.col("flags").list.join("; "))
+        flat = result.rows.with_columns(pl.col("flags", "flag_codes").list.join("; "))
         write_table(flat if output.suffix == ".csv" else result.rows, output)
     if json:
         print_json({"models": result.models, "slices": result.rows.to_dicts(), "notes": result.notes})

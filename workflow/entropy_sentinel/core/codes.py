@@ -2,12 +2,14 @@
 
 Code, files, metrics and tests compare codes; only people read the words, so words can improve.
 
-    ES1xx  flags of slices                      `monitor.flag_codes`
-    ES2xx  problems of reading                  `monitor.reading.problem_codes`
-    ES3xx  kinds of alerts                      `monitor.alerting.alert_kinds`
+    ES1xx  flags of slices           `monitor.codes.Flag`
+    ES2xx  problems of reading       in `monitor.reading`
+    ES3xx  kinds of alerts           `monitor.codes.AlertKind`
+    ES4xx  notes about an accuracy   `monitor.codes.AccuracyNote`
 """
 
 from enum import StrEnum
+from typing import Self
 
 
 class StableCode(StrEnum):
@@ -38,6 +40,32 @@ class StableCode(StrEnum):
         return str(self.value)
 
     @classmethod
-    def find_slug(cls, slug: str) -> "StableCode | None":
+    def find_slug(cls, slug: str) -> Self | None:
         """Return the member with this slug, or None."""
         return next((member for member in cls if member.slug == slug), None)
+
+
+class ExtensionCode(str):
+    """The code of something that an extension declares: it has no number, so its slug is its code.
+
+    It has the attributes of a `StableCode`.
+    """
+
+    __slots__ = ("meaning", "remedy", "words")
+
+    words: str
+    meaning: str
+    remedy: str
+
+    def __new__(cls, slug: str, words: str, meaning: str, remedy: str = "") -> "ExtensionCode":
+        """Make a code from its slug, words, meaning and remedy."""
+        code = super().__new__(cls, slug)
+        code.words, code.meaning, code.remedy = words, meaning, remedy
+        return code
+
+    @property
+    def number(self) -> str:
+        """The slug as a plain string, for files."""
+        return str.__str__(self)
+
+    slug = number

@@ -1,13 +1,15 @@
 """Estimate the accuracy of slices of production logs, and raise alerts.
 
-A log line becomes an alert in five steps. `running` calls every step, and `settings` has the options:
+A log line becomes an alert in six steps. `running` calls every step, and `settings` has the options:
 
     reading     `inputs` reads frames of features; `problems` counts unusable records; also `times` and `identity`
     summing     `collecting` adds frames to the `sums` of slices, which a `state` keeps; `merging` adds up all files
-    estimating  `estimates` makes a row for each slice, with its `change`; `alerts` has flags and alerts
+    estimating  `estimates` makes a row for each slice, with its `change` and `flags`
+    alerting    `drops`, `row_episodes` and `unwatched` find episodes; `alerts` decides which alerts this run reports
     labelling   `sampling` chooses responses, `to_label` writes their file; `labelled` improves estimates with labels
     showing     the `result` on a terminal, as a page with pictures, and as files; `catalogue` lists these outputs
 
+`codes` has the codes of flags, alerts and notes; `episodes`, `alert` and `alert_history` are the records of an alert.
 `joining` watches several models, each with its own estimator. `catalogue` has the columns of a row and the statistics
 of a slice. `once` has `estimate` and `score`, without a state.
 

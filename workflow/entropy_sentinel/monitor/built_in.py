@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from entropy_sentinel.monitor.codes import Flag
 from entropy_sentinel.monitor.column import Statistic
 from entropy_sentinel.statistics.ambiguity import SEVERAL
 
@@ -43,7 +44,7 @@ STATISTICS: dict[str, Statistic] = {
             of="n_estimated",
             heading="truncated",
             form=".0%",
-            flag="truncated",
+            flag=Flag.TRUNCATED.words,
             flagged="were truncated",
         ),
         Statistic(

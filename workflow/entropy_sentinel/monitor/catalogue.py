@@ -16,6 +16,8 @@ from entropy_sentinel.monitor.column import SliceColumn, Statistic
 
 # Columns that reading adds for the statistics.
 MADE = ("excluded", "overridden", "same_model")
+# The last columns of rows: the words, the reason and the code of each flag, in the same order.
+FLAG_COLUMNS = ("flags", "reasons", "flag_codes")
 # Sums with several numbers per slice: these, the statistics' sums and the time are the columns of a state.
 LISTS = ("values", "products", "histogram", "words", "numbers")
 _DECLARED = declared("statistics", Statistic)
@@ -100,6 +102,8 @@ _COLUMNS: tuple[SliceColumn, ...] = (
     SliceColumn("rank", "Rank by expected errors (within a window); 1 for the most.", ""),
     SliceColumn("flags", "Warnings about the numbers.", ""),
     SliceColumn("reasons", "The reason for each flag.", ""),
+    SliceColumn("flag_codes", "The stable code of each flag, such as ES101; its words may change.", ""),
+    SliceColumn("note_codes", "The stable codes of the note, such as ES401.", ""),
 )
 # Columns that `estimate` adds after `n_labelled` if it gets labels.
 COMPARED: dict[str, SliceColumn] = {

@@ -4,6 +4,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from entropy_sentinel.core.codes import ExtensionCode
+from entropy_sentinel.monitor.codes import AlertCode, AlertKind, Flag, FlagCode
+
 
 @dataclass(frozen=True)
 class SliceColumn:
@@ -50,6 +53,24 @@ class Statistic(SliceColumn):
     def alert(self) -> str:
         """Return the name of the statistic's flag in `alert_on`."""
         return self.flag.replace(" ", "-")
+
+    @property
+    def flag_code(self) -> FlagCode:
+        """Return the code of the statistic's flag."""
+        if self.flag == Flag.TRUNCATED.words:
+            return Flag.TRUNCATED
+        return ExtensionCode(self.alert, self.flag, self._code_meaning)
+
+    @property
+    def alert_code(self) -> AlertCode:
+        """Return the kind of the alerts about the statistic's flag."""
+        if self.flag == Flag.TRUNCATED.words:
+            return AlertKind.TRUNCATED
+        return ExtensionCode(self.alert, self.alert, self._code_meaning)
+
+    @property
+    def _code_meaning(self) -> str:
+        return f"More than a tenth of the slice's responses {self.flagged}."
 
     @property
     def kept_as(self) -> str:

@@ -1,6 +1,6 @@
 """The verb `compare`: the difference of two models' accuracies on each slice, without labels."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
@@ -16,13 +16,13 @@ from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.estimators.validation import Domain, residuals_of
 from entropy_sentinel.estimators.verdict import USABLE
 from entropy_sentinel.formatting.text import counted, number
-from entropy_sentinel.monitor.estimating.flags import OVERRIDDEN, SAME_MODEL
+from entropy_sentinel.monitor.codes import Flag
 from entropy_sentinel.monitor.once import every_slice
 from entropy_sentinel.monitor.reading.inputs import Given
 from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.result import slice_name
 from entropy_sentinel.monitor.running import monitored
-from entropy_sentinel.monitor.settings import MODEL, UNFAMILIAR, EstimateOptions
+from entropy_sentinel.monitor.settings import MODEL, EstimateOptions
 from entropy_sentinel.monitor.summing.merging import EVERYTHING
 from entropy_sentinel.statistics.intervals import Residuals, sampling_variance
 from entropy_sentinel.statistics.monitoring.differences import (
@@ -145,7 +145,7 @@ def compared(
     own = [name for name in result.by if name != MODEL]
     slices = [result.slices.filter(pl.col(MODEL) == model) for model in models]
     keys = own or [EVERYTHING]
-    numbers = ("n_estimated", "estimated_accuracy", "lower", "upper", "flags")
+    numbers = ("n_estimated", "estimated_accuracy", "lower", "upper", "flags", "flag_codes")
     first_rows, second_rows = (side.with_columns(pl.lit("").alias(EVERYTHING)) for side in slices)
     both = first_rows.select(*keys, pl.col(numbers).name.suffix("_1")).join(
         second_rows.select(*keys, pl.col(numbers).name.suffix("_2")),
@@ -160,9 +160,7 @@ def compared(
     common = _common(*saved)
     rows = _with_intervals(both, common, settings.level)
     # General flags are the verdicts, which the notes have.
-    general = [*result.provenance["general_flags"]]
-    flags = pl.concat_list("flags_1", "flags_2").list.unique(maintain_order=True)
-    rows = rows.with_columns(flags=flags.list.set_difference(pl.lit(general, pl.List(pl.String))))
+    rows = rows.with_columns(_join_flags(rows, result.provenance["general_flag_codes"]))
     rows = rows.sort(pl.col("difference").abs(), descending=True, maintain_order=True)
     rows = rows.select(
         *own,
@@ -176,8 +174,23 @@ def compared(
         "level",
         "basis",
         "flags",
+        "flag_codes",
     )
     return Comparison(tuple(own), models, rows, tuple(_notes(saved, common, slices, rows)), result.problems)
+
+
+def _join_flags(rows: pl.DataFrame, general: Container[str]) -> pl.DataFrame:
+    """Return the flags of both sides of each row and their codes, without the `general` codes."""
+    flags: list[list[str]] = []
+    codes: list[list[str]] = []
+    sides = ("flag_codes_1", "flags_1", "flag_codes_2", "flags_2")
+    for codes_1, flags_1, codes_2, flags_2 in rows.select(sides).iter_rows():
+        both = dict(zip([*codes_1, *codes_2], [*flags_1, *flags_2], strict=True))
+        kept = [code for code in both if code not in general]
+        codes.append(kept)
+        flags.append([both[code] for code in kept])
+    texts = pl.List(pl.String)
+    return pl.DataFrame({"flags": flags, "flag_codes": codes}, schema={"flags": texts, "flag_codes": texts})
 
 
 def _with_intervals(both: pl.DataFrame, common: tuple[Residuals, Residuals] | None, level: float) -> pl.DataFrame:
@@ -187,7 +200,8 @@ def _with_intervals(both: pl.DataFrame, common: tuple[Residuals, Residuals] | No
     paired = np.zeros(len(both), dtype=bool)
     if common is not None:
         # The validation says nothing about slices unlike its domains, and nothing about other models.
-        odd = pl.concat_list("flags_1", "flags_2").list.set_intersection([UNFAMILIAR, OVERRIDDEN, SAME_MODEL])
+        unvalidated = [Flag.UNFAMILIAR.number, Flag.OVERRIDDEN.number, Flag.SAME_MODEL.number]
+        odd = pl.concat_list("flag_codes_1", "flag_codes_2").list.set_intersection(unvalidated)
         paired = both.select(odd.list.len() == 0).to_series().to_numpy()
         variances = sampling_variance(first, both["n_estimated_1"].to_numpy())
         variances = variances + sampling_variance(second, both["n_estimated_2"].to_numpy())

@@ -7,17 +7,18 @@ that an alert began in the window of the event, or in the window after it.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
-from enum import StrEnum
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
 from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.core.printable import one_line
+from entropy_sentinel.monitor.alert import Alert, AlertEvent, EventRelation
+from entropy_sentinel.monitor.codes import AlertKind
 from entropy_sentinel.monitor.reading.times import in_zone, start_after
 from entropy_sentinel.monitor.reading.zones import DTYPE
-from entropy_sentinel.monitor.settings import DROP, OVER, STALE, MonitorOptions, is_event_file
+from entropy_sentinel.monitor.settings import MonitorOptions, is_event_file
 
 # Largest numbers of events, and of characters of a text.
 MOST_EVENTS, LONGEST_TEXT = 1000, 200
@@ -25,14 +26,6 @@ _MUST = "must be DATE=TEXT, such as 2026-10-15=prompt v2, or a file with such li
 _LINE = re.compile(
     r"(\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:Z|[+-]\d\d:?\d\d)?)?)\s*(?:[=:]\s*|\s)(.+)", re.DOTALL
 )
-
-
-class EventRelation(StrEnum):
-    """When an alert began, by the event: in its window, in the window after it, or in one of several windows."""
-
-    DURING = "during"
-    AFTER = "after"
-    AMONG = "among"
 
 
 class Event(NamedTuple):
@@ -118,57 +111,55 @@ def _real(shown: datetime, zone: str | None) -> datetime:
     return moment
 
 
-def mark_alerts(alerts: Iterable[dict[str, Any]], events: Sequence[Event], settings: MonitorOptions) -> None:
-    """Add to each alert its `events`: those in the window in which it began, and in the window before.
-
-    Each has its `relation` to the alert, an EventRelation, and the length of the `window` that this is about.
-    """
+def mark_alerts(alerts: Iterable[Alert], events: Sequence[Event], settings: MonitorOptions) -> None:
+    """Add to each alert its `events`: those in the window in which it began, and in the window before."""
     for alert in alerts:
         # A drop is dated by the smallest windows.
-        smallest = alert["kind"] == DROP or settings.window is None
-        window = (settings.grain or "day") if smallest else settings.window
-        alert["events"] = [
-            {**event.as_dict(), "relation": str(relation), "window": window}
+        smallest = alert.kind == AlertKind.DROP or settings.window is None
+        window = str((settings.grain or "day") if smallest else settings.window)
+        alert.events = [
+            AlertEvent(*event, relation, window)
             for event in events
-            if (relation := _relation(event, alert, str(window))) is not None
+            if (relation := _relation(event, alert, window)) is not None
         ]
 
 
-def _relation(event: Event, alert: Mapping[str, Any], window: str) -> EventRelation | None:
-    if alert["since"] is None or alert["status"] == OVER:
+def _relation(event: Event, alert: Alert, window: str) -> EventRelation | None:
+    if alert.since is None or alert.is_over:
         return None
-    begin = datetime.fromisoformat(alert["since"])
+    begin = alert.since
     # A stale slice had enough responses for the last time in its first window.
-    end = start_after(begin, 2 if alert["kind"] == STALE else 1, window)
+    end = start_after(begin, 2 if alert.kind == AlertKind.STALE else 1, window)
     if event.overlaps(begin, end):
         return EventRelation.DURING
     if event.overlaps(start_after(begin, -1, window), begin):
         return EventRelation.AFTER
-    if alert["kind"] != DROP and alert.get("n_windows", 1) > 1 and alert["window_from"] == alert["since"]:
-        last = start_after(datetime.fromisoformat(alert["window"]), 1, window)
-        return EventRelation.AMONG if event.overlaps(begin, last) else None
-    return None
+    pooled = alert.window
+    if alert.kind == AlertKind.DROP or pooled is None or pooled.n_windows == 1 or pooled.window_from != begin:
+        return None
+    last = start_after(pooled.window, 1, window)
+    return EventRelation.AMONG if event.overlaps(begin, last) else None
 
 
-def describe_events(alert: Mapping[str, Any]) -> str:
+def describe_events(alert: Alert) -> str:
     """Return when an alert began, by its events, such as "began on the day of prompt v2"; empty without events."""
     parts: dict[str, list[str]] = {}
-    for event in alert.get("events", ()):
-        parts.setdefault(_words(event, alert), []).append(event["text"])
+    for event in alert.events:
+        parts.setdefault(_words(event, alert), []).append(event.text)
     if not parts:
         return ""
     described = [f"{words} {', '.join(texts)}" for words, texts in parts.items()]
     return f"began {' and '.join(described)}"
 
 
-def _words(event: Mapping[str, str], alert: Mapping[str, Any]) -> str:
-    window = event["window"]
-    if event["relation"] == EventRelation.AMONG:
-        return f"in one of the {alert['n_windows']} {window}s with"
-    if window == "hour" and event["begin"] != event["end"]:
+def _words(event: AlertEvent, alert: Alert) -> str:
+    window = event.window
+    if event.relation == EventRelation.AMONG:
+        return f"in one of the {alert.n_windows} {window}s with"
+    if window == "hour" and event.begin != event.end:
         window = "day"  # the event has no hour
     begin = f"{'on' if window == 'day' else 'in'} the {window}"
-    return f"{begin} {'after' if event['relation'] == EventRelation.AFTER else 'of'}"
+    return f"{begin} {'after' if event.relation == EventRelation.AFTER else 'of'}"
 
 
 def name_events(events: Iterable[Mapping[str, str]], begin: datetime, end: datetime) -> list[str]:

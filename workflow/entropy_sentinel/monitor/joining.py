@@ -111,7 +111,7 @@ def joined(
         whole.alerts.extend(result.alerts)
         whole.behind.extend(result.behind)
         whole.drops.extend(result.drops)
-        whole.told.update(result.told)
+        whole.histories.update(result.histories)
     return whole
 
 
@@ -142,11 +142,18 @@ def _with_model(result: Monitored) -> Monitored:
         pooled = pl.all_horizontal(pl.col(name) == OTHERS for name in result.by).fill_null(False)
         return frame.with_columns(pl.when(pooled).then(pl.lit(model)).otherwise(MODEL).alias(MODEL))
 
-    for entry in (*result.alerts, *result.drops):
-        if all(value == OTHERS for value in entry["slice"].values()):
-            entry["slice"][MODEL] = model
+    def is_pooled(slice_: Mapping[str, Any]) -> bool:
+        return all(value == OTHERS for value in slice_.values())
+
+    for alert in result.alerts:
+        if is_pooled(alert.slice):
+            alert.slice[MODEL] = model
+    drops = [
+        replace(drop, slice={**drop.slice, MODEL: model}) if is_pooled(drop.slice) else drop for drop in result.drops
+    ]
     return replace(
         result,
+        drops=drops,
         slices=named(result.slices),
         windows=None if result.windows is None else named(result.windows),
         recent=None if result.recent is None else named(result.recent),
@@ -222,6 +229,7 @@ def _provenance(results: Sequence[Monitored], settings: MonitorOptions, problems
         "estimators": estimators,
         "recognises_unfamiliar": all(about["recognises_unfamiliar"] for about in every),
         "general_flags": {flag: ". ".join(texts) for flag, texts in reasons.items()},
+        "general_flag_codes": list(dict.fromkeys(code for about in every for code in about["general_flag_codes"])),
         "overridden": dict(overridden),
         "same_models": [entry for about in every for entry in about["same_models"]],
         "reading": {**settings.as_dict(), "by": list(_by(settings))},

@@ -16,7 +16,7 @@ from entropy_sentinel.core.options import columns_by, document_options
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.estimators.training import one_thread
 from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.monitor.catalogue import COMPARED
+from entropy_sentinel.monitor.catalogue import COMPARED, FLAG_COLUMNS
 from entropy_sentinel.monitor.reading.inputs import BY, Given, columns_of, read_whole, sources
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.running import monitored
@@ -53,9 +53,10 @@ def estimate(
     Returns:
         One row per combination of the columns `by` (as text), the most expected errors first. It has the monitor's
         columns (`monitor/catalogue.py`): the numbers of responses with an estimate (`n_estimated`) and without
-        (`n_excluded`), `estimated_accuracy` with `lower` and `upper`, and `flags` with their `reasons`, including the
-        verdict of the validation. With `labels`, it also has `n_labelled`, `estimated_on_labelled` and
-        `true_accuracy` of the labelled responses, and `error`, the difference between these two accuracies.
+        (`n_excluded`), `estimated_accuracy` with `lower` and `upper`, and `flags` with their `reasons` and
+        `flag_codes`, including the verdict of the validation. With `labels`, it also has `n_labelled`,
+        `estimated_on_labelled` and `true_accuracy` of the labelled responses, and `error`, the difference between
+        these two accuracies.
 
     Raises:
         ProvenanceError: If all responses have another model or kind of log-probabilities than those that the
@@ -122,4 +123,4 @@ def _compared(result: Monitored, estimator: FittedEstimator, labelled: pl.DataFr
     table = pl.DataFrame(rows, schema=dtypes | dict.fromkeys(COMPARED, pl.Float64), orient="row")
     joined = result.slices.join(table, on=names, how="left", nulls_equal=True, maintain_order="left")
     joined = joined.with_columns(pl.col("n_labelled").fill_null(0))
-    return joined.select(pl.exclude("flags", "reasons"), "flags", "reasons")
+    return joined.select(pl.exclude(FLAG_COLUMNS), *FLAG_COLUMNS)

@@ -12,7 +12,11 @@ import polars as pl
 
 from entropy_sentinel.core.printable import one_line
 from entropy_sentinel.formatting.text import counted, html, listed, number, rounded
+from entropy_sentinel.monitor.alert import Alert, AlertStatus
+from entropy_sentinel.monitor.alert_history import AlertHistory
 from entropy_sentinel.monitor.catalogue import STATISTICS
+from entropy_sentinel.monitor.codes import Flag
+from entropy_sentinel.monitor.episodes import Episode
 from entropy_sentinel.monitor.events import describe_events, name_events
 from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.reading.times import start_after
@@ -21,12 +25,7 @@ from entropy_sentinel.monitor.settings import (
     FROM_JUDGE,
     FROM_MEAN,
     FROM_OPINION,
-    NEW,
     NOT_VALIDATED,
-    OVER,
-    STALE,
-    UNFAMILIAR,
-    UNWATCHED,
 )
 from entropy_sentinel.report.tokens import Token
 
@@ -69,14 +68,14 @@ class AlertResponses:
     """The least certain responses behind an alert of a slice and window; `note` says why some are missing."""
 
     slice: dict[str, Any]
-    window: str | None
+    window: datetime | None
     responses: tuple[LoggedResponse, ...]
     note: str
 
-    def is_of(self, alert: Mapping[str, Any]) -> bool:
+    def is_of(self, alert: Alert) -> bool:
         """Return whether these are the responses behind an alert."""
-        same = (alert["slice"], alert.get("window")) == (self.slice, self.window)
-        return same and alert["kind"] != STALE and alert["status"] != OVER
+        window = None if alert.window is None else alert.window.window
+        return alert.has_responses and (alert.slice, window) == (self.slice, self.window)
 
 
 @dataclass(frozen=True, repr=False)
@@ -91,7 +90,7 @@ class Monitored:
         by: The slice columns.
         slices: A row per slice over the whole time, sorted by rank, the most expected errors first.
         windows: A row per slice and window, sorted by window and rank; null without windows.
-        alerts: The alerts, each as a dict.
+        alerts: The alerts; `alert["message"]` reads one by the keys of its JSON.
         provenance: Where the rows come from; JSON-serialisable.
         problems: Unusable parts of the given logs, read now or earlier.
         newest: The windows that alerts are about.
@@ -101,9 +100,8 @@ class Monitored:
         last_usable: The last window of each slice with enough responses after pooling, or null, in the order of
             `slices`.
         behind: Responses behind the alerts, if requested.
-        drops: The drops of all slices after the reference, those that are over included, as dicts: the `slice`, and
-            the fields of `alerting.drops.SliceDrop`.
-        told: What `remember` writes, by state file.
+        drops: The drops of all slices after the reference, those that are over included.
+        histories: The reported alerts that `remember` writes, by state file.
         missing: The windows after the newest response, in which responses were expected by now.
         progress: What `remember` writes about the newest responses, by state file.
     """
@@ -111,15 +109,15 @@ class Monitored:
     by: tuple[str, ...]
     slices: pl.DataFrame
     windows: pl.DataFrame | None
-    alerts: list[dict[str, Any]]
+    alerts: list[Alert]
     provenance: dict[str, Any]
     problems: Problems
     newest: list[datetime] = field(default_factory=list)
     recent: pl.DataFrame | None = None
     last_usable: pl.DataFrame | None = None
     behind: list[AlertResponses] = field(default_factory=list)
-    drops: list[dict[str, Any]] = field(default_factory=list)
-    told: dict[Path, list[tuple[str, str, str]]] = field(default_factory=dict)
+    drops: list[Episode] = field(default_factory=list)
+    histories: dict[Path, AlertHistory] = field(default_factory=dict)
     missing: list[datetime] = field(default_factory=list)
     progress: dict[Path, list[Any]] = field(default_factory=dict)
 
@@ -161,7 +159,7 @@ class Monitored:
     @property
     def calling(self) -> bool:
         """Return whether an alert that is not over is to be told now."""
-        return any(alert["to_report"] and alert["status"] != OVER for alert in self.alerts)
+        return any(alert.to_report and not alert.is_over for alert in self.alerts)
 
     @property
     def incomplete(self) -> bool:
@@ -237,9 +235,9 @@ def _columns(result: Monitored, rows: pl.DataFrame) -> Iterator[Column]:
         yield "estimated on them", lambda row: number(row["estimated_on_labelled"])
         yield "true", lambda row: number(row["true_accuracy"])
         yield "error", lambda row: number(row["error"], "+.3f")
-    own = rows["flags"].list.set_difference(list(about["general_flags"]))
+    own = rows["flag_codes"].list.set_difference(about["general_flag_codes"])
     if own.list.len().gt(0).any():
-        yield "flags", partial(_flags, about["general_flags"])
+        yield "flags", partial(_flags, about["general_flag_codes"])
 
 
 def _responses(window: str, row: Row) -> str:
@@ -282,7 +280,8 @@ def _basis(row: Row) -> str:
 
 
 def _flags(general: Container[str], row: Row) -> str:
-    return ", ".join(flag for flag in row["flags"] if flag not in general)
+    pairs = zip(row["flags"], row["flag_codes"], strict=True)
+    return ", ".join(flag for flag, code in pairs if code not in general)
 
 
 def _interval(row: Row, of: str, form: str) -> str:
@@ -292,7 +291,7 @@ def _interval(row: Row, of: str, form: str) -> str:
 
 def is_unfamiliar(row: Row) -> bool:
     """Return whether a row's slice is unlike all labelled domains, so that its estimate says little."""
-    return UNFAMILIAR in row["flags"]
+    return Flag.UNFAMILIAR in row["flag_codes"]
 
 
 def _bracketed(row: Row, text: str) -> str:
@@ -420,28 +419,27 @@ def alerts(result: Monitored) -> list[str]:
     return [alert_line(alert) for alert in result.alerts]
 
 
-def alert_line(alert: Mapping[str, Any]) -> str:
+def alert_line(alert: Alert) -> str:
     """Return an alert as a line."""
-    if alert["kind"] == UNWATCHED:
-        word = f"OVER {alert['subject']}" if alert["status"] == OVER else "NOT WATCHED"
+    if alert.subject is not None:
+        word = f"OVER {alert.subject.name}" if alert.is_over else "NOT WATCHED"
         return f"{word}: {alert_text(alert)}"
-    word = "OVER" if alert["status"] == OVER else "ALERT"
-    return f"{word} {slice_name(alert['slice'].values())}: {alert_text(alert)}"
+    return f"{'OVER' if alert.is_over else 'ALERT'} {slice_name(alert.slice.values())}: {alert_text(alert)}"
 
 
-def alert_text(alert: Mapping[str, Any]) -> str:
+def alert_text(alert: Alert) -> str:
     """Return the message of an alert with its status and the events that it began with."""
     began = describe_events(alert)
-    return f"{alert['message']}{alert_status(alert)}{'; ' if began else ''}{began}"
+    return f"{alert.message}{alert_status(alert)}{'; ' if began else ''}{began}"
 
 
-def alert_status(alert: Mapping[str, Any]) -> str:
+def alert_status(alert: Alert) -> str:
     """Return the status of an alert in brackets, with its dates; empty for a new alert without windows."""
-    words = [] if alert["status"] == OVER else [alert["status"]]
-    for name in ("since", "until"):
-        if alert[name] is not None:
-            day, time = alert[name][:10], alert[name][11:16]
-            words.append(f"{name} {day}" if time == "00:00" else f"{name} {day} {time}")
-    if alert["acknowledged"]:
+    words = [] if alert.is_over else [str(alert.status)]
+    for name, when in (("since", alert.since), ("until", alert.until)):
+        if when is not None:
+            form = "%Y-%m-%d" if (when.hour, when.minute) == (0, 0) else "%Y-%m-%d %H:%M"
+            words.append(f"{name} {when:{form}}")
+    if alert.acknowledged:
         words.append("acknowledged")
-    return "" if words == [NEW] else f" ({', '.join(words)})"
+    return "" if words == [AlertStatus.NEW] else f" ({', '.join(words)})"

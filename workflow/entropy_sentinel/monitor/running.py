@@ -2,12 +2,12 @@
 
 import logging
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import polars as pl
 
@@ -22,11 +22,14 @@ from entropy_sentinel.core.urls import file_name
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.estimators.no_estimator import NO_ESTIMATOR
 from entropy_sentinel.logs.models import bare
-from entropy_sentinel.monitor.alerting.alerts import Alerts, Memory, alerts_of
+from entropy_sentinel.monitor.alert import Row
+from entropy_sentinel.monitor.alerting.acknowledgements import read_acknowledgements
+from entropy_sentinel.monitor.alerting.alerts import AlertsOfRun, ReportingRules, make_alerts, read_history
 from entropy_sentinel.monitor.alerting.drop_opinions import add_opinions
-from entropy_sentinel.monitor.alerting.drops import SliceDrop, n_slices_tested, slice_drops
-from entropy_sentinel.monitor.alerting.spells import Spell, spells_of_drops, spells_of_rows, stale_spells
-from entropy_sentinel.monitor.alerting.told import acknowledged, as_rows, reported_alerts
+from entropy_sentinel.monitor.alerting.drops import find_drops, n_slices_tested
+from entropy_sentinel.monitor.alerting.row_episodes import find_row_episodes, find_stale_episodes
+from entropy_sentinel.monitor.codes import AlertKind
+from entropy_sentinel.monitor.episodes import Episode
 from entropy_sentinel.monitor.estimating.estimates import Estimates
 from entropy_sentinel.monitor.estimating.same_model import compare_same_models
 from entropy_sentinel.monitor.events import mark_alerts, read_events
@@ -41,7 +44,7 @@ from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.reading.times import in_zone, windows_after
 from entropy_sentinel.monitor.reading.zones import DTYPE
 from entropy_sentinel.monitor.result import AlertResponses, Monitored
-from entropy_sentinel.monitor.settings import DROP, EARLIEST, UNWATCHED, MonitorOptions, Reading, period_text
+from entropy_sentinel.monitor.settings import EARLIEST, MonitorOptions, Reading, period_text
 from entropy_sentinel.monitor.showing.behind import behind
 from entropy_sentinel.monitor.summing.cluster_notes import note_clusters, note_conversations
 from entropy_sentinel.monitor.summing.collecting import Collector
@@ -323,12 +326,14 @@ class _EstimatorRun:
         by_column, numbers = settings.cluster is not None, settings.numbers
         estimates = Estimates(self.saved, settings.level, settings.min_responses, most_taken, numbers, by_column)
         witnesses = self.witness_estimates(settings, merged, labelled)
-        rows = _rows(estimates, merged, settings, labelled, newest, test_all_windows, witnesses)
-        drops = slice_drops(self.saved.estimator, merged, settings, n_tested)
+        rows = _make_rows(estimates, merged, settings, labelled, newest, test_all_windows, witnesses)
+        newest_rows = _newest_by_slice(rows, settings)
+        drops = find_drops(
+            self.saved.estimator, merged, settings, n_tested, _by_slice(rows.slices, rows.by) | newest_rows
+        )
         opinions = [] if witnesses is None else witnesses.opinions
-        alerts = self._alerts(rows, drops, merged, settings, opinions)
-        if rows["windows"] is not None:
-            rows["windows"] = rows["windows"].drop("window_from")
+        episodes = self._episodes(rows, drops, merged, settings, opinions)
+        alerts = self._alerts(episodes, rows, merged, settings, newest_rows)
         responses: list[AlertResponses] = []
         if settings.responses and self.saved.has_estimates:
             responses = behind(alerts.alerts, settings.window, self.state, settings, settings.responses)
@@ -336,50 +341,55 @@ class _EstimatorRun:
         provenance["labels_drawn_by"] = self.state.strata
         qualities = labelled.measure_witnesses(settings.level) if labelled and settings.labels is not None else []
         provenance["judge"] = [quality.as_dict() for quality in qualities]
-        provenance["label_worth"] = measure_label_worth(rows["slices"]) if qualities else None
+        provenance["label_worth"] = measure_label_worth(rows.slices) if qualities else None
         provenance["witness_estimates"] = estimates.describe_witnesses(merged, witnesses) if witnesses else []
         return Monitored(
-            **rows,
+            by=rows.by,
+            slices=rows.slices,
+            windows=None if rows.windows is None else rows.windows.drop("window_from"),
+            newest=list(rows.newest),
+            recent=rows.recent,
+            last_usable=rows.last_usable,
             alerts=alerts.alerts,
             behind=responses,
             provenance=provenance,
             problems=problems,
-            drops=[drop.as_dict(merged.slices.row(drop.slice, named=True)) for drop in drops],
-            told={} if self.path is None else {self.path: as_rows(alerts.told)},
+            drops=drops,
+            histories={} if self.path is None else {self.path: alerts.history},
         )
 
-    def _alerts(
+    def _episodes(
         self,
-        rows: dict[str, Any],
-        drops: Sequence[SliceDrop],
+        rows: "_ResultRows",
+        drops: Sequence[Episode],
         merged: MergedSums,
         settings: MonitorOptions,
         opinions: Sequence[AskedWitness],
-    ) -> Alerts:
-        """Return the alerts about slices, or about their newest windows."""
-        by, recent, windows = list(rows["by"]), rows.get("recent"), rows["windows"]
-        newest_rows = rows["slices"] if recent is None else recent
-        enough = newest_rows.filter(pl.col("n_estimated") >= settings.min_responses)
-        enough_by_slice = _by_slice(enough if recent is None else enough.sort("window"), by)
-        spells: list[Spell] = []
-        if DROP in settings.alert_on:
-            every_slice = _by_slice(rows["slices"], by) | enough_by_slice
-            of_drops = list(spells_of_drops(drops, every_slice, merged.slices))
-            spells += add_opinions(of_drops, drops, opinions, settings.zone, settings.level)
-        spells += spells_of_rows(newest_rows, windows, by, settings)
-        if windows is not None:
-            usable = rows["last_usable"]
+    ) -> Iterator[Episode]:
+        """Yield the episodes of slices, or of their newest windows."""
+        if settings.has_kind(AlertKind.DROP):
+            yield from add_opinions(drops, opinions, merged.slices, settings.zone, settings.level)
+        yield from find_row_episodes(rows.newest_rows, rows.windows, rows.by, settings)
+        if rows.last_usable is not None:
+            usable = rows.last_usable
             ends = windows_after(usable["last_usable"], settings.pool_windows, settings.window or "day")
-            spells += stale_spells(rows["slices"], usable.with_columns(stale_from=ends), settings)
-        newest = rows.get("newest")
+            yield from find_stale_episodes(rows.slices, usable.with_columns(stale_from=ends), settings)
+
+    def _alerts(
+        self,
+        episodes: Iterator[Episode],
+        rows: "_ResultRows",
+        merged: MergedSums,
+        settings: MonitorOptions,
+        newest_rows: Mapping[tuple[Any, ...], Row],
+    ) -> AlertsOfRun:
+        newest: Sequence[datetime] = rows.newest
         if not newest:  # with a reference but no window, the newest of the smallest windows
             looks = newest_windows(merged.looks, settings.grain, settings)
             newest = _real_times(looks, settings.zone)
-        told = None
-        if self.path is not None:
-            told = {key: alert for key, alert in reported_alerts(self.state).items() if key[0] != UNWATCHED}
-        memory = Memory(newest, told, acknowledged(settings.acknowledged), settings.remind)
-        return alerts_of(spells, by, memory, enough_by_slice)
+        history = None if self.path is None else read_history(self.state).select_slices()
+        rules = ReportingRules(newest, history, read_acknowledgements(settings.acknowledged), settings.remind)
+        return make_alerts(episodes, rows.by, rules, newest_rows)
 
     def _grains(self) -> list[datetime]:
         """Return the starts of the smallest windows with responses."""
@@ -422,7 +432,7 @@ class _EstimatorRun:
             "training_accuracy": metadata.training_accuracy,
             "verdicts": [f"{answer.verdict}{answer.scope}" for answer in answers],
         }
-        has_estimates = self.saved.has_estimates
+        has_estimates, general = self.saved.has_estimates, estimates.general_flags(merged.total)
         name = " ".join(filter(None, (str(metadata.model or ""), self.file)))
         return {
             "version": __version__,
@@ -431,7 +441,8 @@ class _EstimatorRun:
             "estimators": [estimator] if has_estimates else [],
             "models": {} if has_estimates else self._models(),
             "recognises_unfamiliar": metadata.familiarity is not None,
-            "general_flags": estimates.general_flags(merged.total),
+            "general_flags": {flag.words: reason for flag, reason in general.items()},
+            "general_flag_codes": [flag.number for flag in general],
             "overridden": dict(taken),
             "same_models": compare_same_models(self.saved, merged, self._same_models(), settings),
             "reading": settings.as_dict(),
@@ -474,9 +485,9 @@ def label_strata(settings: MonitorOptions) -> list[str]:
     return [] if set(names) == set(settings.by) else names
 
 
-def _by_slice(rows: pl.DataFrame, by: Sequence[str]) -> dict[tuple[Any, ...], dict[str, Any]]:
+def _by_slice(rows: pl.DataFrame, by: Sequence[str]) -> dict[tuple[Any, ...], Row]:
     """Return the last row of each slice by the slice's values."""
-    by_slice = {}
+    by_slice: dict[tuple[Any, ...], Row] = {}
     for row in rows.iter_rows(named=True):
         by_slice[tuple(row[name] for name in by)] = row
     return by_slice
@@ -495,7 +506,29 @@ def _in_real_time(rows: pl.DataFrame, zone: str | None) -> pl.DataFrame:
     return rows
 
 
-def _rows(
+class _ResultRows(NamedTuple):
+    """The fields of `Monitored` that contain rows or windows; `windows` still has `window_from`."""
+
+    by: tuple[str, ...]
+    slices: pl.DataFrame
+    windows: pl.DataFrame | None = None
+    newest: Sequence[datetime] = ()
+    recent: pl.DataFrame | None = None
+    last_usable: pl.DataFrame | None = None
+
+    @property
+    def newest_rows(self) -> pl.DataFrame:
+        """Return the rows that alerts are about: those of the newest windows, or of slices."""
+        return self.slices if self.recent is None else self.recent
+
+
+def _newest_by_slice(rows: _ResultRows, settings: MonitorOptions) -> dict[tuple[Any, ...], Row]:
+    """Return the newest row with enough responses of each slice."""
+    enough = rows.newest_rows.filter(pl.col("n_estimated") >= settings.min_responses)
+    return _by_slice(enough if rows.recent is None else enough.sort("window"), rows.by)
+
+
+def _make_rows(
     estimates: Estimates,
     merged: MergedSums,
     settings: MonitorOptions,
@@ -503,12 +536,11 @@ def _rows(
     ends: Sequence[datetime] | None = None,
     test_all_windows: bool = True,
     witnesses: WitnessEstimates | None = None,
-) -> dict[str, Any]:
-    """Return the fields of `Monitored` that contain rows or windows."""
+) -> _ResultRows:
     columns, reference, windows, zone = tuple(merged.slices.columns), settings.period, merged.windows, settings.zone
     if settings.window is None or windows is None:
         slices = estimates.of_slices(merged, labelled, witnesses=witnesses)
-        return {"by": columns, "slices": _in_real_time(slices, zone), "windows": None}
+        return _ResultRows(columns, _in_real_time(slices, zone))
     n_slices, window = len(merged.slices), settings.window
     ends = newest_windows(windows, window, settings) if ends is None else ends
     last = recent(windows, n_slices, window, settings.min_responses, settings.pool_windows, reference, ends)
@@ -520,23 +552,23 @@ def _rows(
     )
     usable = merged.slices.with_columns(last_usable=pl.Series(last.last_usable, dtype=DTYPE))
     usable = usable.with_columns(in_zone(usable["last_usable"], zone))
-    return {
-        "by": columns,
-        "slices": slices,
-        "windows": _in_real_time(every_window, zone),
-        "newest": _real_times(last.newest, zone),
-        "recent": _in_real_time(recent_rows, zone),
-        "last_usable": slices.select(columns).join(usable, on=columns, how="left", nulls_equal=True),
-    }
+    return _ResultRows(
+        by=columns,
+        slices=slices,
+        windows=_in_real_time(every_window, zone),
+        newest=_real_times(last.newest, zone),
+        recent=_in_real_time(recent_rows, zone),
+        last_usable=slices.select(columns).join(usable, on=columns, how="left", nulls_equal=True),
+    )
 
 
 def remember(result: Monitored) -> None:
     """Record in the states that the alerts of a result were reported, so that the next run reports only new ones."""
-    for path in {**result.told, **result.progress}:
+    for path in {**result.histories, **result.progress}:
         try:
             with opened(path) as file:
-                if path in result.told:
-                    file.put_alerts(result.told[path])
+                if path in result.histories:
+                    file.put_alerts(result.histories[path].as_rows())
                 if path in result.progress:
                     file.put_record(PROGRESS, result.progress[path])
         except EntropySentinelError as error:

@@ -17,6 +17,7 @@ from entropy_sentinel.core.options import Columns, Options, Panel, Shown
 from entropy_sentinel.core.posting import is_address
 from entropy_sentinel.core.sections import Number, Seed, Settings, Text, Whole
 from entropy_sentinel.logs.settings import FormatOptions, ResponseOptions
+from entropy_sentinel.monitor.codes import REQUESTED_KINDS, AlertCode, AlertKind
 
 # Windows by name, in Polars' notation, with weeks from Monday.
 WINDOWS = {"hour": "1h", "day": "1d", "week": "1w", "month": "1mo"}
@@ -25,10 +26,6 @@ TIME = "time"
 # Times outside this range come from a clock that was never set, or from a number that is not a time: 1e9 and 1e18 are
 # in 2001, long before language models were deployed.
 EARLIEST, LATEST = datetime(2015, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
-# Kinds of alerts: BELOW is active if a limit is set, UNWATCHED if any kind is, and each other kind if `alert_on` names
-# it.
-BELOW, DROP, OUTSIDE, STALE, AMBIGUOUS = "below", "drop", "support", "stale", "ambiguous"
-UNFAMILIAR, UNWATCHED = "unfamiliar", "unwatched"
 # In place of a verdict, for an estimator without a validation, or responses that it does not cover.
 NOT_VALIDATED = "not validated"
 # What the accuracy of a slice rests on if there are labels or witnesses: FROM_MEAN is the mean of the estimate and a
@@ -36,10 +33,7 @@ NOT_VALIDATED = "not validated"
 FROM_ESTIMATE, FROM_LABELS, FROM_BOTH = "estimate", "labels", "both"
 FROM_OPINION, FROM_JUDGE, FROM_MEAN = "opinion", "judge", "mean"
 FROM_WITNESSES = (FROM_OPINION, FROM_JUDGE, FROM_MEAN)
-# The status of an alert.
-NEW, WORSE, CONTINUES, OVER = "new", "worse", "continues", "over"
-# Repeated here, because importing the catalogue of statistics would delay the help text.
-_OWN = ("drop", "unfamiliar", "contradicted", "support", "truncated", "stale", "ambiguous", "unwatched")
+_KINDS = tuple(kind.slug for kind in REQUESTED_KINDS)
 
 
 def _of_extensions() -> dict[str, str]:
@@ -51,7 +45,7 @@ def _of_extensions() -> dict[str, str]:
     further = dict[str, str]()
     for name, entry in STATISTICS.items():
         if entry.flag and not is_own("statistics", name):
-            if entry.alert in (BELOW, *_OWN, *further):
+            if entry.alert in (AlertKind.BELOW.slug, *_KINDS, *further):
                 where = extensions.module_of("statistics", name)
                 raise ConfigError(f"{where}: the statistic '{name}' needs another flag, '{entry.flag}' is taken")
             further[entry.alert] = f"; {entry.alert}, many responses that {entry.flagged}"
@@ -59,7 +53,7 @@ def _of_extensions() -> dict[str, str]:
 
 
 _FURTHER = _of_extensions()
-ALERTS = (*_OWN, *_FURTHER)
+ALERTS = (*_KINDS, *_FURTHER)
 if TYPE_CHECKING:
     Kind = str
 else:
@@ -453,10 +447,14 @@ class MonitorOptions(Reading):
     def model_post_init(self, context: Any) -> None:
         """Raise ValueError for options that contradict each other."""
         super().model_post_init(context)
-        if DROP in self.alert_on and self.reference is None:
+        if self.has_kind(AlertKind.DROP) and self.reference is None:
             raise ValueError(
                 "alert_on: a drop needs a reference to compare with; add one (--reference 2026-11-01..2026-11-07)"
             )
+
+    def has_kind(self, kind: AlertCode) -> bool:
+        """Return whether `alert_on` names a kind of alert."""
+        return kind.slug in self.alert_on
 
     @property
     def alerts_on_unwatched(self) -> bool:

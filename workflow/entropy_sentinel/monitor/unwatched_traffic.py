@@ -10,15 +10,14 @@ from zoneinfo import ZoneInfo
 import polars as pl
 
 from entropy_sentinel.features.remedies import remedy_of
-from entropy_sentinel.monitor.alerting.alerts import Memory, alerts_of
-from entropy_sentinel.monitor.alerting.spells import Spell
-from entropy_sentinel.monitor.alerting.told import Key, ReportedAlert, acknowledged, as_rows, reported_alerts
+from entropy_sentinel.monitor.alert_history import AlertHistory
+from entropy_sentinel.monitor.alerting.acknowledgements import read_acknowledgements
+from entropy_sentinel.monitor.alerting.alerts import ReportingRules, make_alerts, read_history
 from entropy_sentinel.monitor.alerting.unwatched import (
-    ROW,
     Progress,
     Traffic,
-    absence,
-    confirm_spell,
+    confirm_episode,
+    describe_absence,
     find_unwatched,
     is_late,
     missing_windows,
@@ -26,12 +25,13 @@ from entropy_sentinel.monitor.alerting.unwatched import (
     windows_after_newest,
     windows_with_traffic,
 )
+from entropy_sentinel.monitor.episodes import NO_ROW, Episode
 from entropy_sentinel.monitor.reading.exclusions import SCHEMA, merge_exclusions
 from entropy_sentinel.monitor.reading.inputs import BY
 from entropy_sentinel.monitor.reading.times import in_zone, on_clock, starts
 from entropy_sentinel.monitor.reading.zones import DTYPE
 from entropy_sentinel.monitor.result import Monitored, slice_name
-from entropy_sentinel.monitor.settings import UNWATCHED, MonitorOptions
+from entropy_sentinel.monitor.settings import MonitorOptions
 from entropy_sentinel.monitor.summing.merging import MergedSums, newest_of
 from entropy_sentinel.monitor.summing.state import State
 
@@ -113,21 +113,23 @@ def add_unwatched(
             exclusions=traffic.exclusions.filter(~later.fill_null(False)),
         )
     times = [each for each in traffic.totals if each is not None]
-    spells = [
+    old_models = _ended_models(states, models, times)
+    episodes = [
         confirmed
-        for spell in find_unwatched(traffic, _ended_models(states, models, times), remedy_of)
-        if (confirmed := confirm_spell(spell, times, settings.confirm)) is not None
+        for episode in find_unwatched(traffic, old_models, remedy_of)
+        if (confirmed := confirm_episode(episode, times, settings.confirm)) is not None
     ]
     counts_of = {each: traffic.totals[each] for each in times}
     late = _late_windows(result, states, counts_of, settings)
     if late and len(late) >= settings.confirm:
-        spells.append(absence(late, sum(counts_of.get(each, 0) for each in late), max(times), traffic.window))
+        episodes.append(
+            describe_absence(late, sum(counts_of.get(each, 0) for each in late), max(times), traffic.window)
+        )
     result.missing.extend(_real(late, settings.zone))
     result.provenance["missing_windows"] = [each.isoformat() for each in result.missing]
     if settings.alerts_on_unwatched:
-        _add_alerts(
-            result, states, [_in_zone(spell, settings.zone) for spell in spells], sorted({*times, *late}), settings
-        )
+        real = [_convert_times(episode, settings.zone) for episode in episodes]
+        _add_alerts(result, states, real, sorted({*times, *late}), settings)
 
 
 def _ended_models(states: Sequence[WatchedState], models: Sequence[str], times: Sequence[datetime]) -> Sequence[str]:
@@ -171,32 +173,30 @@ def _late_windows(
 def _add_alerts(
     result: Monitored,
     states: Sequence[WatchedState],
-    spells: Sequence[Spell],
+    episodes: Sequence[Episode],
     windows: Sequence[datetime],
     settings: MonitorOptions,
 ) -> None:
-    told: dict[Key, ReportedAlert] | None = None
-    for state in states:
-        if state.path is not None:
-            told = told or {}
-            told |= {key: alert for key, alert in reported_alerts(state.state).items() if key[0] == UNWATCHED}
+    histories = {state.path: read_history(state.state) for state in states if state.path is not None}
+    history = AlertHistory()
+    for earlier in histories.values():
+        history.add(earlier.select_unwatched().reported)
     newest = _real(windows[-2:], settings.zone)
-    memory = Memory(newest, told, acknowledged(settings.acknowledged), settings.remind)
-    rows: Mapping[tuple[Any, ...], Mapping[str, Any]] = {values: ROW for _, values in told or {}}
-    alerts = alerts_of(spells, (), memory, rows)
-    result.alerts[:0] = alerts.alerts
-    for state in states:
-        if state.path is not None:
-            kept = {key: alert for key, alert in reported_alerts(state.state).items() if key[0] != UNWATCHED}
-            result.told.setdefault(state.path, as_rows(kept)).extend(as_rows(alerts.told))
+    acknowledgements = read_acknowledgements(settings.acknowledged)
+    rules = ReportingRules(newest, history if histories else None, acknowledgements, settings.remind)
+    run = make_alerts(episodes, (), rules, {key.values: NO_ROW for key in history.reported})
+    result.alerts[:0] = run.alerts
+    for path, earlier in histories.items():
+        result.histories.setdefault(path, earlier.select_slices()).add(run.history.reported)
 
 
-def _in_zone(spell: Spell, zone: str | None) -> Spell:
+def _convert_times(episode: Episode, zone: str | None) -> Episode:
     """Return an episode with real times."""
-    moments = [spell.since, spell.told, spell.until]
+    moments = [episode.since, episode.detected, episode.until]
     real = iter(_real([each for each in moments if each is not None], zone))
-    since, told, until = (None if each is None else next(real) for each in moments)
-    return replace(spell, since=since, told=told, until=until, worse=tuple(_real(spell.worse, zone)))
+    since, detected, until = (None if each is None else next(real) for each in moments)
+    worse = tuple(_real(episode.worse, zone))
+    return replace(episode, since=since, detected=detected, until=until, worse=worse)
 
 
 def _real(windows: Sequence[datetime], zone: str | None) -> list[datetime]:

@@ -1,1 +1,1 @@
-"""Decide which slices need an alert, since when, and whether somebody was told before."""
+"""Find the episodes that need an alert, and decide which alerts a run reports."""

@@ -1,7 +1,7 @@
-"""Turn spells into alerts, which say whether they are new, and which somebody is to be told about now.
+"""Turn episodes into alerts and decide which of them this run reports.
 
-An alert is told when it begins, when it becomes worse and when it is over. With a state, the monitor remembers what it
-told. Without one, everything before the newest two windows counts as told.
+An alert is reported when it begins, when it becomes worse and when it is over. With a state, the monitor remembers what
+it reported. Without one, everything before the newest two windows counts as reported.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,134 +9,148 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from entropy_sentinel.monitor.alerting.spells import Spell, tells
-from entropy_sentinel.monitor.alerting.told import Acknowledgement, Key, ReportedAlert
+from entropy_sentinel.core.codes import ExtensionCode
+from entropy_sentinel.monitor.alert import (
+    Alert,
+    AlertStatus,
+    LabelNumbers,
+    PooledWindow,
+    Row,
+    SliceNumbers,
+    Subject,
+)
+from entropy_sentinel.monitor.alert_history import AlertHistory, ReportedAlert
+from entropy_sentinel.monitor.alerting.acknowledgements import Acknowledgement
+from entropy_sentinel.monitor.alerting.row_episodes import tells
+from entropy_sentinel.monitor.codes import AlertCode, AlertKind
+from entropy_sentinel.monitor.episodes import Episode
 from entropy_sentinel.monitor.result import slice_name
-from entropy_sentinel.monitor.settings import CONTINUES, DROP, NEW, OVER, STALE, UNWATCHED, WORSE
-
-_NUMBERS = ("n_estimated", "estimated_accuracy", "lower", "upper", "level", "change", "change_p", "change_q")
-# Those of an alert without an estimate.
-_FROM_LABELS = ("use_accuracy", "use_lower", "use_upper")
+from entropy_sentinel.monitor.summing.state import State
 
 
 @dataclass(frozen=True)
-class Memory:
-    """What decides whether an alert is told now.
+class ReportingRules:
+    """What decides whether an alert is reported now.
 
     Attributes:
         newest: The newest windows, the newest last; empty without windows.
-        told: The lasting alerts that were told; null without a state.
-        acknowledged: The alerts that somebody acknowledged.
-        remind: Whether alerts that continue are told again.
+        history: The lasting alerts that were reported; null without a state.
+        acknowledgements: The alerts that somebody acknowledged.
+        remind: Whether alerts that continue are reported again.
     """
 
     newest: Sequence[datetime] = ()
-    told: Mapping[Key, ReportedAlert] | None = None
-    acknowledged: Sequence[Acknowledgement] = ()
+    history: AlertHistory | None = None
+    acknowledgements: Sequence[Acknowledgement] = ()
     remind: bool = False
 
 
 @dataclass
-class Alerts:
-    """The alerts of a run, JSON-serialisable, and what is to be remembered once they are told."""
+class AlertsOfRun:
+    """The alerts of a run, and what is to be remembered once they are reported."""
 
-    alerts: list[dict[str, Any]] = field(default_factory=list)
-    told: dict[Key, ReportedAlert] = field(default_factory=dict)
+    alerts: list[Alert] = field(default_factory=list)
+    history: AlertHistory = field(default_factory=AlertHistory)
 
 
-def alerts_of(
-    spells: Iterable[Spell], by: Sequence[str], memory: Memory, rows: Mapping[tuple[Any, ...], Mapping[str, Any]]
-) -> Alerts:
-    """Return the alerts of spells. `rows` are the newest rows with enough responses, by the slices' values.
+def read_history(state: State) -> AlertHistory:
+    """Return the alerts that earlier runs reported; raise DamagedFileError if the state has something else."""
+    try:
+        return AlertHistory.from_rows(state.reported_alerts)
+    except (ValueError, TypeError) as error:
+        raise state.damaged(str(error)) from None
 
-    An alert has `kind`, `slice` (column to value), `status`, `to_report`, `acknowledged`, `since`, `until`, the row's
-    numbers and `message`; with windows also `window`, the first pooled window and the number of pooled windows. An
-    alert about traffic that is not watched has `code` and `subject` instead of a slice.
-    """
-    alerts = Alerts()
-    newest = memory.newest[-1] if memory.newest else None
-    for spell in spells:
-        key = spell.key(by)
-        before = (memory.told or {}).get(key)
-        if before is not None and not before.is_of(spell.since, spell.until is None):
-            before = None
-        status = _status(spell, before, memory)
-        since = spell.since if before is None else before.since
+
+def make_alerts(
+    episodes: Iterable[Episode], by: Sequence[str], rules: ReportingRules, rows: Mapping[tuple[Any, ...], Row]
+) -> AlertsOfRun:
+    """Return the alerts of episodes. `rows` are the newest rows with enough responses, by the slices' values."""
+    run = AlertsOfRun()
+    newest = rules.newest[-1] if rules.newest else None
+    reported = {} if rules.history is None else rules.history.reported
+    for episode in episodes:
+        earlier = reported.get(episode.key)
+        if earlier is not None and not earlier.continues_in(episode.since, episode.until is None):
+            earlier = None
+        status = _decide_status(episode, earlier, rules)
+        since = episode.since if earlier is None else earlier.since
         if status is not None:
-            alerts.alerts.append(_alert(spell, by, status, since, memory))
-        if status is not None or before is not None:
-            alerts.told[key] = ReportedAlert(since, newest, len(spell.worse), over=spell.until is not None)
-    _end_others(alerts, by, memory, rows)
-    return alerts
+            run.alerts.append(_make_alert(episode, status, since, rules))
+        if status is not None or earlier is not None:
+            is_over = episode.until is not None
+            run.history.reported[episode.key] = ReportedAlert(since, newest, len(episode.worse), over=is_over)
+    _end_reported(run, by, rules, rows)
+    return run
 
 
-def _status(spell: Spell, before: ReportedAlert | None, memory: Memory) -> str | None:
-    """Return the status of a spell; null if it is over and that is no news."""
-    oldest_new = memory.newest[0] if memory.newest else None
-    if memory.told is not None:
-        known = before is not None
-        n_worse = 0 if before is None else before.n_worse
+def _decide_status(episode: Episode, earlier: ReportedAlert | None, rules: ReportingRules) -> AlertStatus | None:
+    """Return the status of an episode, or None if its end has already been reported."""
+    oldest_new = rules.newest[0] if rules.newest else None
+    if rules.history is not None:
+        is_known = earlier is not None
+        n_worse = 0 if earlier is None else earlier.n_worse
     elif oldest_new is None:
-        known, n_worse = False, 0
-    else:  # without a state, everything before the newest windows counts as told
-        known = spell.told is not None and spell.told < oldest_new
-        n_worse = sum(when < oldest_new for when in spell.worse)
-    if spell.until is None:
-        if not known:
-            return NEW
-        return WORSE if len(spell.worse) > n_worse else CONTINUES
-    if before is not None and before.over:
+        is_known, n_worse = False, 0
+    else:  # without a state, everything before the newest windows counts as reported
+        is_known = episode.detected is not None and episode.detected < oldest_new
+        n_worse = sum(when < oldest_new for when in episode.worse)
+    if episode.until is None:
+        if not is_known:
+            return AlertStatus.NEW
+        return AlertStatus.WORSE if len(episode.worse) > n_worse else AlertStatus.CONTINUES
+    if earlier is not None and earlier.over:
         return None
-    if oldest_new is None or spell.until < oldest_new:
-        return None if before is None else OVER
-    return OVER if known else NEW
+    if oldest_new is None or episode.until < oldest_new:
+        return None if earlier is None else AlertStatus.OVER
+    return AlertStatus.OVER if is_known else AlertStatus.NEW
 
 
-def _end_others(
-    alerts: Alerts, by: Sequence[str], memory: Memory, rows: Mapping[tuple[Any, ...], Mapping[str, Any]]
+def _end_reported(
+    run: AlertsOfRun, by: Sequence[str], rules: ReportingRules, rows: Mapping[tuple[Any, ...], Row]
 ) -> None:
-    """Add alerts about told spells that are over; keep in mind those of slices about which nothing is known now."""
-    until = memory.newest[-1] if memory.newest else None
-    for key, told in (memory.told or {}).items():
-        kind, values = key
-        if key in alerts.told or told.over or kind == DROP:
+    """Add alerts about reported episodes that are over; keep those of slices about which nothing is known now."""
+    until = rules.newest[-1] if rules.newest else None
+    for key, reported in ({} if rules.history is None else rules.history.reported).items():
+        kind = _find_kind(key.kind)
+        if key in run.history.reported or reported.over or kind == AlertKind.DROP:
             continue
-        row = rows.get(values)
+        row = rows.get(key.values)
         if row is not None and tells(row, kind):
-            subject = (str(values[0]), str(values[1])) if kind == UNWATCHED else None
-            spell = Spell(kind, row, "no longer", told.since, told.newest, until=until, subject=subject)
-            alerts.alerts.append(_alert(spell, by, OVER, told.since, memory))
-        elif kind != STALE:
-            alerts.told[key] = told
+            subject, slice_ = None, dict(zip(by, key.values, strict=False))
+            if kind == AlertKind.UNWATCHED:
+                subject, slice_ = Subject(*map(str, key.values)), {}
+            begin, detected = reported.since, reported.newest
+            episode = Episode(kind, slice_, row, "no longer", begin, detected, until=until, subject=subject)
+            run.alerts.append(_make_alert(episode, AlertStatus.OVER, reported.since, rules))
+        elif kind != AlertKind.STALE:
+            run.history.reported[key] = reported
 
 
-def _alert(spell: Spell, by: Sequence[str], status: str, since: datetime | None, memory: Memory) -> dict[str, Any]:
-    row = spell.row
-    window = {}
-    if "window" in row:
-        window = {
-            "window": row["window"].isoformat(),
-            "window_from": row["window_from"].isoformat(),
-            "n_windows": row["n_windows"],
-        }
-    slice_ = {} if spell.subject else {column: row[column] for column in by}
-    code, name = spell.subject or (None, slice_name(slice_.values()))
-    moments = [moment for moment in (since, *spell.worse) if moment is not None]
+def _find_kind(slug: str) -> AlertCode:
+    """Return the kind with this slug, which may be that of an extension that is no longer installed."""
+    return AlertKind.find_slug(slug) or ExtensionCode(slug, slug, "")
+
+
+def _make_alert(episode: Episode, status: AlertStatus, since: datetime | None, rules: ReportingRules) -> Alert:
+    name = slice_name(episode.slice.values()) if episode.subject is None else episode.subject.name
+    times = [moment for moment in (since, *episode.worse) if moment is not None]
     today = datetime.now(UTC).date()
-    is_acknowledged = any(entry.is_of(spell.kind, name, moments, today) for entry in memory.acknowledged)
-    return {
-        "kind": spell.kind,
-        "slice": slice_,
-        **({} if code is None else {"code": code, "subject": name}),
-        "status": status,
-        "to_report": not is_acknowledged and (status != CONTINUES or memory.remind),
-        "acknowledged": is_acknowledged,
-        "since": None if since is None else since.isoformat(),
-        "until": None if spell.until is None else spell.until.isoformat(),
-        **window,
-        **{number: row[number] for number in _NUMBERS},
-        **{number: row[number] for number in _FROM_LABELS if row["estimated_accuracy"] is None and number in row},
-        **spell.more,
-        "flags": row["flags"],
-        "message": spell.message,
-    }
+    is_acknowledged = any(entry.covers(episode.kind.slug, name, times, today) for entry in rules.acknowledgements)
+    levels = {} if episode.levels is None else episode.levels._asdict()
+    return Alert(
+        kind=episode.kind,
+        slice=dict(episode.slice),
+        subject=episode.subject,
+        status=status,
+        to_report=not is_acknowledged and (status != AlertStatus.CONTINUES or rules.remind),
+        acknowledged=is_acknowledged,
+        since=since,
+        until=episode.until,
+        window=PooledWindow.from_row(episode.row),
+        numbers=SliceNumbers.from_row(episode.row),
+        label_numbers=LabelNumbers.from_row(episode.row),
+        details={**levels, **episode.details},
+        flags=episode.row["flags"],
+        flag_codes=episode.row["flag_codes"],
+        message=episode.message,
+    )

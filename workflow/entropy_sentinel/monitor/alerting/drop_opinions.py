@@ -8,8 +8,7 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.api.inputs import WEIGHT
-from entropy_sentinel.monitor.alerting.drops import SliceDrop
-from entropy_sentinel.monitor.alerting.spells import Spell
+from entropy_sentinel.monitor.episodes import DropLevels, Episode
 from entropy_sentinel.monitor.labelling.asked_witness import AskedWitness
 from entropy_sentinel.monitor.labelling.witness_estimates import FEWEST_ASKED
 from entropy_sentinel.monitor.labelling.witnesses import cluster_numbers
@@ -30,38 +29,40 @@ class DropOpinion(StrEnum):
 
 
 def add_opinions(
-    spells: Sequence[Spell],
-    drops: Sequence[SliceDrop],
+    drops: Sequence[Episode],
     opinions: Sequence[AskedWitness],
+    slices: pl.DataFrame,
     zone: str | None,
     level: float,
-) -> Iterator[Spell]:
-    """Yield the spells of drops; those that last and about which a second opinion was asked say what it says.
+) -> Iterator[Episode]:
+    """Yield drops; those that last and about which a second opinion was asked say what it says.
 
-    `opinions` are those of the models that count, the strongest first.
+    `opinions` are those of the models that count, the strongest first; `slices` are those of `MergedSums`.
     """
-    for spell, drop in zip(spells, drops, strict=True):
-        if drop.until is not None:
-            yield spell
+    numbers = {values: number for number, values in enumerate(slices.iter_rows())} if opinions else {}
+    for drop in drops:
+        if drop.until is not None or drop.levels is None:
+            yield drop
             continue
         for opinion in opinions:
-            part = opinion.slices.get(drop.slice)
-            if part is not None and drop.slice in opinion.estimable:
-                yield _add_opinion(spell, drop, opinion, part, zone, level)
+            number = numbers[tuple(drop.slice.values())]
+            part = opinion.slices.get(number)
+            if part is not None and number in opinion.estimable:
+                yield _add_opinion(drop, drop.levels, opinion, part, zone, level)
                 break
         else:
-            yield spell
+            yield drop
 
 
 def _add_opinion(
-    spell: Spell, drop: SliceDrop, opinion: AskedWitness, part: pl.DataFrame, zone: str | None, level: float
-) -> Spell:
+    drop: Episode, levels: DropLevels, opinion: AskedWitness, part: pl.DataFrame, zone: str | None, level: float
+) -> Episode:
     timed = part.drop_nulls("grain")
     is_later = in_zone(timed["grain"], zone) >= drop.since
     after, before = (_describe(timed.filter(side), opinion.at_random) for side in (is_later, ~is_later))
     name = opinion.witness.name
     n_after, n_before = len(after.values), len(before.values)
-    more: dict[str, float | str] = {"n_opinion_after": n_after, "n_opinion_before": n_before}
+    details: dict[str, float | str] = {"n_opinion_after": n_after, "n_opinion_before": n_before}
     verdict = DropOpinion.UNKNOWN
     day = f"{drop.since:%Y-%m-%d}"
     told = f"asked about {n_after} answers since {day} and {n_before} before"
@@ -69,14 +70,14 @@ def _add_opinion(
         change = compare_shares(after, before, level)
         told = f"agrees with {change.after:.2f} of {n_after} answers since {day}, {change.before:.2f} of {n_before}"
         told += f" before (change {change.lower:+.2f} to {change.upper:+.2f})"
-        more |= {"opinion_after": change.after, "opinion_before": change.before}
+        details |= {"opinion_after": change.after, "opinion_before": change.before}
         if min(n_after, n_before) >= FEWEST_ASKED:
             if change.upper < 0:
                 verdict = DropOpinion.CONFIRMS
-            elif change.lower > -_PART * (drop.before - drop.after):
+            elif change.lower > -_PART * (levels.before - levels.after):
                 verdict = DropOpinion.DENIES
-    more["opinion"] = verdict.name.lower()
-    return replace(spell, message=f"{spell.message}; {name}: {told}: {verdict}", more={**spell.more, **more})
+    details["opinion"] = verdict.name.lower()
+    return replace(drop, message=f"{drop.message}; {name}: {told}: {verdict}", details=details)
 
 
 def _describe(part: pl.DataFrame, at_random: bool) -> AskedSlice:

@@ -1,7 +1,6 @@
 """Find the drops of all slices since the reference, at the promised rate of false alarms."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -9,6 +8,9 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.estimators.estimator import Estimator
+from entropy_sentinel.monitor.alert import Row
+from entropy_sentinel.monitor.codes import AlertKind, Flag
+from entropy_sentinel.monitor.episodes import DropLevels, Episode
 from entropy_sentinel.monitor.reading.times import in_zone
 from entropy_sentinel.monitor.settings import MonitorOptions
 from entropy_sentinel.monitor.summing.merging import MergedSums
@@ -20,48 +22,22 @@ from entropy_sentinel.statistics.monitoring.drops import Drop, Rule, Series, dro
 _FEWEST_LOOKS = 20.0
 
 
-@dataclass(frozen=True)
-class SliceDrop:
-    """A drop of a slice; times are starts of the smallest windows.
-
-    Attributes:
-        slice: The slice's row number in `MergedSums.slices`.
-        since: Start of the drop.
-        told: The window that made it an alert.
-        before: The accuracy before the drop, back to the reference.
-        after: The accuracy since the last change of level.
-        worse: The windows that made an alert about a further fall.
-        until: The window that ended it; null if it lasts.
-    """
-
-    slice: int
-    since: datetime
-    told: datetime
-    before: float
-    after: float
-    worse: tuple[datetime, ...]
-    until: datetime | None
-
-    def as_dict(self, slice_: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the drop of the slice with these values; JSON-serialisable."""
-        return {
-            "slice": dict(slice_),
-            "since": self.since.isoformat(),
-            "told": self.told.isoformat(),
-            "before": self.before,
-            "after": self.after,
-            "worse": [when.isoformat() for when in self.worse],
-            "until": None if self.until is None else self.until.isoformat(),
-        }
-
-
 def n_slices_tested(merged: MergedSums, least: int) -> int:
     """Return the number of slices with enough responses in the reference; the false alarms are shared among them."""
     return int((merged.before.n_estimated >= least).sum())
 
 
-def slice_drops(estimator: Estimator, merged: MergedSums, settings: MonitorOptions, n_slices: int) -> list[SliceDrop]:
-    """Return the drops of all slices, by slice and time; `n_slices` is the number of slices that are tested."""
+def find_drops(
+    estimator: Estimator,
+    merged: MergedSums,
+    settings: MonitorOptions,
+    n_slices: int,
+    rows: Mapping[tuple[Any, ...], Row],
+) -> list[Episode]:
+    """Return the drops of all slices, by slice and time.
+
+    `n_slices` is the number of slices that are tested, and `rows` are the newest rows of slices, by the slices' values.
+    """
     if merged.looks is None or settings.period is None or n_slices == 0:
         return []
     rule = Rule(
@@ -74,19 +50,21 @@ def slice_drops(estimator: Estimator, merged: MergedSums, settings: MonitorOptio
     looks = looks.filter(pl.col("n") > 0, pl.col("window") >= settings.period.start).sort("slice", "window")
     moments = merged.clusters.of_grains(merged.looks.rows.select("slice", grain="window"))
     looks = pl.concat([looks, merged.clusters.recurrences(looks.select("slice", grain="window"))], how="horizontal")
-    drops: list[SliceDrop] = []
-    for (number,), rows in looks.group_by("slice", maintain_order=True):
-        windows = in_zone(rows["window"], settings.zone).to_list()
-        n_reference = int((rows["window"] < settings.period.end).sum())
-        effects = moments.rows(rows["place"].to_numpy()).cumulative().robust_effect
-        effects *= recurrence_effects(*(rows[name].to_numpy() for name in ("squares", "near", "every")))
-        series = _series(estimator, sums.rows(rows["place"].to_numpy()), n_reference, effects)
+    drops: list[Episode] = []
+    for (number,), part in looks.group_by("slice", maintain_order=True):
+        slice_ = merged.slices.row(int(str(number)), named=True)
+        windows = in_zone(part["window"], settings.zone).to_list()
+        n_reference = int((part["window"] < settings.period.end).sum())
+        effects = moments.rows(part["place"].to_numpy()).cumulative().robust_effect
+        effects *= recurrence_effects(*(part[name].to_numpy() for name in ("squares", "near", "every")))
+        series = _series(estimator, sums.rows(part["place"].to_numpy()), n_reference, effects)
         for drop in drops_of(series, rule):
             # The window that confirms the drop.
-            told = drop.told + settings.confirm - 1
+            detected = drop.told + settings.confirm - 1
             end = len(windows) if drop.over is None else drop.over
-            if told < end:
-                drops.append(_in_time(int(str(number)), drop, told, series, windows))
+            if detected < end:
+                row = rows[tuple(slice_.values())]
+                drops.append(_make_episode(slice_, drop, detected, series, windows, row))
     return drops
 
 
@@ -104,14 +82,32 @@ def _series(estimator: Estimator, sums: Sums, n_reference: int, effects: np.ndar
     return Series(n, sums.values, variance, n_reference, accuracies_of)
 
 
-def _in_time(number: int, drop: Drop, told: int, series: Series, windows: Sequence[datetime]) -> SliceDrop:
+def _make_episode(
+    slice_: Mapping[str, str | None], drop: Drop, detected: int, series: Series, windows: Sequence[datetime], row: Row
+) -> Episode:
     end = len(windows) if drop.over is None else drop.over + 1
-    return SliceDrop(
-        slice=number,
+    levels = DropLevels(before=drop.before, after=series.accuracy(np.arange(drop.level, end)))
+    worse = tuple(windows[place] for place in drop.worse)
+    until = None if drop.over is None else windows[drop.over]
+    return Episode(
+        AlertKind.DROP,
+        slice_,
+        row,
+        _describe_drop(levels, worse, until, row),
         since=windows[drop.begins],
-        told=windows[told],
-        before=drop.before,
-        after=series.accuracy(np.arange(drop.level, end)),
-        worse=tuple(windows[place] for place in drop.worse),
-        until=None if drop.over is None else windows[drop.over],
+        detected=windows[detected],
+        worse=worse,
+        until=until,
+        levels=levels,
     )
+
+
+def _describe_drop(levels: DropLevels, worse: Sequence[datetime], until: datetime | None, row: Row) -> str:
+    if until is not None:
+        return f"estimated accuracy had fallen from {levels.before:.3f}"
+    message = f"estimated accuracy fell by {levels.before - levels.after:.3f} to {levels.after:.3f}"
+    if worse:
+        message += f", further on {worse[-1]:%Y-%m-%d}"
+    if Flag.SAME_MODEL in row["flag_codes"]:
+        message += ", if its model is the same under a new name (--same-model)"
+    return message

@@ -19,10 +19,11 @@ import polars as pl
 
 from entropy_sentinel.formatting.text import counted, listed
 from entropy_sentinel.logs.numbers import UNNAMED
-from entropy_sentinel.monitor.alerting.spells import Spell
+from entropy_sentinel.monitor.alert import Subject
+from entropy_sentinel.monitor.codes import AlertKind
+from entropy_sentinel.monitor.episodes import NO_ROW, Episode
 from entropy_sentinel.monitor.reading.exclusions import HARMLESS_CODES, ExclusionKind
 from entropy_sentinel.monitor.reading.times import start_after, windows_between
-from entropy_sentinel.monitor.settings import UNWATCHED
 from entropy_sentinel.monitor.summing.merging import MISSING
 
 
@@ -55,11 +56,6 @@ _REMEMBERED_WAITS = 7
 _RHYTHMS = {"hour": ((timedelta(days=7), 4), (timedelta(days=1), 7)), "day": ((timedelta(days=7), 4),)}
 # Largest numbers of windows to check, and of slices to name.
 _MOST_WINDOWS, _NAMED = 1000, 4
-# The numbers of an alert about a slice, which has none here.
-ROW: Mapping[str, Any] = {
-    **dict.fromkeys(("n_estimated", "estimated_accuracy", "lower", "upper", "level", "change", "change_p", "change_q")),
-    "flags": [],
-}
 
 
 @dataclass(frozen=True)
@@ -142,7 +138,7 @@ class _Count(NamedTuple):
         return self.n / self.of if self.of else 1.0
 
 
-class _Episode(NamedTuple):
+class _Occurrence(NamedTuple):
     """What a message is about: the last window's count and text, the sum over all windows, and whether it is over."""
 
     last: _Count
@@ -157,22 +153,22 @@ class _Condition:
 
     code: str
     subject: str
-    message: Callable[["_Episode"], str]
+    message: Callable[["_Occurrence"], str]
     counts: Mapping[datetime | None, _Count] = field(default_factory=dict)
 
 
 def find_unwatched(
     traffic: Traffic, old_models: Sequence[str], remedy_of: Callable[[str], str | None]
-) -> Iterator[Spell]:
+) -> Iterator[Episode]:
     """Yield the last episode of each kind of unwatched traffic.
 
     `old_models` are models with an estimator, of which others may be new names.
     """
     totals = traffic.totals
     for condition in (*_exclusions(traffic, totals, old_models, remedy_of), *_empty_columns(traffic)):
-        spell = _last_episode(condition, [*totals], traffic.window)
-        if spell is not None:
-            yield spell
+        episode = _find_last_episode(condition, [*totals], traffic.window)
+        if episode is not None:
+            yield episode
 
 
 def _exclusions(
@@ -227,57 +223,57 @@ def _empty_columns(traffic: Traffic) -> Iterator[_Condition]:
             yield _Condition(UnwatchedCode.EMPTY_COLUMN, name, _column_message(name), counts)
 
 
-def _model_message(model: str, old_models: Sequence[str]) -> Callable[[_Episode], str]:
+def _model_message(model: str, old_models: Sequence[str]) -> Callable[[_Occurrence], str]:
     old = old_models[0] if len(old_models) == 1 else "OLD"
     whose, why = f"of {model}", "no estimator for this model"
     remedy = f"Fit one, or continue with --same-model {shlex.quote(f'{old}={model}')}"
     if model == UNNAMED:
         whose, why, remedy = "without a model name", "no estimator is for them", "Name their model with --model"
 
-    def message(episode: _Episode) -> str:
-        n, total, when = episode.last.n, episode.total, episode.window
+    def message(occurrence: _Occurrence) -> str:
+        n, total, when = occurrence.last.n, occurrence.total, occurrence.window
         newest = f", {n:,} of them in {when}" if when and n < total else ""
         what = f"{counted(total, 'response')} {whose}{newest} ({why})"
-        return what if episode.is_over else f"{what}. {remedy}"
+        return what if occurrence.is_over else f"{what}. {remedy}"
 
     return message
 
 
-def _reason_message(code: str, reason: str, remedy: str | None) -> Callable[[_Episode], str]:
+def _reason_message(code: str, reason: str, remedy: str | None) -> Callable[[_Occurrence], str]:
     if code == ExclusionKind.OTHER_LOGPROBS:
         name, _, value = reason.partition("=")
         why = f"have {name} {value}, unlike the estimator's training data"
     else:
         why = f"have no estimate: {reason}"
 
-    def message(episode: _Episode) -> str:
-        what = f"{_share_text(episode)} {why}"
-        if episode.is_over:
+    def message(occurrence: _Occurrence) -> str:
+        what = f"{_share_text(occurrence)} {why}"
+        if occurrence.is_over:
             return what
-        where = f"; {listed(episode.last.slices, _NAMED, '; ')}" if episode.last.slices else ""
+        where = f"; {listed(occurrence.last.slices, _NAMED, '; ')}" if occurrence.last.slices else ""
         return f"{what}{f' ({remedy})' if remedy else ''}{where}"
 
     return message
 
 
-def _column_message(column: str) -> Callable[[_Episode], str]:
-    def message(episode: _Episode) -> str:
-        what = f"{_share_text(episode)} have no value in '{column}', which was filled before"
-        return what if episode.is_over else f"{what}. Check what writes it, or change --by"
+def _column_message(column: str) -> Callable[[_Occurrence], str]:
+    def message(occurrence: _Occurrence) -> str:
+        what = f"{_share_text(occurrence)} have no value in '{column}', which was filled before"
+        return what if occurrence.is_over else f"{what}. Check what writes it, or change --by"
 
     return message
 
 
-def _share_text(episode: _Episode) -> str:
-    what = f"{episode.last.n:,} of {counted(episode.last.of, 'response')}"
-    return f"{what} in {episode.window}" if episode.window else what
+def _share_text(occurrence: _Occurrence) -> str:
+    what = f"{occurrence.last.n:,} of {counted(occurrence.last.of, 'response')}"
+    return f"{what} in {occurrence.window}" if occurrence.window else what
 
 
-def _last_episode(condition: _Condition, windows: Sequence[datetime | None], window: str) -> Spell | None:
+def _find_last_episode(condition: _Condition, windows: Sequence[datetime | None], window: str) -> Episode | None:
     """Return the last windows in a row with a condition, among all windows with responses."""
     if windows == [None] or None in condition.counts and len(condition.counts) == 1:
         counts = condition.counts.get(None)
-        return None if counts is None else _spell(condition, _Episode(counts, "", counts.n, is_over=False))
+        return None if counts is None else _make_episode(condition, _Occurrence(counts, "", counts.n, is_over=False))
     times = [each for each in windows if each is not None]
     found = [each for each in times if each in condition.counts]
     if not found:
@@ -286,27 +282,30 @@ def _last_episode(condition: _Condition, windows: Sequence[datetime | None], win
     first = last
     while first > 0 and times[first - 1] in condition.counts:
         first -= 1
-    episode = times[first : last + 1]
-    counts_of = [condition.counts[each] for each in episode]
+    windows_of = times[first : last + 1]
+    counts_of = [condition.counts[each] for each in windows_of]
     until = times[last + 1] if last + 1 < len(times) else None
     total = sum(count.n for count in counts_of)
-    spell = _spell(condition, _Episode(counts_of[-1], _window_text(episode[-1], window), total, until is not None))
-    return replace(spell, since=episode[0], told=episode[0], worse=tuple(_worse(episode, counts_of)), until=until)
+    newest = _window_text(windows_of[-1], window)
+    episode = _make_episode(condition, _Occurrence(counts_of[-1], newest, total, until is not None))
+    begin, worse = windows_of[0], tuple(_worse(windows_of, counts_of))
+    return replace(episode, since=begin, detected=begin, worse=worse, until=until)
 
 
-def _spell(condition: _Condition, episode: _Episode) -> Spell:
-    return Spell(
-        UNWATCHED,
-        ROW,
-        condition.message(episode),
-        more={"n_unwatched": episode.total},
-        subject=(condition.code, condition.subject),
+def _make_episode(condition: _Condition, occurrence: _Occurrence) -> Episode:
+    return Episode(
+        AlertKind.UNWATCHED,
+        {},
+        NO_ROW,
+        condition.message(occurrence),
+        details={"n_unwatched": occurrence.total},
+        subject=Subject(condition.code, condition.subject),
     )
 
 
-def _worse(episode: Sequence[datetime], counts: Sequence[_Count]) -> Iterator[datetime]:
+def _worse(windows: Sequence[datetime], counts: Sequence[_Count]) -> Iterator[datetime]:
     level = counts[0].share
-    for window, count in zip(episode, counts, strict=True):
+    for window, count in zip(windows, counts, strict=True):
         if count.share >= 2 * level and count.share >= level + _RISE:
             level = count.share
             yield window
@@ -316,12 +315,12 @@ def _window_text(begin: datetime, window: str) -> str:
     return f"the {window} from {begin:%Y-%m-%d %H:%M}" if window == "hour" else f"the {window} from {begin:%Y-%m-%d}"
 
 
-def confirm_spell(spell: Spell, windows: Sequence[datetime], n: int) -> Spell | None:
+def confirm_episode(episode: Episode, windows: Sequence[datetime], n: int) -> Episode | None:
     """Return an episode that `n` windows in a row confirm, with the window that confirms it; else null."""
-    if spell.since is None or n == 1:
-        return spell
-    times = [each for each in windows if each >= spell.since and (spell.until is None or each < spell.until)]
-    return replace(spell, told=times[n - 1]) if len(times) >= n else None
+    if episode.since is None or n == 1:
+        return episode
+    times = [each for each in windows if each >= episode.since and (episode.until is None or each < episode.until)]
+    return replace(episode, detected=times[n - 1]) if len(times) >= n else None
 
 
 def windows_with_traffic(counts: Mapping[datetime, int]) -> list[datetime]:
@@ -379,7 +378,7 @@ def next_progress(lag: int, newest: datetime, window: str, now: datetime, before
     return Progress(newest, now, min(lag, before.lag), (*before.waits, wait)[-_REMEMBERED_WAITS:])
 
 
-def absence(missing: Sequence[datetime], n_responses: int, newest: datetime, window: str) -> Spell:
+def describe_absence(missing: Sequence[datetime], n_responses: int, newest: datetime, window: str) -> Episode:
     """Return the episode of the windows without usual responses at the end of the logs, which have a few in all."""
     what = _window_text(missing[0], window)
     if len(missing) > 1:
@@ -389,5 +388,5 @@ def absence(missing: Sequence[datetime], n_responses: int, newest: datetime, win
     message = f"{few} in {what}{then}. Check that all logs arrive"
     # Worse after two, four, eight ... windows.
     worse = tuple(each for number, each in enumerate(missing, start=1) if number > 1 and number & (number - 1) == 0)
-    subject = (UnwatchedCode.NO_RESPONSES, UnwatchedCode.NO_RESPONSES)
-    return Spell(UNWATCHED, ROW, message, missing[0], missing[0], worse, subject=subject)
+    subject = Subject(UnwatchedCode.NO_RESPONSES, UnwatchedCode.NO_RESPONSES)
+    return Episode(AlertKind.UNWATCHED, {}, NO_ROW, message, missing[0], missing[0], worse, subject=subject)

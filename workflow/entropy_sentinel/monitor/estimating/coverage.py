@@ -15,8 +15,9 @@ from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.estimators.verdict import USABLE
 from entropy_sentinel.features.buckets import COLUMN, KIND, counts_of
 from entropy_sentinel.formatting.text import listed
+from entropy_sentinel.monitor.codes import Flag
 from entropy_sentinel.monitor.reading.inputs import BY
-from entropy_sentinel.monitor.settings import NOT_VALIDATED, UNFAMILIAR
+from entropy_sentinel.monitor.settings import NOT_VALIDATED
 
 # The largest number of slices that a line names.
 _NAMED = 5
@@ -93,7 +94,7 @@ def covering_verdicts(estimator: FittedEstimator, overridden: bool, unfamiliar: 
     validation = estimator.validation
     verdict = NOT_VALIDATED if validation is None or overridden else validation.verdict
     not_judged = NOT_JUDGED if verdict == USABLE else verdict
-    covering = {None: not_judged, True: UNFAMILIAR, False: verdict}
+    covering = {None: not_judged, True: Flag.UNFAMILIAR.words, False: verdict}
     return pl.Series([covering[flag] for flag in unfamiliar.to_list()], dtype=pl.String)
 
 
@@ -101,7 +102,7 @@ def explain_verdict(verdict: str | None, reason: str | None) -> str:
     """Return what a system that shows one response says about its P(correct)."""
     if verdict == NOT_JUDGED and reason is not None:
         return f"{verdict}: whether it is like a labelled domain is unknown ({SENTENCES[Unjudged(reason)]})"
-    if verdict == UNFAMILIAR:
+    if verdict == Flag.UNFAMILIAR.words:
         return f"{verdict}: unlike every labelled domain, so P(correct) may be far off"
     return verdict or ""
 
@@ -113,7 +114,7 @@ def familiarity_lines(scores: pl.DataFrame, by: Sequence[str]) -> list[str]:
     lines = []
     if unlike := _names_of(slices.filter("unfamiliar"), names):
         why = "unlike every labelled domain, so P(correct) may be far off; label some"
-        lines.append(f"{UNFAMILIAR}: {listed(unlike, _NAMED)}: {why}")
+        lines.append(f"{Flag.UNFAMILIAR.words}: {listed(unlike, _NAMED)}: {why}")
     for (reason,), part in slices.drop_nulls("familiarity_reason").group_by("familiarity_reason", maintain_order=True):
         where = f" of {listed(_names_of(part, names), _NAMED)}" if reason == Unjudged.FEW_RESPONSES else ""
         lines.append(f"{NOT_JUDGED}: familiarity{where}: {SENTENCES[Unjudged(str(reason))]}")

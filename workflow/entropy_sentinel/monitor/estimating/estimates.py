@@ -9,9 +9,9 @@ import polars as pl
 from entropy_sentinel.estimators.familiarity import residuals_if_unfamiliar
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.estimators.verdict import RANKING, TOO_FEW
-from entropy_sentinel.monitor.catalogue import CATALOGUE, STATISTICS
+from entropy_sentinel.monitor.catalogue import CATALOGUE, FLAG_COLUMNS, STATISTICS
 from entropy_sentinel.monitor.estimating.change import adjusted, p_of_change
-from entropy_sentinel.monitor.estimating.flags import Flags, notes_of, notes_of_slices
+from entropy_sentinel.monitor.estimating.flags import Flags, Reasons, notes_of, notes_of_slices
 from entropy_sentinel.monitor.labelling.labelled import LabelledResponses
 from entropy_sentinel.monitor.labelling.using import relies_on, with_asked, with_labelled_errors, with_use
 from entropy_sentinel.monitor.labelling.witness_estimates import EstimatorPart, WitnessEstimates
@@ -60,7 +60,7 @@ class Estimates:
         self._unfamiliar = residuals_if_unfamiliar(n_domains)
         self._flags = Flags(saved, min_responses, taken)
 
-    def general_flags(self, every: Sums) -> dict[str, str]:
+    def general_flags(self, every: Sums) -> Reasons:
         """Return the flags that all slices have, with their reasons, from the sums of `every` slice."""
         return self._flags.of_all(every)
 
@@ -121,7 +121,7 @@ class Estimates:
             frame = frame.filter(~pl.col(ONLY_TESTED)).drop(ONLY_TESTED)
         return ranked(self._with_errors(frame), "window")
 
-    def _rows(self, sums: Sums, moments: ClusterMoments, notes: list[dict[str, str]]) -> pl.DataFrame:
+    def _rows(self, sums: Sums, moments: ClusterMoments, notes: list[Reasons]) -> pl.DataFrame:
         n, accuracy = sums.n_estimated, self._accuracy(sums)
         # Estimates of repeated questions differ less than their answers: these are right or wrong together.
         effect = moments.robust_effect if self._has_cluster_column else moments.counts_effect
@@ -172,8 +172,9 @@ class Estimates:
                 frame = frame.with_columns(quantile.fill_nan(None))
         reasons = self._flags.of(frame, sums, unfamiliar, notes)
         return frame.with_columns(
-            flags=_repeated([tuple(flags) for flags in reasons]),
+            flags=_repeated([tuple(flag.words for flag in flags) for flags in reasons]),
             reasons=_repeated([tuple(flags.values()) for flags in reasons]),
+            flag_codes=_repeated([tuple(flag.number for flag in flags) for flags in reasons]),
         )
 
     def _labelled(self, frame: pl.DataFrame, more: pl.DataFrame | None, sums: Sums) -> pl.DataFrame:
@@ -268,5 +269,6 @@ def ranked(frame: pl.DataFrame, window: str | None = None) -> pl.DataFrame:
     """Add `rank` (1 for the most expected errors, within a window if given), and sort by it."""
     rank = (-pl.col("expected_errors")).rank("ordinal").cast(pl.Int64)
     frame = frame.with_columns(rank=rank.over(window) if window else rank)
-    frame = frame.select(pl.exclude("rank", "flags", "reasons"), "rank", "flags", "reasons")
+    last = ["rank", *FLAG_COLUMNS, *(name for name in ("note_codes",) if name in frame.columns)]
+    frame = frame.select(pl.exclude(last), *last)
     return frame.sort([window, "rank"] if window else ["rank"], nulls_last=True, maintain_order=True)

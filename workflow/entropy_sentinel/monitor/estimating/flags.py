@@ -7,28 +7,22 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
-from entropy_sentinel.estimators.verdict import USABLE
+from entropy_sentinel.estimators.verdict import NO_USE, RANKING, TOO_FEW, USABLE
 from entropy_sentinel.formatting.text import counted
 from entropy_sentinel.monitor.catalogue import STATISTICS
+from entropy_sentinel.monitor.codes import Flag, FlagCode
 from entropy_sentinel.monitor.reading.problems import overridden
-from entropy_sentinel.monitor.settings import AMBIGUOUS, STALE, UNFAMILIAR
 from entropy_sentinel.monitor.summing.merging import MergedSums, RecentWindows
 from entropy_sentinel.monitor.summing.sums import Sums
 from entropy_sentinel.statistics.ambiguity import why_ambiguous
 
-# Flags of a slice; statistics define more flags (`monitor.catalogue`).
-FEW, OUTSIDE_SUPPORT, EXCLUDED, POOLED = "few responses", "outside support", "excluded", "pooled"
-# The flag of slices with responses that differ from the training data and are estimated because the user says so.
-OVERRIDDEN = "overridden"
-# The flag of slices with responses of a model under a new name.
-SAME_MODEL = "same model"
-# Flags of all slices, because of the estimator.
-CAUTION, NO_SUPPORT, NO_VALIDATION = "training accuracy", "support unknown", "no validation"
+# The flags of verdicts other than `usable`.
+VERDICT_FLAGS = {RANKING: Flag.RANKING_ONLY, NO_USE: Flag.DO_NOT_USE, TOO_FEW: Flag.TOO_FEW_DOMAINS}
 # If a larger share of the responses is truncated, or has no estimate, the rest does not represent the slice.
 LARGEST_SHARE = 0.1
 
 # Flags with their reasons.
-Reasons = dict[str, str]
+Reasons = dict[FlagCode, str]
 
 
 class Flags:
@@ -64,34 +58,34 @@ class Flags:
         for number, row in enumerate(rows.iter_rows(named=True)):
             flags: Reasons = {}
             if unlike := unfamiliar[number]:
-                flags[UNFAMILIAR] = unlike
+                flags[Flag.UNFAMILIAR] = unlike
             flags |= self._own(row, questions[number])
             flags |= notes[number]
             flags |= self._of_differing if differs[number] else self.general
             if why := outside[number]:
-                flags[OUTSIDE_SUPPORT] = why
+                flags[Flag.OUTSIDE_SUPPORT] = why
             every.append(flags)
         return every
 
     def _own(self, row: Mapping[str, Any], questions: tuple[int, int]) -> Reasons:
         """Return the flags from a row's numbers; `questions` are the numbers of ambiguous questions and of all."""
-        flags = {}
+        flags: Reasons = {}
         if row["n_estimated"] < self._few:
             kind = " with an estimate" if self._has_estimates else ""
-            flags[FEW] = f"{counted(row['n_estimated'], 'response')}{kind}, fewer than {self._few}"
+            flags[Flag.FEW_RESPONSES] = f"{counted(row['n_estimated'], 'response')}{kind}, fewer than {self._few}"
         for statistic in STATISTICS.values():
             if statistic.flag and (row[statistic.name] or 0) > LARGEST_SHARE:
-                flags[statistic.flag] = f"{row[statistic.name]:.0%} of the responses {statistic.flagged}"
+                flags[statistic.flag_code] = f"{row[statistic.name]:.0%} of the responses {statistic.flagged}"
         if row["n_excluded"] > LARGEST_SHARE * row["n_responses"]:
             problem = "could not be estimated" if self._has_estimates else "have no answer"
-            flags[EXCLUDED] = f"{row['n_excluded']:,} of {row['n_responses']:,} responses {problem}"
+            flags[Flag.EXCLUDED] = f"{row['n_excluded']:,} of {row['n_responses']:,} responses {problem}"
         if n_same := row["n_same_model"]:
-            flags[SAME_MODEL] = (
+            flags[Flag.SAME_MODEL] = (
                 f"{n_same:,} of {counted(row['n_estimated'], 'response')} are of a model that counts as "
                 f"'{self._model}' (--same-model), so the interval rests on this assumption"
             )
         if why := why_ambiguous(*questions):
-            flags[AMBIGUOUS] = why
+            flags[Flag.AMBIGUOUS] = why
         return flags
 
     def _outside(self, sums: Sums, accuracy: np.ndarray) -> list[str | None]:
@@ -110,7 +104,7 @@ def notes_of_slices(merged: MergedSums, recent: RecentWindows | None, few: int) 
     notes = notes_of(merged, np.arange(len(merged.slices)))
     if recent is not None:
         for place in np.flatnonzero(recent.stale):
-            notes[place][STALE] = (
+            notes[place][Flag.STALE] = (
                 f"fewer than {few} responses since the window of {recent.last_usable[place]:%Y-%m-%d %H:%M}: "
                 "its accuracy is now unknown"
             )
@@ -122,7 +116,7 @@ def notes_of(merged: MergedSums, slices: np.ndarray) -> list[Reasons]:
     notes: list[Reasons] = [{} for _ in slices]
     if merged.n_pooled:
         for place in np.flatnonzero(slices == len(merged.slices) - 1):
-            notes[place][POOLED] = f"contains {merged.n_pooled:,} smaller slices"
+            notes[place][Flag.POOLED] = f"contains {merged.n_pooled:,} smaller slices"
     return notes
 
 
@@ -133,13 +127,13 @@ def general_flags(saved: FittedEstimator, taken: Mapping[str, int] | None = None
         return flags
     metadata, validation = saved.metadata, saved.validation
     if metadata.caution:
-        flags[CAUTION] = metadata.caution
+        flags[Flag.TRAINING_ACCURACY] = metadata.caution
     if taken:
-        flags[OVERRIDDEN] = overridden(metadata, taken)
+        flags[Flag.OVERRIDDEN] = overridden(metadata, taken)
     elif validation is None:
-        flags[NO_VALIDATION] = "the estimator's file lacks its errors on new domains; fit it again"
+        flags[Flag.NO_VALIDATION] = "the estimator's file lacks its errors on new domains; fit it again"
     elif validation.verdict != USABLE:
-        flags[validation.verdict] = "; ".join(validation.reasons)
+        flags[VERDICT_FLAGS[validation.verdict]] = "; ".join(validation.reasons)
     if metadata.support is None:
-        flags[NO_SUPPORT] = "the estimator's file lacks a description of its training rows; fit it again"
+        flags[Flag.SUPPORT_UNKNOWN] = "the estimator's file lacks a description of its training rows; fit it again"
     return flags

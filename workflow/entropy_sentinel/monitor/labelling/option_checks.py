@@ -2,11 +2,11 @@
 
 from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.formatting.text import listed
-from entropy_sentinel.monitor.labelling.using import CONTRADICTED
-from entropy_sentinel.monitor.settings import DROP, OUTSIDE, UNFAMILIAR, MonitorOptions
+from entropy_sentinel.monitor.codes import AlertKind
+from entropy_sentinel.monitor.settings import MonitorOptions
 
 # Kinds of alerts that are about estimates.
-_OF_ESTIMATES = (DROP, UNFAMILIAR, CONTRADICTED, OUTSIDE)
+_OF_ESTIMATES = (AlertKind.DROP, AlertKind.UNFAMILIAR, AlertKind.CONTRADICTED, AlertKind.OUTSIDE_SUPPORT)
 # Options that are about an estimator, and what holds without one.
 _OF_ESTIMATORS = {
     "reference": "a change is one of its estimates; fit one (`fit`), or leave out --reference",
@@ -23,7 +23,7 @@ def check_labelled_options(settings: MonitorOptions) -> None:
             "labels: must be given without an estimator, because accuracies then rest on labels (--labels FILE; "
             "`sample LOGS --by COLUMN` chooses the responses to label). Or name an estimator's file before the logs"
         )
-    if kinds := [kind for kind in _OF_ESTIMATES if kind in settings.alert_on]:
+    if kinds := [kind.slug for kind in _OF_ESTIMATES if settings.has_kind(kind)]:
         raise ConfigError(
             f"alert_on: {listed(kinds, len(kinds))} needs an estimator, which follows the accuracy between labels; "
             "fit one (`fit`). Without one, --fail-below compares the accuracies that labels show"

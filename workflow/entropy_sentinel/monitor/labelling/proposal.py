@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from entropy_sentinel.monitor.labelling.using import CONTRADICTED
+from entropy_sentinel.monitor.codes import Flag
 from entropy_sentinel.monitor.result import Monitored, Row, slice_name
-from entropy_sentinel.monitor.settings import UNFAMILIAR
 from entropy_sentinel.statistics.monitoring.allocation import apportion
 
 # The number of labels of a proposal, and the fewest of a slice.
@@ -55,14 +54,14 @@ def proposals(result: Monitored) -> list[Proposal]:
 
 def _why(row: Row) -> str:
     """Return why a slice's accuracy is unknown or cannot be relied on, or an empty text."""
-    if UNFAMILIAR in row["flags"]:
-        return UNFAMILIAR
+    if Flag.UNFAMILIAR in row["flag_codes"]:
+        return Flag.UNFAMILIAR.words
     if row["estimated_accuracy"] is None:
         if not row.get("n_labelled"):
             return "no labels"
         if _accuracy(row) is None:
             return "no accuracy yet"
-    return CONTRADICTED if CONTRADICTED in row["flags"] else ""
+    return Flag.CONTRADICTED.words if Flag.CONTRADICTED in row["flag_codes"] else ""
 
 
 def _accuracy(row: Row) -> float | None:

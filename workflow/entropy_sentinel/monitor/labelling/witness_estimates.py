@@ -9,7 +9,7 @@ labels (`statistics.monitoring.asked_slices`).
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -19,6 +19,7 @@ from entropy_sentinel.api.witness_files import Witness
 from entropy_sentinel.features.catalogue import FEATURE_FRAME
 from entropy_sentinel.formatting.text import counted
 from entropy_sentinel.judges.answer_matching import match_answers
+from entropy_sentinel.monitor.codes import AccuracyNote
 from entropy_sentinel.monitor.labelling.asked_witness import PEOPLE, AskedWitness, describe_witness
 from entropy_sentinel.monitor.labelling.labelled import prepare_labels
 from entropy_sentinel.monitor.labelling.witnesses import LEAST_SHARE, require_weights
@@ -49,6 +50,7 @@ COLUMNS: dict[str, Any] = {
     "asked_upper": pl.Float64,
     "asked_basis": pl.String,
     "asked_note": pl.String,
+    "asked_note_codes": pl.List(pl.String),
     "witness": pl.String,
 }
 _FURTHER = {
@@ -60,6 +62,19 @@ _FURTHER = {
     LOGGED_RIGHT: pl.Boolean,
 }
 _ORDER = (PartnerVerdict.STRONG, PartnerVerdict.UNCHECKED, PartnerVerdict.WEAK)
+
+
+class _AskedEstimate(NamedTuple):
+    """The values of COLUMNS for a row."""
+
+    n_asked: int = 0
+    accuracy: float | None = None
+    lower: float | None = None
+    upper: float | None = None
+    basis: str | None = None
+    note: str | None = None
+    note_codes: tuple[str, ...] = ()
+    witness: str | None = None
 
 
 @dataclass(frozen=True)
@@ -152,17 +167,17 @@ class WitnessEstimates:
     def _estimates(
         self, rows: pl.DataFrame, sizes: pl.DataFrame, estimator: EstimatorPart, level: float, whole: bool
     ) -> pl.DataFrame:
-        every: list[list[Any]] = []
+        every: list[_AskedEstimate] = []
         for place, (number, first, last) in enumerate(rows.iter_rows()):
             n, n_effective = sizes["n_estimated"][place], sizes["n_effective"][place]
-            found: list[Any] = [0, *([None] * (len(COLUMNS) - 1))]
+            found = _AskedEstimate()
             for asked in self._asked:
                 part = asked.slices.get(number)
                 if part is not None and not whole:
                     part = _within(part, first, last)
                 if part is None or len(part) < FEWEST_ASKED:
                     continue
-                found[0] = max(found[0], len(part))
+                found = found._replace(n_asked=max(found.n_asked, len(part)))
                 if not estimator.needed[place] or asked.is_refused or not _represents(part, n, asked.at_random):
                     continue
                 values = _estimate(asked, number, part, n_effective, estimator, place, level)
@@ -215,7 +230,7 @@ def _estimate(
     estimator: EstimatorPart,
     place: int,
     level: float,
-) -> list[Any] | None:
+) -> _AskedEstimate | None:
     """Return the values of COLUMNS; null if the witness gives no estimate of the slice."""
     estimated, alone = float(estimator.accuracies[place]), np.full(len(estimator.of_slices), np.nan)
     one = asked.describe_slice(number, part, n, estimated)
@@ -235,18 +250,30 @@ def _estimate(
         return None
     basis = FROM_MEAN if averaged else FROM_OPINION if asked.is_opinion else FROM_JUDGE
     name = asked.witness.name if asked.is_opinion else f"{asked.witness.name}, calibrated"
-    limits = accuracy.lower, accuracy.upper
-    return [len(part), accuracy.estimate, *limits, basis, _note(asked, len(errors.errors)), name]
+    notes = _notes(asked, len(errors.errors))
+    return _AskedEstimate(
+        n_asked=len(part),
+        accuracy=accuracy.estimate,
+        lower=accuracy.lower,
+        upper=accuracy.upper,
+        basis=basis,
+        note="; ".join(notes.values()) or None,
+        note_codes=tuple(code.number for code in notes),
+        witness=name,
+    )
 
 
-def _note(asked: AskedWitness, n_slices: int) -> str | None:
-    """Return the note about an estimate that labels have not checked, or hardly."""
-    notes = []
+def _notes(asked: AskedWitness, n_slices: int) -> dict[AccuracyNote, str]:
+    """Return the notes about an estimate that labels have not checked, or hardly."""
+    notes = {}
     if asked.check is not None and asked.check.verdict == PartnerVerdict.UNCHECKED:
-        notes.append("partner not checked")
+        notes[AccuracyNote.PARTNER_UNCHECKED] = AccuracyNote.PARTNER_UNCHECKED.words
     if not n_slices:
-        notes.append(f"no slice has labels that show its errors, so the interval assumes errors of {PRIOR.scale:.2f}")
+        code = AccuracyNote.ASSUMED_ERRORS
+        notes[code] = f"{code.words}, so the interval assumes errors of {PRIOR.scale:.2f}"
     elif n_slices < PRIOR.freedom:
         slices = counted(n_slices, "slice")
-        notes.append(f"only {slices} with labels show its errors, so the interval rests mostly on an assumption")
-    return "; ".join(notes) or None
+        notes[AccuracyNote.FEW_ERRORS] = (
+            f"only {slices} with labels show its errors, so the interval rests mostly on an assumption"
+        )
+    return notes

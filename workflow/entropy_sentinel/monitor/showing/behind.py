@@ -16,10 +16,11 @@ from entropy_sentinel.features.files import holds_features
 from entropy_sentinel.hub.token_texts import TokenTexts
 from entropy_sentinel.logs.reader import QUESTION
 from entropy_sentinel.logs.selection import PLACE
+from entropy_sentinel.monitor.alert import Alert
 from entropy_sentinel.monitor.reading.inputs import BY, opened_log
 from entropy_sentinel.monitor.reading.times import starts, windows_on_clock
 from entropy_sentinel.monitor.result import AlertResponses, LoggedResponse
-from entropy_sentinel.monitor.settings import OVER, STALE, Reading
+from entropy_sentinel.monitor.settings import Reading
 from entropy_sentinel.monitor.summing.state import State
 from entropy_sentinel.report.tokens import read_tokens
 from entropy_sentinel.schemas.contract import PROVENANCE_KEY, read_provenance
@@ -30,17 +31,16 @@ _WHO = ("benchmark", "item_id", "sample")
 
 
 def behind(
-    alerts: Sequence[Mapping[str, Any]], window: str | None, state: State, reading: Reading, most: int
+    alerts: Sequence[Alert], window: str | None, state: State, reading: Reading, most: int
 ) -> list[AlertResponses]:
     """Return at most `most` responses for each slice and window with an alert, the least likely correct ones first.
 
     At most MOST_SLICES slices and windows are covered. `note` names logs that were moved or contain only features.
     """
-    by_slice: dict[str, Mapping[str, Any]] = {}
+    by_slice: dict[str, Alert] = {}
     for alert in alerts:
-        # A stale slice has no new responses, and nobody has to look at what is over.
-        if alert["kind"] != STALE and alert["status"] != OVER:
-            by_slice[repr((alert["slice"], alert.get("window")))] = alert
+        if alert.has_responses:
+            by_slice[repr((alert.slice, _window_of(alert)))] = alert
     shown_alerts = list(by_slice.values())[:MOST_SLICES]
     chosen = [_chosen(alert, window, state, reading, most) for alert in shown_alerts]
     responses, missing = _read_all(chosen, state, reading)
@@ -49,17 +49,21 @@ def behind(
         ids = rows.select("key", *_WHO).iter_rows()
         of_alert = tuple(responses[who] for who in ids if who in responses)
         note = _note(rows, len(of_alert), missing)
-        behind_alerts.append(AlertResponses(alert["slice"], alert.get("window"), of_alert, note))
+        behind_alerts.append(AlertResponses(alert.slice, _window_of(alert), of_alert, note))
     return behind_alerts
 
 
-def _chosen(alert: Mapping[str, Any], window: str | None, state: State, reading: Reading, most: int) -> pl.DataFrame:
+def _window_of(alert: Alert) -> datetime | None:
+    return None if alert.window is None else alert.window.window
+
+
+def _chosen(alert: Alert, window: str | None, state: State, reading: Reading, most: int) -> pl.DataFrame:
     """Return the least certain responses of an alert's slice: the `key` of the file, their ids, and `p`."""
-    same = [pl.col(f"{BY}{name}").eq_missing(pl.lit(alert["slice"][name], pl.String)) for name in reading.by]
-    if window is not None and alert.get("window") is not None:
+    same = [pl.col(f"{BY}{name}").eq_missing(pl.lit(alert.slice[name], pl.String)) for name in reading.by]
+    if window is not None and alert.window is not None:
         # A window with too few responses is pooled with earlier windows. The state has what the clock of the windows'
         # zone shows.
-        ends = pl.Series([datetime.fromisoformat(alert[end]).astimezone(UTC) for end in ("window_from", "window")])
+        ends = pl.Series([end.astimezone(UTC) for end in (alert.window.window_from, alert.window.window)])
         first, last = windows_on_clock(ends, window, reading.zone)
         same.append(starts(pl.col("grain"), window).is_between(first, last))
     frames = []

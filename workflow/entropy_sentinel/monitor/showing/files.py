@@ -15,15 +15,18 @@ from prometheus_client.registry import Collector
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.core.files import whole_file, write_whole
 from entropy_sentinel.formatting.spreadsheet import write_csv
+from entropy_sentinel.monitor.alert import JsonRecord, Subject
 from entropy_sentinel.monitor.catalogue import CATALOGUE
+from entropy_sentinel.monitor.codes import Flag
 from entropy_sentinel.monitor.result import NAMED, Monitored, verdicts_of
-from entropy_sentinel.monitor.settings import OVER, STALE, UNWATCHED
 from entropy_sentinel.monitor.summing.merging import NOTHING
 from entropy_sentinel.schemas.contract import PROVENANCE_KEY
 
 PREFIX = "entropy_sentinel_"
 # The label of all samples with the name of the monitor.
 MONITOR = "monitor"
+# The labels with the code of a flag, and of the kind of an alert.
+FLAG_CODE, KIND_CODE = "flag_code", "kind_code"
 
 # The labels of a sample by name, and its value.
 Sample = tuple[Mapping[str, Any], float]
@@ -71,8 +74,12 @@ class _Families(Collector):
         meaning = "1 for an alert of this kind that lasts and is not acknowledged."
         yield _gauge("alert", meaning, [(labels, 1) for labels, _ in self._alerts()])
         since = [(labels, int(start.timestamp())) for labels, start in self._alerts() if start is not None]
-        lasting = [alert for alert in self._result.alerts if alert["kind"] == UNWATCHED and alert["until"] is None]
-        unwatched = [(subject_labels(alert), alert["n_unwatched"]) for alert in lasting if "n_unwatched" in alert]
+        lasting = [alert for alert in self._result.alerts if alert.subject is not None and alert.until is None]
+        unwatched = [
+            (subject_labels(alert.subject), float(alert.details["n_unwatched"]))
+            for alert in lasting
+            if alert.subject is not None and "n_unwatched" in alert.details
+        ]
         yield _gauge("unwatched_responses", "Responses since the alert began that are not watched.", unwatched)
         meaning = "Start of the window in which this alert began."
         yield _gauge("alert_since_timestamp_seconds", meaning, since, "seconds")
@@ -126,21 +133,24 @@ class _Families(Collector):
 
     def _flags(self) -> Iterator[Sample]:
         """Yield the flags of the rows, and the flag of stale slices, which may have no row."""
-        stale = self._result.slices.filter(pl.col("flags").list.contains(STALE))
-        stale = stale.with_columns(flags=pl.lit([STALE], pl.List(pl.String)))
-        columns = [*self._result.by, "flags"]
+        stale = self._result.slices.filter(pl.col("flag_codes").list.contains(Flag.STALE))
+        stale = stale.with_columns(
+            flags=pl.lit([Flag.STALE.words], pl.List(pl.String)),
+            flag_codes=pl.lit([Flag.STALE.number], pl.List(pl.String)),
+        )
+        columns = [*self._result.by, "flags", "flag_codes"]
         rows = pl.concat([self._result.now.select(columns), stale.select(columns)])
-        for labels, flags in zip(self._labels_of(rows), rows["flags"].to_list(), strict=True):
-            for flag in flags:
-                yield {**labels, "flag": flag}, 1
+        pairs = rows.select("flags", "flag_codes").iter_rows()
+        for labels, (flags, codes) in zip(self._labels_of(rows), pairs, strict=True):
+            for flag, code in zip(flags, codes, strict=True):
+                yield {**labels, "flag": flag, FLAG_CODE: code}, 1
 
     def _alerts(self) -> Iterator[tuple[dict[str, str], datetime | None]]:
         """Yield the labels of the alerts that last, with the beginning of each; null if it is not known."""
         for alert in self._result.alerts:
-            if alert["status"] != OVER and alert["until"] is None and not alert["acknowledged"]:
-                since = None if alert["since"] is None else datetime.fromisoformat(alert["since"])
-                labels = subject_labels(alert) if alert["kind"] == UNWATCHED else self._labels(alert["slice"])
-                yield {**labels, "kind": alert["kind"]}, since
+            if not alert.is_over and alert.until is None and not alert.acknowledged:
+                labels = self._labels(alert.slice) if alert.subject is None else subject_labels(alert.subject)
+                yield {**labels, "kind": alert.kind.slug, KIND_CODE: alert.kind.number}, alert.since
 
     def _about(self) -> Metric:
         about = self._result.provenance
@@ -172,9 +182,9 @@ class _Families(Collector):
         return labels
 
 
-def subject_labels(alert: Mapping[str, Any]) -> dict[str, str]:
+def subject_labels(subject: Subject) -> dict[str, str]:
     """Return the labels of an alert about traffic that is not watched."""
-    return {"code": alert["code"], "subject": alert["subject"]}
+    return {"code": subject.code, "subject": subject.name}
 
 
 def label_names(columns: Sequence[str]) -> dict[str, str]:
@@ -186,7 +196,7 @@ def label_names(columns: Sequence[str]) -> dict[str, str]:
         name = re.sub(r"^(?=[0-9])", "_", name)
         name = re.sub(r"^__+", "_", name)
         number, free = 1, name
-        while free in (*names, "flag", "kind", "number", "quantile", MONITOR):
+        while free in (*names, "flag", "kind", "number", "quantile", MONITOR, FLAG_CODE, KIND_CODE):
             number, free = number + 1, f"{name}_{number + 1}"
         names[free] = column
     return names
@@ -216,7 +226,12 @@ def check_rows_path(path: Path) -> None:
 
 def write_alerts(result: Monitored, path: str | Path) -> None:
     """Write the alerts with the provenance, even if there are no alerts."""
-    write_whole(path, json.dumps({"alerts": result.alerts, "provenance": result.provenance}, indent=1))
+    write_whole(path, json.dumps({"alerts": as_dicts(result.alerts), "provenance": result.provenance}, indent=1))
+
+
+def as_dicts(records: Iterable[JsonRecord]) -> list[dict[str, Any]]:
+    """Return records, such as alerts; JSON-serialisable."""
+    return [record.as_dict() for record in records]
 
 
 def write_metrics(result: Monitored, path: str | Path) -> None:
@@ -231,7 +246,8 @@ def plain(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _csv(result: Monitored, path: Path) -> None:
-    write_csv(plain(result.frame).with_columns(pl.col("flags", "reasons").list.join("; ")), path)
+    lists = pl.col(pl.List(pl.String)).list.join("; ")
+    write_csv(plain(result.frame).with_columns(lists), path)
 
 
 def _parquet(result: Monitored, path: Path) -> None:
@@ -244,8 +260,8 @@ def as_json(result: Monitored) -> dict[str, Any]:
     rows: dict[str, Any] = {"slices": plain(result.slices).to_dicts()}
     if result.windows is not None and result.recent is not None:
         rows |= {"windows": plain(result.windows).to_dicts(), "recent": plain(result.recent).to_dicts()}
-        rows["drops"] = result.drops
-    return {**rows, "alerts": result.alerts, "provenance": result.provenance}
+        rows["drops"] = as_dicts(result.drops)
+    return {**rows, "alerts": as_dicts(result.alerts), "provenance": result.provenance}
 
 
 def _json(result: Monitored, path: Path) -> None:

@@ -1,5 +1,7 @@
 """Write a monitor's result as a self-contained HTML page; all text is escaped."""
 
+import math
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -9,13 +11,16 @@ import polars as pl
 from entropy_sentinel.core.files import write_whole
 from entropy_sentinel.estimators.familiarity import NO_WORDS
 from entropy_sentinel.formatting.text import counted, listed
+from entropy_sentinel.monitor.alert import Alert
 from entropy_sentinel.monitor.catalogue import STATISTICS
+from entropy_sentinel.monitor.codes import Flag
 from entropy_sentinel.monitor.labelling.proposal import proposals
 from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.result import (
     LABELLED,
     NAMED,
     SHOWN,
+    LoggedResponse,
     Monitored,
     alert_text,
     label_basis,
@@ -28,7 +33,7 @@ from entropy_sentinel.monitor.result import (
     window_events,
     without_row,
 )
-from entropy_sentinel.monitor.settings import FROM_ESTIMATE, UNFAMILIAR, Reference, period_text
+from entropy_sentinel.monitor.settings import FROM_ESTIMATE, Reference, period_text
 from entropy_sentinel.monitor.showing.label_basis import model_mixture, unlabelled_slices
 from entropy_sentinel.monitor.showing.pictures import labelled, newest_window, over_time, ranked
 from entropy_sentinel.monitor.showing.terminal import (
@@ -119,24 +124,37 @@ def _left_out(result: Monitored) -> list[str]:
     return Problems(counts=problems.counts, places=problems.places, remedies=problems.remedies).lines()
 
 
-def _alerts(result: Monitored) -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class _AlertEntry:
+    """The alerts about a slice and window, with the responses behind them."""
+
+    slice: str
+    when: str
+    messages: list[str]
+    responses: tuple[LoggedResponse, ...]
+    note: str
+
+
+def _alerts(result: Monitored) -> list[_AlertEntry]:
     """Return the alerts by slice and window, with the responses behind them, the newest window first."""
-    entries: dict[str, dict[str, Any]] = {}
-    for alert in sorted(result.alerts, key=lambda alert: alert.get("window") or "", reverse=True):
+    entries: dict[str, _AlertEntry] = {}
+    for alert in sorted(result.alerts, key=_newest_time, reverse=True):
         when = ""
-        if "window" in alert:
-            when = f", {result.provenance['window']} from {alert['window'][:16].replace('T', ' ')}"
+        if alert.window is not None:
+            when = f", {result.provenance['window']} from {alert.window.window:%Y-%m-%d %H:%M}"
+        name = slice_name(alert.slice.values())
+        if alert.subject is not None:
+            name = f"Not watched: {alert.subject.name}"
         behind = next((shown for shown in result.behind if shown.is_of(alert)), None)
-        new = {
-            "slice": f"Not watched: {alert['subject']}" if "subject" in alert else slice_name(alert["slice"].values()),
-            "when": when,
-            "messages": [],
-            "responses": behind.responses if behind else (),
-            "note": behind.note if behind else "",
-        }
-        entry = entries.setdefault(repr((alert.get("subject"), alert["slice"], when)), new)
-        entry["messages"].append(alert_text(alert))
+        responses, note = (behind.responses, behind.note) if behind else ((), "")
+        key = repr((alert.subject, alert.slice, when))
+        entry = entries.setdefault(key, _AlertEntry(name, when, [], responses, note))
+        entry.messages.append(alert_text(alert))
     return list(entries.values())
+
+
+def _newest_time(alert: Alert) -> float:
+    return -math.inf if alert.window is None else alert.window.window.timestamp()
 
 
 def _sections(result: Monitored) -> list[dict[str, Any]]:
@@ -175,7 +193,7 @@ def _sections(result: Monitored) -> list[dict[str, Any]]:
 
 def _summary(result: Monitored, rows: pl.DataFrame, window: str = "") -> str:
     """Return a sentence about the rows of the whole time, or of a window."""
-    n_responses, unlike = int(rows["n_responses"].sum()), pl.col("flags").list.contains(UNFAMILIAR)
+    n_responses, unlike = int(rows["n_responses"].sum()), pl.col("flag_codes").list.contains(Flag.UNFAMILIAR)
     accuracy, lower, upper = result.accuracy_columns
     worst = rows.filter(pl.col(accuracy).is_not_null(), ~unlike).head(1)
     is_estimate = pl.col("rests_on") == FROM_ESTIMATE if LABELLED in rows.columns else pl.lit(True)

@@ -12,9 +12,11 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.formatting.text import counted
+from entropy_sentinel.monitor.codes import Flag
+from entropy_sentinel.monitor.episodes import Episode
 from entropy_sentinel.monitor.reading.times import start_after, windows_between
 from entropy_sentinel.monitor.result import Monitored, slice_name
-from entropy_sentinel.monitor.settings import FROM_WITNESSES, OVER, UNFAMILIAR
+from entropy_sentinel.monitor.settings import FROM_WITNESSES
 
 # Largest number of slices in a picture; files contain all.
 RANKED = 20
@@ -52,7 +54,7 @@ class Mark:
         flags is a labelled domain.
         """
         value, lower, upper = (row[name] for name in names)
-        if kind != "labels" and UNFAMILIAR in row.get("flags", ()):
+        if kind != "labels" and Flag.UNFAMILIAR in row.get("flag_codes", ()):
             kind, text, value = "unknown", f"unknown ({lower:{form}} to {upper:{form}})", lower
         elif lower is None:
             text, lower, upper = f"{value:{form}}", value, value
@@ -143,7 +145,7 @@ def newest_window(result: Monitored) -> str:
 
 def _alerted_first(result: Monitored) -> pl.DataFrame:
     """Return the rows of slices for the panels: those with alerts that last, then those with the most errors."""
-    alerted = [alert["slice"] for alert in result.alerts if alert["status"] != OVER and alert["slice"]][:MOST_PANELS]
+    alerted = [alert.slice for alert in result.alerts if not alert.is_over and alert.slice][:MOST_PANELS]
     by, worst = list(result.by), most_errors(result, result.slices)
     if not alerted:
         return worst
@@ -154,7 +156,7 @@ def _alerted_first(result: Monitored) -> pl.DataFrame:
 
 
 def _familiar(rows: pl.DataFrame) -> pl.DataFrame:
-    return rows.filter(~pl.col("flags").list.contains(UNFAMILIAR))
+    return rows.filter(~pl.col("flag_codes").list.contains(Flag.UNFAMILIAR))
 
 
 def name_of(result: Monitored, row: Mapping[str, Any]) -> str:
@@ -223,7 +225,7 @@ def over_time(result: Monitored) -> AccuracyOverTime | None:
     for row in first.iter_rows(named=True):
         slice_ = {name: row[name] for name in result.by}
         same = [pl.col(name).eq_missing(value) for name, value in slice_.items()]
-        drops = [drop for drop in result.drops if drop["slice"] == slice_]
+        drops = [drop for drop in result.drops if drop.slice == slice_]
         rows = windows.filter(pl.col("window") >= newest[0], *same)
         panels.append(_panel(name_of(result, row), rows, accuracy, axis, grey, drops))
     zone = result.provenance["timezone"]
@@ -266,11 +268,11 @@ class _Axis:
         """Return the number (from 0) of the window that starts at `window`."""
         return bisect_left(self.edges, window)
 
-    def is_within(self, number: int, since: str, until: str | None) -> bool:
-        """Return whether a window ends after `since` and begins before `until`, or at any time if null."""
+    def is_within(self, number: int, episode: Episode) -> bool:
+        """Return whether a part of a window is in an episode."""
         begin, end = self.edges[number : number + 2]
-        over = None if until is None else datetime.fromisoformat(until)
-        return end > datetime.fromisoformat(since) and (over is None or begin < over)
+        has_begun = episode.since is None or end > episode.since
+        return has_begun and (episode.until is None or begin < episode.until)
 
     def x(self, when: datetime) -> float:
         """Return the position of a time in the box."""
@@ -304,7 +306,7 @@ def _panel(
     columns: Sequence[str],
     axis: _Axis,
     reference: Point | None,
-    drops: Sequence[Mapping[str, Any]],
+    drops: Sequence[Episode],
 ) -> SlicePanel:
     """Return a panel of the accuracy and its limits, `columns`, with points in the middle of windows.
 
@@ -315,7 +317,7 @@ def _panel(
         when, number = row["window"], axis.number(row["window"])
         value, lower, upper = (row[columns[0]] if row[column] is None else row[column] for column in columns)
         text = f"{when:%Y-%m-%d %H:%M}: {value:.3f} ({lower:.3f} to {upper:.3f}), {row['n_estimated']:,} responses"
-        is_fallen = any(axis.is_within(number, drop["since"], drop["until"]) for drop in drops)
+        is_fallen = any(axis.is_within(number, drop) for drop in drops)
         if last is None or number - last > 1:
             runs.append(_Run())
         x, y = axis.middle(number), _y(value)
@@ -345,7 +347,7 @@ class _Run:
 
 
 def _has_alerts(result: Monitored) -> bool:
-    return any(alert["status"] != OVER and alert["slice"] for alert in result.alerts)
+    return any(not alert.is_over and bool(alert.slice) for alert in result.alerts)
 
 
 def _events(result: Monitored, axis: _Axis) -> tuple[tuple[tuple[float, str, str], ...], str]:

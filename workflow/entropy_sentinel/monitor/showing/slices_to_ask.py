@@ -8,8 +8,8 @@ import polars as pl
 
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.formatting.spreadsheet import write_table
+from entropy_sentinel.monitor.codes import AlertKind, Flag
 from entropy_sentinel.monitor.result import LABELLED, Monitored
-from entropy_sentinel.monitor.settings import DROP, OVER, UNFAMILIAR
 from entropy_sentinel.monitor.summing.merging import OTHERS
 from entropy_sentinel.statistics.monitoring.asked_slices import FEWEST_LABELS
 
@@ -45,15 +45,15 @@ def list_slices_to_ask(result: Monitored) -> pl.DataFrame:
 
 def _dropped(result: Monitored, by: list[str]) -> Iterator[tuple[tuple[Any, ...], str]]:
     for alert in result.alerts:
-        is_drop = alert["kind"] == DROP and alert["status"] != OVER
-        if is_drop and alert.get("n_opinion_after", 0) < ENOUGH_ASKED:
-            yield tuple(alert["slice"][name] for name in by), "drop"
+        is_drop = alert.kind == AlertKind.DROP and not alert.is_over
+        if is_drop and float(alert.details.get("n_opinion_after", 0)) < ENOUGH_ASKED:
+            yield tuple(alert.slice[name] for name in by), AlertKind.DROP.slug
 
 
 def _unfamiliar(result: Monitored, by: list[str]) -> Iterator[tuple[tuple[Any, ...], str]]:
-    rows = result.slices.filter(pl.col("flags").list.contains(UNFAMILIAR), _unasked(result))
+    rows = result.slices.filter(pl.col("flag_codes").list.contains(Flag.UNFAMILIAR), _unasked(result))
     for values in rows.select(by).rows():
-        yield values, "unfamiliar"
+        yield values, Flag.UNFAMILIAR.slug
 
 
 def _new(result: Monitored, by: list[str]) -> Iterator[tuple[tuple[Any, ...], str]]:

@@ -1,14 +1,12 @@
 """Show a monitor's result on a terminal; the page repeats some of the sentences."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import polars as pl
 from rich.text import Text
 
 from entropy_sentinel.core.printable import one_line
 from entropy_sentinel.estimators.familiarity import NO_WORDS
 from entropy_sentinel.formatting.text import counted, listed
+from entropy_sentinel.monitor.alert import Alert
 from entropy_sentinel.monitor.estimating.same_model import same_model_text
 from entropy_sentinel.monitor.labelling.witness_quality import WitnessQuality
 from entropy_sentinel.monitor.labelling.witnesses import LEAST_SHARE
@@ -26,7 +24,7 @@ from entropy_sentinel.monitor.result import (
     whose,
     without_row,
 )
-from entropy_sentinel.monitor.settings import FROM_BOTH, FROM_JUDGE, FROM_LABELS, FROM_MEAN, FROM_OPINION, OVER
+from entropy_sentinel.monitor.settings import FROM_BOTH, FROM_JUDGE, FROM_LABELS, FROM_MEAN, FROM_OPINION
 from entropy_sentinel.monitor.showing.label_basis import model_mixture, unlabelled_slices
 from entropy_sentinel.monitor.showing.witness_lines import describe_witnesses
 from entropy_sentinel.report.terminal import Part, table
@@ -160,8 +158,8 @@ def reasons(result: Monitored) -> dict[str, str]:
     slices: dict[tuple[str, str], list[str]] = {}  # by flag and reason
     for row in result.slices.head(SHOWN).iter_rows(named=True):
         name = slice_name(row[column] for column in result.by)
-        for flag, reason in zip(row["flags"], row["reasons"], strict=True):
-            if flag not in result.provenance["general_flags"]:
+        for flag, reason, code in zip(row["flags"], row["reasons"], row["flag_codes"], strict=True):
+            if code not in result.provenance["general_flag_codes"]:
                 slices.setdefault((flag, reason), []).append(name)
     texts: dict[str, list[str]] = {}
     for (flag, reason), names in slices.items():
@@ -200,10 +198,10 @@ def parts(result: Monitored) -> list[Part]:
     return [one_line(part) if isinstance(part, str) else part for part in shown]
 
 
-def _coloured(alert: Mapping[str, Any]) -> Text:
+def _coloured(alert: Alert) -> Text:
     """Return the line of an alert: red if it is to be reported, green if it is over."""
-    style = "bold red" if alert["to_report"] else ""
-    if alert["status"] == OVER:
+    style = "bold red" if alert.to_report else ""
+    if alert.is_over:
         style = "green"
     return Text(one_line(alert_line(alert)), style=style)
 

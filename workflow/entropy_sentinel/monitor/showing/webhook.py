@@ -12,8 +12,9 @@ from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.core.posting import is_address, post
 from entropy_sentinel.core.printable import one_line
 from entropy_sentinel.formatting.text import listed
+from entropy_sentinel.monitor.alert import Alert
+from entropy_sentinel.monitor.estimating.flags import VERDICT_FLAGS
 from entropy_sentinel.monitor.result import Monitored, alert_text, label_basis, slice_name, verdicts_of
-from entropy_sentinel.monitor.settings import OVER
 
 # Characters that have a meaning in a chat, and what is shown instead. A slice may be called <!channel>, @channel or
 # [here](http://...): Slack has escapes for its own control characters, and Mattermost, which accepts the same format,
@@ -48,7 +49,7 @@ def post_json(result: Monitored, address: str) -> None:
         InputError: If the server does not take them within TIMEOUT_S seconds.
     """
     if alerts := _to_report(result):
-        _post({"alerts": alerts, "provenance": result.provenance}, address)
+        _post({"alerts": [alert.as_dict() for alert in alerts], "provenance": result.provenance}, address)
 
 
 def post_message(result: Monitored, address: str) -> None:
@@ -64,15 +65,16 @@ def post_message(result: Monitored, address: str) -> None:
 def message(result: Monitored) -> str:
     """Return two lines: the first alert to report; the others and the verdict. A third has the page's address."""
     about = result.provenance
-    alerts = sorted(_to_report(result), key=lambda alert: alert["status"] == OVER)
+    alerts = sorted(_to_report(result), key=lambda alert: alert.is_over)
     lines = [f"{_code(about['monitor'])}: {_first_alert(alerts[0])}"] if alerts else []
-    further = [f"{_code(_name(alert))} ({_plain(alert['kind'])})" for alert in alerts[1:]]
+    further = [f"{_code(_name(alert))} ({_plain(alert.kind.slug)})" for alert in alerts[1:]]
     verdicts = [
         f"estimates of {_code(str(each['model']))}: {_plain(verdicts_of(each))}" for each in about["estimators"]
     ]
     if not verdicts:
         verdicts.append(_plain(label_basis(result)))
-    flags = [flag for flag in about["general_flags"] if not any(flag in verdict for verdict in verdicts)]
+    general = zip(about["general_flags"], about["general_flag_codes"], strict=True)
+    flags = [flag for flag, code in general if code not in VERDICT_FLAGS.values()]
     if further:
         verdicts.insert(0, f"and {listed(further, _NAMED)}")
     lines.append("; ".join([*verdicts, *(_plain(f"about all slices: {flag}") for flag in flags)]))
@@ -81,10 +83,9 @@ def message(result: Monitored) -> str:
     return "\n".join(lines)
 
 
-def _first_alert(alert: Mapping[str, Any]) -> str:
-    over = alert["status"] == OVER
+def _first_alert(alert: Alert) -> str:
     name = _code(_name(alert))
-    word = {True: f"OVER {name}", False: f"NOT WATCHED {name}" if "subject" in alert else f"ALERT {name}"}[over]
+    word = f"OVER {name}" if alert.is_over else f"NOT WATCHED {name}" if alert.subject is not None else f"ALERT {name}"
     text = _plain(_shortened(alert_text(alert)))
     interval = ""
     if alert["lower"] is not None:
@@ -92,8 +93,8 @@ def _first_alert(alert: Mapping[str, Any]) -> str:
     return f"{word}: {text}{interval}"
 
 
-def _name(alert: Mapping[str, Any]) -> str:
-    return alert["subject"] if "subject" in alert else slice_name(alert["slice"].values())
+def _name(alert: Alert) -> str:
+    return slice_name(alert.slice.values()) if alert.subject is None else alert.subject.name
 
 
 def _plain(text: str) -> str:
@@ -114,8 +115,8 @@ def _shortened(text: str) -> str:
     return f"{text[:_LONGEST].rpartition(' ')[0] or text[:_LONGEST]} ..."
 
 
-def _to_report(result: Monitored) -> list[dict[str, Any]]:
-    return [alert for alert in result.alerts if alert["to_report"]]
+def _to_report(result: Monitored) -> list[Alert]:
+    return [alert for alert in result.alerts if alert.to_report]
 
 
 def _post(content: Mapping[str, Any], address: str) -> None:

@@ -2,9 +2,10 @@
 
 from collections.abc import Collection
 
+from entropy_sentinel.monitor.codes import AlertKind
 from entropy_sentinel.monitor.reading.clusters import find_conversation_column
 from entropy_sentinel.monitor.reading.problems import Problems
-from entropy_sentinel.monitor.settings import DROP, MonitorOptions
+from entropy_sentinel.monitor.settings import MonitorOptions
 from entropy_sentinel.monitor.summing.file_sums import REPEATS, FileSums
 
 _EARLIER = f"files read by an earlier version, so {REPEATS} in them are unknown; give the files again to recognise them"
@@ -29,7 +30,7 @@ def note_clusters(problems: Problems, files: Collection[FileSums], settings: Mon
         return
     if settings.cluster is not None:
         problems.note(_WITHOUT_CLUSTER.format(settings.cluster), [], unknown)
-    elif DROP in settings.alert_on:
+    elif settings.has_kind(AlertKind.DROP):
         problems.note(_WITHOUT_REQUEST, [], unknown)
 
 

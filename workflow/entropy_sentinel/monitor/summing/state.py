@@ -87,7 +87,7 @@ class State:
 
     @property
     def reported_alerts(self) -> Any:
-        """Return the alerts that earlier runs reported; `alerting.told` checks their form."""
+        """Return the alerts that earlier runs reported; `alert_history` checks their form."""
         return self._file.reported_alerts()
 
     def damaged(self, why: str) -> DamagedFileError:
