@@ -375,7 +375,7 @@ CATALOGUES = {
     "outputs": "monitor.showing.catalogue",
     "prompts": "study.engines.catalogue",
     "judge_prompts": "judges.catalogue",
-    "benchmarks": "config.config as one; one.with_benchmarks({})",
+    "benchmarks": "study.config.config as one; one.with_benchmarks({})",
     "commands": "cli.main",
 }
 

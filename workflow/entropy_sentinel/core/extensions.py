@@ -18,7 +18,7 @@ import contextlib
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -146,14 +146,9 @@ def roots() -> dict[str, Path]:
     return {top.__name__: file_of(top) for top in tops}
 
 
-def root_of(module: str) -> str | None:
-    """Return the name in `roots` of the extension that has a module, given by its full name; None if none has it."""
-    return next((root for root in roots() if f"{module}.".startswith(f"{root}.")), None)
-
-
 def full_name(module: str) -> str:
     """Return the full name of a module, which may be given relative to this package: `study.stages.label`."""
-    return module if root_of(module) else f"{PACKAGE}.{module}"
+    return module if any(f"{module}.".startswith(f"{root}.") for root in roots()) else f"{PACKAGE}.{module}"
 
 
 def imported(module: str) -> ModuleType:
@@ -212,7 +207,7 @@ def _declared(kind: str) -> dict[str, tuple[Any, ModuleType]]:
         for module, functions in extension.modules:
             if kind not in functions:
                 continue
-            for name, value in _returned(module, functions[kind], loaded.failures).items():
+            for name, value in _call_declaring(module, functions[kind], loaded.failures).items():
                 if name in found:
                     both = " and ".join(_place(one) for one in (found[name][1], module))
                     raise ConfigError(f"two extensions declare '{name}' in {kind}(): {both}; rename one of them")
@@ -220,8 +215,8 @@ def _declared(kind: str) -> dict[str, tuple[Any, ModuleType]]:
     return found
 
 
-def _returned(module: ModuleType, function: Callable[[], Any], problems: list[Failure]) -> Mapping[str, Any]:
-    """Return what a function of a module returns; empty if it fails, which becomes one of `problems`."""
+def _call_declaring(module: ModuleType, function: Callable[[], Any], failures: list[Failure]) -> Mapping[str, Any]:
+    """Return what a function of a module returns; nothing if it fails, which becomes one of `failures`."""
     try:
         with contextlib.redirect_stdout(sys.stderr):  # a command's output may be JSON
             values: Any = function()
@@ -234,8 +229,8 @@ def _returned(module: ModuleType, function: Callable[[], Any], problems: list[Fa
             raise
         what = f"extension '{module.__name__}': {function.__name__}() failed"
         line = failed(what, error, f"{file_of(module)}:{function.__code__.co_firstlineno}")
-        top = outermost(module).__name__
-        problems.append(Failure(line, top in [Path(name).name.partition(".")[0] for name in _given()]))
+        requested = [Path(name).name.partition(".")[0] for name in _given()]
+        failures.append(Failure(line, outermost(module).__name__ in requested))
         return {}
     return values
 
@@ -268,22 +263,16 @@ def _loaded() -> Loaded:
         # An extension may be named twice, by its folder and by an entry point.
         loaded.extensions.append(Extension(top, [one for one in modules if one.module.__name__ not in seen]))
         seen |= {module.__name__ for module, _ in modules}
-    _check_hidden(hidden, loaded)
-    return loaded
-
-
-def _check_hidden(folders: Iterable[Path], loaded: Loaded) -> None:
-    """Raise ConfigError for a folder with the name of a loaded extension, whose code would be used in its place."""
-    _, *others = loaded.extensions
-    found = [outermost(extension.top) for extension in others]
-    for folder in folders:
-        for other in found:
+    # The code of an extension with the name of such a folder would silently be used in its place.
+    for folder in hidden:
+        for other in (outermost(extension.top) for extension in loaded.extensions[1:]):
             if other.__name__ == folder.name:
                 raise ConfigError(
                     f"extensions: the folder {folder} cannot be used, because {file_of(other)} is an extension of the "
                     "same name, and Python finds that one. Uninstall an installed copy, or install the folder itself "
                     "with pip install -e; of two folders, name or keep only one"
                 )
+    return loaded
 
 
 def _place(module: ModuleType) -> str:

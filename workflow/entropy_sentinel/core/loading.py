@@ -3,6 +3,7 @@
 import importlib
 import os
 import sys
+import traceback
 from collections.abc import Callable, Collection, Iterator, Mapping
 from difflib import get_close_matches
 from importlib import import_module
@@ -64,8 +65,10 @@ def checked(extension: Extension, kinds: Collection[str]) -> Extension:
         for name, value in vars(module).items():
             if name in kinds and isinstance(value, Mapping):
                 raise ImportError(f"`{name}` must be a function that returns a dict, was a dict", path=module.__file__)
+            if name in kinds or name.startswith("_") or not isfunction(value) or value.__module__ != module.__name__:
+                continue
             near = get_close_matches(name, set(kinds) - set(functions), n=1, cutoff=0.8)
-            if near and name not in kinds and _could_declare(value, module):
+            if near and not value.__code__.co_argcount:
                 place = f"{module.__file__}:{value.__code__.co_firstlineno}"
                 raise ImportError(f"unknown declaration `{name}()`; did you mean `{near[0]}()`?", path=place)
     if not any(functions for _, functions in extension.modules):
@@ -81,26 +84,20 @@ def failed(what: str, error: BaseException, place: str, folder: Path | None = No
 
     Its code is in `folder`, or else where the first line outside the package is.
     """
-    lines = []
-    trace = error.__traceback__
-    while trace is not None:
-        lines.append((trace.tb_frame.f_code.co_filename, trace.tb_lineno))
-        trace = trace.tb_next
-    # Without the import system and the modules of this folder.
-    rest = [(path, line) for path, line in lines if path not in _IMPORTING and not path.startswith("<frozen")]
+    trace = traceback.extract_tb(error.__traceback__)
+    lines = [line for line in trace if line.filename not in _IMPORTING and not line.filename.startswith("<frozen")]
     # The package's own lines come first where it calls a function of the extension.
-    called = list(dropwhile(lambda step: step[0].startswith(f"{_PACKAGE}{os.sep}"), rest))
-    rest = called or rest
-    home = f"{folder or (os.path.dirname(rest[0][0]) if rest else '')}{os.sep}"
-    own = [f"{path}:{line}" for path, line in rest if path.startswith(home)]
+    lines = list(dropwhile(lambda line: line.filename.startswith(f"{_PACKAGE}{os.sep}"), lines)) or lines
+    home = f"{folder or (os.path.dirname(lines[0].filename) if lines else '')}{os.sep}"
+    places = [f"{line.filename}:{line.lineno}" for line in lines if line.filename.startswith(home)]
     if isinstance(error, SyntaxError) and error.filename:
-        own = [f"{error.filename}:{error.lineno}"]
+        places = [f"{error.filename}:{error.lineno}"]
     text = " ".join(str(error).split())[:_LONGEST]
     if f"partially initialized module '{_PACKAGE.name}" in text:
         text = f"{text}; {CIRCLE}"
     if isinstance(error, SystemExit):
         text = f"exit({text}), which would end the whole process; raise an error instead"
-    where = own[-1] if own else getattr(error, "path", None) or place
+    where = places[-1] if places else getattr(error, "path", None) or place
     return f"{what}: {where}: {type(error).__name__}: {text}"
 
 
@@ -139,15 +136,8 @@ def _declaring(module: ModuleType, kinds: Collection[str]) -> Iterator[Declaring
     if getattr(module.__spec__, "_initializing", False):
         raise PartialError
     # A package in it may have the name of one of its functions, and replaces it as an attribute when it is imported.
-    yield Declaring(
-        module, {name: value for name, value in vars(module).items() if name in kinds and isfunction(value)}
-    )
+    functions = {name: value for name, value in vars(module).items() if name in kinds and isfunction(value)}
+    yield Declaring(module, functions)
     for entry in iter_modules(getattr(module, "__path__", ()), f"{module.__name__}."):
         if entry.ispkg:
             yield from _declaring(import_module(entry.name), kinds)
-
-
-def _could_declare(value: Any, module: ModuleType) -> bool:
-    """Return whether a value is a public function of a module without arguments."""
-    is_own = isfunction(value) and value.__module__ == module.__name__
-    return is_own and not value.__code__.co_argcount and not value.__name__.startswith("_")
