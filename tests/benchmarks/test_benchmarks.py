@@ -39,8 +39,9 @@ SMALL = {
     "witnesses": "--no-estimator",
     "year": "--responses 500 --days 4",
 }
-# Those that take more than ten seconds of CPU time even so.
-NIGHTLY = {"ambiguous", "digits", "dag", "familiar", "monitor", "sweep", "verdict", "year"}
+# Those that take more than five seconds of CPU time even so.
+NIGHTLY = {"ambiguous", "digits", "dag", "familiar", "features", "grouping", "intervals", "judge", "monitor"}
+NIGHTLY |= {"more_domains", "sweep", "verdict", "year"}
 # Needs the results of studies, and says so.
 OF_RESULTS = {"learned": "needs files of observations: run `make study-real` and `make demo`"}
 

@@ -160,7 +160,8 @@ def test_invalid_samples_are_refused(arguments: tuple, message: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("kind", "level"), list(product(KINDS, (0.9, 0.95))))
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("level", [0.9, pytest.param(0.95, marks=pytest.mark.nightly)])
 def test_coverage_and_width_over_1000_draws(kind: str, level: float) -> None:
     """30 and 100 labels of 600 responses: never 2 points short of the level, and no wider than without predictions."""
     for accuracy, n in product((0.03, 0.5, 0.9, 0.97), (30, 100)):

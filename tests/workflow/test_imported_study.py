@@ -93,6 +93,7 @@ def test_report_from_traces_and_labels_made_elsewhere(project: Project) -> None:
     path.write_bytes(before)
 
 
+@pytest.mark.nightly
 def test_only_labels_that_depend_on_it_are_made_again(project: Project) -> None:
     two = project.over("two.yaml")
     two.run("--until", "label")

@@ -149,6 +149,7 @@ def test_a_budget_stops_a_job_that_more_budget_ends_and_a_prompt_that_changes_ju
     assert (project.folder / "ended.txt").read_text() == "results/judged failure\n" + 2 * "results/judged success\n"
 
 
+@pytest.mark.nightly
 def test_judges_that_ask_the_same_server_at_once_pay_for_each_question_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
