@@ -3,6 +3,7 @@
 import csv
 import json
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -63,6 +64,17 @@ def test_wrong_calls_are_explained(estimator: Path, tmp_path: Path, capsys, monk
 HOSTILE = "</script><script>document.title = 'hostile'</script><b>bold</b>"
 FORMULA = r"$\frac{1}{2}$ for $5 and $6, \(\text{<script>a</script>}\href{javascript:a}{x}\), \[\frac{\]"
 PLAY = """
+  const light = (color) => color.match(/[\\d.]+/g).slice(0, 3).map((value) => value / 255)
+    .map((value) => value <= .04045 ? value / 12.92 : ((value + .055) / 1.055) ** 2.4)
+    .reduce((sum, value, place) => sum + value * [.2126, .7152, .0722][place], 0);
+  const behind = (element) => {
+    const color = getComputedStyle(element).backgroundColor;
+    return color === "rgba(0, 0, 0, 0)" ? behind(element.parentElement) : color;
+  };
+  const contrast = (element) => {
+    const [low, high] = [getComputedStyle(element).color, behind(element)].map(light).sort((a, b) => a - b);
+    return (high + .05) / (low + .05);
+  };
   const key = (name) => document.dispatchEvent(new KeyboardEvent("keydown", {key: name}));
   const answered = () => document.getElementById("progress").value;
   ["1", "1", "z"].forEach(key);
@@ -70,11 +82,24 @@ PLAY = """
   ["2", "3", ...Array(17).fill("1")].forEach(key);
   const saved = csv();
   answers.fill(null); load(saved);
-  const found = {saved, again: csv(), title: document.title, bold: document.querySelectorAll("pre b").length,
+  const found = {saved, again: csv(), title: document.title, bold: document.querySelectorAll(".text b").length,
                  undone, done: answered(), fractions: document.querySelectorAll("#response math mfrac mn").length,
                  hostile: document.querySelectorAll("#response script, #response [href]").length,
+                 facts: at("facts").textContent, context: at("context").textContent, folded: !at("earlier").open,
+                 contrasts: [...document.querySelectorAll("button")].map(contrast),
                  question: at("question").textContent, wide: document.documentElement.scrollWidth};
 """
+
+
+def asked(question: str) -> list[dict[str, Any]]:
+    """A conversation with instructions and an earlier turn, whose parts are a text and a picture."""
+    parts = [{"type": "text", "text": f"Before. {HOSTILE}"}, {"type": "image_url", "image_url": {"url": "x"}}]
+    return [
+        {"role": "system", "content": "Be short."},
+        {"role": "user", "content": parts},
+        {"role": "assistant", "content": "Yes."},
+        {"role": "user", "content": question},
+    ]
 
 
 @pytest.mark.slow
@@ -83,7 +108,9 @@ def test_the_monitor_reads_labels_saved_by_the_page(tmp_path: Path, capsys: pyte
     """All but the third are labelled, on a telephone; the monitor counts them with their weights."""
     begins = ("=", "'=", "-", 'a,"b"', "")
     records = [
-        line(n, id=f"{begins[n % 5]}req-{n}", text=f"{n} {HOSTILE} {FORMULA}", question=f"What is {n}? {HOSTILE}")
+        line(
+            n, id=f"{begins[n % 5]}req-{n}", text=f"{n} {HOSTILE} {FORMULA}", messages=asked(f"What is {n}? {HOSTILE}")
+        )
         for n in range(60)
     ]
     log, model = log_file(tmp_path / "log.jsonl", records), saved(tmp_path, "log-3d")
@@ -97,6 +124,9 @@ def test_the_monitor_reads_labels_saved_by_the_page(tmp_path: Path, capsys: pyte
     assert (result["undone"], result["done"], result["fractions"]) == ([1, 1], 19, 2)
     assert result["question"] == chosen["question"][2]  # the one that is left
     assert result["wide"] <= 390
+    assert (result["facts"], result["folded"]) == (f"route: {chosen['route'][2]}", True)
+    assert result["context"] == f"system: Be short.\n\nuser: Before. {HOSTILE} [image_url]\n\nassistant: Yes."
+    assert (len(result["contrasts"]), min(result["contrasts"]) >= 4.5) == (6, True)  # WCAG's AA
     (tmp_path / "labelled.csv").write_text(result["saved"])
     labels = es.read_labels(tmp_path / "labelled.csv")
     assert labels["label"].to_list() == [True, False, *[True] * 17]
@@ -114,6 +144,6 @@ def test_the_page_does_not_show_the_estimate(tmp_path: Path) -> None:
     write_page(es.sample(model, log, budget=10), tmp_path / "label.html")
     text = (tmp_path / "label.html").read_text()
     data = json.loads(text.split('id="data">')[1].split("</script>")[0])
-    shown = {"question", "response", "reference", "cut_off", "caution", "item_id", "weight", "label"}
+    shown = {"context", "question", "response", "reference", "cut_off", "caution", "item_id", "weight", "label"}
     assert set(data["rows"][0]) == shown
     assert pl.Series([row["label"] for row in data["rows"]]).null_count() == 10

@@ -11,7 +11,7 @@ from entropy_sentinel.report.pages import render
 _TEMPLATE = Path(__file__).with_name("labelling.html.j2")
 # The possible answers, by the key that is pressed.
 ANSWERS = {"1": "correct", "2": "incorrect", "3": "unsure"}
-_TEXTS, _FACTS = ("question", "response", "reference"), ("cut_off", "caution")
+_TEXTS, _NOTES = ("context", "question", "response", "reference"), ("cut_off", "caution")
 
 
 def labelling_page(
@@ -24,12 +24,14 @@ def labelling_page(
     file: str,
     command: str,
     shielded: bool = False,
+    facts: Sequence[str] = (),
 ) -> str:
     """Return the HTML of a page for labelling `rows`.
 
     Args:
         title: The title of the page.
-        rows: Each with `question` and `response`, and optionally `reference`, `cut_off` and `caution`.
+        rows: Each with `question` and `response`, and optionally `reference`, `cut_off`, `caution` and
+            `context`, which the model was told before the question.
         keys: The columns that identify a row.
         columns: The columns of the saved file; the last one is `label`.
         given: The answers at the start: a value of ANSWERS or null for each row.
@@ -37,13 +39,13 @@ def labelling_page(
         file: The name of the saved file.
         command: The command that reads the file.
         shielded: Whether the file escapes texts like `core.printable.write_csv`.
+        facts: The columns shown above the question, such as the slice.
     """
-    names = dict.fromkeys([*_FACTS, *keys, *columns])
+    names = dict.fromkeys([*_NOTES, *keys, *columns, *facts])
     content, shown = [], []
     for row in rows:
         content.append((row["response"], *[row[key] for key in keys]))
-        facts = {name: row.get(name) for name in names}
-        shown.append(facts | {name: parts(row.get(name)) for name in _TEXTS})
+        shown.append({name: row.get(name) for name in names} | {name: parts(row.get(name)) for name in _TEXTS})
     labels = [{"key": key, "answer": answer, "saved": saved.get(answer, "")} for key, answer in ANSWERS.items()]
     return render(
         _TEMPLATE,
@@ -57,6 +59,7 @@ def labelling_page(
             "labels": labels,
             "keys": list(keys),
             "columns": list(columns),
+            "facts": list(facts),
             "file": file,
             "shielded": shielded,
             # The key under which the browser stores answers: another page for the same responses continues with them.

@@ -12,6 +12,8 @@ from entropy_sentinel.api.inputs import WEIGHT
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.core.files import is_stream, write_whole
 from entropy_sentinel.formatting.spreadsheet import read_csv, write_table
+from entropy_sentinel.logs.conversation import LoggedMessage
+from entropy_sentinel.monitor.labelling.chosen import MESSAGES
 from entropy_sentinel.monitor.labelling.plan import Sample
 from entropy_sentinel.report.labelling import labelling_page
 from entropy_sentinel.schemas.response import RESPONSE
@@ -173,9 +175,14 @@ def write_page(sample: Sample, path: str | Path) -> None:
     if rows["response"].null_count() == len(rows):
         raise InputError("--html: needs the texts of the responses, which features lack; give logs or traces instead")
     keys = [name for name in RESPONSE if name in rows.columns]
+    shown = rows.select(list(dict.fromkeys([*keys, WEIGHT, "question", "response", *sample.by]))).to_dicts()
+    if MESSAGES in rows.columns:
+        shown = [
+            row | {"context": _describe_context(messages)} for row, messages in zip(shown, rows[MESSAGES], strict=True)
+        ]
     content = labelling_page(
         "Responses to label",
-        rows.select(*keys, WEIGHT, "question", "response").to_dicts(),
+        shown,
         keys,
         [*keys, WEIGHT, "label"],
         [None] * len(rows),
@@ -183,5 +190,20 @@ def write_page(sample: Sample, path: str | Path) -> None:
         "labelled.csv",
         f"entropy-sentinel {sample.next_step} --labels FILE",
         shielded=True,
+        facts=sample.by,
     )
     write_whole(path, content)
+
+
+def _describe_context(messages: str | None) -> str | None:
+    """Return what precedes the last question of a conversation (JSON), as text; None if there is nothing."""
+    turns: list[LoggedMessage] = json.loads(messages or "[]")
+    last = max((place for place, turn in enumerate(turns) if turn["role"] == "user"), default=0)
+    texts = [f"{turn['role']}: {turn['content']}{_describe_omitted(turn)}" for turn in turns[:last]]
+    texts += [f"with the question:{_describe_omitted(turn)}" for turn in turns[last:] if "omitted" in turn]
+    return "\n\n".join(texts) or None
+
+
+def _describe_omitted(turn: LoggedMessage) -> str:
+    """Return the kinds of a message's parts besides text, such as images; "" if it has only text."""
+    return f" [{', '.join(turn['omitted'])}]" if "omitted" in turn else ""

@@ -137,6 +137,7 @@ def write_page(sample: AuditSample, shown: pl.DataFrame, answers: Answers, path:
         dict(zip(LABELS, LABELS, strict=True)),
         "answers.csv",
         command,
+        facts=("model", "benchmark"),
     )
     write_whole(path, content)
 
