@@ -241,6 +241,7 @@ with warnings.catch_warnings(record=True) as caught:
         es.fit("traces", "labels", estimator="mine")
     except es.core.errors.ConfigError as error:
         text = str(error)
+    es.judge  # the first verb that reads judges, of which `half` should have one
 warned = [str(one.message) for one in caught]
 print(json.dumps([rows, warned, [one.filename for one in caught], text]))
 """

@@ -33,7 +33,7 @@ from entropy_sentinel.core import extensions
 
 def check(job):
     module, _, name = job.params.get("call", "").rpartition(".")
-    if not module.startswith(("analyses.", "papers.")):
+    if not module.startswith(("study.analyses.", "papers.")):
         return
     hints = typing.get_type_hints(getattr(extensions.imported(module), name))
     files = {key: str(value) if isinstance(value, str) else list(map(str, value)) for key, value in job.input.items()}
