@@ -146,9 +146,14 @@ def roots() -> dict[str, Path]:
     return {top.__name__: file_of(top) for top in tops}
 
 
+def root_of(module: str) -> str | None:
+    """Return the name in `roots` of the extension that has a module, given by its full name; None if none has it."""
+    return next((root for root in roots() if f"{module}.".startswith(f"{root}.")), None)
+
+
 def full_name(module: str) -> str:
     """Return the full name of a module, which may be given relative to this package: `study.stages.label`."""
-    return module if any(f"{module}.".startswith(f"{root}.") for root in roots()) else f"{PACKAGE}.{module}"
+    return module if root_of(module) else f"{PACKAGE}.{module}"
 
 
 def imported(module: str) -> ModuleType:
