@@ -241,14 +241,15 @@ with warnings.catch_warnings(record=True) as caught:
         es.fit("traces", "labels", estimator="mine")
     except es.core.errors.ConfigError as error:
         text = str(error)
-    es.judge  # the first verb that reads judges, of which `half` should have one
 warned = [str(one.message) for one in caught]
 print(json.dumps([rows, warned, [one.filename for one in caught], text]))
 """
     rows, warned, where, error = printed(failing, f"import json\n{code}", *(failing / name for name in FAILING))
     assert rows == 12
-    assert [line in warning for line, warning in zip(LINES, warned, strict=True)] == [True] * len(LINES)
-    assert where == ["<string>"] * len(LINES)
+    # No verb for logs reads the kinds of judges, which `half` declares: that is a study's.
+    lines = LINES[:2]
+    assert [line in warning for line, warning in zip(lines, warned, strict=True)] == [True] * len(lines)
+    assert where == ["<string>"] * len(lines)
     assert error.startswith("unknown estimator 'mine'; known: ")
     assert LINES[0] in error
 
