@@ -4,9 +4,7 @@ Compilation takes seconds, often longer than the job that needs it. Machine code
 can write it decides what runs; and by processor type and source file content, because nodes, versions and copies of
 the project share a home folder.
 
-Numba's own places (beside the source, or by path in the home folder) would save these lines, but each copy, checkout
-or installation would compile again, in 15 CPU-seconds, and each of the jobs that start together: 70 CPU-seconds for
-four instead of 27. Without a writable place, or with a damaged file, numba raises.
+docs/design/0011 says why it is not in numba's own places.
 """
 
 import hashlib

@@ -1,8 +1,7 @@
 """Replies of paid APIs on disk, by the content of their request, so that reruns cost nothing.
 
-One process or thread at a time requests a reply, after reserving space for it on the disk. The package diskcache can
-do neither: its lock stays locked when the holder is killed, and a row of SQLite cannot be reserved. Its files are
-also not for the shared file systems of clusters.
+One process or thread at a time requests a reply, after reserving space for it on the disk. docs/design/0011 says
+why this is not the package diskcache.
 """
 
 import errno

@@ -2,9 +2,7 @@
 
 A job can outlive the Snakemake that started it, and Slurm can restart a job while its old node is unreachable.
 
-The package filelock does not replace this. Its `FileLock` raises where a file system has no locks, and misses an
-owner on another machine if locks are local. Its `SoftFileLease` passes to the next job while the owner is suspended,
-or at once if the clocks of machine and file server differ by its duration: two jobs would pay for the same responses.
+docs/design/0011 says why this is not the package filelock.
 """
 
 import fcntl

@@ -4,11 +4,7 @@ Snakemake itself prints "Finished jobid: 126" and a script's exit status. The ha
 it prints (the events of `snakemake_interface_logger_plugins`), and these lines are made from those events. They go
 through the same logger: to the terminal and `.snakemake/log`, and nowhere with `--quiet all`.
 
-A logger plugin of Snakemake (`snakemake_logger_plugin_...`) does not suffice. It gets events from a queue in another
-thread, so a job may have written to its log before the plugin notes the log's state. Jobs on a cluster's nodes run
-without plugins, and it is there that a killed job of a group gets its cause. A profile that names a plugin fails
-where it is not installed. Some messages, such as that of a restart, are no events, and a plugin must recognise them
-by their text, too.
+docs/design/0011 says why this is no logger plugin of Snakemake.
 """
 
 import logging
