@@ -14,7 +14,7 @@ from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.logs.models import SameModels
 from entropy_sentinel.monitor.codes import Flag
-from entropy_sentinel.monitor.estimating.same_model import same_model_text
+from entropy_sentinel.monitor.estimating.same_model import SameModelComparison
 from entropy_sentinel.monitor.reading.inputs import read_whole
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.settings import MonitorOptions
@@ -89,7 +89,7 @@ def test_the_first_days_are_compared_with_those_before(estimator: FittedEstimato
         result = es.monitor(estimator, given, **OPTIONS)
         (about,) = result.provenance["same_models"]
         assert (about["distance"] > about["by_chance"]) == differs
-        assert ("differ (distance" in same_model_text(about)) == differs
+        assert ("differ (distance" in SameModelComparison.from_dict(about).describe()) == differs
         assert about["since"] == "2026-11-04T00:00:00+00:00"
         assert (about["n_first"], about["n_before"]) == (300, 300)
     # By hand: the largest difference of the shares at the edges of the bins, weighted by the new responses of a slice.

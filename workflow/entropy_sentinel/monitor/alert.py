@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 from entropy_sentinel.monitor.codes import AlertCode, AlertKind
 
 Row = Mapping[str, Any]
+# The values of a slice, in the order of its columns.
+SliceValues = tuple[str | None, ...]
 
 
 class JsonRecord(Mapping[str, Any]):
@@ -148,7 +150,7 @@ class Alert(JsonRecord):
     """
 
     kind: AlertCode
-    slice: dict[str, Any]
+    slice: dict[str, str | None]
     subject: Subject | None
     status: AlertStatus
     to_report: bool

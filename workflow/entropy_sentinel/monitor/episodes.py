@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from entropy_sentinel.monitor.alert import JsonRecord, Row, Subject
+from entropy_sentinel.monitor.alert import JsonRecord, Row, SliceValues, Subject
 from entropy_sentinel.monitor.codes import AlertCode
 
 # The numbers of an episode that is not about a slice.
@@ -20,7 +20,7 @@ class AlertKey(NamedTuple):
     """What identifies an alert in a state: the slug of its kind, and the values of its slice or its subject."""
 
     kind: str
-    values: tuple[Any, ...]
+    values: SliceValues
 
 
 class DropLevels(NamedTuple):
@@ -51,7 +51,7 @@ class Episode(JsonRecord):
     """
 
     kind: AlertCode
-    slice: Mapping[str, Any]
+    slice: Mapping[str, str | None]
     row: Row
     message: str
     since: datetime | None = None

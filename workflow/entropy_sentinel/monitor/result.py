@@ -67,7 +67,7 @@ class LoggedResponse:
 class AlertResponses:
     """The least certain responses behind an alert of a slice and window; `note` says why some are missing."""
 
-    slice: dict[str, Any]
+    slice: dict[str, str | None]
     window: datetime | None
     responses: tuple[LoggedResponse, ...]
     note: str
@@ -119,7 +119,7 @@ class Monitored:
     drops: list[Episode] = field(default_factory=list)
     histories: dict[Path, AlertHistory] = field(default_factory=dict)
     missing: list[datetime] = field(default_factory=list)
-    progress: dict[Path, list[Any]] = field(default_factory=dict)
+    progress: dict[Path, list[str | int]] = field(default_factory=dict)
 
     @property
     def frame(self) -> pl.DataFrame:

@@ -22,7 +22,7 @@ from entropy_sentinel.core.urls import file_name
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.estimators.no_estimator import NO_ESTIMATOR
 from entropy_sentinel.logs.models import bare
-from entropy_sentinel.monitor.alert import Row
+from entropy_sentinel.monitor.alert import Row, SliceValues
 from entropy_sentinel.monitor.alerting.acknowledgements import read_acknowledgements
 from entropy_sentinel.monitor.alerting.alerts import AlertsOfRun, ReportingRules, make_alerts, read_history
 from entropy_sentinel.monitor.alerting.drop_opinions import add_opinions
@@ -381,7 +381,7 @@ class _EstimatorRun:
         rows: "_ResultRows",
         merged: MergedSums,
         settings: MonitorOptions,
-        newest_rows: Mapping[tuple[Any, ...], Row],
+        newest_rows: Mapping[SliceValues, Row],
     ) -> AlertsOfRun:
         newest: Sequence[datetime] = rows.newest
         if not newest:  # with a reference but no window, the newest of the smallest windows
@@ -432,6 +432,7 @@ class _EstimatorRun:
             "training_accuracy": metadata.training_accuracy,
             "verdicts": [f"{answer.verdict}{answer.scope}" for answer in answers],
         }
+        same_models = compare_same_models(self.saved, merged, self._same_models(), settings)
         has_estimates, general = self.saved.has_estimates, estimates.general_flags(merged.total)
         name = " ".join(filter(None, (str(metadata.model or ""), self.file)))
         return {
@@ -444,7 +445,7 @@ class _EstimatorRun:
             "general_flags": {flag.words: reason for flag, reason in general.items()},
             "general_flag_codes": [flag.number for flag in general],
             "overridden": dict(taken),
-            "same_models": compare_same_models(self.saved, merged, self._same_models(), settings),
+            "same_models": [] if same_models is None else [same_models.as_dict()],
             "reading": settings.as_dict(),
             "numbers": list(settings.numbers),
             "window": settings.window,
@@ -485,9 +486,9 @@ def label_strata(settings: MonitorOptions) -> list[str]:
     return [] if set(names) == set(settings.by) else names
 
 
-def _by_slice(rows: pl.DataFrame, by: Sequence[str]) -> dict[tuple[Any, ...], Row]:
+def _by_slice(rows: pl.DataFrame, by: Sequence[str]) -> dict[SliceValues, Row]:
     """Return the last row of each slice by the slice's values."""
-    by_slice: dict[tuple[Any, ...], Row] = {}
+    by_slice: dict[SliceValues, Row] = {}
     for row in rows.iter_rows(named=True):
         by_slice[tuple(row[name] for name in by)] = row
     return by_slice
@@ -522,7 +523,7 @@ class _ResultRows(NamedTuple):
         return self.slices if self.recent is None else self.recent
 
 
-def _newest_by_slice(rows: _ResultRows, settings: MonitorOptions) -> dict[tuple[Any, ...], Row]:
+def _newest_by_slice(rows: _ResultRows, settings: MonitorOptions) -> dict[SliceValues, Row]:
     """Return the newest row with enough responses of each slice."""
     enough = rows.newest_rows.filter(pl.col("n_estimated") >= settings.min_responses)
     return _by_slice(enough if rows.recent is None else enough.sort("window"), rows.by)

@@ -7,7 +7,6 @@ it reported. Without one, everything before the newest two windows counts as rep
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
 
 from entropy_sentinel.core.codes import ExtensionCode
 from entropy_sentinel.monitor.alert import (
@@ -17,6 +16,7 @@ from entropy_sentinel.monitor.alert import (
     PooledWindow,
     Row,
     SliceNumbers,
+    SliceValues,
     Subject,
 )
 from entropy_sentinel.monitor.alert_history import AlertHistory, ReportedAlert
@@ -62,7 +62,7 @@ def read_history(state: State) -> AlertHistory:
 
 
 def make_alerts(
-    episodes: Iterable[Episode], by: Sequence[str], rules: ReportingRules, rows: Mapping[tuple[Any, ...], Row]
+    episodes: Iterable[Episode], by: Sequence[str], rules: ReportingRules, rows: Mapping[SliceValues, Row]
 ) -> AlertsOfRun:
     """Return the alerts of episodes. `rows` are the newest rows with enough responses, by the slices' values."""
     run = AlertsOfRun()
@@ -105,9 +105,7 @@ def _decide_status(episode: Episode, earlier: ReportedAlert | None, rules: Repor
     return AlertStatus.OVER if is_known else AlertStatus.NEW
 
 
-def _end_reported(
-    run: AlertsOfRun, by: Sequence[str], rules: ReportingRules, rows: Mapping[tuple[Any, ...], Row]
-) -> None:
+def _end_reported(run: AlertsOfRun, by: Sequence[str], rules: ReportingRules, rows: Mapping[SliceValues, Row]) -> None:
     """Add alerts about reported episodes that are over; keep those of slices about which nothing is known now."""
     until = rules.newest[-1] if rules.newest else None
     for key, reported in ({} if rules.history is None else rules.history.reported).items():

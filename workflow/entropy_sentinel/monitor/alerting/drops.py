@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 from entropy_sentinel.estimators.estimator import Estimator
-from entropy_sentinel.monitor.alert import Row
+from entropy_sentinel.monitor.alert import Row, SliceValues
 from entropy_sentinel.monitor.codes import AlertKind, Flag
 from entropy_sentinel.monitor.episodes import DropLevels, Episode
 from entropy_sentinel.monitor.reading.times import in_zone
@@ -32,7 +31,7 @@ def find_drops(
     merged: MergedSums,
     settings: MonitorOptions,
     n_slices: int,
-    rows: Mapping[tuple[Any, ...], Row],
+    rows: Mapping[SliceValues, Row],
 ) -> list[Episode]:
     """Return the drops of all slices, by slice and time.
 

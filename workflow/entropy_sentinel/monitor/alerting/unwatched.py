@@ -79,7 +79,7 @@ class Progress:
         """Return the largest usual number of complete windows after the newest one with responses."""
         return max(self.lag, math.ceil(median(self.waits)) - 1 if self.waits else 0)
 
-    def as_list(self) -> list[Any]:
+    def as_list(self) -> list[str | int]:
         """Return the content; JSON-serialisable."""
         return [self.newest.isoformat(), self.found.isoformat(), self.lag, *self.waits]
 

@@ -4,7 +4,9 @@ The comparison says whether the features look as before. It cannot say whether t
 """
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,30 +23,98 @@ FIRST_WINDOWS, WINDOWS_BEFORE = 7, 28
 _FEWEST = 5
 
 
+class _Distance(NamedTuple):
+    """The largest difference of two distributions, that by chance, and the responses on both sides."""
+
+    distance: float
+    by_chance: float
+    n_first: int
+    n_before: int
+
+
+@dataclass(frozen=True)
+class SameModelComparison:
+    """How a model under new names compares with the estimator's.
+
+    Attributes:
+        model: The estimator's model.
+        names: The numbers of responses by the name in the logs.
+        since: The first window with a new name; null without windows.
+        n_windows: The number of compared windows of the new name.
+        window: The length of windows.
+        n_first: The compared responses of the new name.
+        n_before: The compared responses before it.
+        distance: The largest difference of the cumulative shares of the largest token entropy, averaged over slices by
+            their new responses; null without windows, or without a slice that has responses of both.
+        by_chance: The 99th percentile of this distance for two samples of one distribution (Smirnov 1948).
+    """
+
+    model: str
+    names: Mapping[str, int]
+    since: datetime | None = None
+    n_windows: int = 0
+    window: str | None = None
+    n_first: int = 0
+    n_before: int = 0
+    distance: float | None = None
+    by_chance: float | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the comparison; JSON-serialisable."""
+        windows = {} if self.since is None else {"n_windows": self.n_windows, "window": self.window}
+        return {
+            "model": self.model,
+            "names": dict(self.names),
+            "since": None if self.since is None else self.since.isoformat(),
+            "n_first": self.n_first,
+            "n_before": self.n_before,
+            "distance": self.distance,
+            "by_chance": self.by_chance,
+            **windows,
+        }
+
+    @classmethod
+    def from_dict(cls, about: Mapping[str, Any]) -> "SameModelComparison":
+        """Return what `as_dict` returned."""
+        since = about["since"] and datetime.fromisoformat(about["since"])
+        return cls(**{**about, "since": since})
+
+    def describe(self) -> str:
+        """Return what changed, and how the two names compare."""
+        names = ", ".join(f"{name} ({counted(n, 'response')})" for name, n in self.names.items())
+        text = f"{names} counts as {self.model} (--same-model), which is an assumption: intervals are wider. "
+        if self.distance is None or self.by_chance is None or self.since is None:
+            return f"{text}Too few responses on the same slices, or no windows, to compare their entropies."
+        n = self.n_windows
+        first = f"first {f'{n} ' if n > 1 else ''}{self.window}{'s' if n > 1 else ''} of the new name"
+        numbers = (
+            f"{self.distance:.2f} between {self.n_first:,} responses of the {first} (from {self.since:%Y-%m-%d}) "
+            f"and {self.n_before:,} before; by chance up to {self.by_chance:.2f}"
+        )
+        if self.distance <= self.by_chance:
+            return f"{text}Their entropies on the same slices show no difference (distance {numbers})."
+        return (
+            f"{text}Their entropies on the same slices differ (distance {numbers}): the model, or what it is asked, "
+            "has changed. Label some responses, or fit an estimator of the new model."
+        )
+
+
 def compare_same_models(
     saved: FittedEstimator, merged: MergedSums, names: Mapping[str, int], settings: MonitorOptions
-) -> list[dict[str, Any]]:
-    """Return what a result says about models that count as the estimator's, JSON-serialisable; empty without any.
-
-    `names` counts their responses by the name in the logs. `distance` is the largest difference of the cumulative
-    shares of the largest token entropy, averaged over slices by their new responses, and `by_chance` the 99th
-    percentile of this distance for two samples of one distribution (Smirnov 1948). Both are null without windows, or
-    without a slice that has responses of both.
-    """
+) -> SameModelComparison | None:
+    """Compare models that count as the estimator's with it; `names` counts their responses by the name in the logs."""
     if not names:
-        return []
-    model = str(saved.metadata.model)
-    about: dict[str, Any] = {"model": model, "names": dict(names), "since": None, "n_first": 0, "n_before": 0}
-    about |= {"distance": None, "by_chance": None}
+        return None
+    comparison = SameModelComparison(str(saved.metadata.model), names)
     if merged.windows is None:
-        return [about]
+        return comparison
     rows, sums = merged.windows
     windows = rows["window"].to_physical().fill_null(-1).to_numpy()
     of_new = sums.sum_of("n_same_model") > 0
     times = sorted({int(each) for each in windows if each >= 0})
     first = min((int(each) for each in windows[of_new] if each >= 0), default=None)
     if first is None:
-        return [about]
+        return comparison
     place = times.index(first)
     late, early = times[place : place + FIRST_WINDOWS], times[max(place - WINDOWS_BEFORE, 0) : place]
     slices = rows["slice"].to_numpy()
@@ -52,10 +122,11 @@ def compare_same_models(
     after = _histograms(sums.histogram, slices, np.isin(windows, late) & of_new, len(merged.slices))
     before = _histograms(sums.histogram, slices, np.isin(windows, early), len(merged.slices))
     begin = rows["window"].filter((rows["window"].to_physical() == first).fill_null(False))[:1]
-    about["since"] = in_zone(begin, settings.zone)[0].isoformat()
-    about["n_windows"], about["window"] = len(late), settings.window
-    about |= _distance(after, before)
-    return [about]
+    comparison = replace(
+        comparison, since=in_zone(begin, settings.zone)[0], n_windows=len(late), window=settings.window
+    )
+    distance = _measure_distance(after, before)
+    return comparison if distance is None else replace(comparison, **distance._asdict())
 
 
 def _histograms(counts: np.ndarray, slices: np.ndarray, rows: np.ndarray, n_slices: int) -> np.ndarray:
@@ -65,39 +136,14 @@ def _histograms(counts: np.ndarray, slices: np.ndarray, rows: np.ndarray, n_slic
     return total
 
 
-def _distance(after: np.ndarray, before: np.ndarray) -> dict[str, Any]:
+def _measure_distance(after: np.ndarray, before: np.ndarray) -> _Distance | None:
     n_after, n_before = after.sum(axis=1), before.sum(axis=1)
     both = (n_after >= _FEWEST) & (n_before >= _FEWEST)
     if not both.any():
-        return {}
+        return None
     n_after, n_before = n_after[both], n_before[both]
     weights = n_after / n_after.sum()
     shares = [counts[both].cumsum(axis=1) / counts[both].sum(axis=1, keepdims=True) for counts in (after, before)]
     distance = float(np.abs(weights @ (shares[0] - shares[1])).max())
     by_chance = float(NOISE * np.sqrt((weights**2 * (1 / n_after + 1 / n_before)).sum()))
-    return {
-        "distance": distance,
-        "by_chance": by_chance,
-        "n_first": int(n_after.sum()),
-        "n_before": int(n_before.sum()),
-    }
-
-
-def same_model_text(about: Mapping[str, Any]) -> str:
-    """Return what changed, and how the two names compare."""
-    names = ", ".join(f"{name} ({counted(n, 'response')})" for name, n in about["names"].items())
-    text = f"{names} counts as {about['model']} (--same-model), which is an assumption: intervals are wider. "
-    if about["distance"] is None:
-        return f"{text}Too few responses on the same slices, or no windows, to compare their entropies."
-    n = about["n_windows"]
-    first = f"first {f'{n} ' if n > 1 else ''}{about['window']}{'s' if n > 1 else ''} of the new name"
-    numbers = (
-        f"{about['distance']:.2f} between {about['n_first']:,} responses of the {first} (from {about['since'][:10]}) "
-        f"and {about['n_before']:,} before; by chance up to {about['by_chance']:.2f}"
-    )
-    if about["distance"] <= about["by_chance"]:
-        return f"{text}Their entropies on the same slices show no difference (distance {numbers})."
-    return (
-        f"{text}Their entropies on the same slices differ (distance {numbers}): the model, or what it is asked, has "
-        "changed. Label some responses, or fit an estimator of the new model."
-    )
+    return _Distance(distance, by_chance, int(n_after.sum()), int(n_before.sum()))

@@ -7,7 +7,7 @@ from entropy_sentinel.core.printable import one_line
 from entropy_sentinel.estimators.familiarity import NO_WORDS
 from entropy_sentinel.formatting.text import counted, listed
 from entropy_sentinel.monitor.alert import Alert
-from entropy_sentinel.monitor.estimating.same_model import same_model_text
+from entropy_sentinel.monitor.estimating.same_model import SameModelComparison
 from entropy_sentinel.monitor.labelling.witness_quality import WitnessQuality
 from entropy_sentinel.monitor.labelling.witnesses import LEAST_SHARE
 from entropy_sentinel.monitor.reading.times import windows_between
@@ -48,7 +48,7 @@ _RESTS_ON = {
 
 def same_models(result: Monitored) -> list[str]:
     """Return a line about each model whose name counts as another's."""
-    return [same_model_text(about) for about in result.provenance["same_models"]]
+    return [SameModelComparison.from_dict(about).describe() for about in result.provenance["same_models"]]
 
 
 def untested(result: Monitored) -> list[str]:
