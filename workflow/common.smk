@@ -200,18 +200,21 @@ def in_any_order(values):
     return lambda wildcards, input: values
 
 
-def calls(function, *modules):
+def calls(function, *modules, exhibits={}):
     """Return params with a job's function, as `call`, and a hash of each folder of its code.
 
     A function of an extension has its full name, others are named below the package. `modules` are further modules
-    whose code counts. An analysis that reads signals also depends on what the study's signals are declared to be.
+    whose code counts. `exhibits` are declared tables or figures, whose functions the job calls as well. An analysis
+    that reads signals also depends on what the study's signals are declared to be.
     """
+    functions = [function, *(declaration.function for declaration in exhibits.values())]
     if workflow.is_main_process:
         try:
-            check_function(function)
+            for name in functions:
+                check_function(name)
         except ConfigError as error:
             raise WorkflowError(str(error)) from None
-    folders = dict(line.split() for line in fingerprint(function.rpartition(".")[0], *modules))
+    folders = dict(line.split() for line in fingerprint(*(name.rpartition(".")[0] for name in functions), *modules))
     code = {f"code_{folder.replace(os.sep, '_')}": f"{folder} {digest}" for folder, digest in folders.items()}
     uses_signals = "signals" in folders and not function.startswith("study.stages.")
     declared = {"declared": DECLARED} if uses_signals else {}

@@ -58,9 +58,12 @@ def write_gallery(results: Path, docs: Path) -> Path:
     shutil.rmtree(pictures, ignore_errors=True)
     pictures.mkdir(parents=True)
     parts = [_introduction(results), "## Figures"]
-    parts += [_figure(results / "figures", Exhibit("figure", *item), pictures) for item in FIGURES.items()]
+    parts += [
+        _figure(results / "figures", Exhibit("figure", name, figure.title), pictures)
+        for name, figure in FIGURES.items()
+    ]
     parts.append("## Tables")
-    parts += [_table(results / "tables", Exhibit("table", *item)) for item in TABLES.items()]
+    parts += [_table(results / "tables", Exhibit("table", name, table.title)) for name, table in TABLES.items()]
     page = docs / "gallery.md"
     page.write_text("\n\n".join(part.strip() for part in parts if part) + "\n", encoding="utf-8")
     return page

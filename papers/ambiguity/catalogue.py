@@ -1,26 +1,17 @@
-"""The tables and figures of this analysis, the estimators that it compares, the forms of the uncertainty, and notes.
-
-The function of a table is called `table_<name>`, that of a figure `figure_<name>`.
-"""
+"""The tables and figures of this analysis, the estimators that it compares, the forms of the uncertainty, and notes."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
 
-# The paper's printed tables, with their models and benchmarks by the names in papers/ambiguity/study.yaml.
+from entropy_sentinel.report.exhibit_declarations import ExhibitDeclaration, PrintedTable
+
+# The paper's printed tables; its models and benchmarks have here the names in papers/ambiguity/study.yaml.
 PUBLISHED = Path(__file__).with_name("published")
 _SETS, _AMBIGUOUS = ("triviaqa", "maqa", "ambigqa"), ("maqa", "ambigqa")
 _SIZES = ("gemma-3-1b", "gemma-3-4b", "gemma-3-12b", "gemma-3-27b")
 _INSTRUCT = ("llama-3.1-8b-instruct", "gemma-3-12b-instruct", "qwen-2.5-14b-instruct", "gpt-4.1-mini")
-PRINTED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "2_concordance": (("llama-3.1-8b", "qwen-2.5-14b", *_INSTRUCT, *_SIZES), _SETS),
-    "3_dirichlet": (("gemma-3-12b",), _AMBIGUOUS),
-    "4_sources": (("gemma-3-12b",), _AMBIGUOUS),
-    "7_auroc": (("gemma-3-12b",), _SETS),
-    # Without a model, because p* is the same for all.
-    "8_p_star": ((), _AMBIGUOUS),
-}
 
 
 @dataclass(frozen=True)
@@ -57,25 +48,53 @@ FORMS: dict[str, str] = {
 # Items by their number of right answers: with one answer, the aleatoric uncertainty is 0.
 ANSWERS: dict[str, str] = {"one": "one (AU = 0)", "several": "several (AU > 0)"}
 
-TABLES: dict[str, str] = {
-    "1_examples": "Questions, answers and their probabilities",
+TABLES: dict[str, PrintedTable] = {
+    "1_examples": PrintedTable(
+        "Questions, answers and their probabilities", "papers.ambiguity.tables.table_1_examples"
+    ),
     # Also the paper's Tables 5 and 6, which have the same columns for other models.
-    "2_concordance": "Concordance with the epistemic uncertainty",
-    "3_dirichlet": "Concordance with p* known only from its counts",
-    "4_sources": "Concordance by where p* is from",
-    "7_auroc": "AUROC for questions of large epistemic uncertainty",
-    "8_p_star": "Statistics of p*",
-    "forms": "Concordance by how p is computed",
-    "intervals": "Every concordance with its interval",
+    "2_concordance": PrintedTable(
+        "Concordance with the epistemic uncertainty",
+        "papers.ambiguity.tables.table_2_concordance",
+        _SETS,
+        ("llama-3.1-8b", "qwen-2.5-14b", *_INSTRUCT, *_SIZES),
+    ),
+    "3_dirichlet": PrintedTable(
+        "Concordance with p* known only from its counts",
+        "papers.ambiguity.tables.table_3_dirichlet",
+        _AMBIGUOUS,
+        ("gemma-3-12b",),
+    ),
+    "4_sources": PrintedTable(
+        "Concordance by where p* is from", "papers.ambiguity.tables.table_4_sources", _AMBIGUOUS, ("gemma-3-12b",)
+    ),
+    "7_auroc": PrintedTable(
+        "AUROC for questions of large epistemic uncertainty",
+        "papers.ambiguity.tables.table_7_auroc",
+        _SETS,
+        ("gemma-3-12b",),
+    ),
+    # Without a model, because p* is the same for all.
+    "8_p_star": PrintedTable("Statistics of p*", "papers.ambiguity.tables.table_8_p_star", _AMBIGUOUS),
+    "forms": PrintedTable("Concordance by how p is computed", "papers.ambiguity.tables.table_forms"),
+    "intervals": PrintedTable("Every concordance with its interval", "papers.ambiguity.tables.table_intervals"),
 }
 
-FIGURES: dict[str, str] = {
-    "1_bounds": "What entropy implies for questions with one answer",
-    "2_p_star": "Entropy of p*",
+FIGURES: dict[str, ExhibitDeclaration] = {
+    "1_bounds": ExhibitDeclaration(
+        "What entropy implies for questions with one answer", "papers.ambiguity.figures.figure_1_bounds"
+    ),
+    "2_p_star": ExhibitDeclaration("Entropy of p*", "papers.ambiguity.figures.figure_2_p_star"),
     # One for each model.
-    "3_relationship": "Epistemic uncertainty against the estimators",
-    "4_collapse": "Mean entropy and epistemic uncertainty",
-    "5_divergence": "Differences between sources of p*",
+    "3_relationship": ExhibitDeclaration(
+        "Epistemic uncertainty against the estimators", "papers.ambiguity.figures.figure_3_relationship"
+    ),
+    "4_collapse": ExhibitDeclaration(
+        "Mean entropy and epistemic uncertainty", "papers.ambiguity.figures.figure_4_collapse"
+    ),
+    "5_divergence": ExhibitDeclaration(
+        "Differences between sources of p*", "papers.ambiguity.figures.figure_5_divergence"
+    ),
 }
 
 
@@ -91,10 +110,7 @@ def form_title(form: str) -> str:
 
 def compared(table: str, models: Iterable[str], benchmarks: Iterable[str]) -> bool:
     """Return whether the paper prints values for a table of these models and benchmarks."""
-    their_models, their_benchmarks = PRINTED.get(table, ((), ()))
-    if not set(their_benchmarks) & set(benchmarks):
-        return False
-    return not their_models or bool(set(their_models) & set(models))
+    return TABLES[table].is_comparable(models, benchmarks)
 
 
 class AmbiguityExhibitSettings(TypedDict):

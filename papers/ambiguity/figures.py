@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,10 @@ import polars as pl
 from matplotlib.axes import Axes
 from scipy.special import entr
 
-from entropy_sentinel.report.exhibits import DrawnFigure, Functions, save_figures
+from entropy_sentinel.report.exhibits import DrawnFigure, FigureInputs, save_figures
 from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, legend_of, message, new_figure, plain
 from entropy_sentinel.schemas.file_sets import read_several
-from papers.ambiguity.catalogue import ANSWERS, ESTIMATORS, KL, AmbiguityExhibitSettings
+from papers.ambiguity.catalogue import ANSWERS, ESTIMATORS, FIGURES, KL, AmbiguityExhibitSettings
 from papers.ambiguity.concordance import separation
 from papers.ambiguity.entropy_bounds import (
     alpha_delta,
@@ -29,23 +30,35 @@ _COLOURS = dict(zip(ESTIMATORS, (BLUE, ORANGE, GREEN, "#CC79A7"), strict=True))
 _STEPS = 200
 
 
-def figure_3_relationship(items: pl.DataFrame, model: str, label: str) -> Drawing:
+@dataclass(frozen=True, kw_only=True)
+class AmbiguityFigureInputs(FigureInputs):
+    """The settings of the figures, the items of the paper's form and the benchmarks' own p*, and a frame P_STARS."""
+
+    settings: AmbiguityExhibitSettings
+    items: pl.DataFrame
+    p_stars: pl.DataFrame
+
+
+def figure_3_relationship(inputs: AmbiguityFigureInputs) -> Drawing:
     """Draw epistemic uncertainty against semantic entropy, and ROC curves, for items with one answer and several."""
     kinds = {}
     for kind in ANSWERS:
-        rows = items.filter(model=model, answers=kind)
+        rows = inputs.items.filter(model=inputs.model, answers=kind)
         if len(rows.drop_nulls("se")):
             kinds[kind] = rows
     if not kinds:
-        return Drawing(message(f"{model}: no item has a semantic entropy", label), f"{model}: no semantic entropy.")
-    figure = new_figure(11, 3.2 * len(kinds), label)
+        return Drawing(
+            message(f"{inputs.model}: no item has a semantic entropy", inputs.label),
+            f"{inputs.model}: no semantic entropy.",
+        )
+    figure = new_figure(11, 3.2 * len(kinds), inputs.label)
     panels = figure.subplots(len(kinds), 2, squeeze=False)
     for (scatter, curves), (kind, rows) in zip(panels, kinds.items(), strict=True):
         _scatter(scatter, rows.drop_nulls("se"), kind)
         _curves(curves, common(rows), kind)
     return Drawing(
         figure,
-        f"{model}. Left: each point is an item. With one answer, lines are the least epistemic uncertainty of "
+        f"{inputs.model}. Left: each point is an item. With one answer, lines are the least epistemic uncertainty of "
         "Theorem 1 for as many classes as any item has, and the most of Theorem 2 where the likeliest class is right. "
         "Right: how well each estimator separates items with an epistemic uncertainty of log 2 or more from others.",
     )
@@ -96,12 +109,14 @@ def _curves(axes: Axes, rows: pl.DataFrame, kind: str) -> None:
     axes.legend(fontsize=7, frameon=False, title="AUROC", title_fontsize=7, loc="best")
 
 
-def figure_4_collapse(items: pl.DataFrame, label: str) -> Drawing:
+def figure_4_collapse(inputs: AmbiguityFigureInputs) -> Drawing:
     """Draw mean semantic entropy and mean epistemic uncertainty of each model, by benchmark."""
-    means = items.group_by("benchmark", "model", maintain_order=True).agg(pl.col("se", "epistemic", "aleatoric").mean())
+    means = inputs.items.group_by("benchmark", "model", maintain_order=True).agg(
+        pl.col("se", "epistemic", "aleatoric").mean()
+    )
     benchmarks = means["benchmark"].unique(maintain_order=True)
     models = means["model"].unique(maintain_order=True).to_list()
-    figure = new_figure(min(2.4 + 0.9 * len(models) * len(benchmarks), 14), 3.4, label)
+    figure = new_figure(min(2.4 + 0.9 * len(models) * len(benchmarks), 14), 3.4, inputs.label)
     panels = np.atleast_1d(figure.subplots(1, len(benchmarks), sharey=True))
     for axes, benchmark in zip(panels, benchmarks, strict=True):
         own = means.filter(benchmark=benchmark)
@@ -124,27 +139,27 @@ def figure_4_collapse(items: pl.DataFrame, label: str) -> Drawing:
 _BINS = 25
 
 
-def figure_2_p_star(p_stars: pl.DataFrame, settings: AmbiguityExhibitSettings, label: str) -> Drawing:
+def figure_2_p_star(inputs: AmbiguityFigureInputs) -> Drawing:
     """Draw a histogram of H(p*) for each benchmark."""
     return _histograms(
-        p_stars.filter(source=settings["source"]),
+        inputs.p_stars.filter(source=inputs.settings["source"]),
         "entropy",
         "H(p*), nats",
-        label,
+        inputs.label,
         "Entropy of p* over the items of each benchmark: their aleatoric uncertainty. An item with one answer has 0.",
         ["benchmark"],
     )
 
 
-def figure_5_divergence(p_stars: pl.DataFrame, settings: AmbiguityExhibitSettings, label: str) -> Drawing:
+def figure_5_divergence(inputs: AmbiguityFigureInputs) -> Drawing:
     """Draw a histogram of the divergence between sources for each benchmark and source."""
     return _histograms(
-        p_stars.drop_nulls("divergence"),
+        inputs.p_stars.drop_nulls("divergence"),
         "divergence",
         "Jensen-Shannon, nats",
-        label,
-        f"Jensen-Shannon divergence of the p* of each source from that of {settings['source']}, over the items that "
-        "both have. log 2 = 0.69 is the largest.",
+        inputs.label,
+        f"Jensen-Shannon divergence of the p* of each source from that of {inputs.settings['source']}, over the "
+        "items that both have. log 2 = 0.69 is the largest.",
         ["benchmark", "source"],
     )
 
@@ -170,9 +185,9 @@ _CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, math.sqrt(3) / 2]])
 _CLASSES = (2, 3, 5, 10)
 
 
-def figure_1_bounds(label: str) -> Drawing:
+def figure_1_bounds(inputs: AmbiguityFigureInputs) -> Drawing:
     """Draw the simplex of three classes with one answer and with several, and the bounds by the entropy."""
-    figure = new_figure(11, 3.6, label)
+    figure = new_figure(11, 3.6, inputs.label)
     single, several, bounds = figure.subplots(1, 3)
     for axes, title in ((single, "One answer (AU = 0)"), (several, "Several answers (AU > 0)")):
         _simplex(axes)
@@ -237,19 +252,10 @@ def write_figures(
     """Write the figures in `exhibits`, keyed by file name, to `folder`."""
     expected = {"model": settings["models"]}
     items = joined(read_several(UNCERTAINTIES, uncertainties, expected), read_several(ESTIMATES, estimates, expected))
-    inputs = {
-        "items": items.filter(form=KL, source=settings["source"]),
-        "p_stars": P_STARS.read(p_stars),
-        "settings": settings,
-        "label": settings["label"],
-    }
-    save_figures(exhibits, FIGURE_FUNCTIONS, inputs, folder)
-
-
-FIGURE_FUNCTIONS: Functions = {
-    "3_relationship": figure_3_relationship,
-    "4_collapse": figure_4_collapse,
-    "2_p_star": figure_2_p_star,
-    "5_divergence": figure_5_divergence,
-    "1_bounds": figure_1_bounds,
-}
+    inputs = AmbiguityFigureInputs(
+        label=settings["label"],
+        settings=settings,
+        items=items.filter(form=KL, source=settings["source"]),
+        p_stars=P_STARS.read(p_stars),
+    )
+    save_figures(FIGURES, exhibits, inputs, folder)

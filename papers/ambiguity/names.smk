@@ -1,5 +1,6 @@
 # What the analysis `ambiguity` calls its files, and what it shows: constants and functions for rules.smk.
 
+from papers.ambiguity import catalogue as ambiguity_catalogue
 from papers.ambiguity.catalogue import (
     ESTIMATORS as AMBIGUITY_ESTIMATORS,
     compared as ambiguity_compared,

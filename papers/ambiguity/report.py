@@ -2,15 +2,13 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import median
 from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.core.files import write_whole
 from entropy_sentinel.formatting.text import number, span
-from entropy_sentinel.report.exhibits import save_page
+from entropy_sentinel.report.exhibits import save_report
 from entropy_sentinel.report.plain_text import text_table
 from papers.ambiguity.catalogue import (
     ANSWERS,
@@ -148,9 +146,6 @@ def summarise(shown: Sequence[AmbiguitySummary], frequencies: str) -> str:
     return "\n".join([*lines, *caveats]) + "\n"
 
 
-TEMPLATE = Path(__file__).with_name("report.html.j2")
-
-
 def write_report(
     concordances: str,
     p_stars: str,
@@ -165,11 +160,13 @@ def write_report(
     shown, frequencies = list(summaries(compared, source)), by_frequency(compared, source)
     own = P_STARS.read(p_stars).filter(source=source)
     assumed = own.filter(pl.col("counts").is_null(), pl.col("n_answers") > 1)["benchmark"].unique().sort()
-    save_page(
-        template=TEMPLATE,
+    save_report(
+        __file__,
+        page,
+        summary,
+        text=summarise(shown, frequencies),
         tables=tables,
         figures=figures,
-        page=page,
         title="Entropy and ambiguity",
         label=settings["label"],
         answer=answer(shown) if shown else None,
@@ -181,4 +178,3 @@ def write_report(
         notes=[AUC_NOTE, COMMON_NOTE, made_note(settings)],
         assumed=assumed.to_list(),
     )
-    write_whole(summary, summarise(shown, frequencies))

@@ -83,8 +83,8 @@ use rule cpu_job as ambiguity_tables with:
     log:
         f"{LOGS}/ambiguity_tables.log",
     params:
-        **calls("papers.ambiguity.tables.write_tables"),
-        titles={name: AMBIGUITY.TABLES[name] for name in AMBIGUITY.tables},
+        **calls("papers.ambiguity.tables.write_tables", exhibits=ambiguity_catalogue.TABLES),
+        tables=AMBIGUITY.tables,
         settings=AMBIGUITY_SHOWN,
 
 
@@ -98,7 +98,7 @@ use rule cpu_job as ambiguity_figures with:
     log:
         f"{LOGS}/ambiguity_figures.log",
     params:
-        **calls("papers.ambiguity.figures.write_figures"),
+        **calls("papers.ambiguity.figures.write_figures", exhibits=ambiguity_catalogue.FIGURES),
         exhibits=AMBIGUITY_EXHIBITS,
         settings=AMBIGUITY_SHOWN,
 

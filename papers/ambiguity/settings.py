@@ -6,6 +6,7 @@ from pydantic import Field, model_validator
 
 from entropy_sentinel.core.analysis import Analysis, StudyNames
 from entropy_sentinel.core.sections import DISTINCT, Name, Names, Number, Text
+from entropy_sentinel.report.exhibit_declarations import list_titles
 from papers.ambiguity import catalogue
 
 NEEDS = catalogue.ESTIMATORS["se"].family
@@ -24,7 +25,7 @@ class Ambiguity(Analysis):
     PAGE = "ambiguity/report.html"
     TELLS = "whether entropy finds what the model does not know"
     READS_LABELS = False
-    TABLES, FIGURES = catalogue.TABLES, catalogue.FIGURES
+    TABLES, FIGURES = list_titles(catalogue.TABLES), list_titles(catalogue.FIGURES)
 
     benchmarks: Names | None = Field(None, description="benchmarks with answers to compare; null for all that are run")
     source: Name = Field("benchmark", description="name of the benchmarks' own counts as a source of p*")

@@ -1,13 +1,14 @@
 """The tables of the catalogue, from the files of all models."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from entropy_sentinel.formatting.text import number
-from entropy_sentinel.report.exhibits import Functions, save_tables
+from entropy_sentinel.report.exhibits import ExhibitInputs, save_tables
 from entropy_sentinel.report.tables import Table, headed, missing_notes
 from entropy_sentinel.schemas.benchmark import BENCHMARKS
 from entropy_sentinel.schemas.file_sets import read_several
@@ -20,6 +21,7 @@ from papers.ambiguity.catalogue import (
     ESTIMATORS,
     INTERVAL_NOTE,
     KL,
+    TABLES,
     AmbiguityExhibitSettings,
     form_title,
     made_note,
@@ -28,38 +30,55 @@ from papers.ambiguity.comparison import beside, beside_statistics
 from papers.ambiguity.frames import ALIGNED, AUROCS, CONCORDANCES, ESTIMATES, P_STARS, UNCERTAINTIES
 from papers.ambiguity.measures import joined
 
+
+@dataclass(frozen=True, kw_only=True)
+class AmbiguityTableInputs(ExhibitInputs):
+    """The settings of the tables, the benchmarks' questions, and frames of the contracts of `papers.ambiguity.frames`.
+
+    `items` are as of `measures.joined`; `aligned` has the first model's classes.
+    """
+
+    settings: AmbiguityExhibitSettings
+    questions: pl.DataFrame
+    aligned: pl.DataFrame
+    items: pl.DataFrame
+    concordances: pl.DataFrame
+    aurocs: pl.DataFrame
+    p_stars: pl.DataFrame
+
+
 _WHOSE = {"model": "Model", "benchmark": "Benchmark", "answers": "Answers"}
 
 
-def table_2_concordance(concordances: pl.DataFrame, settings: AmbiguityExhibitSettings) -> Table:
+def table_2_concordance(inputs: AmbiguityTableInputs) -> Table:
     """Tabulate AUC_c of every estimator, by model, benchmark, and items with one answer and with several."""
-    rows = _own(concordances, settings).filter(form=KL)
+    rows = _own(inputs.concordances, inputs.settings).filter(form=KL)
     return Table(
         "Concordance AUC_c of each estimator with the epistemic uncertainty, for questions with one right answer and "
         "with several.",
         _wide(rows, "auc_c", {}),
-        (AUC_NOTE, COMMON_NOTE, made_note(settings), *_reasons(rows)),
-        published=beside("2_concordance", rows, settings, "auc_c", [], "AUC_c"),
+        (AUC_NOTE, COMMON_NOTE, made_note(inputs.settings), *_reasons(rows)),
+        published=beside("2_concordance", rows, inputs.settings, "auc_c", [], "AUC_c"),
     )
 
 
-def table_3_dirichlet(concordances: pl.DataFrame, settings: AmbiguityExhibitSettings) -> Table:
+def table_3_dirichlet(inputs: AmbiguityTableInputs) -> Table:
     """Tabulate AUC_c by the weight of the counts (gamma), for items with several answers."""
     posteriors = (pl.col("form") == KL) | pl.col("form").str.starts_with("dirichlet-")
-    rows = _own(concordances, settings).filter(posteriors, answers="several")
+    rows = _own(inputs.concordances, inputs.settings).filter(posteriors, answers="several")
     gamma = pl.col("form").str.replace("dirichlet-", "", literal=True)
     return Table(
         "AUC_c where p* has the posterior Dir(1 + gamma count): the epistemic uncertainty is expected over it. Items "
         "with several answers.",
         _wide(rows, "auc_c", {"form": "p*"}, {"form": form_title}),
         (AUC_NOTE, "as in the paper: p* are the shares of the counts.", *_reasons(rows)),
-        published=beside("3_dirichlet", rows.with_columns(gamma=gamma), settings, "auc_c", ["gamma"], "AUC_c"),
+        published=beside("3_dirichlet", rows.with_columns(gamma=gamma), inputs.settings, "auc_c", ["gamma"], "AUC_c"),
     )
 
 
-def table_4_sources(concordances: pl.DataFrame, settings: AmbiguityExhibitSettings) -> Table:
+def table_4_sources(inputs: AmbiguityTableInputs) -> Table:
     """Tabulate AUC_c by the source of p*, for items with several answers."""
-    rows = concordances.filter(pl.col("estimator").is_in(list(ESTIMATORS)), form=KL, answers="several")
+    rows = inputs.concordances.filter(pl.col("estimator").is_in(list(ESTIMATORS)), form=KL, answers="several")
     notes = [AUC_NOTE, "If a source lacks the count of an answer, it lacks the item.", *_reasons(rows)]
     if rows["source"].n_unique() <= 1:
         notes.insert(0, "This study has one source of p*; set analyses.ambiguity.sources for more.")
@@ -67,28 +86,28 @@ def table_4_sources(concordances: pl.DataFrame, settings: AmbiguityExhibitSettin
         "AUC_c by the source of p*, for items with several answers.",
         _wide(rows, "auc_c", {"source": "Source"}),
         tuple(notes),
-        published=beside("4_sources", rows, settings, "auc_c", ["source"], "AUC_c"),
+        published=beside("4_sources", rows, inputs.settings, "auc_c", ["source"], "AUC_c"),
     )
 
 
-def table_7_auroc(aurocs: pl.DataFrame, settings: AmbiguityExhibitSettings) -> Table:
+def table_7_auroc(inputs: AmbiguityTableInputs) -> Table:
     """Tabulate AUROC of every estimator for items that are uncertain at each threshold."""
-    rows = aurocs.filter(pl.col("estimator").is_in(list(ESTIMATORS)))
+    rows = inputs.aurocs.filter(pl.col("estimator").is_in(list(ESTIMATORS)))
     further = {"threshold": "EU at least", "n_uncertain": "Uncertain"}
     delta = pl.format("log{}", pl.col("threshold").cast(pl.String).str.strip_suffix(".0"))
     return Table(
         "AUROC of each estimator for questions with an epistemic uncertainty of at least a threshold.",
         _wide(rows, "auroc", further, {"threshold": "log {:g}".format}),
-        ("0.5 is chance.", COMMON_NOTE, made_note(settings), *_reasons(rows)),
-        published=beside("7_auroc", rows.with_columns(delta=delta), settings, "auroc", ["delta"], "AUROC"),
+        ("0.5 is chance.", COMMON_NOTE, made_note(inputs.settings), *_reasons(rows)),
+        published=beside("7_auroc", rows.with_columns(delta=delta), inputs.settings, "auroc", ["delta"], "AUROC"),
     )
 
 
-def table_forms(concordances: pl.DataFrame, items: pl.DataFrame, settings: AmbiguityExhibitSettings) -> Table:
+def table_forms(inputs: AmbiguityTableInputs) -> Table:
     """Tabulate AUC_c of the semantic entropy and others by the form of p, and how often EU is below 0."""
-    rows = concordances.filter(~pl.col("form").str.starts_with("dirichlet-"), source=settings["source"])
+    rows = inputs.concordances.filter(~pl.col("form").str.starts_with("dirichlet-"), source=inputs.settings["source"])
     below = (
-        items.filter(source=settings["source"])
+        inputs.items.filter(source=inputs.settings["source"])
         .group_by("model", "benchmark", "answers", "form")
         .agg((pl.col("epistemic") < 0).mean().alias("EU below 0"))
     )
@@ -104,7 +123,7 @@ def table_forms(concordances: pl.DataFrame, items: pl.DataFrame, settings: Ambig
     )
 
 
-def table_intervals(concordances: pl.DataFrame, settings: AmbiguityExhibitSettings) -> Table:
+def table_intervals(inputs: AmbiguityTableInputs) -> Table:
     """Tabulate AUC_c with its interval and the share of tied pairs: the source of the other tables' columns."""
     headings = {
         **_WHOSE,
@@ -121,7 +140,7 @@ def table_intervals(concordances: pl.DataFrame, settings: AmbiguityExhibitSettin
     words = {"answers": ANSWERS.__getitem__, "form": form_title, "estimator": COMPARED.__getitem__}
     return Table(
         "AUC_c of each estimator with its interval.",
-        headed(concordances, headings, words),
+        headed(inputs.concordances, headings, words),
         (
             AUC_NOTE,
             INTERVAL_NOTE,
@@ -164,19 +183,17 @@ def _reasons(rows: pl.DataFrame) -> list[str]:
 _UNIFORM_NOTE = "If a benchmark has no counts, its answers are assumed to be equally likely."
 
 
-def table_1_examples(
-    questions: pl.DataFrame, aligned: pl.DataFrame, p_stars: pl.DataFrame, settings: AmbiguityExhibitSettings
-) -> Table:
+def table_1_examples(inputs: AmbiguityTableInputs) -> Table:
     """Tabulate the question of median H(p*) in each benchmark, with its answers, counts, p* and the first model's p."""
-    own = p_stars.filter(source=settings["source"])
+    own = inputs.p_stars.filter(source=inputs.settings["source"])
     rows = []
     for (benchmark,), items in own.group_by("benchmark", maintain_order=True):
         item = items.sort("entropy", "item_id").row((len(items) - 1) // 2, named=True)
-        right = aligned.filter(pl.col("right"), source=settings["source"], item_id=item["item_id"])
+        right = inputs.aligned.filter(pl.col("right"), source=inputs.settings["source"], item_id=item["item_id"])
         rows.append(
             {
                 "Benchmark": benchmark,
-                "Question": questions.filter(item_id=item["item_id"])["question"][0],
+                "Question": inputs.questions.filter(item_id=item["item_id"])["question"][0],
                 "Answers": ", ".join(right["name"]),
                 "Counts": _listed(item["counts"] or [None], "g"),
                 "p*": _listed(right["p_star"], ".2f"),
@@ -184,7 +201,7 @@ def table_1_examples(
                 "H(p*), nats": item["entropy"],
             }
         )
-    model = aligned["model"][0] if len(aligned) else "no model"
+    model = inputs.aligned["model"][0] if len(inputs.aligned) else "no model"
     return Table(
         "One question of each benchmark: the one with the median H(p*).",
         pl.DataFrame(rows, schema_overrides={"H(p*), nats": pl.Float64}),
@@ -193,9 +210,9 @@ def table_1_examples(
     )
 
 
-def table_8_p_star(p_stars: pl.DataFrame, settings: AmbiguityExhibitSettings) -> Table:
+def table_8_p_star(inputs: AmbiguityTableInputs) -> Table:
     """Tabulate items, counts of an answer, and entropy of p*, by benchmark and source."""
-    by_benchmark = statistics(p_stars)
+    by_benchmark = statistics(inputs.p_stars)
     headings = {
         "benchmark": "Benchmark",
         "source": "Source",
@@ -217,7 +234,7 @@ def table_8_p_star(p_stars: pl.DataFrame, settings: AmbiguityExhibitSettings) ->
             _UNIFORM_NOTE,
         ),
         decimals=2,
-        published=beside_statistics(by_benchmark, settings),
+        published=beside_statistics(by_benchmark, inputs.settings),
     )
 
 
@@ -257,31 +274,21 @@ def write_tables(
     aurocs: str,
     p_stars: str,
     settings: AmbiguityExhibitSettings,
-    titles: Mapping[str, str],
+    tables: Sequence[str],
     folder: str,
 ) -> None:
-    """Write the tables of these names and titles to `folder`; `aligned` has the first model's classes."""
+    """Write the tables of these names to `folder`; `aligned` has the first model's classes."""
     expected = {"model": settings["models"]}
-    items = joined(read_several(UNCERTAINTIES, uncertainties, expected), read_several(ESTIMATES, estimates, expected))
-    inputs = {
-        "settings": settings,
-        "questions": pl.concat(BENCHMARKS.read(path, ["item_id", "question"]) for path in benchmarks),
-        "aligned": pl.concat(map(ALIGNED.read, aligned)),
-        "items": items,
-        "concordances": CONCORDANCES.read(concordances),
-        "aurocs": AUROCS.read(aurocs),
-        "p_stars": P_STARS.read(p_stars),
-    }
-    save_tables(titles, TABLE_FUNCTIONS, inputs, settings["label"], folder)
-
-
-TABLE_FUNCTIONS: Functions = {
-    "2_concordance": table_2_concordance,
-    "3_dirichlet": table_3_dirichlet,
-    "4_sources": table_4_sources,
-    "7_auroc": table_7_auroc,
-    "forms": table_forms,
-    "intervals": table_intervals,
-    "1_examples": table_1_examples,
-    "8_p_star": table_8_p_star,
-}
+    inputs = AmbiguityTableInputs(
+        label=settings["label"],
+        settings=settings,
+        questions=pl.concat(BENCHMARKS.read(path, ["item_id", "question"]) for path in benchmarks),
+        aligned=pl.concat(map(ALIGNED.read, aligned)),
+        items=joined(
+            read_several(UNCERTAINTIES, uncertainties, expected), read_several(ESTIMATES, estimates, expected)
+        ),
+        concordances=CONCORDANCES.read(concordances),
+        aurocs=AUROCS.read(aurocs),
+        p_stars=P_STARS.read(p_stars),
+    )
+    save_tables(TABLES, tables, inputs, folder)

@@ -1,23 +1,16 @@
-"""The tables and figures of this analysis, the measures and entropies that it compares, and notes that exhibits share.
-
-The function of a table is called `table_<name>`, that of a figure `figure_<name>`.
-"""
+"""The tables and figures of this analysis, the measures and entropies that it compares, and notes that they share."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TypedDict
+
+from entropy_sentinel.report.exhibit_declarations import ExhibitDeclaration, PrintedTable
 
 # The paper's tables, as printed.
 PUBLISHED = Path(__file__).with_name("published")
 
 # All benchmarks of a model together.
 EVERY = "*"
-
-# Models and benchmarks of the published tables. Table 1 names neither, but its section does.
-COMPARED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "1_truncation": (("deepseek-r1-distill-qwen-14b",), ("gpqa-diamond",)),
-    "2_correlation": (("deepseek-r1-distill-qwen-14b", "deepseek-r1-distill-llama-8b"), ("aime", "gpqa-diamond")),
-}
 
 # The kinds of inserted answers, by their names in the pass; the paper's first.
 ANSWERS: dict[str, str] = {"reference": "reference", "own": "own answer", "none": "no answer"}
@@ -34,19 +27,34 @@ TARGETS: dict[str, str] = {
     "correctness_entropy": "correctness entropy",
 }
 
-TABLES: dict[str, str] = {
-    "1_truncation": "Probability outside the 20 most likely tokens",
-    "2_correlation": "Correlation with the variety of repeated samples",
-    "ranges": "Items by answer entropy",
-    "spread": "How much the score depends on the sample",
+TABLES: dict[str, PrintedTable] = {
+    # The paper names its model and benchmark only in the section.
+    "1_truncation": PrintedTable(
+        "Probability outside the 20 most likely tokens",
+        "papers.entropy_area.tables.table_1_truncation",
+        ("gpqa-diamond",),
+        ("deepseek-r1-distill-qwen-14b",),
+    ),
+    "2_correlation": PrintedTable(
+        "Correlation with the variety of repeated samples",
+        "papers.entropy_area.tables.table_2_correlation",
+        ("aime", "gpqa-diamond"),
+        ("deepseek-r1-distill-qwen-14b", "deepseek-r1-distill-llama-8b"),
+    ),
+    "ranges": PrintedTable("Items by answer entropy", "papers.entropy_area.tables.table_ranges"),
+    "spread": PrintedTable("How much the score depends on the sample", "papers.entropy_area.tables.table_spread"),
 }
 
-FIGURES: dict[str, str] = {
-    "1_trajectory": "A trajectory and its area",
+FIGURES: dict[str, ExhibitDeclaration] = {
+    "1_trajectory": ExhibitDeclaration("A trajectory and its area", "papers.entropy_area.figures.figure_1_trajectory"),
     # One for each model and benchmark, or benchmarks taken together.
-    "2_correlations": "Four measures against the answer entropy",
+    "2_correlations": ExhibitDeclaration(
+        "Four measures against the answer entropy", "papers.entropy_area.figures.figure_2_correlations"
+    ),
     # One for each model.
-    "3_ranges": "Responses of low, medium and high answer entropy",
+    "3_ranges": ExhibitDeclaration(
+        "Responses of low, medium and high answer entropy", "papers.entropy_area.figures.figure_3_ranges"
+    ),
 }
 
 
@@ -73,10 +81,7 @@ def measure_title(measure: str) -> str:
 
 def compared(table: str, models: Iterable[str], sets: Iterable[str], answers: Iterable[str]) -> bool:
     """Return whether the paper has values for a table of these models, benchmarks and kinds of answers."""
-    if table not in COMPARED or "reference" not in answers:
-        return False
-    their_models, their_sets = COMPARED[table]
-    return bool(set(their_models) & set(models)) and bool(set(their_sets) & set(sets))
+    return "reference" in answers and TABLES[table].is_comparable(models, sets)
 
 
 class AreaExhibitSettings(TypedDict):

@@ -1,6 +1,7 @@
 """The figures of the catalogue, from the items of all models and single trajectories of the pass."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -8,11 +9,11 @@ import polars as pl
 from matplotlib.axes import Axes
 
 from entropy_sentinel.formatting.text import counted
-from entropy_sentinel.report.exhibits import DrawnFigure, Functions, save_figures
+from entropy_sentinel.report.exhibits import DrawnFigure, FigureInputs, save_figures
 from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, legend_of, new_figure, nothing, plain
 from entropy_sentinel.schemas.contract import read_provenance
 from entropy_sentinel.schemas.file_sets import read_several
-from papers.entropy_area.catalogue import ANSWERS, AreaExhibitSettings, measure_title, measures
+from papers.entropy_area.catalogue import ANSWERS, FIGURES, AreaExhibitSettings, measure_title, measures
 from papers.entropy_area.correlation import why_none
 from papers.entropy_area.frames import CORRELATIONS, ITEMS
 from papers.entropy_area.measures import RANGES, common, of_set
@@ -29,26 +30,36 @@ class AreaFigureSettings(AreaExhibitSettings):
     figure_benchmark: str | None
 
 
-def figure_2_correlations(
-    items: pl.DataFrame, correlations: pl.DataFrame, settings: AreaFigureSettings, model: str, benchmark: str
-) -> Drawing:
+@dataclass(frozen=True, kw_only=True)
+class AreaFigureInputs(FigureInputs):
+    """The settings of the figures, frames of the contracts ITEMS and CORRELATIONS, and the files of the pass."""
+
+    settings: AreaFigureSettings
+    items: pl.DataFrame
+    correlations: pl.DataFrame
+    passes: Passes
+
+
+def figure_2_correlations(inputs: AreaFigureInputs) -> Drawing:
     """Draw four panels: z-scores of EAS, mean EAS, perplexity and length, with a regression line."""
-    own = of_set(items, model, settings["sets"][benchmark])
-    rows = common(own, measures(settings["answers"]), "answer_entropy")
+    own = of_set(inputs.items, inputs.model, inputs.settings["sets"][inputs.benchmark])
+    rows = common(own, measures(inputs.settings["answers"]), "answer_entropy")
     if len(rows) < 2:
-        return nothing(f"{model} on {benchmark}: {len(rows)} items have all measures", settings["label"])
-    figure = new_figure(11, 3, settings["label"])
+        return nothing(f"{inputs.model} on {inputs.benchmark}: {len(rows)} items have all measures", inputs.label)
+    figure = new_figure(11, 3, inputs.label)
     panels = figure.subplots(1, 4, sharex=True, sharey=True)
-    answer = settings["answer"]
+    answer = inputs.settings["answer"]
     for axes, measure in zip(panels, (f"eas_{answer}", f"mean_eas_{answer}", "ppl", "n_tokens"), strict=True):
-        correlation = correlations.filter(model=model, benchmark=benchmark, measure=measure, target="answer_entropy")
+        correlation = inputs.correlations.filter(
+            model=inputs.model, benchmark=inputs.benchmark, measure=measure, target="answer_entropy"
+        )
         _draw(axes, rows, measure, correlation.row(0, named=True))
         axes.set_xlabel("Answer entropy, bits", fontsize=9)
     panels[0].set_ylabel("z-score of the measure", fontsize=9)
     return Drawing(
         figure,
-        f"{model} on {benchmark}: {len(rows)} items. Each measure is of the first response, as its z-score over the "
-        "items; the answer entropy is of all samples. Line: linear regression.",
+        f"{inputs.model} on {inputs.benchmark}: {len(rows)} items. Each measure is of the first response, as its "
+        "z-score over the items; the answer entropy is of all samples. Line: linear regression.",
     )
 
 
@@ -75,13 +86,17 @@ _LINES = (
 _POSITION = "Token t after which the answer is inserted"
 
 
-def figure_1_trajectory(items: pl.DataFrame, passes: Passes, settings: AreaFigureSettings, model: str) -> Drawing:
+def figure_1_trajectory(inputs: AreaFigureInputs) -> Drawing:
     """Draw the entropies of one response with the area under them: the response of median EAS."""
-    benchmark, answer, label = _benchmark(passes[model], settings), settings["answer"], settings["label"]
-    item = median_item(of_set(items, model, [benchmark]), f"eas_{answer}")
+    benchmark, answer, label = (
+        _benchmark(inputs.passes[inputs.model], inputs.settings),
+        inputs.settings["answer"],
+        inputs.label,
+    )
+    item = median_item(of_set(inputs.items, inputs.model, [benchmark]), f"eas_{answer}")
     if item is None:
-        return nothing(f"No response of {model} to {benchmark} has a trajectory", label)
-    shown = trajectory(passes[model][benchmark], item, answer)
+        return nothing(f"No response of {inputs.model} to {benchmark} has a trajectory", label)
+    shown = trajectory(inputs.passes[inputs.model][benchmark], item, answer)
     figure = new_figure(7.5, 3.2, label)
     axes = figure.subplots()
     _draw_entropy(axes, shown)
@@ -90,25 +105,29 @@ def figure_1_trajectory(items: pl.DataFrame, passes: Passes, settings: AreaFigur
     inserted = "" if shown.answer_text is None else f" and all but the last token of {shown.answer_text}"
     return Drawing(
         figure,
-        f"{model} on {shown.item_id}: entropy of the next token, in bits, if the first t tokens of the "
+        f"{inputs.model} on {shown.item_id}: entropy of the next token, in bits, if the first t tokens of the "
         f"response are followed by \\boxed{{{inserted} ({ANSWERS[answer]}). The area is EAS. Of the items of "
         f"{benchmark}, this one's first response has the median EAS.",
     )
 
 
-def figure_3_ranges(items: pl.DataFrame, passes: Passes, settings: AreaFigureSettings, model: str) -> Drawing:
+def figure_3_ranges(inputs: AreaFigureInputs) -> Drawing:
     """Draw a column for each range of answer entropy: decayed probabilities of the options, and the entropy below."""
-    benchmark, answer, label = _benchmark(passes[model], settings), settings["answer"], settings["label"]
-    own = of_set(items, model, [benchmark])
+    benchmark, answer, label = (
+        _benchmark(inputs.passes[inputs.model], inputs.settings),
+        inputs.settings["answer"],
+        inputs.label,
+    )
+    own = of_set(inputs.items, inputs.model, [benchmark])
     n_items: dict[str, int] = {}
     by_range: dict[str, Trajectory] = {}
     for name, (_, inside) in RANGES.items():
         rows = own.filter(inside)
         n_items[name] = len(rows)
         if item := median_item(rows, f"eas_{answer}"):
-            by_range[name] = trajectory(passes[model][benchmark], item, answer)
+            by_range[name] = trajectory(inputs.passes[inputs.model][benchmark], item, answer)
     if not by_range:
-        return nothing(f"No response of {model} to {benchmark} has a trajectory", label)
+        return nothing(f"No response of {inputs.model} to {benchmark} has a trajectory", label)
     options = any(shown.probabilities is not None for shown in by_range.values())
     figure = new_figure(10.5, 5.2 if options else 3, label)
     grid = figure.subplots(2 if options else 1, len(RANGES), squeeze=False, sharey="row")
@@ -116,15 +135,15 @@ def figure_3_ranges(items: pl.DataFrame, passes: Passes, settings: AreaFigureSet
     for column, (name, (title, _)) in zip(grid.T, RANGES.items(), strict=True):
         about = _about(by_range[name], answer) if name in by_range else ""
         column[0].set_title(f"{name.title()}, {title} bits: {counted(n_items[name], 'item')}\n{about}", fontsize=9)
-        _draw_column(column, by_range.get(name), settings["alpha"])
+        _draw_column(column, by_range.get(name), inputs.settings["alpha"])
         column[-1].set(xlabel="Token t", ylim=(0, highest * 1.05 or 1))
     grid[-1, 0].set_ylabel("H(t), bits")
     if options:
-        grid[0, 0].set_ylabel(f"Decayed sum, alpha {settings['alpha']:g}")
+        grid[0, 0].set_ylabel(f"Decayed sum, alpha {inputs.settings['alpha']:g}")
         legend = legend_of(grid[0])
         look: dict[str, Any] = {"ncols": len(legend), "frameon": False, "fontsize": 9}
         figure.legend(list(legend.values()), list(legend), loc="outside lower center", **look)
-    return Drawing(figure, _caption(model, benchmark, answer, settings["alpha"], options))
+    return Drawing(figure, _caption(inputs.model, benchmark, answer, inputs.settings["alpha"], options))
 
 
 def _benchmark(passes: Mapping[str, str], settings: AreaFigureSettings) -> str:
@@ -202,17 +221,11 @@ def write_figures(
     for path in passes:
         origin = read_provenance(path)
         passes_of.setdefault(origin["model"], {})[origin["benchmark"]] = path
-    inputs = {
-        "items": read_several(ITEMS, by_item, {"model": models}),
-        "correlations": CORRELATIONS.read(correlations),
-        "passes": passes_of,
-        "settings": settings,
-    }
-    save_figures(exhibits, FIGURE_FUNCTIONS, inputs, folder)
-
-
-FIGURE_FUNCTIONS: Functions = {
-    "2_correlations": figure_2_correlations,
-    "1_trajectory": figure_1_trajectory,
-    "3_ranges": figure_3_ranges,
-}
+    inputs = AreaFigureInputs(
+        label=settings["label"],
+        settings=settings,
+        items=read_several(ITEMS, by_item, {"model": models}),
+        correlations=CORRELATIONS.read(correlations),
+        passes=passes_of,
+    )
+    save_figures(FIGURES, exhibits, inputs, folder)

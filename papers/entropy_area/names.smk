@@ -1,5 +1,6 @@
 # What the analysis `entropy_area` calls its files, and what it shows: constants and functions for rules.smk.
 
+from papers.entropy_area import catalogue as entropy_area_catalogue
 from papers.entropy_area.catalogue import compared as area_compared
 from papers.entropy_area.settings import NEEDS as AREA_FAMILY
 

@@ -2,14 +2,12 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.core.files import write_whole
 from entropy_sentinel.formatting.text import number, span
-from entropy_sentinel.report.exhibits import save_page
+from entropy_sentinel.report.exhibits import save_report
 from entropy_sentinel.report.plain_text import below, text_table
 from papers.entropy_area.catalogue import AreaExhibitSettings, answer_note, measure_title
 from papers.entropy_area.frames import CORRELATIONS
@@ -75,9 +73,6 @@ def summarise(shown: Sequence[AreaSummary]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-TEMPLATE = Path(__file__).with_name("report.html.j2")
-
-
 def write_report(
     correlations: str,
     tables: Sequence[str],
@@ -88,11 +83,13 @@ def write_report(
 ) -> None:
     """Write the page and the summary."""
     shown = list(summaries(CORRELATIONS.read(correlations)))
-    save_page(
-        template=TEMPLATE,
+    save_report(
+        __file__,
+        page,
+        summary,
+        text=summarise(shown),
         tables=tables,
         figures=figures,
-        page=page,
         title="Entropy area score",
         label=settings["label"],
         summaries=shown,
@@ -100,4 +97,3 @@ def write_report(
         interval=interval,
         answers=answer_note(settings["answers"]),
     )
-    write_whole(summary, summarise(shown))

@@ -84,8 +84,8 @@ use rule cpu_job as entropy_area_tables with:
     log:
         f"{LOGS}/{{judge}}/entropy_area_tables.log",
     params:
-        **calls("papers.entropy_area.tables.write_tables"),
-        titles={name: AREA.TABLES[name] for name in AREA.tables},
+        **calls("papers.entropy_area.tables.write_tables", exhibits=entropy_area_catalogue.TABLES),
+        tables=AREA.tables,
         settings=AREA_SHOWN,
         models=in_any_order(MODELS),
 
@@ -100,7 +100,7 @@ use rule cpu_job as entropy_area_figures with:
     log:
         f"{LOGS}/{{judge}}/entropy_area_figures.log",
     params:
-        **calls("papers.entropy_area.figures.write_figures"),
+        **calls("papers.entropy_area.figures.write_figures", exhibits=entropy_area_catalogue.FIGURES),
         exhibits=AREA_EXHIBITS,
         settings={**AREA_SHOWN, "figure_benchmark": AREA.figure_benchmark},
         models=in_any_order(MODELS),

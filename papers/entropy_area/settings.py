@@ -6,6 +6,7 @@ from pydantic import Field
 
 from entropy_sentinel.core.analysis import Analysis, StudyNames
 from entropy_sentinel.core.sections import DISTINCT, Name, Names, Number, Whole
+from entropy_sentinel.report.exhibit_declarations import list_titles
 from papers.entropy_area import catalogue
 
 NEEDS = "forced_answer"
@@ -19,7 +20,7 @@ class EntropyArea(Analysis):
 
     PAGE = "{judge}/entropy_area/report.html"
     TELLS = "what the entropy area score says"
-    TABLES, FIGURES = catalogue.TABLES, catalogue.FIGURES
+    TABLES, FIGURES = list_titles(catalogue.TABLES), list_titles(catalogue.FIGURES)
 
     judges: Names | None = Field(None, description="judges whose labels get all this; null for all that are run")
     together: dict[Name, Annotated[list[Name], Field(min_length=2), DISTINCT]] = Field(

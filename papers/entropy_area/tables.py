@@ -1,20 +1,21 @@
 """The tables of the catalogue, from the files of all models."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import polars as pl
 
-from entropy_sentinel.report.exhibits import Functions, save_tables
+from entropy_sentinel.report.exhibits import ExhibitInputs, save_tables
 from entropy_sentinel.report.tables import Table, headed, missing_notes, number_frame
 from entropy_sentinel.schemas.file_sets import read_several
 from papers.entropy_area.catalogue import (
     ANSWERS,
-    COMPARED,
     ENTROPY_NOTE,
     EVERY,
     FIRST_NOTE,
     INTERVAL_NOTE,
     PUBLISHED,
+    TABLES,
     TARGETS,
     AreaExhibitSettings,
     answer_note,
@@ -27,9 +28,19 @@ from papers.entropy_area.measures import RANGES, of_set
 _STATISTICS = {"mean": "mean", "q90": "90th percentile", "q95": "95th percentile", "q99": "99th percentile"}
 
 
-def table_1_truncation(
-    truncation: pl.DataFrame, answers: Sequence[str], models: Sequence[str], sets: Mapping[str, Sequence[str]]
-) -> Table:
+@dataclass(frozen=True, kw_only=True)
+class AreaTableInputs(ExhibitInputs):
+    """The settings of the tables, the study's models, and frames of the contracts of `papers.entropy_area.frames`."""
+
+    settings: AreaExhibitSettings
+    models: Sequence[str]
+    items: pl.DataFrame
+    truncation: pl.DataFrame
+    correlations: pl.DataFrame
+    spread: pl.DataFrame
+
+
+def table_1_truncation(inputs: AreaTableInputs) -> Table:
     """Tabulate the mass of the 20 most likely tokens and the bound of the entropy, over all positions and responses."""
     headings = {
         "model": "Model",
@@ -49,16 +60,18 @@ def table_1_truncation(
     return Table(
         "Probability of the 20 most likely tokens, and the largest error of H(t) from omitting the others, over "
         "all positions of all responses.",
-        headed(truncation, headings, words),
+        headed(inputs.truncation, headings, words),
         (
             "The percentiles are those of the worst positions: 10, 5 and 1 % of them have less mass, or a larger "
             "bound.",
             "Bound: eps log2((V - 20) / eps), eps the mass left out and V the model's vocabulary. H(t) beside it: its "
             "own mean and percentiles.",
-            answer_note(answers),
+            answer_note(inputs.settings["answers"]),
         ),
         decimals=4,
-        published=_published_truncation(truncation, answers, models, sets),
+        published=_published_truncation(
+            inputs.truncation, inputs.settings["answers"], inputs.models, inputs.settings["sets"]
+        ),
     )
 
 
@@ -67,7 +80,7 @@ def _published_truncation(
 ) -> Table | None:
     if not compared("1_truncation", models, sets, answers):
         return None
-    (model,), (benchmark,) = COMPARED["1_truncation"]
+    (model,), (benchmark,) = TABLES["1_truncation"].models, TABLES["1_truncation"].benchmarks
     ours = truncation.filter(model=model, benchmark=benchmark, answer="reference")
     theirs = pl.read_csv(PUBLISHED / "table_1_truncation.csv")
     joined = theirs.join(ours, on="statistic", how="left", suffix=": ours", maintain_order="left")
@@ -86,14 +99,14 @@ def _published_truncation(
     return Table("This study's values and the paper's.", shown, (note,), decimals=4)
 
 
-def table_ranges(items: pl.DataFrame, models: Sequence[str], sets: Mapping[str, Sequence[str]], answer: str) -> Table:
+def table_ranges(inputs: AreaTableInputs) -> Table:
     """Tabulate the number of items with low, medium and high answer entropy, and means over their first responses."""
     keys = ["Model", "Benchmark", "Answer entropy"]
     numbers = ["Items", "Never correct", "Accuracy", "EAS", "Mean EAS", "Length"]
     rows = []
-    for model in models:
-        for name, benchmarks in sets.items():
-            own = of_set(items, model, benchmarks)
+    for model in inputs.models:
+        for name, benchmarks in inputs.settings["sets"].items():
+            own = of_set(inputs.items, model, benchmarks)
             for title, inside in RANGES.values():
                 part = own.filter(inside)
                 row = {
@@ -103,20 +116,20 @@ def table_ranges(items: pl.DataFrame, models: Sequence[str], sets: Mapping[str, 
                     "Items": len(part),
                     "Never correct": len(part.filter(accuracy=0)),
                     "Accuracy": part["accuracy"].mean(),
-                    "EAS": part[f"eas_{answer}"].mean(),
-                    "Mean EAS": part[f"mean_eas_{answer}"].mean(),
+                    "EAS": part[f"eas_{inputs.settings['answer']}"].mean(),
+                    "Mean EAS": part[f"mean_eas_{inputs.settings['answer']}"].mean(),
                     "Length": part["n_tokens"].mean(),
                 }
                 rows.append(row)
     return Table(
         f"Items by their answer entropy in bits, and means over them: accuracy of all samples; EAS "
-        f"({ANSWERS[answer]}), mean EAS and length of the first.",
+        f"({ANSWERS[inputs.settings['answer']]}), mean EAS and length of the first.",
         number_frame(rows, keys, numbers),
         (ENTROPY_NOTE, FIRST_NOTE, "Never correct: no sample is correct, as when a wrong answer repeats."),
     )
 
 
-def table_spread(spread: pl.DataFrame) -> Table:
+def table_spread(inputs: AreaTableInputs) -> Table:
     """Tabulate the differences in EAS between an item's samples, and their effect on the correlation."""
     headings = {
         "model": "Model",
@@ -134,7 +147,7 @@ def table_spread(spread: pl.DataFrame) -> Table:
     return Table(
         "Comparison of the EAS of an item's samples: standard deviations in bits, and Pearson's r with the answer "
         "entropy, by the sample that represents the item.",
-        headed(spread, headings, {"answer": ANSWERS.__getitem__}),
+        headed(inputs.spread, headings, {"answer": ANSWERS.__getitem__}),
         (
             "SD between items: of the items' means. lowest, highest: over sample numbers. Only items with two "
             "scored samples.",
@@ -157,11 +170,9 @@ _HEADINGS = {
 }
 
 
-def table_2_correlation(
-    correlations: pl.DataFrame, answers: Sequence[str], models: Sequence[str], sets: Mapping[str, Sequence[str]]
-) -> Table:
+def table_2_correlation(inputs: AreaTableInputs) -> Table:
     """Tabulate Pearson's r and Spearman's rho of every measure with every entropy, by model and benchmark."""
-    rows = correlations.sort(*_order(correlations), maintain_order=True)
+    rows = inputs.correlations.sort(*_order(inputs.correlations), maintain_order=True)
     missing = []
     for row in rows.drop_nulls("reason").iter_rows(named=True):
         value = f"r of {measure_title(row['measure'])} with {TARGETS[row['target']]}"
@@ -174,11 +185,13 @@ def table_2_correlation(
             ENTROPY_NOTE,
             f"{INTERVAL_NOTE} p: two-sided, of no correlation; 0.00 is less than 0.005, the CSV has all digits.",
             "All measures are compared on the same items: those whose first response has them all.",
-            answer_note(answers),
+            answer_note(inputs.settings["answers"]),
             *missing_notes(missing),
         ),
         decimals=2,  # with 10,000 bootstrap samples of 40 items, another seed moves a limit by up to 0.015
-        published=_published(correlations) if compared("2_correlation", models, sets, answers) else None,
+        published=_published(inputs.correlations)
+        if compared("2_correlation", inputs.models, inputs.settings["sets"], inputs.settings["answers"])
+        else None,
     )
 
 
@@ -215,25 +228,18 @@ def write_tables(
     correlations: str,
     spread: str,
     settings: AreaExhibitSettings,
-    titles: Mapping[str, str],
+    tables: Sequence[str],
     models: Sequence[str],
     folder: str,
 ) -> None:
-    """Write the tables of these names and titles to `folder`."""
-    inputs = {
-        **settings,
-        "models": models,
-        "items": read_several(ITEMS, by_item, {"model": models}),
-        "truncation": pl.concat(map(TRUNCATION.read, truncation)),
-        "correlations": CORRELATIONS.read(correlations),
-        "spread": SPREAD.read(spread),
-    }
-    save_tables(titles, TABLE_FUNCTIONS, inputs, settings["label"], folder)
-
-
-TABLE_FUNCTIONS: Functions = {
-    "1_truncation": table_1_truncation,
-    "ranges": table_ranges,
-    "spread": table_spread,
-    "2_correlation": table_2_correlation,
-}
+    """Write the tables of these names to `folder`."""
+    inputs = AreaTableInputs(
+        label=settings["label"],
+        settings=settings,
+        models=models,
+        items=read_several(ITEMS, by_item, {"model": models}),
+        truncation=pl.concat(map(TRUNCATION.read, truncation)),
+        correlations=CORRELATIONS.read(correlations),
+        spread=SPREAD.read(spread),
+    )
+    save_tables(TABLES, tables, inputs, folder)

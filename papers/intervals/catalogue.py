@@ -1,12 +1,11 @@
-"""The tables and figures of this analysis, its methods, why an answer is not used, and notes that exhibits share.
-
-The function of a table is called `table_<name>`, that of a figure `figure_<name>`.
-"""
+"""The tables and figures of this analysis, its methods, why an answer is not used, and notes that exhibits share."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypedDict
+
+from entropy_sentinel.report.exhibit_declarations import ExhibitDeclaration
 
 # The paper's tables, as printed.
 PUBLISHED = Path(__file__).with_name("published")
@@ -96,24 +95,43 @@ BASES: dict[str, str] = {
     "sampled": "the integers that were sampled, each with the probability that the model gives it",
 }
 
-TABLES: dict[str, str] = {
-    "1_examples": "Questions, answers and stated intervals",
-    "2_winkler": "Winkler score by model, level and method",
-    "3_coverage": "Coverage by log-probabilities",
-    "parsing": "Answers that are used",
-    "differences": "What each method changes",
-    "reductions": "How much conformal adjustment lowers the score",
-    "perception": "Perception size",
-    "tunnel_index": "Tunnel index",
+TABLES: dict[str, ExhibitDeclaration] = {
+    "1_examples": ExhibitDeclaration(
+        "Questions, answers and stated intervals", "papers.intervals.tables.table_1_examples"
+    ),
+    "2_winkler": ExhibitDeclaration(
+        "Winkler score by model, level and method", "papers.intervals.tables_of_scores.table_2_winkler"
+    ),
+    "3_coverage": ExhibitDeclaration("Coverage by log-probabilities", "papers.intervals.tables.table_3_coverage"),
+    "parsing": ExhibitDeclaration("Answers that are used", "papers.intervals.tables.table_parsing"),
+    "differences": ExhibitDeclaration(
+        "What each method changes", "papers.intervals.tables_of_scores.table_differences"
+    ),
+    "reductions": ExhibitDeclaration(
+        "How much conformal adjustment lowers the score", "papers.intervals.tables_of_scores.table_reductions"
+    ),
+    "perception": ExhibitDeclaration("Perception size", "papers.intervals.tables.table_perception"),
+    "tunnel_index": ExhibitDeclaration("Tunnel index", "papers.intervals.tables.table_tunnel_index"),
 }
 
-FIGURES: dict[str, str] = {
-    "1_calibration": "Nominal and observed coverage of stated intervals",
-    "2_conformal": "Coverage before and after conformal adjustment",
-    "3_tunnel": "The part of the distribution that a query sees",
-    "4_bounds": "Distribution of the stated bounds, and convergence of their quantiles",
-    "5_open_models": "Nominal and observed coverage of open models",
-    "6_answers": "True answers",
+FIGURES: dict[str, ExhibitDeclaration] = {
+    "1_calibration": ExhibitDeclaration(
+        "Nominal and observed coverage of stated intervals", "papers.intervals.figures.figure_1_calibration"
+    ),
+    "2_conformal": ExhibitDeclaration(
+        "Coverage before and after conformal adjustment", "papers.intervals.figures.figure_2_conformal"
+    ),
+    "3_tunnel": ExhibitDeclaration(
+        "The part of the distribution that a query sees", "papers.intervals.figures.figure_3_tunnel"
+    ),
+    "4_bounds": ExhibitDeclaration(
+        "Distribution of the stated bounds, and convergence of their quantiles",
+        "papers.intervals.figures.figure_4_bounds",
+    ),
+    "5_open_models": ExhibitDeclaration(
+        "Nominal and observed coverage of open models", "papers.intervals.figures.figure_5_open_models"
+    ),
+    "6_answers": ExhibitDeclaration("True answers", "papers.intervals.figures.figure_6_answers"),
 }
 
 

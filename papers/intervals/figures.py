@@ -1,16 +1,17 @@
 """The figures of the catalogue: coverage of intervals, the right answers, and simulations of the perception tunnel."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 from scipy.stats import norm
 
-from entropy_sentinel.report.exhibits import Functions, save_figures
+from entropy_sentinel.report.exhibits import FigureInputs, save_figures
 from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, new_figure, nothing, plain
 from entropy_sentinel.schemas.benchmark import BENCHMARKS
-from papers.intervals.catalogue import TEST, IntervalsExhibitSettings, method_title
+from papers.intervals.catalogue import FIGURES, TEST, IntervalsExhibitSettings, method_title
 from papers.intervals.frames import SCORES
 from papers.intervals.questions import exponents
 from papers.intervals.tunnel import (
@@ -26,14 +27,23 @@ _BARS = "Bars: Wilson's 95 % interval."
 _SHOWN = (-20, 40)
 
 
-def figure_1_calibration(scores: pl.DataFrame, label: str) -> Drawing:
+@dataclass(frozen=True, kw_only=True)
+class IntervalsFigureInputs(FigureInputs):
+    """The models with open weights, a frame SCORES, and the right answers to all questions, as powers of ten."""
+
+    open_models: Sequence[str]
+    scores: pl.DataFrame
+    answers: np.ndarray
+
+
+def figure_1_calibration(inputs: IntervalsFigureInputs) -> Drawing:
     """Draw observed against nominal coverage of the intervals that models state."""
-    return _calibration(scores, scores["model"].unique(maintain_order=True).to_list(), label)
+    return _calibration(inputs.scores, inputs.scores["model"].unique(maintain_order=True).to_list(), inputs.label)
 
 
-def figure_5_open_models(scores: pl.DataFrame, open_models: Sequence[str], label: str) -> Drawing:
+def figure_5_open_models(inputs: IntervalsFigureInputs) -> Drawing:
     """Draw observed against nominal coverage, for models with open weights."""
-    return _calibration(scores, open_models, label)
+    return _calibration(inputs.scores, inputs.open_models, inputs.label)
 
 
 def _calibration(scores: pl.DataFrame, models: Sequence[str], label: str) -> Drawing:
@@ -49,14 +59,14 @@ def _calibration(scores: pl.DataFrame, models: Sequence[str], label: str) -> Dra
     return Drawing(figure, f"Below the line: overconfident. {_BARS} On the test half, of the intervals that are used.")
 
 
-def figure_2_conformal(scores: pl.DataFrame, label: str) -> Drawing:
+def figure_2_conformal(inputs: IntervalsFigureInputs) -> Drawing:
     """Draw a panel for each model: observed against nominal coverage, as stated and after conformal adjustment."""
-    rows = scores.filter(pl.col("method").is_in(["base", "conformal"]), half=TEST).drop_nulls("coverage")
+    rows = inputs.scores.filter(pl.col("method").is_in(["base", "conformal"]), half=TEST).drop_nulls("coverage")
     models = rows["model"].unique(maintain_order=True).to_list()
     if not models:
-        return nothing("no model has an interval that can be read", label)
+        return nothing("no model has an interval that can be read", inputs.label)
     columns = min(3, len(models))
-    figure = new_figure(1 + 3.4 * columns, 0.6 + 3 * -(-len(models) // columns), label)
+    figure = new_figure(1 + 3.4 * columns, 0.6 + 3 * -(-len(models) // columns), inputs.label)
     panels = figure.subplots(-(-len(models) // columns), columns, squeeze=False, sharex=True, sharey=True).flat
     for axes, model in zip(panels, models, strict=False):
         own = rows.filter(model=model)
@@ -96,18 +106,18 @@ def _identity(axes: Axes, rows: pl.DataFrame, title: str = "") -> None:
     axes.set_ylim(0, 102)
 
 
-def figure_6_answers(answers: np.ndarray, label: str) -> Drawing:
+def figure_6_answers(inputs: IntervalsFigureInputs) -> Drawing:
     """Draw the number of questions by the power of ten that is the right answer, from -20 to 40."""
     low, high = _SHOWN
-    inside = answers[(answers >= low) & (answers <= high)]
-    figure = new_figure(6, 3, label)
+    inside = inputs.answers[(inputs.answers >= low) & (inputs.answers <= high)]
+    figure = new_figure(6, 3, inputs.label)
     axes = figure.subplots()
     axes.hist(inside, bins=[at - 0.5 for at in range(low, high + 2)], color=BLUE, linewidth=0)
     plain(axes, "Right answer, power of ten", "Questions")
-    outside = len(answers) - len(inside)
+    outside = len(inputs.answers) - len(inside)
     return Drawing(
         figure,
-        f"{len(answers)} questions of both halves; {outside} answers are outside {low} to {high} and not shown.",
+        f"{len(inputs.answers)} questions of both halves; {outside} answers are outside {low} to {high} and not shown.",
     )
 
 
@@ -122,9 +132,9 @@ _N_REPEATS, _SEED = 400, 42
 _GRID = np.linspace(-3.5, 3.5, 701)
 
 
-def figure_3_tunnel(label: str) -> Drawing:
+def figure_3_tunnel(inputs: IntervalsFigureInputs) -> Drawing:
     """Draw the inferred distribution, what two queries perceive of it, and the intervals that they state."""
-    figure = new_figure(6, 3.2, label)
+    figure = new_figure(6, 3.2, inputs.label)
     axes = figure.subplots()
     axes.plot(_GRID, norm.pdf(_GRID), color="black", linewidth=2, label="Inferred distribution F")
     for number, (start, colour) in enumerate(zip(_STARTS, (ORANGE, GREEN), strict=True)):
@@ -144,9 +154,9 @@ def figure_3_tunnel(label: str) -> Drawing:
     )
 
 
-def figure_4_bounds(label: str) -> Drawing:
+def figure_4_bounds(inputs: IntervalsFigureInputs) -> Drawing:
     """Draw the distribution of many queries' bounds, and how their quantiles converge to those of the distribution."""
-    figure = new_figure(10, 3.4, label)
+    figure = new_figure(10, 3.4, inputs.label)
     left, right = figure.subplots(1, 2)
     lower, upper = simulate(norm.ppf, _BETA, _ALPHA, (20_000,), _SEED)
     left.plot(_GRID, norm.pdf(_GRID), color="black", linewidth=2, label="F")
@@ -182,21 +192,15 @@ def _error(beta: float, n_queries: int) -> float:
 
 
 def write_figures(
-    benchmarks: Sequence[str], scores: str, settings: IntervalsExhibitSettings, titles: Mapping[str, str], folder: str
+    benchmarks: Sequence[str],
+    scores: str,
+    settings: IntervalsExhibitSettings,
+    figures: Sequence[str],
+    folder: str,
 ) -> None:
-    """Write the figures of these names and titles to `folder`."""
+    """Write the figures of these names to `folder`."""
     answers: list[int] = []
     for path in benchmarks:
         answers += exponents(BENCHMARKS.read(path)).values()
-    inputs = {**settings, "scores": SCORES.read(scores), "answers": np.array(answers)}
-    save_figures(titles, FIGURE_FUNCTIONS, inputs, folder)
-
-
-FIGURE_FUNCTIONS: Functions = {
-    "1_calibration": figure_1_calibration,
-    "5_open_models": figure_5_open_models,
-    "2_conformal": figure_2_conformal,
-    "6_answers": figure_6_answers,
-    "3_tunnel": figure_3_tunnel,
-    "4_bounds": figure_4_bounds,
-}
+    inputs = IntervalsFigureInputs(**settings, scores=SCORES.read(scores), answers=np.array(answers))
+    save_figures(FIGURES, figures, inputs, folder)

@@ -1,5 +1,6 @@
 # What the analysis `intervals` calls its files: constants for rules.smk.
 
+from papers.intervals import catalogue as intervals_catalogue
 from papers.intervals.catalogue import PUBLISHED as INTERVALS_PAPER
 from papers.intervals.settings import FAMILY as INTEGER_FAMILY
 

@@ -3,14 +3,12 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.core.files import write_whole
 from entropy_sentinel.formatting.text import counted, number, span
-from entropy_sentinel.report.exhibits import save_page
+from entropy_sentinel.report.exhibits import save_report
 from entropy_sentinel.report.plain_text import below, text_table
 from papers.intervals.catalogue import (
     CALIBRATION,
@@ -181,9 +179,6 @@ def summarise(shown: Sequence[IntervalsSummary]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-TEMPLATE = Path(__file__).with_name("report.html.j2")
-
-
 def write_report(
     scores: str,
     differences: str,
@@ -195,11 +190,13 @@ def write_report(
 ) -> None:
     """Write the page and the summary."""
     shown = summaries(SCORES.read(scores), DIFFERENCES.read(differences))
-    save_page(
-        template=TEMPLATE,
+    save_report(
+        __file__,
+        page,
+        summary,
+        text=summarise(shown),
         tables=tables,
         figures=figures,
-        page=page,
         title="Intervals that a model states",
         label=settings["label"],
         headline=headline(shown),
@@ -207,4 +204,3 @@ def write_report(
         level_title=level_title,
         method_title=method_title,
     )
-    write_whole(summary, summarise(shown))

@@ -132,8 +132,8 @@ use rule cpu_job as intervals_tables with:
     log:
         f"{LOGS}/intervals_tables.log",
     params:
-        **calls("papers.intervals.tables.write_tables"),
-        titles={name: INTERVALS.TABLES[name] for name in INTERVALS.tables},
+        **calls("papers.intervals.tables.write_tables", exhibits=intervals_catalogue.TABLES),
+        tables=INTERVALS.tables,
         settings=INTERVALS_SHOWN,
 
 
@@ -146,8 +146,8 @@ use rule cpu_job as intervals_figures with:
     log:
         f"{LOGS}/intervals_figures.log",
     params:
-        **calls("papers.intervals.figures.write_figures"),
-        titles={name: INTERVALS.FIGURES[name] for name in INTERVALS.figures},
+        **calls("papers.intervals.figures.write_figures", exhibits=intervals_catalogue.FIGURES),
+        figures=INTERVALS.figures,
         settings=INTERVALS_SHOWN,
 
 

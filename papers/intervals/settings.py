@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 from entropy_sentinel.core.analysis import Analysis, StudyNames
 from entropy_sentinel.core.sections import DISTINCT, Name, Number, Positive, Settings, Whole, check_names
 from entropy_sentinel.features.catalogue import EXTRAS, FEATURES
+from entropy_sentinel.report.exhibit_declarations import list_titles
 from papers.intervals import catalogue
 
 # Percent; keys of YAML must be text: "99.8".
@@ -66,7 +67,7 @@ class Intervals(Analysis):
     PAGE = "intervals/report.html"
     TELLS = "what intervals that a model states are worth"
     READS_LABELS = False
-    TABLES, FIGURES = catalogue.TABLES, catalogue.FIGURES
+    TABLES, FIGURES = list_titles(catalogue.TABLES), list_titles(catalogue.FIGURES)
 
     calibration: Name | None = Field(None, description="benchmark whose questions adjust the intervals")
     test: Name | None = Field(None, description="benchmark on which they are evaluated")

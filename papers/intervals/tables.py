@@ -1,18 +1,19 @@
 """The tables of the catalogue, from the files of all models; those of scores are in tables_of_scores.py."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import polars as pl
 
-from entropy_sentinel.report.exhibits import Functions, save_tables
+from entropy_sentinel.report.exhibits import ExhibitInputs, save_tables
 from entropy_sentinel.report.tables import Table, headed, number_frame
 from entropy_sentinel.schemas.benchmark import BENCHMARKS
 from entropy_sentinel.schemas.file_sets import read_all
-from papers.intervals import tables_of_scores
 from papers.intervals.catalogue import (
     BASES,
     PUBLISHED,
     REASONS,
+    TABLES,
     TEST,
     WORDS,
     IntervalsExhibitSettings,
@@ -34,16 +35,30 @@ from papers.intervals.tunnel import perception_size
 N_EXAMPLES = 5
 
 
-def table_1_examples(items: pl.DataFrame, adjusted: pl.DataFrame) -> Table:
+@dataclass(frozen=True, kw_only=True)
+class IntervalsTableInputs(ExhibitInputs):
+    """The benchmarks' questions with their answers, `items`, and frames of the contracts of papers.intervals.frames."""
+
+    items: pl.DataFrame
+    stated: pl.DataFrame
+    integers: pl.DataFrame
+    adjusted: pl.DataFrame
+    scores: pl.DataFrame
+    differences: pl.DataFrame
+    sets: pl.DataFrame
+    tunnel_index: pl.DataFrame
+
+
+def table_1_examples(inputs: IntervalsTableInputs) -> Table:
     """Tabulate the first questions of the test half, the right exponent, and what each model states at each level."""
-    stated = adjusted.filter(half=TEST, method="base")
+    stated = inputs.adjusted.filter(half=TEST, method="base")
     levels = stated["level"].unique().sort().to_list()
     shown = stated["item_id"].unique(maintain_order=True).head(N_EXAMPLES)
     intervals = {}
     for row in stated.drop_nulls("lower").iter_rows(named=True):
         intervals[row["item_id"], row["model"], row["level"]] = f"[{row['lower']:g}, {row['upper']:g}]"
     rows = []
-    for item, question, answer in items.select("item_id", "question", "reference").iter_rows():
+    for item, question, answer in inputs.items.select("item_id", "question", "reference").iter_rows():
         if item not in shown:
             continue
         for model in stated["model"].unique(maintain_order=True):
@@ -59,10 +74,10 @@ def table_1_examples(items: pl.DataFrame, adjusted: pl.DataFrame) -> Table:
     )
 
 
-def table_parsing(stated: pl.DataFrame, integers: pl.DataFrame) -> Table:
+def table_parsing(inputs: IntervalsTableInputs) -> Table:
     """Tabulate the share of answers that are used for every variant and benchmark, and why the others are not."""
     keys, numbers = ["Variant", "Asked for", "Benchmark"], ["Answers", "Used", *REASONS.values()]
-    rows = [*_shares(stated, "level"), *_shares(integers, "temperature")]
+    rows = [*_shares(inputs.stated, "level"), *_shares(inputs.integers, "temperature")]
     return Table(
         "Share of all samples whose answer is used, and of the others by reason.",
         number_frame(rows, keys, numbers),
@@ -88,7 +103,7 @@ def _shares(answers: pl.DataFrame, axis: str) -> Iterator[dict[str, object]]:
         }
 
 
-def table_3_coverage(sets: pl.DataFrame) -> Table:
+def table_3_coverage(inputs: IntervalsTableInputs) -> Table:
     """Tabulate coverage by log-probabilities, and of the stated intervals for the same questions."""
     headings = {
         "model": "Model",
@@ -112,14 +127,14 @@ def table_3_coverage(sets: pl.DataFrame) -> Table:
         "logprob_coverage": "Log-probabilities: paper",
     }
     printed = pl.read_csv(PUBLISHED / "table_3_coverage.csv", schema_overrides={"level": pl.Float64})
-    ours = sets.filter(model="gpt-4o-mini", basis="first_token")
+    ours = inputs.sets.filter(model="gpt-4o-mini", basis="first_token")
     both = printed.join(ours, on="level", how="inner", maintain_order="left")
     notes = []
-    for row in sets.drop_nulls("temperature_end").iter_rows(named=True):
+    for row in inputs.sets.drop_nulls("temperature_end").iter_rows(named=True):
         notes.append(end_note(f"{row['model']}, {row['basis']}", row["temperature"], row["temperature_end"]))
     return Table(
         "Share of the right answers in the smallest set of likely integers, and in its hull, on the test half.",
-        headed(sets, headings, WORDS),
+        headed(inputs.sets, headings, WORDS),
         (
             "Distribution: " + "; ".join(f"{name}: {meaning}" for name, meaning in BASES.items()) + ".",
             "Mass left out: mean probability of all other possible outputs, and of integers beyond `farthest`; the "
@@ -131,9 +146,9 @@ def table_3_coverage(sets: pl.DataFrame) -> Table:
     )
 
 
-def table_perception(scores: pl.DataFrame) -> Table:
+def table_perception(inputs: IntervalsTableInputs) -> Table:
     """Tabulate the perception size beta of each model, from the coverage of its stated intervals at all levels."""
-    rows = scores.filter(half=TEST, method="base").drop_nulls("coverage").sort("level")
+    rows = inputs.scores.filter(half=TEST, method="base").drop_nulls("coverage").sort("level")
     levels = rows["level"].unique().sort().to_list()
     sizes = []
     for (model,), own in rows.group_by("model", maintain_order=True):
@@ -149,7 +164,7 @@ def table_perception(scores: pl.DataFrame) -> Table:
     )
 
 
-def table_tunnel_index(tunnel_index: pl.DataFrame) -> Table:
+def table_tunnel_index(inputs: IntervalsTableInputs) -> Table:
     """Tabulate the empirical tunnel index by the number of sampled answers."""
     headings = {
         "model": "Model",
@@ -164,7 +179,7 @@ def table_tunnel_index(tunnel_index: pl.DataFrame) -> Table:
     return Table(
         "Entropy of the model's distribution over integers minus that of m sampled answers, in nats: means over the "
         "test half.",
-        headed(tunnel_index, headings),
+        headed(inputs.tunnel_index, headings),
         (
             "Appendix G of the paper, where each reasoning trace gives only an answer: with one answer the index "
             "is the whole entropy, and it falls as their number grows.",
@@ -183,30 +198,19 @@ def write_tables(
     sets: str,
     tunnel_index: str,
     settings: IntervalsExhibitSettings,
-    titles: Mapping[str, str],
+    tables: Sequence[str],
     folder: str,
 ) -> None:
-    """Write the tables of these names and titles to `folder`."""
-    inputs = {
-        "items": pl.concat(BENCHMARKS.read(path, ["item_id", "question", "reference"]) for path in benchmarks),
-        "stated": read_all(STATED, stated),
-        "integers": read_all(INTEGER_ANSWERS, integers),
-        "adjusted": ADJUSTED.read(adjusted),
-        "scores": SCORES.read(scores),
-        "differences": DIFFERENCES.read(differences),
-        "sets": SETS.read(sets),
-        "tunnel_index": TUNNEL_INDEX.read(tunnel_index),
-    }
-    save_tables(titles, TABLE_FUNCTIONS, inputs, settings["label"], folder)
-
-
-TABLE_FUNCTIONS: Functions = {
-    "1_examples": table_1_examples,
-    "parsing": table_parsing,
-    "3_coverage": table_3_coverage,
-    "perception": table_perception,
-    "tunnel_index": table_tunnel_index,
-    "2_winkler": tables_of_scores.table_2_winkler,
-    "differences": tables_of_scores.table_differences,
-    "reductions": tables_of_scores.table_reductions,
-}
+    """Write the tables of these names to `folder`."""
+    inputs = IntervalsTableInputs(
+        label=settings["label"],
+        items=pl.concat(BENCHMARKS.read(path, ["item_id", "question", "reference"]) for path in benchmarks),
+        stated=read_all(STATED, stated),
+        integers=read_all(INTEGER_ANSWERS, integers),
+        adjusted=ADJUSTED.read(adjusted),
+        scores=SCORES.read(scores),
+        differences=DIFFERENCES.read(differences),
+        sets=SETS.read(sets),
+        tunnel_index=TUNNEL_INDEX.read(tunnel_index),
+    )
+    save_tables(TABLES, tables, inputs, folder)

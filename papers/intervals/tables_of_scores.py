@@ -21,18 +21,19 @@ from papers.intervals.catalogue import (
     method_title,
 )
 from papers.intervals.report import choice
+from papers.intervals.tables import IntervalsTableInputs
 
 _KEYS = {"model": "Model", "level": "Level", "method": "Method"}
 # The paper's text about its Table 2: by level, the drop of the mean score in points and in per cent.
 _TEXT = {90.0: (7.38, 25.2), 95.0: (16.56, 27.8), 99.0: (173.84, 59.4)}
 
 
-def table_2_winkler(scores: pl.DataFrame) -> Table:
+def table_2_winkler(inputs: IntervalsTableInputs) -> Table:
     """Tabulate the mean Winkler score on the test half, by model, level and method, with coverage and width.
 
     Methods with an infinite interval have no row: a note names them.
     """
-    rows = scores.filter(half=TEST)
+    rows = inputs.scores.filter(half=TEST)
     infinite = []
     for row in rows.filter(pl.col("n_infinite") > 0).iter_rows(named=True):
         infinite.append(("row", "intervals without ends: the calibration half has too few questions", _whose(row)))
@@ -59,7 +60,7 @@ def table_2_winkler(scores: pl.DataFrame) -> Table:
             WILSON_NOTE,
             *missing_notes(infinite),
             *_temperatures(rows),
-            method_note(scores["method"].unique(maintain_order=True)),
+            method_note(inputs.scores["method"].unique(maintain_order=True)),
         ),
         published=_published_scores(rows),
     )
@@ -98,13 +99,13 @@ def _paper() -> pl.DataFrame:
     ).drop_nulls("published")
 
 
-def table_differences(scores: pl.DataFrame, differences: pl.DataFrame) -> Table:
+def table_differences(inputs: IntervalsTableInputs) -> Table:
     """Tabulate the difference of each method's score from that of the stated intervals, and the calibrated choice."""
     keys = [*_KEYS.values(), "Chosen"]
     numbers = ["Calibration coverage", "Calibration score", "Score", "Difference", "from", "to", "Questions"]
-    rows = list(_compared(scores.filter(half=CALIBRATION), differences))
+    rows = list(_compared(inputs.scores.filter(half=CALIBRATION), inputs.differences))
     missing = []
-    for row in differences.filter(half=TEST).drop_nulls("reason").iter_rows(named=True):
+    for row in inputs.differences.filter(half=TEST).drop_nulls("reason").iter_rows(named=True):
         missing.append(("difference", row["reason"], _whose(row)))
     return Table(
         "Mean Winkler score of each method on the test half, and its difference from that of the stated intervals.",
@@ -140,9 +141,9 @@ def _compared(calibration: pl.DataFrame, differences: pl.DataFrame) -> Iterator[
             }
 
 
-def table_reductions(differences: pl.DataFrame) -> Table:
+def table_reductions(inputs: IntervalsTableInputs) -> Table:
     """Tabulate by how much conformal adjustment reduces the mean score over models, here and in the paper."""
-    here = differences.filter(half=TEST).select("model", "level", "method", pl.col("score").alias("published"))
+    here = inputs.differences.filter(half=TEST).select("model", "level", "method", pl.col("score").alias("published"))
     rows = [*_reductions(here, "here"), *_reductions(_paper(), "the paper's Table 2")]
     numbers = ["Models", "Base", "Conformal", "Drop", "Drop, %", "Drop: text", "Drop, %: text"]
     return Table(

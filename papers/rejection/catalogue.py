@@ -1,22 +1,29 @@
-"""Names and titles of this analysis' tables and figures, and the measures of the curves.
+"""Names and titles of this analysis' tables and figures, and the measures of the curves."""
 
-`TABLE_FUNCTIONS` (`tables.py`) and `FIGURE_FUNCTIONS` (`figures.py`) map each name to its function.
-"""
+from entropy_sentinel.report.exhibit_declarations import ExhibitDeclaration
 
 # The assessor that sees only the question. The other assessors are estimators, by name.
 QUESTION_ONLY = "question-only"
 
-TABLES: dict[str, str] = {
-    "best_pairs": "Best pairs of model and assessor",
-    "auarc": "Area under the accuracy-rejection curve",
-    "coverage": "Responses that can be kept at a required accuracy",
-    "areas": "Area and its share of a perfect one, by assessor",
+TABLES: dict[str, ExhibitDeclaration] = {
+    "best_pairs": ExhibitDeclaration("Best pairs of model and assessor", "papers.rejection.tables.table_best_pairs"),
+    "auarc": ExhibitDeclaration("Area under the accuracy-rejection curve", "papers.rejection.tables.table_auarc"),
+    "coverage": ExhibitDeclaration(
+        "Responses that can be kept at a required accuracy", "papers.rejection.tables.table_coverage"
+    ),
+    "areas": ExhibitDeclaration(
+        "Area and its share of a perfect one, by assessor", "papers.rejection.tables.table_areas"
+    ),
 }
 
-FIGURES: dict[str, str] = {
-    "curves_by_model": "Accuracy-rejection curves, every model",
+FIGURES: dict[str, ExhibitDeclaration] = {
+    "curves_by_model": ExhibitDeclaration(
+        "Accuracy-rejection curves, every model", "papers.rejection.figures.figure_curves_by_model"
+    ),
     # One for each model.
-    "curves_by_domain": "Accuracy-rejection curves by domain",
+    "curves_by_domain": ExhibitDeclaration(
+        "Accuracy-rejection curves by domain", "papers.rejection.figures.figure_curves_by_domain"
+    ),
 }
 
 

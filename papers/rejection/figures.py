@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,12 +10,12 @@ import polars as pl
 from matplotlib.axes import Axes
 
 from entropy_sentinel.formatting.text import number
-from entropy_sentinel.report.exhibits import DrawnFigure, Functions, save_figures
+from entropy_sentinel.report.exhibits import DrawnFigure, FigureInputs, save_figures
 from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, legend_of, new_figure, nothing, plain
 from entropy_sentinel.schemas.file_sets import read_several
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 from entropy_sentinel.study.analyses.headings import ROLES, TrainingGroup, training_group
-from papers.rejection.catalogue import QUESTION_ONLY
+from papers.rejection.catalogue import FIGURES, QUESTION_ONLY
 from papers.rejection.curves import curve
 from papers.rejection.headings import DISTRIBUTIONS, RejectionExhibitSettings, assessor_title
 from papers.rejection.rows import EVERY, Slice, read_scores, slices
@@ -45,36 +46,45 @@ class AssessorPanel(NamedTuple):
     model: str
 
 
+@dataclass(frozen=True, kw_only=True)
+class RejectionFigureInputs(FigureInputs):
+    """The responses of each model, slice by slice, the headline group, and the names of its assessors in order."""
+
+    by_model: Mapping[str, Sequence[Slice]]
+    group: TrainingGroup
+    names: Sequence[str]
+    accuracies: Sequence[float]
+
+
 def figure_curves_by_domain(
-    by_model: Mapping[str, Sequence[Slice]],
-    group: TrainingGroup,
-    names: Sequence[str],
-    accuracies: Sequence[float],
-    model: str,
-    label: str,
+    inputs: RejectionFigureInputs,
 ) -> Drawing:
     """Draw a panel for each labelled domain of one model, after a panel for all domains of each distribution."""
     panels = []
-    for part in _in_order(by_model[model]):
+    for part in _in_order(inputs.by_model[inputs.model]):
         title = _TOGETHER[part.role] if part.benchmark == EVERY else f"{part.benchmark} ({ROLES[part.role]})"
-        panels.append(AssessorPanel(title, part.rows, model))
-    return _drawing(panels, names, accuracies, f"{model}, assessors trained on {group.benchmarks}", label)
+        panels.append(AssessorPanel(title, part.rows, inputs.model))
+    return _drawing(
+        panels,
+        inputs.names,
+        inputs.accuracies,
+        f"{inputs.model}, assessors trained on {inputs.group.benchmarks}",
+        inputs.label,
+    )
 
 
 def figure_curves_by_model(
-    by_model: Mapping[str, Sequence[Slice]],
-    group: TrainingGroup,
-    names: Sequence[str],
-    accuracies: Sequence[float],
-    label: str,
+    inputs: RejectionFigureInputs,
 ) -> Drawing:
     """Draw two panels per model: all unseen domains together, and the test splits of all training domains."""
     panels = []
-    for model, parts in by_model.items():
+    for model, parts in inputs.by_model.items():
         for part in _in_order(parts):
             if part.benchmark == EVERY:
                 panels.append(AssessorPanel(f"{model}: {_TOGETHER[part.role]}", part.rows, model))
-    return _drawing(panels, names, accuracies, f"Assessors trained on {group.benchmarks}", label)
+    return _drawing(
+        panels, inputs.names, inputs.accuracies, f"Assessors trained on {inputs.group.benchmarks}", inputs.label
+    )
 
 
 def _in_order(slices: Sequence[Slice]) -> list[Slice]:
@@ -166,17 +176,7 @@ def write_figures(
         by_model[model] = list(slices(responses.filter(model=model), assessed, group.group, wanted))
     present = {name for parts in by_model.values() for part in parts for name in part.assessors}
     names = [name for name in wanted if name in present]
-    inputs = {
-        "by_model": by_model,
-        "group": group,
-        "names": names,
-        "accuracies": settings["accuracies"],
-        "label": settings["label"],
-    }
-    save_figures(exhibits, FIGURE_FUNCTIONS, inputs, folder)
-
-
-FIGURE_FUNCTIONS: Functions = {
-    "curves_by_domain": figure_curves_by_domain,
-    "curves_by_model": figure_curves_by_model,
-}
+    inputs = RejectionFigureInputs(
+        label=settings["label"], by_model=by_model, group=group, names=names, accuracies=settings["accuracies"]
+    )
+    save_figures(FIGURES, exhibits, inputs, folder)

@@ -1,5 +1,6 @@
 # What the analysis `rejection` calls its files, and what it shows: constants and functions for rules.smk.
 
+from papers.rejection import catalogue as rejection_catalogue
 from papers.rejection.catalogue import QUESTION_ONLY
 
 REJECTION = CONFIG.analyses.rejection

@@ -2,14 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.core.files import write_whole
 from entropy_sentinel.formatting.text import number, span
-from entropy_sentinel.report.exhibits import save_page
+from entropy_sentinel.report.exhibits import save_report
 from entropy_sentinel.report.plain_text import below, text_table
 from entropy_sentinel.schemas.file_sets import read_several
 from entropy_sentinel.study.analyses.headings import TrainingGroup, training_group
@@ -120,9 +118,6 @@ def summarise(
     return "\n\n".join(parts) + "\n"
 
 
-TEMPLATE = Path(__file__).with_name("report.html.j2")
-
-
 def _names_of(accuracy: float) -> dict[str, str]:
     """Return a wanted accuracy, and the names of its measures, for the template."""
     return {
@@ -148,11 +143,13 @@ def write_report(
     group = training_group(settings["groups"], settings["headline_group"])
     names, accuracies = settings["assessors"][group.group], settings["accuracies"]
     own = rows.filter(pl.col("group") == group.group)
-    save_page(
-        template=TEMPLATE,
+    save_report(
+        __file__,
+        page,
+        summary,
+        text=summarise(rows, group, names, accuracies),
         tables=tables,
         figures=figures,
-        page=page,
         title="Which responses can be kept",
         label=settings["label"],
         group=group,
@@ -163,4 +160,3 @@ def write_report(
         span=span,
         notes=[*absent_notes(rows, [group], settings["assessors"]), *domain_notes(own)],
     )
-    write_whole(summary, summarise(rows, group, names, accuracies))

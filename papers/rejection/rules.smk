@@ -50,8 +50,8 @@ use rule cpu_job as rejection_tables with:
     log:
         f"{LOGS}/{{judge}}/rejection_tables.log",
     params:
-        **calls("papers.rejection.tables.write_tables"),
-        titles={name: REJECTION.TABLES[name] for name in REJECTION.tables},
+        **calls("papers.rejection.tables.write_tables", exhibits=rejection_catalogue.TABLES),
+        tables=REJECTION.tables,
         settings=rejection_settings("best"),
         models=in_any_order(MODELS),
 
@@ -66,7 +66,7 @@ use rule cpu_job as rejection_figures with:
     log:
         f"{LOGS}/{{judge}}/rejection_figures.log",
     params:
-        **calls("papers.rejection.figures.write_figures"),
+        **calls("papers.rejection.figures.write_figures", exhibits=rejection_catalogue.FIGURES),
         exhibits=REJECTION_EXHIBITS,
         settings=rejection_settings(),
         models=in_any_order(MODELS),

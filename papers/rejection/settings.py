@@ -8,6 +8,7 @@ from entropy_sentinel.core.analysis import Analysis, StudyNames
 from entropy_sentinel.core.sections import DISTINCT, Names, Number, Whole, check_names
 from entropy_sentinel.estimators.catalogue import ESTIMATORS
 from entropy_sentinel.estimators.settings import OWN
+from entropy_sentinel.report.exhibit_declarations import list_titles
 from papers.rejection import catalogue
 
 _Accuracy = Annotated[Number, Field(gt=0, le=1)]
@@ -21,7 +22,7 @@ class Rejection(Analysis):
 
     PAGE = "{judge}/rejection/report.html"
     TELLS = "which responses can be kept at a wanted accuracy"
-    TABLES, FIGURES = catalogue.TABLES, catalogue.FIGURES
+    TABLES, FIGURES = list_titles(catalogue.TABLES), list_titles(catalogue.FIGURES)
 
     judges: Names | None = Field(None, description="judges whose labels get all this; null for all that are run")
     groups: Names | None = Field(None, description="named training groups to show; null for all that are run")

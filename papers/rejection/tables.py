@@ -1,16 +1,18 @@
 """The tables of the catalogue, from the measures of all models. Except gains and PRR, values are shares in [0, 1]."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.report.exhibits import Functions, save_tables
+from entropy_sentinel.report.exhibits import ExhibitInputs, save_tables
 from entropy_sentinel.report.tables import Table, missing_notes, number_frame
 from entropy_sentinel.schemas.file_sets import read_several
 from entropy_sentinel.study.analyses.headings import Groups, training_group
 from papers.rejection.catalogue import (
     QUESTION_ONLY,
+    TABLES,
     coverage_measure,
     kept_accuracy_measure,
     kept_measure,
@@ -35,13 +37,30 @@ from papers.rejection.headings import (
 from papers.rejection.rows import EVERY
 
 
-def table_auarc(measures: pl.DataFrame, groups: Groups, assessors: Mapping[str, Sequence[str]]) -> Table:
+@dataclass(frozen=True, kw_only=True)
+class RejectionTableInputs(ExhibitInputs):
+    """The settings of the tables, and a frame MEASURES.
+
+    `assessors` are those of each training group (`a+b`), `best` is the number of pairs ranked.
+    """
+
+    groups: Groups
+    headline_group: str
+    assessors: Mapping[str, Sequence[str]]
+    accuracies: Sequence[float]
+    best: int
+    measures: pl.DataFrame
+
+
+def table_auarc(inputs: RejectionTableInputs) -> Table:
     """Tabulate AUARC of every assessor by training group, model and domain, and what the trace adds to the question."""
-    named = [training_group(groups, name) for name in groups]
+    named = [training_group(inputs.groups, name) for name in inputs.groups]
     rows = []
     titles: dict[str, None] = {}
     for group in named:
-        own = measures.filter(pl.col("group") == group.group, pl.col("assessor").is_in(assessors[group.group]))
+        own = inputs.measures.filter(
+            pl.col("group") == group.group, pl.col("assessor").is_in(inputs.assessors[group.group])
+        )
         for of_domain, cells in _by_domain(own):
             areas = {}
             for (name, measure), cell in cells.items():
@@ -65,28 +84,26 @@ def table_auarc(measures: pl.DataFrame, groups: Groups, assessors: Mapping[str, 
             EVERY_NOTE,
             INTERVAL_NOTE,
             *(f"{OWN_TITLE}, {group.title}: {assessor_title(group.estimator)}." for group in named),
-            *absent_notes(measures, named, assessors),
-            *domain_notes(measures),
+            *absent_notes(inputs.measures, named, inputs.assessors),
+            *domain_notes(inputs.measures),
         ),
         decimals=DECIMALS,
     )
 
 
 def table_coverage(
-    measures: pl.DataFrame,
-    groups: Groups,
-    headline_group: str,
-    assessors: Mapping[str, Sequence[str]],
-    accuracies: Sequence[float],
+    inputs: RejectionTableInputs,
 ) -> Table:
     """Tabulate the headline group's kept and largest possible shares, by model, domain, assessor and accuracy."""
-    group = training_group(groups, headline_group)
-    own = measures.filter(pl.col("group") == group.group, pl.col("assessor").is_in(assessors[group.group]))
+    group = training_group(inputs.groups, inputs.headline_group)
+    own = inputs.measures.filter(
+        pl.col("group") == group.group, pl.col("assessor").is_in(inputs.assessors[group.group])
+    )
     keys, rows = ["Model", "Questions", "Domain", "Assessor", "Accuracy at least"], []
     numbers = ["Threshold", "Kept", "Accuracy of kept", "from", "to", "Coverage", "coverage from", "coverage to"]
     for of_domain, cells in _by_domain(own):
         for assessor in dict.fromkeys(assessor for assessor, _ in cells):
-            for accuracy in accuracies:
+            for accuracy in inputs.accuracies:
                 threshold = cells.get((assessor, threshold_measure(accuracy)), {})
                 kept = cells.get((assessor, kept_measure(accuracy)), {})
                 right = cells.get((assessor, kept_accuracy_measure(accuracy)), {})
@@ -116,19 +133,19 @@ def table_coverage(
             EVERY_NOTE,
             INTERVAL_NOTE,
             f"{OWN_TITLE}: {assessor_title(group.estimator)}.",
-            *absent_notes(measures, [group], assessors),
-            *domain_notes(measures),
+            *absent_notes(inputs.measures, [group], inputs.assessors),
+            *domain_notes(inputs.measures),
         ),
         decimals=DECIMALS,
     )
 
 
-def table_areas(
-    measures: pl.DataFrame, groups: Groups, headline_group: str, assessors: Mapping[str, Sequence[str]]
-) -> Table:
+def table_areas(inputs: RejectionTableInputs) -> Table:
     """Tabulate the headline group: AUARC and PRR by model, domain and assessor."""
-    group = training_group(groups, headline_group)
-    own = measures.filter(pl.col("group") == group.group, pl.col("assessor").is_in(assessors[group.group]))
+    group = training_group(inputs.groups, inputs.headline_group)
+    own = inputs.measures.filter(
+        pl.col("group") == group.group, pl.col("assessor").is_in(inputs.assessors[group.group])
+    )
     keys, rows = ["Model", "Questions", "Domain", "Assessor"], []
     numbers = ["Responses", "Accuracy", "AUARC", "from", "to", "PRR"]
     for of_domain, cells in _by_domain(own):
@@ -152,12 +169,12 @@ def table_areas(
             EVERY_NOTE,
             INTERVAL_NOTE,
             f"{OWN_TITLE}: {assessor_title(group.estimator)}.",
-            *absent_notes(measures, [group], assessors),
+            *absent_notes(inputs.measures, [group], inputs.assessors),
             *missing_notes(
                 ("PRR", row["reason"], f"{row['model']}, {domain_title(row['benchmark'])}")
                 for row in undefined.iter_rows(named=True)
             ),
-            *domain_notes(measures),
+            *domain_notes(inputs.measures),
         ),
         decimals=DECIMALS,
     )
@@ -189,21 +206,17 @@ _OF = ("model", "role", "benchmark", "assessor")
 
 
 def table_best_pairs(
-    measures: pl.DataFrame,
-    groups: Groups,
-    assessors: Mapping[str, Sequence[str]],
-    accuracies: Sequence[float],
-    best: int,
+    inputs: RejectionTableInputs,
 ) -> Table:
     """Tabulate the pairs of model and assessor with the largest coverage at each accuracy, by distribution."""
     keys = ["Training group", "Questions", "Accuracy at least", "Rank", "Model", "Assessor"]
     numbers = ["Coverage", "from", "to", "Kept", "Accuracy of kept", "AUARC", "Accuracy of all"]
-    rows, named = [], [training_group(groups, name) for name in groups]
+    rows, named = [], [training_group(inputs.groups, name) for name in inputs.groups]
     for group in named:
         for role, title in DISTRIBUTIONS.items():
-            pairs = measures.filter(group=group.group, role=role, benchmark=EVERY)
-            for accuracy in accuracies:
-                for rank, pair in enumerate(best_pairs(pairs, assessors[group.group], accuracy, best), 1):
+            pairs = inputs.measures.filter(group=group.group, role=role, benchmark=EVERY)
+            for accuracy in inputs.accuracies:
+                for rank, pair in enumerate(best_pairs(pairs, inputs.assessors[group.group], accuracy, inputs.best), 1):
                     row = {
                         "Training group": group.title,
                         "Questions": title,
@@ -229,8 +242,8 @@ def table_best_pairs(
             INTERVAL_NOTE,
             "Equal coverages are ranked by AUARC. Coverage 0: no subset of the responses reaches the accuracy.",
             *KEPT_NOTES,
-            *absent_notes(measures, named, assessors),
-            *domain_notes(measures),
+            *absent_notes(inputs.measures, named, inputs.assessors),
+            *domain_notes(inputs.measures),
         ),
         decimals=DECIMALS,
     )
@@ -260,18 +273,10 @@ class RejectionTableSettings(RejectionExhibitSettings):
 def write_tables(
     measures: Sequence[str],
     settings: RejectionTableSettings,
-    titles: Mapping[str, str],
+    tables: Sequence[str],
     models: Sequence[str],
     folder: str,
 ) -> None:
-    """Write the tables of these names and titles to `folder`, from files MEASURES, one for each of `models`."""
-    inputs = {**settings, "measures": read_several(MEASURES, measures, {"model": models})}
-    save_tables(titles, TABLE_FUNCTIONS, inputs, settings["label"], folder)
-
-
-TABLE_FUNCTIONS: Functions = {
-    "auarc": table_auarc,
-    "coverage": table_coverage,
-    "areas": table_areas,
-    "best_pairs": table_best_pairs,
-}
+    """Write the tables of these names to `folder`, from files MEASURES, one for each of `models`."""
+    inputs = RejectionTableInputs(**settings, measures=read_several(MEASURES, measures, {"model": models}))
+    save_tables(TABLES, tables, inputs, folder)

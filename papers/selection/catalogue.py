@@ -1,9 +1,8 @@
-"""The strategies of this analysis, and its tables and figures: names and titles.
-
-`TABLE_FUNCTIONS` (`tables.py`) and `FIGURE_FUNCTIONS` (`figures.py`) map each name to its function.
-"""
+"""The strategies of this analysis, and its tables and figures: names and titles."""
 
 from dataclasses import dataclass
+
+from entropy_sentinel.report.exhibit_declarations import ExhibitDeclaration
 
 
 @dataclass(frozen=True)
@@ -28,10 +27,14 @@ STRATEGIES: dict[str, Strategy] = {
     "eas": Strategy("Highest EAS", "largest entropy area score of the response", "eas"),
 }
 
-TABLES: dict[str, str] = {
-    "selections": "What each strategy selects",
-    "overlap": "Overlap of the selections",
-    "domains": "Benchmarks of the selections",
+TABLES: dict[str, ExhibitDeclaration] = {
+    "selections": ExhibitDeclaration("What each strategy selects", "papers.selection.tables.table_selections"),
+    "overlap": ExhibitDeclaration("Overlap of the selections", "papers.selection.tables.table_overlap"),
+    "domains": ExhibitDeclaration("Benchmarks of the selections", "papers.selection.tables.table_domains"),
 }
 
-FIGURES: dict[str, str] = {"selections": "Overlap, difficulty and length of the selections"}
+FIGURES: dict[str, ExhibitDeclaration] = {
+    "selections": ExhibitDeclaration(
+        "Overlap, difficulty and length of the selections", "papers.selection.figures.figure_selections"
+    )
+}

@@ -5,10 +5,9 @@ import polars as pl
 from matplotlib.axes import Axes
 
 from entropy_sentinel.formatting.text import number
-from entropy_sentinel.report.exhibits import Functions
 from entropy_sentinel.report.figures import BLUE, ORANGE, Drawing, legend_of, new_figure, plain
 from entropy_sentinel.statistics.agreement import wilson
-from papers.selection.tables import chosen, overlaps, strategy_title
+from papers.selection.tables import SelectionInputs, chosen, overlaps, strategy_title
 
 _WIDTH, _HEIGHT = 11.0, 3.1
 _CAPTION = (
@@ -18,14 +17,14 @@ _CAPTION = (
 )
 
 
-def figure_selections(candidates: pl.DataFrame, selections: pl.DataFrame, label: str) -> Drawing:
+def figure_selections(inputs: SelectionInputs) -> Drawing:
     """Draw overlap, difficulty and length, a row of panels for each model."""
-    models = candidates["model"].unique(maintain_order=True).to_list()
-    figure = new_figure(_WIDTH, _HEIGHT * len(models) + 0.2, label)
+    models = inputs.candidates["model"].unique(maintain_order=True).to_list()
+    figure = new_figure(_WIDTH, _HEIGHT * len(models) + 0.2, inputs.label)
     grid = figure.subplots(len(models), 3, squeeze=False, width_ratios=[1, 1.1, 1.1])
     for model, (overlap, difficulty, length) in zip(models, grid, strict=True):
-        own = selections.filter(model=model)
-        rows = chosen(candidates.filter(model=model), own)
+        own = inputs.selections.filter(model=model)
+        rows = chosen(inputs.candidates.filter(model=model), own)
         _draw_overlap(overlap, own)
         overlap.set_title(model, fontsize=10, loc="left")
         _draw_difficulty(difficulty, rows)
@@ -92,8 +91,3 @@ def _draw_length(axes: Axes, rows: pl.DataFrame) -> None:
     axes.set_yticks(places, [strategy_title(name) for name in names])
     axes.set(xlabel="tokens", ylim=(-0.6, len(names) - 0.4), xlim=(0, None))
     plain(axes)
-
-
-FIGURE_FUNCTIONS: Functions = {
-    "selections": figure_selections,
-}

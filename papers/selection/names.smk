@@ -1,5 +1,6 @@
 # What the analysis `selection` calls its files: constants for rules.smk.
 
+from papers.selection import catalogue as selection_catalogue
 from papers.selection.settings import FORCED_ANSWER
 
 SELECTION = CONFIG.analyses.selection

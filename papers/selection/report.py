@@ -1,19 +1,16 @@
 """The tables and figures of the catalogue, the page that shows them, and its lines for the terminal."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import TypedDict
 
-from entropy_sentinel.core.files import write_whole
-from entropy_sentinel.report.exhibits import save_figures, save_page, save_tables
+from entropy_sentinel.report.exhibits import save_figures, save_report, save_tables
 from entropy_sentinel.report.plain_text import below, text_table
 from entropy_sentinel.schemas.contract import read_provenance
 from entropy_sentinel.schemas.file_sets import read_several
-from papers.selection import figures, tables
 from papers.selection.catalogue import FIGURES, STRATEGIES, TABLES
 from papers.selection.frames import CANDIDATES, SELECTIONS
-
-TEMPLATE = Path(__file__).with_name("report.html.j2")
+from papers.selection.tables import SelectionInputs, table_selections
 
 
 class SelectionReportSettings(TypedDict):
@@ -37,30 +34,29 @@ def write_report(
 ) -> None:
     """Write the page, with `tables/` and `figures/` beside it, and the summary."""
     expected = {"model": models}
-    inputs = {
-        "candidates": read_several(CANDIDATES, candidates, expected),
-        "selections": read_several(SELECTIONS, selections, expected),
-        "notes": _notes(selections, models),
-        "label": settings["label"],
-    }
+    inputs = SelectionInputs(
+        label=settings["label"],
+        candidates=read_several(CANDIDATES, candidates, expected),
+        selections=read_several(SELECTIONS, selections, expected),
+        notes=_notes(selections, models),
+    )
     folder = Path(page).parent
-    table_titles = {name: TABLES[name] for name in settings["tables"]}
-    figure_titles = {name: FIGURES[name] for name in settings["figures"]}
-    save_tables(table_titles, tables.TABLE_FUNCTIONS, inputs, settings["label"], f"{folder}/tables")
-    save_figures(figure_titles, figures.FIGURE_FUNCTIONS, inputs, f"{folder}/figures")
-    save_page(
-        template=TEMPLATE,
-        tables=[f"{folder}/tables/table_{name}.html" for name in table_titles],
-        figures=[f"{folder}/figures/figure_{name}.html" for name in figure_titles],
-        page=page,
+    save_tables(TABLES, settings["tables"], inputs, f"{folder}/tables")
+    save_figures(FIGURES, settings["figures"], inputs, f"{folder}/figures")
+    save_report(
+        __file__,
+        page,
+        summary,
+        text=summarise(inputs),
+        tables=[f"{folder}/tables/table_{name}.html" for name in settings["tables"]],
+        figures=[f"{folder}/figures/figure_{name}.html" for name in settings["figures"]],
         title="Which items to train on",
         label=settings["label"],
         strategies={name: STRATEGIES[name] for name in settings["strategies"]},
         answer=settings["answer"],
         tries=settings["tries"],
-        notes=inputs["notes"],
+        notes=inputs.notes,
     )
-    write_whole(summary, summarise(inputs))
 
 
 def _notes(selections: Sequence[str], models: Sequence[str]) -> list[str]:
@@ -72,8 +68,8 @@ def _notes(selections: Sequence[str], models: Sequence[str]) -> list[str]:
     return notes
 
 
-def summarise(inputs: Mapping[str, Any]) -> str:
+def summarise(inputs: SelectionInputs) -> str:
     """Return the summary as plain text: what each strategy selects, and what it lacks."""
-    table = tables.table_selections(inputs["candidates"], inputs["selections"], notes=[])
+    table = table_selections(inputs)
     lines = text_table(table.frame.columns, table.cells())
-    return "\n".join([below("Which items to train on", lines), *inputs["notes"]]) + "\n"
+    return "\n".join([below("Which items to train on", lines), *inputs.notes]) + "\n"

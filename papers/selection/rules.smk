@@ -43,7 +43,10 @@ use rule cpu_job as selection_report with:
     log:
         f"{LOGS}/{{judge}}/selection/report.log",
     params:
-        **calls("papers.selection.report.write_report"),
+        **calls(
+            "papers.selection.report.write_report",
+            exhibits={**selection_catalogue.TABLES, **selection_catalogue.FIGURES},
+        ),
         models=in_any_order(MODELS),
         settings={
             "label": SELECTION.label(CONFIG.study),

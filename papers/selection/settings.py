@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 from entropy_sentinel.core.analysis import Analysis, StudyNames
 from entropy_sentinel.core.options import Options, Panel, Shown
 from entropy_sentinel.core.sections import DISTINCT, Names, Seed, Text, Whole, check_names
+from entropy_sentinel.report.exhibit_declarations import list_titles
 from papers.selection import catalogue
 from papers.selection.catalogue import STRATEGIES
 
@@ -69,7 +70,7 @@ class Selection(Analysis):
 
     PAGE = "{judge}/selection/report.html"
     TELLS = "which items to train on"
-    TABLES, FIGURES = catalogue.TABLES, catalogue.FIGURES
+    TABLES, FIGURES = list_titles(catalogue.TABLES), list_titles(catalogue.FIGURES)
 
     judges: Names | None = Field(None, description="judges whose labels are used; null for all that are run")
     strategies: Annotated[list[str], DISTINCT] | None = Field(

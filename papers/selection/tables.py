@@ -1,12 +1,13 @@
 """The tables of the catalogue: overlap of selections, their difficulty and length, and the sources of their items."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.report.exhibits import Functions
+from entropy_sentinel.report.exhibits import FigureInputs
 from entropy_sentinel.report.tables import Table, headed
 from entropy_sentinel.schemas.response import ITEM
 from papers.selection.catalogue import STRATEGIES
@@ -20,6 +21,15 @@ _PROFILE = {
     "n_tokens": pl.col("n_tokens").mean(),
     "eas": pl.col("eas").mean(),
 }
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelectionInputs(FigureInputs):
+    """Frames of the contracts CANDIDATES and SELECTIONS of all models, and notes on what strategies lack."""
+
+    candidates: pl.DataFrame
+    selections: pl.DataFrame
+    notes: Sequence[str]
 
 
 def overlaps(selections: pl.DataFrame) -> pl.DataFrame:
@@ -79,7 +89,7 @@ def _titled(*columns: str) -> pl.Expr:
     return pl.col(columns).replace_strict(titles)
 
 
-def table_selections(candidates: pl.DataFrame, selections: pl.DataFrame, notes: Sequence[str]) -> Table:
+def table_selections(inputs: SelectionInputs) -> Table:
     """Compare each strategy's selection with all candidates."""
     headings = {
         "model": "Model",
@@ -90,21 +100,21 @@ def table_selections(candidates: pl.DataFrame, selections: pl.DataFrame, notes: 
         "n_tokens": "Tokens",
         "eas": "EAS",
     }
-    rows = profiles(candidates, selections).with_columns(_titled("strategy"))
+    rows = profiles(inputs.candidates, inputs.selections).with_columns(_titled("strategy"))
     return Table(
         "Means of difficulty and length over the items.",
         headed(rows, headings),
         (
             "Pass rate: share of correct tries. Accuracy: of the first response. Tokens: length of the first response. "
             "EAS: in bits. Each mean is over the items with a value.",
-            *notes,
+            *inputs.notes,
         ),
     )
 
 
-def table_overlap(selections: pl.DataFrame) -> Table:
+def table_overlap(inputs: SelectionInputs) -> Table:
     """Tabulate the overlap of every two selections."""
-    rows = overlaps(selections).with_columns(_titled("first", "second"))
+    rows = overlaps(inputs.selections).with_columns(_titled("first", "second"))
     headings = {
         "model": "Model",
         "first": "Selection",
@@ -119,15 +129,8 @@ def table_overlap(selections: pl.DataFrame) -> Table:
     )
 
 
-def table_domains(candidates: pl.DataFrame, selections: pl.DataFrame) -> Table:
+def table_domains(inputs: SelectionInputs) -> Table:
     """Tabulate the benchmarks of the selected items."""
-    rows = domains(candidates, selections)
+    rows = domains(inputs.candidates, inputs.selections)
     names = {name: strategy_title(name) for name in (EVERY, *STRATEGIES) if name in rows.columns}
     return Table("Items by benchmark.", rows.rename({"model": "Model", "benchmark": "Domain", **names}))
-
-
-TABLE_FUNCTIONS: Functions = {
-    "selections": table_selections,
-    "overlap": table_overlap,
-    "domains": table_domains,
-}

@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import fields
 from itertools import combinations
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -17,7 +18,8 @@ from entropy_sentinel.report.style import Style
 from entropy_sentinel.report.tables import Table
 from entropy_sentinel.schemas.estimate import ESTIMATES
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS
-from entropy_sentinel.study.analyses.accuracy import figures
+from entropy_sentinel.study.analyses.accuracy.catalogue import FIGURES
+from entropy_sentinel.study.analyses.accuracy.exhibit_inputs import AccuracyFigureInputs, AccuracyTableInputs
 from entropy_sentinel.study.analyses.accuracy.measuring.frames import AUROC, DOMAINS, REPEATS, SWEEP
 from entropy_sentinel.study.analyses.accuracy.measuring.validation import DomainResult, EstimatorErrors, ModelValidation
 
@@ -164,6 +166,7 @@ class SyntheticStudy:
             "groups": GROUPS,
             "default": DEFAULT,
             "headline_group": "extremes",
+            "main_groups": list(GROUPS)[:2],
             "auroc_models": [self.models[0]],
             "auroc_benchmarks": list(self.benchmarks[:3]),
             "figure_model": self.models[0],
@@ -296,9 +299,49 @@ def auroc_frame(models: list[str]) -> pl.DataFrame:
     return AUROC.frame(rows)
 
 
+_Inputs = TypeVar("_Inputs", AccuracyTableInputs, AccuracyFigureInputs)
+# What an exhibit of a test does not show.
+_EMPTY: dict[str, Any] = {
+    "label": LABEL,
+    "groups": {},
+    "headline_group": "extremes",
+    "default": DEFAULT,
+    "auroc_models": [],
+    "auroc_benchmarks": [],
+    "figure_model": "",
+    "figure_benchmark": "",
+    "style": Style(LABEL),
+    "sweep": SWEEP.frame([]),
+    "auroc": AUROC.frame([]),
+    "domains": DOMAINS.frame([]),
+    "estimates": ESTIMATES.frame([]),
+    "repeats": REPEATS.frame([]),
+    "observations": OBSERVATIONS.frame([]),
+    "validations": [],
+    "rests_on": "",
+}
+
+
+def table_inputs(**values: Any) -> AccuracyTableInputs:
+    """What tables are made from: these values, and nothing else; values of figures are left out."""
+    return _fill(AccuracyTableInputs, values)
+
+
+def figure_inputs(**values: Any) -> AccuracyFigureInputs:
+    """What figures are made from: these values, and nothing else; values of tables are left out."""
+    return _fill(AccuracyFigureInputs, values)
+
+
+def _fill(cls: type[_Inputs], values: dict[str, Any]) -> _Inputs:
+    complete = {**_EMPTY, "main_groups": list(values.get("groups", ())), **values}
+    assert complete.keys() == _EMPTY.keys() | {"main_groups"}, complete.keys()
+    names = {field.name for field in fields(cls)}
+    return cls(**{name: value for name, value in complete.items() if name in names})
+
+
 def draw_figure(name: str, inputs: dict[str, Any]) -> Drawing:
     """The figure of the catalogue of this name."""
-    return draw(name, figures.FIGURE_FUNCTIONS, inputs)
+    return draw(FIGURES[name], figure_inputs(**inputs))
 
 
 def generation_facts(models: Sequence[str], benchmarks: Sequence[str]) -> list[dict[str, Any]]:

@@ -47,6 +47,7 @@ def paper_inputs() -> dict[str, Any]:
         "groups": GROUPS,
         "default": DEFAULT,
         "headline_group": "extremes",
+        "main_groups": ["extremes", "intermediate"],
         "auroc_models": ["phi-3.5-mini", "ministral-3-8b", "gpt-oss-20b"],
         "auroc_benchmarks": ["math", "gsm8k", "olympiadbench"],
         "label": LABEL,

@@ -92,7 +92,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 def tables(made: dict[str, Any]) -> Path:
     folder = made["folder"] / "tables"
     files: Any = {key: made[key] for key in ("by_item", "truncation", "correlations", "spread")}
-    write_tables(**files, settings=SETTINGS, titles=TABLES, models=MODELS, folder=str(folder))
+    write_tables(**files, settings=SETTINGS, tables=list(TABLES), models=MODELS, folder=str(folder))
     return folder
 
 
@@ -101,7 +101,7 @@ def figures(made: dict[str, Any]) -> Path:
     folder = made["folder"] / "figures"
     files: Any = {key: made[key] for key in ("by_item", "correlations", "passes")}
     exhibits: dict[str, Any] = {
-        "1_trajectory": {"figure": "1_trajectory", "title": FIGURES["1_trajectory"], "model": MODELS[0]},
+        "1_trajectory": {"figure": "1_trajectory", "title": FIGURES["1_trajectory"].title, "model": MODELS[0]},
         "2_correlations_a": {"figure": "2_correlations", "title": "a", "model": MODELS[0], "benchmark": "aime"},
         "3_ranges_other": {"figure": "3_ranges", "title": "b", "model": "other"},
     }

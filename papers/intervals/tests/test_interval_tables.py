@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from papers.intervals.figures import write_figures
 from papers.intervals.interval_score import winkler
 from papers.intervals.report import write_report
 from papers.intervals.smallest_mass import smallest_set
-from papers.intervals.tables import write_tables
+from papers.intervals.tables import IntervalsTableInputs, write_tables
 from papers.intervals.tables_of_scores import table_2_winkler
 from scipy.stats import binomtest
 
@@ -40,7 +41,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         result = make_all(folder, config)
         names = ("benchmarks", "stated", "integers", "adjusted", "scores", "differences", "sets", "tunnel_index")
         files = {name: result[name] for name in names}
-        write_tables(**files, settings=SHOWN, titles=TABLES, folder="tables")
+        write_tables(**files, settings=SHOWN, tables=list(TABLES), folder="tables")
         tables = [f"tables/table_{name}.html" for name in TABLES]
         write_report(result["scores"], result["differences"], tables, [], SHOWN, "report.html", "summary.txt")
         return {name: folder / path for name, path in result.items() if isinstance(path, str)} | {"folder": folder}
@@ -106,7 +107,9 @@ def test_table_2_names_methods_without_ends_in_a_note() -> None:
     row |= {"temperature": None, "temperature_end": None}
     methods = {"base": 0, "conformal": 9, "mondrian": 4}
     rows = [row | {"method": method, "n_infinite": n} for method, n in methods.items()]
-    shown = table_2_winkler(pl.DataFrame(rows, schema_overrides={"temperature": pl.Float64}))
+    scores, empty = pl.DataFrame(rows, schema_overrides={"temperature": pl.Float64}), pl.DataFrame()
+    others = {field.name: empty for field in fields(IntervalsTableInputs)}
+    shown = table_2_winkler(IntervalsTableInputs(**{**others, "label": "", "scores": scores}))
     assert shown.frame["Method"].to_list() == ["As stated"]
     whose = "m, 99.8 %, Split conformal; m, 99.8 %, Conformal, by group"
     assert f"No row (intervals without ends: the calibration half has too few questions): {whose}." in shown.notes
@@ -210,7 +213,7 @@ def test_adjustments_are_those_of_the_statistics() -> None:
 def test_figures_are_drawn_and_say_what_they_leave_out(made: dict[str, Any]) -> None:
     folder = made["folder"] / "figures"
     benchmarks = [made["calibration"], made["test"]]
-    write_figures(benchmarks, made["scores"], {**SHOWN, "open_models": []}, FIGURES, str(folder))
+    write_figures(benchmarks, made["scores"], {**SHOWN, "open_models": []}, list(FIGURES), str(folder))
     assert len(list(folder.iterdir())) == 3 * len(FIGURES)
     outside = sum(not -20 <= answer <= 40 for half in ("known", "new") for answer in answers(made, half))
     expected = f"220 questions of both halves; {outside} answers are outside"

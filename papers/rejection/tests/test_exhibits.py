@@ -2,6 +2,7 @@
 
 import html
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
@@ -22,13 +23,14 @@ from assessed import (
 )
 from papers.rejection.catalogue import FIGURES, QUESTION_ONLY, TABLES
 from papers.rejection.curves import curve
-from papers.rejection.figures import figure_curves_by_domain, write_figures
+from papers.rejection.figures import RejectionFigureInputs, figure_curves_by_domain, write_figures
 from papers.rejection.frames import ASSESSMENTS, MEASURES
 from papers.rejection.headings import absent_notes
 from papers.rejection.measures import measure
 from papers.rejection.report import write_report
 from papers.rejection.rows import slices
 from papers.rejection.tables import (
+    RejectionTableInputs,
     best_pairs,
     table_areas,
     table_auarc,
@@ -41,6 +43,10 @@ from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 from entropy_sentinel.study.analyses.headings import training_group
 
 NO_LABELS = "puzzles is excluded for tiny-a, tiny-b: no response with a label and features."
+
+
+def table_inputs(measures: pl.DataFrame, accuracies: Sequence[float] = ()) -> RejectionTableInputs:
+    return RejectionTableInputs(**{**SHOWN, "accuracies": accuracies}, best=2, measures=measures)
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +85,7 @@ def test_best_pairs_are_of_largest_coverage_and_equal_ones_by_their_area() -> No
 
 
 def test_table_of_best_pairs_has_each_group_distribution_and_accuracy(measures) -> None:
-    table = table_best_pairs(measures, GROUPS, ASSESSORS, [0.8, 0.95], 2)
+    table = table_best_pairs(table_inputs(measures, [0.8, 0.95]))
     keys = ("Training group", "Questions", "Accuracy at least", "Rank")
     assert table.frame.select(pl.n_unique(*keys)).row(0) == (2, 2, 2, 2)
     assert len(table.frame) == 2**4
@@ -92,7 +98,7 @@ def test_table_of_best_pairs_has_each_group_distribution_and_accuracy(measures) 
 
 
 def test_table_of_areas_has_what_the_trace_adds(measures) -> None:
-    table = table_auarc(measures, GROUPS, ASSESSORS)
+    table = table_auarc(table_inputs(measures))
     # Extremes: all and logic unseen, all and two of its own; Single: all and two unseen, all and its own.
     assert len(table.frame) == 2 * (2 + 3 + 3 + 2)
     row = table.frame.filter(
@@ -106,7 +112,7 @@ def test_table_of_areas_has_what_the_trace_adds(measures) -> None:
 
 
 def test_table_of_coverages_is_of_the_headline_group(measures) -> None:
-    table = table_coverage(measures, GROUPS, "extremes", ASSESSORS, [0.8, 0.95])
+    table = table_coverage(table_inputs(measures, [0.8, 0.95]))
     assert len(table.frame) == 2 * 5 * 3 * 2
     assert "Own: Random forest, 10D, balanced, isotonic." in table.notes
     wanted = measures.filter(
@@ -142,7 +148,7 @@ def report(measures: pl.DataFrame, folder: Path) -> tuple[str, str]:
 
 
 def test_table_of_areas_of_the_headline_group(measures) -> None:
-    table = table_areas(measures, GROUPS, "extremes", ASSESSORS)
+    table = table_areas(table_inputs(measures))
     assert len(table.frame) == 2 * 5 * 3
     wanted = measures.filter(model="tiny-a", group=EXTREMES, benchmark="words", assessor=FOREST)
     auarc, prr = (wanted.filter(measure=name) for name in ("auarc", "prr"))
@@ -156,7 +162,7 @@ def test_a_group_that_nothing_could_be_fitted_on_is_named_and_has_no_rows(tmp_pa
     group = training_group(GROUPS, "extremes")
     (absent,) = absent_notes(result, [group], ASSESSORS)
     assert absent.endswith("balanced, isotonic; ATC, SE max; MTP; Question only (all models, Extremes).")
-    assert table_coverage(result, GROUPS, "extremes", ASSESSORS, [0.8]).frame.is_empty()
+    assert table_coverage(table_inputs(result, [0.8])).frame.is_empty()
     page, summary = report(result, tmp_path)
     assert "There are no results for this training group." in page
     assert "No results for this training group." in summary
@@ -164,10 +170,10 @@ def test_a_group_that_nothing_could_be_fitted_on_is_named_and_has_no_rows(tmp_pa
 
 def test_tables_are_written_and_nothing_at_all_is_not_an_error(measures, tmp_path: Path) -> None:
     settings = SHOWN | {"best": 3}
-    write_tables(files_of(measures, tmp_path), settings, TABLES, MODELS, str(tmp_path / "tables"))
+    write_tables(files_of(measures, tmp_path), settings, list(TABLES), MODELS, str(tmp_path / "tables"))
     assert len(list((tmp_path / "tables").iterdir())) == 4 * len(TABLES)
     assert "Study: made up." in (tmp_path / "tables" / "table_auarc.md").read_text()
-    write_tables(files_of(measures.clear(), tmp_path), settings, TABLES, MODELS, str(tmp_path / "empty"))
+    write_tables(files_of(measures.clear(), tmp_path), settings, list(TABLES), MODELS, str(tmp_path / "empty"))
     assert "No results" in report(measures.clear(), tmp_path)[1]
 
 
@@ -225,7 +231,7 @@ def test_every_figure_is_written_and_says_which_assessor_one_model_lacks(tmp_pat
         for kind, contract, rows in (("observations", OBSERVATIONS, frame), ("questions", ASSESSMENTS, assessed)):
             files[kind].append(str(tmp_path / f"{kind}-{model}.parquet"))
             contract.write(rows, files[kind][-1], {})
-    exhibits = {name: {"figure": name, "title": title, "model": MODELS[1]} for name, title in FIGURES.items()}
+    exhibits = {name: {"figure": name, "title": one.title, "model": MODELS[1]} for name, one in FIGURES.items()}
     write_figures(**files, settings=SHOWN, exhibits=exhibits, models=MODELS, folder=str(tmp_path / "figures"))
     assert len(list((tmp_path / "figures").iterdir())) == 3 * len(FIGURES)
     for page in (tmp_path / "figures").glob("*.html"):
@@ -238,7 +244,11 @@ def test_a_panel_for_every_labelled_domain_with_the_curve_of_every_assessor() ->
     frame, names = observed("tiny-a"), [FOREST, BASELINE, QUESTION_ONLY]
     result = list(slices(frame, scores(frame), EXTREMES, names))
     group = training_group(GROUPS, "extremes")
-    drawing = figure_curves_by_domain({"tiny-a": result}, group, names, [0.8], "tiny-a", "made up")
+    drawing = figure_curves_by_domain(
+        RejectionFigureInputs(
+            by_model={"tiny-a": result}, group=group, names=names, accuracies=[0.8], model="tiny-a", label="made up"
+        )
+    )
     panels = {axes.get_title().partition("\n")[0]: axes for axes in drawing.figure.axes}
     unseen, *rest = panels
     assert (unseen, rest[0], rest[1]) == ("unseen domains", "training domains, test split", "logic (unseen)")
@@ -256,5 +266,9 @@ def test_a_model_without_labelled_responses_has_a_figure_that_says_so() -> None:
     group = training_group(GROUPS, "extremes")
     frame = observed("tiny-a", ["puzzles"])
     result = list(slices(frame, scores(frame), EXTREMES, [FOREST]))
-    drawing = figure_curves_by_domain({"tiny-a": result}, group, [FOREST], [0.8], "tiny-a", "made up")
+    drawing = figure_curves_by_domain(
+        RejectionFigureInputs(
+            by_model={"tiny-a": result}, group=group, names=[FOREST], accuracies=[0.8], model="tiny-a", label="made up"
+        )
+    )
     assert drawing.caption == "No labelled responses."

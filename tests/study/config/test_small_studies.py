@@ -47,6 +47,7 @@ def test_four_benchmarks_and_a_model(over: Any) -> None:
         "run.groups: cross-domain .*: matscibench, gsm-symbolic",
         "run.groups: sci-math .*: matscibench",
         "run.sizes: 4 left out .*",
+        "analyses.accuracy.main_groups: .*: extremes, intermediate",
         "analyses.accuracy.auroc_models: .*: phi-3.5-mini, ministral-3-8b, gpt-oss-20b",
         "analyses.accuracy.auroc_benchmarks: .*: olympiadbench",
         "run.analyses: rejection left out .*",
@@ -55,6 +56,7 @@ def test_four_benchmarks_and_a_model(over: Any) -> None:
     shown = config.analyses.accuracy
     assert (shown.auroc_models, shown.auroc_benchmarks) == (["qwen3-4b"], ["math", "gsm8k"])
     assert (shown.figure_model, shown.figure_benchmark, shown.headline_group) == ("qwen3-4b", "math", "gpqa")
+    assert shown.main_groups == ["gpqa"]
     assert {name: group.group_id for name, group in shown_groups(config).items()} == {"gpqa": "gpqa"}
 
 
@@ -84,9 +86,19 @@ def test_a_study_with_one_model_fewer(over: Any, dropped: str) -> None:
     assert dropped not in config.analyses.accuracy.auroc_models
 
 
+def test_the_order_of_the_groups_does_not_decide_which_are_in_table_2(over: Any) -> None:
+    groups = ["sci-math", "intermediate", "cross-domain", "extremes"]
+    assert over({"run": {"groups": groups}}).analyses.accuracy.main_groups == ["extremes", "intermediate"]
+    assert over({"run": {"groups": groups[:2]}}).analyses.accuracy.main_groups == ["intermediate"]
+    assert over({"run": {"groups": groups[::2]}}).analyses.accuracy.main_groups == groups[::2]
+
+
 def test_a_study_without_a_named_group(over: Any) -> None:
     config = over({"run": {"groups": []}})
-    assert [line.partition(" left out ")[0] for line in config.left_out] == ["run.analyses: rejection"]
+    assert [line.partition(" left out ")[0] for line in config.left_out] == [
+        "analyses.accuracy.main_groups:",
+        "run.analyses: rejection",
+    ]
     # The first training group of one benchmark, by the alphabet.
     assert config.analyses.accuracy.headline_group == "gpqa"
     assert shown_groups(config)["gpqa"].estimator == "forest-10d-balanced-isotonic"

@@ -1,15 +1,12 @@
-"""Tables, figures and pages of an analysis: their inputs and the files they are written to.
+"""Tables, figures and pages of an analysis: their inputs and the files they are written to."""
 
-An analysis maps the name of each exhibit to the function that makes it from the inputs that its parameters name.
-"""
-
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from inspect import signature
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
+from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from entropy_sentinel.core.files import write_whole
+from entropy_sentinel.report.exhibit_declarations import Declarations, ExhibitDeclaration
 from entropy_sentinel.report.pages import Exhibit, read_fragment, render
 from entropy_sentinel.report.style import Style
 from entropy_sentinel.report.tables import Table, write_table
@@ -17,12 +14,27 @@ from entropy_sentinel.report.tables import Table, write_table
 if TYPE_CHECKING:
     from entropy_sentinel.report.figures import Drawing
 
-# The functions of tables or figures, by the names in the catalogue.
-Functions = Mapping[str, Callable[..., Any]]
+
+@dataclass(frozen=True, kw_only=True)
+class ExhibitInputs:
+    """What the tables or the figures of an analysis are made from; each analysis adds its frames and settings.
+
+    `label` is the study's, which every exhibit shows.
+    """
+
+    label: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class FigureInputs(ExhibitInputs):
+    """The same for figures. `model` and `benchmark` are those of a figure that shows only one; else empty."""
+
+    model: str = ""
+    benchmark: str = ""
 
 
 class DrawnFigure(TypedDict):
-    """A figure to make: its name in the catalogue, its title, and its model and benchmark if it shows only one."""
+    """A figure to make: its declared name, its title, and its model and benchmark if it shows only one."""
 
     figure: str
     title: str
@@ -30,52 +42,61 @@ class DrawnFigure(TypedDict):
     benchmark: NotRequired[str | None]
 
 
-def make_table(name: str, functions: Functions, inputs: Mapping[str, Any], label: str) -> Table:
-    """Return a table of the catalogue, with the study's label as last note."""
-    table: Table = _call(functions[name], inputs)
-    return replace(table, notes=(*table.notes, f"Study: {label}."))
+def make_table(declaration: ExhibitDeclaration, inputs: ExhibitInputs) -> Table:
+    """Return a table, with the study's label as last note."""
+    table: Table = declaration.load()(inputs)
+    return replace(table, notes=(*table.notes, f"Study: {inputs.label}."))
 
 
-def save_tables(
-    titles: Mapping[str, str], functions: Functions, inputs: Mapping[str, Any], label: str, folder: str
-) -> None:
-    """Write the tables of these names and titles to `folder`."""
-    for name, title in titles.items():
-        write_table(Exhibit("table", name, title), make_table(name, functions, inputs, label), folder)
+def save_tables(declarations: Declarations, names: Iterable[str], inputs: ExhibitInputs, folder: str) -> None:
+    """Write the tables of these names to `folder`."""
+    for name in names:
+        declaration = declarations[name]
+        write_table(Exhibit("table", name, declaration.title), make_table(declaration, inputs), folder)
 
 
-def draw(name: str, functions: Functions, inputs: Mapping[str, Any], look: Style | None = None) -> "Drawing":
-    """Return a figure of the catalogue; `look` is the style of its function, if that is not the report's."""
+def draw(declaration: ExhibitDeclaration, inputs: FigureInputs, look: Style | None = None) -> "Drawing":
+    """Return a figure; `look` is the style of its function, if that is not the report's."""
     from entropy_sentinel.report.figures import style  # imports matplotlib, which tables and pages do not need
 
     with style(look):
-        drawing: Drawing = _call(functions[name], inputs)
+        drawing: Drawing = declaration.load()(inputs)
         return drawing
 
 
 def save_figures(
-    figures: Mapping[str, str | DrawnFigure], functions: Functions, inputs: Mapping[str, Any], folder: str
+    declarations: Declarations, figures: Iterable[str] | Mapping[str, DrawnFigure], inputs: FigureInputs, folder: str
 ) -> None:
-    """Write figures, by the names of their files, to `folder`.
-
-    A string is the title of the figure of this name. What a DrawnFigure names, such as its model, is a further input.
-    """
+    """Write figures to `folder`: the declared ones of these names, or the DrawnFigures by the names of their files."""
     from entropy_sentinel.report.figures import write_figure
 
-    for name, figure in figures.items():
-        drawn = DrawnFigure(figure=name, title=figure, model=None) if isinstance(figure, str) else figure
-        drawing = draw(drawn["figure"], functions, {**inputs, **drawn})
+    for name in figures:
+        if isinstance(figures, Mapping):
+            drawn = figures[name]
+        else:
+            drawn = DrawnFigure(figure=name, title=declarations[name].title, model=None)
+        chosen = replace(inputs, model=drawn["model"] or "", benchmark=drawn.get("benchmark") or "")
+        drawing = draw(declarations[drawn["figure"]], chosen)
         write_figure(Exhibit("figure", name, drawn["title"]), drawing, folder)
 
 
-def save_page(
-    template: Path, page: str, tables: Sequence[str] = (), figures: Sequence[str] = (), **content: object
+def save_report(
+    module: str,
+    page: str,
+    summary: str,
+    *,
+    text: str,
+    title: str,
+    label: str,
+    tables: Sequence[str] = (),
+    figures: Sequence[str] = (),
+    **content: object,
 ) -> None:
-    """Write a page with this content, and with tables and figures from their .html files."""
+    """Write the page of an analysis, by the template report.html.j2 beside `module`, a file, and the summary `text`.
+
+    `tables` and `figures` are .html files of exhibits; `content` is what else the template shows.
+    """
     fragments = {"tables": list(map(read_fragment, tables)), "figures": list(map(read_fragment, figures))}
-    write_whole(page, render(template, **content, **fragments))
-
-
-def _call(function: Callable[..., Any], inputs: Mapping[str, Any]) -> Any:
-    """Call a function with the `inputs` that it takes."""
-    return function(**{name: inputs[name] for name in signature(function).parameters})
+    template = Path(module).with_name("report.html.j2")
+    write_whole(page, render(template, title=title, label=label, **content, **fragments))
+    write_whole(summary, text)

@@ -4,27 +4,27 @@ import subprocess
 
 import polars as pl
 import pytest
-from frames import LABEL, SyntheticStudy, cell
+from frames import SyntheticStudy, cell, table_inputs
 from paper_study import PAPER, RESTS_ON, paper_inputs, published
 
 from entropy_sentinel import __version__
 from entropy_sentinel.report.pages import Exhibit
 from entropy_sentinel.report.tables import write_table
-from entropy_sentinel.study.analyses.accuracy.catalogue import PUBLISHED_IN, TABLES, compared
-from entropy_sentinel.study.analyses.accuracy.comparison import PUBLISHED, compare, rests_on
+from entropy_sentinel.study.analyses.accuracy.catalogue import TABLES, list_compared_tables
+from entropy_sentinel.study.analyses.accuracy.comparison import compare, rests_on
 from entropy_sentinel.study.analyses.accuracy.origins import code_version
 from entropy_sentinel.study.analyses.accuracy.tables import make_table
 
 
 def test_every_table_of_the_paper_has_its_published_values():
-    assert list(PUBLISHED) == [name for name in TABLES if name[0].isdigit()]
-    assert set(PUBLISHED_IN.values()) == {path.stem for path in PAPER.glob("*.csv")}
-    assert list(PUBLISHED_IN) == list(PUBLISHED)
+    published = {name: table.published for name, table in TABLES.items() if table.published}
+    assert list(published) == [name for name in TABLES if name[0].isdigit()]
+    assert {table.file for table in published.values()} == {path.stem for path in PAPER.glob("*.csv")}
 
 
 @pytest.mark.parametrize(("name", "rows"), [("1_auroc", 3 * 17), ("6_auroc_further_models", 6 * 17)])
 def test_aurocs_of_the_papers_models_differ_from_the_published_ones_as_they_were_made_to(name, rows):
-    table = compare(name, paper_inputs())
+    table = compare(name, table_inputs(**paper_inputs()))
     assert len(table.frame) == rows
     for benchmark in ("math", "gsm8k", "olympiadbench"):
         assert table.frame[f"{benchmark}: difference"].to_list() == pytest.approx([0.01] * rows)
@@ -35,7 +35,7 @@ def test_aurocs_of_the_papers_models_differ_from_the_published_ones_as_they_were
 
 def test_table_3_follows_from_the_rows_of_table_8():
     # Both published with two decimals: medians agree, ranges to half a unit of the last one.
-    table = compare("3_simple_estimators", paper_inputs())
+    table = compare("3_simple_estimators", table_inputs(**paper_inputs()))
     assert len(table.frame) == 10
     for row in table.frame.iter_rows(named=True):
         for what in ("Median AEE", "IQR of AEE", "Median rho", "IQR of rho"):
@@ -45,7 +45,7 @@ def test_table_3_follows_from_the_rows_of_table_8():
 
 def test_table_8_and_the_extremes_of_table_2_are_the_same_published_values():
     for name, rows in (("8_simple_estimators_by_model", 90), ("2_by_model", 18)):
-        frame = compare(name, paper_inputs()).frame
+        frame = compare(name, table_inputs(**paper_inputs())).frame
         assert len(frame) == rows
         if name == "2_by_model":
             frame = frame.filter(pl.col("Group") == "Extremes")
@@ -58,7 +58,7 @@ def test_table_8_and_the_extremes_of_table_2_are_the_same_published_values():
     [("4_by_size", 36), ("5_design_choices", 11), ("7_by_model_further_groups", 18), ("10_leave_one_out", 9)],
 )
 def test_whole_tables_stand_next_to_the_paper(name, rows):
-    assert len(compare(name, paper_inputs()).frame) == rows
+    assert len(compare(name, table_inputs(**paper_inputs())).frame) == rows
 
 
 def test_table_4_takes_the_median_over_all_groups_and_configurations():
@@ -69,14 +69,14 @@ def test_table_4_takes_the_median_over_all_groups_and_configurations():
         ~pl.col("estimator").str.contains("baseline"),
     )
     assert len(rows) == 45 * 48
-    table = compare("4_by_size", paper_inputs())
+    table = compare("4_by_size", table_inputs(**paper_inputs()))
     where = {"Model": "qwen3-4b", "k": 2}
     assert cell(table, where, "Median AEE") == pytest.approx(rows["aee"].median())
     assert cell(table, where, "Median AEE: paper") == 0.12
 
 
 def test_table_9_compares_a_group_with_itself():
-    table = compare("9_best_and_worst_groups", paper_inputs())
+    table = compare("9_best_and_worst_groups", table_inputs(**paper_inputs()))
     assert table.frame["The paper's group"].to_list() == [
         group.replace("+", ", ") for group in published("table_9_best_worst_groups")["group"]
     ]
@@ -88,29 +88,29 @@ def test_table_9_compares_a_group_with_itself():
 
 
 def test_cells_that_cannot_be_matched_say_why():
-    frame = compare("8_simple_estimators_by_model", paper_inputs()).frame
+    frame = compare("8_simple_estimators_by_model", table_inputs(**paper_inputs())).frame
     told = frame.filter(pl.col("Why they differ") != "")
     assert set(told["Estimator"]) == {"LNTP", "MTP"}
     assert len(told) == 18
     assert "sum(nll log nll)" in told.filter(pl.col("Estimator") == "LNTP")["Why they differ"][0]
-    assert "Why they differ" not in compare("2_by_model", paper_inputs()).frame.columns
+    assert "Why they differ" not in compare("2_by_model", table_inputs(**paper_inputs())).frame.columns
 
 
 def test_a_comparison_says_how_many_responses_it_is_over():
     # 100 of each of the 9 x 10 domains; the paper's benchmarks have 1319 + 300 + 5000 + 500 + 747 + 692 + 1025 + 1438 +
     # 100 + 448 items.
     message = "This study has 9,000 responses of 9 models to 10 benchmarks, the paper 104,121 of 9 models to 10."
-    assert message in compare("1_auroc", paper_inputs()).notes
+    assert message in compare("1_auroc", table_inputs(**paper_inputs())).notes
 
 
 def test_rows_of_a_model_stand_together_in_the_order_of_the_study():
-    frame = compare("6_auroc_further_models", paper_inputs()).frame
+    frame = compare("6_auroc_further_models", table_inputs(**paper_inputs())).frame
     assert frame["Model"].rle().struct.field("len").to_list() == [17] * 6
     assert frame["Statistic"].to_list()[:3] == ["Mean", "Std dev", "Max"]
 
 
 def test_settings_of_table_5_are_called_as_in_the_table_itself():
-    names = compare("5_design_choices", paper_inputs()).frame.select("Factor", "Setting").rows()
+    names = compare("5_design_choices", table_inputs(**paper_inputs())).frame.select("Factor", "Setting").rows()
     assert names[:5] == [
         ("Classifier", "Random forest"),
         ("Classifier", "Logistic regression"),
@@ -131,8 +131,8 @@ def test_errors_over_other_domains_than_the_papers_ten_are_not_compared():
     inputs = paper_inputs()
     fewer = inputs["sweep"].with_columns(n_domains=pl.col("n_domains") - 1)
     for name in TABLES:
-        comparison = compare(name, inputs | {"sweep": fewer})
-        assert (comparison is None) == (name not in PUBLISHED)
+        comparison = compare(name, table_inputs(**inputs | {"sweep": fewer}))
+        assert (comparison is None) == (TABLES[name].published is None)
         assert comparison is None or comparison.frame.is_empty() == ("auroc" not in name), name
 
 
@@ -140,19 +140,19 @@ def test_medians_over_other_models_than_the_papers_are_not_compared():
     inputs = paper_inputs()
     fewer = inputs["sweep"].filter(pl.col("model") != "gpt-oss-20b")
     for name in ("3_simple_estimators", "5_design_choices", "9_best_and_worst_groups"):
-        assert compare(name, inputs | {"sweep": fewer}).frame.is_empty()
-    assert len(compare("2_by_model", inputs | {"sweep": fewer}).frame) == 16
+        assert compare(name, table_inputs(**inputs | {"sweep": fewer})).frame.is_empty()
+    assert len(compare("2_by_model", table_inputs(**inputs | {"sweep": fewer})).frame) == 16
 
 
 def test_a_study_of_other_models_shows_nothing_of_the_paper():
     inputs = SyntheticStudy().inputs()
-    assert [name for name in TABLES if make_table(name, inputs, LABEL).published] == []
-    assert compared(TABLES, inputs["domains"]["model"]) == []
+    assert [name for name in TABLES if make_table(name, table_inputs(**inputs)).published] == []
+    assert list_compared_tables(TABLES, inputs["domains"]["model"]) == []
 
 
 def test_published_values_stand_in_every_file_and_have_a_csv_of_their_own(tmp_path):
     name = "2_by_model"
-    write_table(Exhibit("table", name, TABLES[name]), make_table(name, paper_inputs(), LABEL), tmp_path)
+    write_table(Exhibit("table", name, TABLES[name].title), make_table(name, table_inputs(**paper_inputs())), tmp_path)
     files = {suffix: (tmp_path / f"table_{name}.{suffix}").read_text() for suffix in ("md", "tex", "html", "csv")}
     for suffix in ("md", "tex", "html"):
         assert files[suffix].count("printed values, and the differences") == 1
@@ -161,13 +161,13 @@ def test_published_values_stand_in_every_file_and_have_a_csv_of_their_own(tmp_pa
     assert "paper" not in files["csv"]
     beside = pl.read_csv(tmp_path / f"table_{name}_published.csv")
     assert beside.columns[:5] == ["Model", "Group", "AEE", "AEE: paper", "AEE: difference"]
-    assert beside.equals(compare(name, paper_inputs()).frame)
+    assert beside.equals(compare(name, table_inputs(**paper_inputs())).frame)
 
 
 def test_the_csv_of_a_comparison_of_nothing_has_headings_only(tmp_path):
     inputs = paper_inputs()
     inputs["sweep"] = inputs["sweep"].with_columns(n_domains=pl.col("n_domains") - 1)
-    write_table(Exhibit("table", "2_by_model", "Errors"), make_table("2_by_model", inputs, LABEL), tmp_path)
+    write_table(Exhibit("table", "2_by_model", "Errors"), make_table("2_by_model", table_inputs(**inputs)), tmp_path)
     assert (tmp_path / "table_2_by_model_published.csv").read_text().startswith("Model,Group,AEE,AEE: paper")
     assert pl.read_csv(tmp_path / "table_2_by_model_published.csv").is_empty()
     assert "beside the paper" not in (tmp_path / "table_2_by_model.html").read_text()

@@ -9,6 +9,7 @@ from frames import (
     auroc_frame,
     draw_figure,
     estimate_rows,
+    figure_inputs,
     sweep_rows,
     validation,
 )
@@ -62,15 +63,25 @@ def legend(figure: Figure) -> list[str]:
 
 
 def figure_1(estimates: pl.DataFrame, sweep: pl.DataFrame, model: str = "a") -> Figure:
-    return figure_1_accuracies(estimates, sweep, GROUPS, "extremes", model, STYLE).figure
+    return figure_1_accuracies(
+        figure_inputs(
+            estimates=estimates, sweep=sweep, groups=GROUPS, headline_group="extremes", figure_model=model, style=STYLE
+        )
+    ).figure
 
 
 def figure_2(labels_and_entropies: list[tuple[bool | None, float | None]]) -> Figure:
-    return figure_2_entropy_densities(observations(labels_and_entropies), "a", "math", STYLE).figure
+    return figure_2_entropy_densities(
+        figure_inputs(
+            observations=observations(labels_and_entropies), figure_model="a", figure_benchmark="math", style=STYLE
+        )
+    ).figure
 
 
 def figure_4(sweep: pl.DataFrame, domains: pl.DataFrame) -> Figure:
-    return figure_4_errors_by_group_accuracy(sweep, domains, DEFAULT, STYLE).figure
+    return figure_4_errors_by_group_accuracy(
+        figure_inputs(sweep=sweep, domains=domains, default=DEFAULT, style=STYLE)
+    ).figure
 
 
 def names(figure: Figure) -> list[str]:
@@ -80,7 +91,7 @@ def names(figure: Figure) -> list[str]:
 @pytest.mark.long
 @pytest.mark.parametrize("name", FIGURES)
 def test_every_figure_is_written_with_the_same_bytes_twice(study, name, tmp_path):
-    exhibit = Exhibit("figure", name, FIGURES[name])
+    exhibit = Exhibit("figure", name, FIGURES[name].title)
     for folder in ("first", "second"):
         write_figure(exhibit, draw_figure(name, study.inputs()), tmp_path / folder)
     begins = {"pdf": b"%PDF", "png": b"\x89PNG", "html": b"<figure"}
@@ -97,7 +108,9 @@ def test_every_figure_is_written_with_the_same_bytes_twice(study, name, tmp_path
 
 def test_the_picture_of_trust_has_a_point_and_an_interval_for_every_domain():
     known = validation(unlabelled=[(UNLABELLED, 0.6), ("riddles", None)])
-    drawing = figure_validation([known, validation("b", [("logic", None, 0.5)])], STYLE)
+    drawing = figure_validation(
+        figure_inputs(validations=[known, validation("b", [("logic", None, 0.5)])], style=STYLE)
+    )
     (axes,) = drawing.figure.axes  # nothing is known of the other model
     bars, labelled, more_bars, unlabelled = axes.collections
     assert labelled.get_offsets().tolist() == [[0.45, 0.3], [0.9, 0.8]]
@@ -115,7 +128,7 @@ def test_both_axes_end_where_all_panels_do():
 
     def ends(*estimated: float) -> tuple[float, ...]:
         cards = [validation(name, [("logic", one, 0.1)]) for name, one in zip("ab", estimated, strict=False)]
-        axes = figure_validation(cards, STYLE).figure.axes
+        axes = figure_validation(figure_inputs(validations=cards, style=STYLE)).figure.axes
         (same,) = {(*one.get_xlim(), *one.get_ylim(), one.lines[0].get_xdata()[1]) for one in axes}
         return same
 
@@ -128,7 +141,9 @@ def test_both_axes_end_where_all_panels_do():
 @pytest.mark.parametrize("estimate", [0.05, 0.6])
 def test_no_interval_lies_on_an_axis(estimate: float):
     """Neither the bar of a domain without labels, nor a bar that ends at or below zero."""
-    drawing = figure_validation([validation(unlabelled=[(UNLABELLED, estimate)])], STYLE)
+    drawing = figure_validation(
+        figure_inputs(validations=[validation(unlabelled=[(UNLABELLED, estimate)])], style=STYLE)
+    )
     for figure in (drawing.figure, drawing.narrow):
         (axes,) = figure.axes
         frame = axes.get_window_extent()
@@ -143,8 +158,8 @@ def test_no_interval_lies_on_an_axis(estimate: float):
 
 def test_figures_have_a_strip_only_for_domains_without_labels():
     known, unlabelled = validation(), validation("b", unlabelled=[(UNLABELLED, 0.6)])
-    alone = figure_validation([known], STYLE).figure.axes
-    both = figure_validation([known, unlabelled], STYLE).figure.axes
+    alone = figure_validation(figure_inputs(validations=[known], style=STYLE)).figure.axes
+    both = figure_validation(figure_inputs(validations=[known, unlabelled], style=STYLE)).figure.axes
     assert [len(axes.patches) for axes in (*alone, *both)] == [0, 1, 1]
 
 
@@ -158,10 +173,27 @@ def test_no_text_of_a_figure_is_cut():
     groups = {"extremes": {"benchmarks": group, "estimator": DEFAULT}}
     kinds = validation(long, unlabelled=[(UNLABELLED, 0.6)], verdict="too few domains to say")
     for drawing in (
-        figure_1_accuracies(estimates, sweep, groups, "extremes", long, Style(label)),
-        figure_3_accuracies_by_model(estimates, sweep, groups, "extremes", Style(label)),
-        figure_validation([kinds], Style(label)),
-        figure_3_accuracies_by_model(estimates, sweep, groups, "extremes", paper_style({}, {})),
+        figure_1_accuracies(
+            figure_inputs(
+                estimates=estimates,
+                sweep=sweep,
+                groups=groups,
+                headline_group="extremes",
+                figure_model=long,
+                style=Style(label),
+            )
+        ),
+        figure_3_accuracies_by_model(
+            figure_inputs(
+                estimates=estimates, sweep=sweep, groups=groups, headline_group="extremes", style=Style(label)
+            )
+        ),
+        figure_validation(figure_inputs(validations=[kinds], style=Style(label))),
+        figure_3_accuracies_by_model(
+            figure_inputs(
+                estimates=estimates, sweep=sweep, groups=groups, headline_group="extremes", style=paper_style({}, {})
+            )
+        ),
     ):
         for figure in filter(None, (drawing.figure, drawing.narrow)):
             texts = [*figure.texts, *(axes.title for axes in figure.axes)]
@@ -178,7 +210,9 @@ def test_a_figure_says_that_there_is_nothing_to_see(study):
         figure_4(sweep_rows([None] * 3, [None] * 3), study.domains): "No training group has an AEE and an accuracy",
     }
     for unlabelled in ([], [(UNLABELLED, 0.6)]):
-        figure = figure_validation([validation(left_out=[], unlabelled=unlabelled)], STYLE).figure
+        figure = figure_validation(
+            figure_inputs(validations=[validation(left_out=[], unlabelled=unlabelled)], style=STYLE)
+        ).figure
         nothing[figure] = "No labelled domain was held out and estimated"
     for figure, message in nothing.items():
         assert ([text.get_text() for text in figure.texts], figure.axes) == ([f"Study: {LABEL}", message], [])
@@ -186,7 +220,7 @@ def test_a_figure_says_that_there_is_nothing_to_see(study):
 
 def test_panels_stand_below_each_other_on_a_narrow_page():
     cards = [validation(name, [("logic", 0.4, 0.1)]) for name in "ab"]
-    drawing = figure_validation(cards, STYLE)
+    drawing = figure_validation(figure_inputs(validations=cards, style=STYLE))
     below = drawing.narrow.axes
     assert [axes.get_title()[0] for axes in below] == ["a", "b"]
     assert below[0].get_position().y0 > below[1].get_position().y1
@@ -227,7 +261,9 @@ def test_figure_3_has_a_panel_per_model(count):
     models = [f"model-{number}" for number in range(count)]
     estimates = pl.concat(estimate_rows(model, GROUP, [("logic", "held_out", 0.4, 0.2)]) for model in models)
     sweep = sweep_rows([0.2] * count, [None] * count, models)
-    figure = figure_3_accuracies_by_model(estimates, sweep, GROUPS, "extremes", STYLE).figure
+    figure = figure_3_accuracies_by_model(
+        figure_inputs(estimates=estimates, sweep=sweep, groups=GROUPS, headline_group="extremes", style=STYLE)
+    ).figure
     assert [axes.get_title().splitlines()[0] for axes in figure.axes] == models
 
 
@@ -269,7 +305,7 @@ def test_the_heat_map_has_every_feature_and_domain_and_says_what_is_of_one_class
         auroc=None, n_correct=0, n_incorrect=0, reason=pl.lit("no response with a label and features")
     )
     auroc = pl.concat([auroc_frame(["a"]), unlabelled.cast(dict(AUROC.schema))])
-    figure = figure_auroc_by_domain(auroc, STYLE).figure
+    figure = figure_auroc_by_domain(figure_inputs(auroc=auroc, style=STYLE)).figure
     first, second, _ = figure.axes
     # Features are numbered: 0.5, 0.51 and so on; `y` has no incorrect response.
     assert first.images[0].get_array()[0].tolist() == pytest.approx([0.5 + n / 100 for n in range(17)])

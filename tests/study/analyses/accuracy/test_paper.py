@@ -9,17 +9,17 @@ import numpy as np
 import polars as pl
 import pytest
 import yaml
-from frames import SyntheticStudy, estimate_rows
+from frames import SyntheticStudy, estimate_rows, table_inputs
 from paper_study import BENCHMARKS, paper_inputs, published
 from programs import find_program
 
 from entropy_sentinel.report.latex import format_table
 from entropy_sentinel.schemas.estimate import ESTIMATES
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS
-from entropy_sentinel.study.analyses.accuracy.catalogue import FIGURES, TABLES, list_paper_exhibits
+from entropy_sentinel.study.analyses.accuracy.catalogue import FIGURES, TABLES, list_paper_figures, list_paper_tables
 from entropy_sentinel.study.analyses.accuracy.measuring.frames import AUROC, DOMAINS, SWEEP
 from entropy_sentinel.study.analyses.accuracy.paper import write_paper
-from entropy_sentinel.study.analyses.accuracy.paper_tables import FORMS, PaperSettings, form_table
+from entropy_sentinel.study.analyses.accuracy.paper_tables import PaperSettings, form_table
 from entropy_sentinel.study.analyses.accuracy.tables import make_table
 
 pytestmark = pytest.mark.slow
@@ -45,11 +45,10 @@ def write(folder: Path, inputs: dict[str, Any], models: dict[str, str], benchmar
         contract.write(inputs[name], folder / f"{name}.parquet", {})
         files[name] = str(folder / f"{name}.parquet")
     files["estimates"] = [files["estimates"]]
-    keys = ("groups", "headline_group", "default", "auroc_models", "auroc_benchmarks", "label")
+    keys = ("groups", "headline_group", "main_groups", "default", "auroc_models", "auroc_benchmarks", "label")
     settings = {key: inputs[key] for key in (*keys, "figure_model", "figure_benchmark")}
     settings |= {"models": models, "benchmarks": benchmarks}
-    shown = [{name: titles[name] for name in list_paper_exhibits(titles)} for titles in (TABLES, FIGURES)]
-    write_paper(files, settings, *shown, str(folder))
+    write_paper(files, settings, list_paper_tables(TABLES), list_paper_figures(FIGURES), str(folder))
     return folder
 
 
@@ -111,8 +110,8 @@ def test_tex_fits_every_exhibit_into_its_columns(study: str, document: str, requ
     assert max(overfull, default=0.0) <= _LARGEST_OVERFULL
     assert "Float too large" not in log
     numbers = dict(re.findall(r"\\newlabel\{([^}]*)\}\{\{(\d+)\}", (tmp_path / "document.aux").read_text()))
-    expected = [f"tab:{name}" for name in list_paper_exhibits(TABLES)] + [
-        f"fig:{name}" for name in list_paper_exhibits(FIGURES)
+    expected = [f"tab:{name}" for name in list_paper_tables(TABLES)] + [
+        f"fig:{name}" for name in list_paper_figures(FIGURES)
     ]
     assert numbers == {label: re.findall(r"\d+", label)[0] for label in expected}
     if study == "full_study" and document == "wide columns":
@@ -196,7 +195,7 @@ def test_tables_by_model_and_group_have_the_papers_columns(full_study):
     assert len(rows_of(full_study, "9_best_and_worst_groups")) == 9
 
 
-@pytest.mark.parametrize("name", list_paper_exhibits(FIGURES))
+@pytest.mark.parametrize("name", list_paper_figures(FIGURES))
 def test_figures_are_as_wide_as_a_column_with_a_serif_font_and_without_label_and_title(full_study, name):
     pdf = (full_study / f"figure_{name}.pdf").read_bytes()
     (width,) = re.findall(rb"/MediaBox \[ 0 0 ([\d.]+) ", pdf)
@@ -222,29 +221,26 @@ def test_a_study_without_the_results_of_a_table_has_a_comment_in_its_place(synth
     }
     kept = {"nothing": [], "one estimator": [1, 2, 3, 4, 7, 8, 9, 10], "no rho": list(range(1, 11))}
     for study, changes in studies.items():
-        changed = inputs | changes
-        keys = ("groups", "headline_group", "default", "auroc_benchmarks", "style")
-        settings = PaperSettings(*(changed[key] for key in keys))
+        changed = table_inputs(**inputs | changes)
+        settings = PaperSettings(changed, inputs["style"])
         texts = {
-            name: format_table(form_table(name, make_table(name, changed, ""), settings), name)
-            for name in list_paper_exhibits(TABLES)
+            name: format_table(form_table(TABLES[name].published, make_table(name, changed), settings), name)
+            for name in list_paper_tables(TABLES)
         }
         numbers = [int(name.partition("_")[0]) for name, text in texts.items() if r"\toprule" in text]
         assert sorted(numbers) == kept[study], study
         assert study != "no rho" or "--: undefined" in texts["2_by_model"]
 
 
-def test_only_and_all_of_the_papers_tables_have_its_form():
-    assert list(FORMS) == sorted(list_paper_exhibits(TABLES), key=lambda name: int(name.partition("_")[0]))
-
-
 def test_no_caption_repeats_its_title(synthetic, small_study):
     """A caption stands behind its title: it does not say all its words again."""
-    captions = {title: make_table(name, synthetic.inputs(), "").caption for name, title in TABLES.items()}
-    for name in list_paper_exhibits(FIGURES):
+    captions = {
+        table.title: make_table(name, table_inputs(**synthetic.inputs())).caption for name, table in TABLES.items()
+    }
+    for name in list_paper_figures(FIGURES):
         (text,) = re.findall(r"\\caption\{(.*)\}", (small_study / f"figure_{name}.tex").read_text())
-        assert text.startswith(f"{FIGURES[name]}. ")
-        captions[FIGURES[name]] = text.removeprefix(FIGURES[name])
+        assert text.startswith(f"{FIGURES[name].title}. ")
+        captions[FIGURES[name].title] = text.removeprefix(FIGURES[name].title)
     filler = set(re.findall("[a-z]+", _FILLER))
     for texts in captions.items():
         title, caption = (set(re.findall(r"[a-z0-9]+", text.lower())) - filler for text in texts)

@@ -19,6 +19,7 @@ from frames import (
     estimate_rows,
     generation_facts,
     sweep_rows,
+    table_inputs,
     validation,
 )
 
@@ -89,10 +90,10 @@ def small_text() -> str:
 def full_report(tmp_path_factory) -> str:
     study = SyntheticStudy()
     folder = tmp_path_factory.mktemp("exhibits")
-    for name, title in TABLES.items():
-        write_table(Exhibit("table", name, title), make_table(name, study.inputs(), LABEL), folder)
-    for name, title in FIGURES.items():
-        write_figure(Exhibit("figure", name, title), draw_figure(name, study.inputs()), folder)
+    for name, table in TABLES.items():
+        write_table(Exhibit("table", name, table.title), make_table(name, table_inputs(**study.inputs())), folder)
+    for name, figure in FIGURES.items():
+        write_figure(Exhibit("figure", name, figure.title), draw_figure(name, study.inputs()), folder)
     return small_report(
         estimates=study.estimates,
         sweep=study.sweep,

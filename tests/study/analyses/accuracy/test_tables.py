@@ -1,6 +1,7 @@
 """Tables by model (1, 2, 6, 7, 8), and how all tables are written."""
 
 from dataclasses import replace
+from itertools import permutations
 
 import polars as pl
 import pytest
@@ -16,13 +17,13 @@ from frames import (
     domains,
     estimate_rows,
     sweep_rows,
+    table_inputs,
     validation,
 )
 
 from entropy_sentinel.report.pages import Exhibit
-from entropy_sentinel.report.tables import Table, write_table
-from entropy_sentinel.study.analyses.accuracy import figures, tables
-from entropy_sentinel.study.analyses.accuracy.catalogue import FIGURES, TABLES
+from entropy_sentinel.report.tables import write_table
+from entropy_sentinel.study.analyses.accuracy.catalogue import TABLES
 from entropy_sentinel.study.analyses.accuracy.tables import (
     make_table,
     table_cut_off,
@@ -47,7 +48,7 @@ def study() -> SyntheticStudy:
 
 
 def test_table_1_has_a_row_per_statistic_and_a_column_per_benchmark():
-    table = table_1_auroc(auroc_frame(["a", "b"]), ["a"], ["x"])
+    table = table_1_auroc(table_inputs(auroc=auroc_frame(["a", "b"]), auroc_models=["a"], auroc_benchmarks=["x"]))
     assert table.frame.columns == ["Model", "Statistic", "x", "x: from", "x: to"]
     assert table.frame["Model"].to_list() == ["a"] * 17
     assert cell(table, {"Statistic": "Mean"}, "x") == 0.5
@@ -55,13 +56,17 @@ def test_table_1_has_a_row_per_statistic_and_a_column_per_benchmark():
 
 
 def test_table_6_has_the_models_that_table_1_has_not():
-    table = table_6_auroc_further_models(auroc_frame(["a", "b", "c"]), ["b"], ["x"])
+    table = table_6_auroc_further_models(
+        table_inputs(auroc=auroc_frame(["a", "b", "c"]), auroc_models=["b"], auroc_benchmarks=["x"])
+    )
     assert table.frame["Model"].unique(maintain_order=True).to_list() == ["a", "c"]
-    assert table_6_auroc_further_models(auroc_frame(["a"]), ["a"], ["x"]).frame.is_empty()
+    assert table_6_auroc_further_models(
+        table_inputs(auroc=auroc_frame(["a"]), auroc_models=["a"], auroc_benchmarks=["x"])
+    ).frame.is_empty()
 
 
 def test_undefined_auroc_is_a_dash_with_its_reason():
-    table = table_1_auroc(auroc_frame(["a"]), ["a"], ["x", "y"])
+    table = table_1_auroc(table_inputs(auroc=auroc_frame(["a"]), auroc_models=["a"], auroc_benchmarks=["x", "y"]))
     assert table.cells()[0] == ["a", "Mean", "0.500", "0.400", "0.800", "all correct", "-", "-"]
     assert "a, y: no AUROC, no incorrect response (10 correct, 0 incorrect)." in table.notes
 
@@ -78,7 +83,9 @@ def test_table_2_shows_each_groups_own_estimator_in_both_scopes():
             sweep_rows([0.9], [0.1], ["a"], further),
         ]
     )
-    table = table_2_by_model(sweep, {name: GROUPS[name] for name in ("extremes", "sci-math")})
+    table = table_2_by_model(
+        table_inputs(sweep=sweep, groups={name: GROUPS[name] for name in ("extremes", "sci-math")})
+    )
     what = ("AEE, unseen", "rho, unseen", "AEE, all", "rho, all")
     assert table.frame.columns == ["Model", *(f"{group}: {one}" for group in ("Extremes", "Sci-Math") for one in what)]
     assert table.cells() == [["a", "0.100", "0.900", "0.200", "0.800", "0.300", "0.700", "0.400", "0.600"]]
@@ -91,7 +98,7 @@ def test_table_2_null_rho_and_missing_group_are_dashes_with_reasons():
             sweep_rows([0.3], [0.7], ["a"], "fractions+geometry"),
         ]
     )
-    table = table_2_by_model(sweep, GROUPS)
+    table = table_2_by_model(table_inputs(sweep=sweep, groups=GROUPS, main_groups=["extremes", "intermediate"]))
     assert table.cells() == [
         ["a", "0.100", "-", "-", "-", "0.300", "0.700", "-", "-"],
         ["b", "0.200", "0.500", "-", "-", "-", "-", "-", "-"],
@@ -104,21 +111,28 @@ def test_table_2_null_rho_and_missing_group_are_dashes_with_reasons():
 
 
 def test_table_7_has_the_groups_that_table_2_has_not():
-    sweep = sweep_rows([0.1], [0.9], ["a"])
-    assert "Training groups: Cross-Domain, Sci-Math." in table_7_by_model_further_groups(sweep, GROUPS).caption
-    table = table_7_by_model_further_groups(sweep, {"extremes": GROUPS["extremes"]})
+    inputs = table_inputs(sweep=sweep_rows([0.1], [0.9], ["a"]), groups=GROUPS, main_groups=["extremes"])
+    assert "groups: Intermediate, Cross-Domain, Sci-Math." in table_7_by_model_further_groups(inputs).caption
+    table = table_7_by_model_further_groups(replace(inputs, main_groups=list(GROUPS)))
     assert table.cells() == []
     assert table.notes == ("The study has no such training groups.",)
     assert "Training groups: none." in table.caption
 
 
-def test_table_2_shows_the_first_named_groups_whatever_they_are_called():
-    groups = {name: GROUPS[name] for name in ("sci-math", "intermediate", "extremes")}
-    assert (
-        "Training groups: Sci-Math, Intermediate." in table_2_by_model(sweep_rows([0.1], [0.9], ["a"]), groups).caption
-    )
+def test_tables_2_and_7_have_their_groups_whatever_the_order_of_the_groups(study):
+    what = table_inputs(**study.inputs() | {"main_groups": ["sci-math", "extremes"]})
+    second, seventh = table_2_by_model(what), table_7_by_model_further_groups(what)
+    assert "Training groups: Sci-Math, Extremes." in second.caption
+    assert "Training groups: Intermediate, Cross-Domain." in seventh.caption
+    for order in permutations(GROUPS):
+        inputs = replace(what, groups={name: GROUPS[name] for name in order})
+        assert table_2_by_model(inputs).cells() == second.cells()
+        assert set(table_7_by_model_further_groups(inputs).frame.columns) == set(seventh.frame.columns)
+
+
+def test_table_2_names_a_group_without_a_name_by_its_benchmarks():
     unnamed = {"logic+units": {"benchmarks": ["units", "logic"], "estimator": DEFAULT}}
-    table = table_2_by_model(sweep_rows([0.1], [0.9], ["a"], "logic+units"), unnamed)
+    table = table_2_by_model(table_inputs(sweep=sweep_rows([0.1], [0.9], ["a"], "logic+units"), groups=unnamed))
     assert cell(table, {"Model": "a"}, "logic, units: AEE, unseen") == 0.1
 
 
@@ -127,7 +141,7 @@ def test_table_8_has_every_estimator_that_is_no_configuration_the_smallest_error
     errors = {"doc-lntp": 0.1, "atc-max": 0.05, "baseline-std": 0.1, "group-accuracy": None, "baseline-ppl": 0.1}
     errors |= {"mlp-1d-balanced-isotonic": 0.1, DEFAULT: 0.1}
     sweep = pl.concat(sweep_rows([aee], [None], ["a"], estimator=name) for name, aee in errors.items())
-    table = table_8_simple_estimators_by_model(sweep, GROUPS, "extremes")
+    table = table_8_simple_estimators_by_model(table_inputs(sweep=sweep, groups=GROUPS, headline_group="extremes"))
     titles = ["ATC, SE max", "Default", "PPL", "Std dev", "DoC, LNTP", "Training accuracy"]
     assert table.frame.columns == ["Model", "Measure", *titles]
     assert table.cells()[0] == ["a", "AEE, unseen", "0.050", *["0.100"] * 4, "-"]
@@ -144,7 +158,7 @@ def test_estimates_show_domains_without_labels_first():
         ]
     )
     counts = domains([("a", "logic", 45, 55, 0.45), ("a", "words", 80, 20, 0.8)])
-    table = table_estimates(estimates, {"extremes": GROUPS["extremes"]}, counts)
+    table = table_estimates(table_inputs(estimates=estimates, groups={"extremes": GROUPS["extremes"]}, domains=counts))
     forest = "forest-10d-balanced-isotonic"
     assert table.cells() == [
         ["a", "puzzles", "0.600", "100", "0", "-", "-", "-", "Extremes", "unseen", forest],
@@ -154,7 +168,11 @@ def test_estimates_show_domains_without_labels_first():
     ]
     assert "No estimate (no row): b, logic, Extremes." in table.notes
     told = pl.when(pl.col("model") == "a").then(pl.lit("only 3 of 100 rows are correct"))
-    table = table_estimates(estimates.with_columns(caution=told), {"extremes": GROUPS["extremes"]}, counts)
+    table = table_estimates(
+        table_inputs(
+            estimates=estimates.with_columns(caution=told), groups={"extremes": GROUPS["extremes"]}, domains=counts
+        )
+    )
     message = [note for note in table.notes if "caution" in note]
     assert message == ["a, Extremes: caution, only 3 of 100 rows are correct."]
 
@@ -166,7 +184,7 @@ def test_estimates_say_how_many_questions_look_ambiguous_where_it_is_known():
         n_ambiguous=pl.Series([8, 7, None], dtype=pl.UInt32), n_questions=pl.Series([40, 40, None], dtype=pl.UInt32)
     )
     estimates = estimate_rows("a", "arithmetic+words", rows)
-    table = table_estimates(estimates, {"extremes": GROUPS["extremes"]}, counts)
+    table = table_estimates(table_inputs(estimates=estimates, groups={"extremes": GROUPS["extremes"]}, domains=counts))
     place = table.frame.columns.index("Look ambiguous")
     assert [(row[1], row[place]) for row in table.cells()] == [("logic", "0.200"), ("puzzles", "0.175"), ("words", "-")]
     assert [note for note in table.notes if "ambiguous" in note] == [
@@ -179,7 +197,7 @@ def test_every_domain_without_its_labels_has_a_row_those_that_nobody_has_labelle
     known = validation(left_out=[("logic", 0.3, 0.45), ("units", None, 0.5)], unlabelled=[("puzzles", 0.6)])
     logic, units = known.left_out
     known = replace(known, left_out=(replace(logic, conformal_lower=0.25, conformal_upper=0.35), units))
-    table = table_validation([known, validation("b", [], [("puzzles", 0.4)])])
+    table = table_validation(table_inputs(validations=[known, validation("b", [], [("puzzles", 0.4)])]))
     assert table.cells() == [
         ["a", "puzzles", "100", "0.600", "0.500", "0.700", "-", "-", "-", "-", "predictive"],
         ["b", "puzzles", "100", "0.400", "0.300", "0.500", "-", "-", "-", "-", "predictive"],
@@ -193,7 +211,7 @@ def test_every_method_has_a_row_for_each_model_the_smallest_error_first_with_int
     own = replace(own, aee=0.2, errors={"logic": 0.1, "units": -0.3})
     atc = replace(atc, errors={"logic": 0.05, "units": 0.05})
     fewer = validation("b", methods=(own, replace(default, aee=None, n_domains=1, errors={})))
-    table = table_methods([validation(methods=(own, default, atc)), fewer])
+    table = table_methods(table_inputs(validations=[validation(methods=(own, default, atc)), fewer]))
     # By hand: errors of .1 and .3 have a standard error of .1, and t at 90 % with one degree of freedom is 6.314. The
     # differences are .05 - .1 and .05 - .3: -.15 +- .631.
     forest = "Random forest, 10D, balanced, isotonic"
@@ -213,14 +231,15 @@ def test_every_method_has_a_row_for_each_model_the_smallest_error_first_with_int
 def test_methods_that_could_estimate_as_many_domains_share_a_note():
     few = validation(methods=tuple(replace(method, n_domains=1) for method in validation().methods))
     assert (
-        table_methods([few, replace(few, model="b")]).notes[-1] == "a, b: every method could estimate 1 of 2 domains."
+        table_methods(table_inputs(validations=[few, replace(few, model="b")])).notes[-1]
+        == "a, b: every method could estimate 1 of 2 domains."
     )
     own, *others = few.methods
     many = [replace(own, estimator=f"atc-{name}") for name in ("max", "mean", "std", "mtp", "lntp", "ppl")]
     some = validation(
         "c", methods=(*many, *(replace(method, n_domains=0) for method in others), validation().methods[0])
     )
-    first, second = table_methods([some]).notes[-2:]
+    first, second = table_methods(table_inputs(validations=[some])).notes[-2:]
     assert first.startswith(
         "c: ATC, SE max; ATC, SE mean; ATC, Std dev; ATC, MTP and 2 more could estimate 1 of 2 domains."
     )
@@ -229,13 +248,13 @@ def test_methods_that_could_estimate_as_many_domains_share_a_note():
 
 @pytest.mark.parametrize("name", TABLES)
 def test_every_table_is_made_and_written_alike_twice(study, name, tmp_path):
-    exhibit = Exhibit("table", name, TABLES[name])
+    exhibit = Exhibit("table", name, TABLES[name].title)
     for folder in ("first", "second"):
-        write_table(exhibit, make_table(name, study.inputs(), LABEL), tmp_path / folder)
+        write_table(exhibit, make_table(name, table_inputs(**study.inputs())), tmp_path / folder)
     for suffix in ("csv", "md", "tex", "html"):
         first = (tmp_path / "first" / f"table_{name}.{suffix}").read_text()
         assert first == (tmp_path / "second" / f"table_{name}.{suffix}").read_text()
-    assert make_table(name, study.inputs(), LABEL).notes[-1] == f"Study: {LABEL}."
+    assert make_table(name, table_inputs(**study.inputs())).notes[-1] == f"Study: {LABEL}."
 
 
 def test_rho_over_fewer_than_five_domains_is_in_no_table(study):
@@ -246,7 +265,7 @@ def test_rho_over_fewer_than_five_domains_is_in_no_table(study):
         ]
     )
     inputs = study.inputs() | {"sweep": sweep}
-    table = make_table("3_simple_estimators", inputs, LABEL)
+    table = make_table("3_simple_estimators", table_inputs(**inputs))
     # Without the two of two domains each, whose IQR would be 2.
     assert cell(table, {"Estimator": "Default"}, "Median rho, unseen") == 0.4
     assert cell(table, {"Estimator": "Default"}, "IQR of rho, unseen") is None
@@ -254,7 +273,7 @@ def test_rho_over_fewer_than_five_domains_is_in_no_table(study):
         "rho is shown as - and left out of medians in 2 of 6 results (a 1, c 1): "
         "only 2 domains, but a headline needs 5 (see sweep.parquet)." in table.notes
     )
-    by_model = make_table("2_by_model", inputs, LABEL)
+    by_model = make_table("2_by_model", table_inputs(**inputs))
     assert cell(by_model, {"Model": "a"}, "Extremes: rho, unseen") is None
     assert cell(by_model, {"Model": "b"}, "Extremes: rho, unseen") == 0.4
 
@@ -274,13 +293,13 @@ def test_the_recommended_estimator_is_next_to_the_default_and_the_best_after_the
         ]
     )
     groups = {"mine": {"benchmarks": ["y"], "estimator": DEFAULT}, "other": {"benchmarks": ["q"], "estimator": DEFAULT}}
-    table = table_recommended(sweep, groups, DEFAULT)
+    table = table_recommended(table_inputs(sweep=sweep, groups=groups, default=DEFAULT))
     assert table.cells() == [
         ["a", "Mine", "1", "0.060", "0.100", "0.010", "PPL", "Log 3D"],
         # ppl did not run for z: it cannot be the best over all three.
         ["a", "all of size 1", "3", "0.040", "0.200", "0.050", "ATC, SE max", "Log 3D (2), ATC, SE max (1)"],
     ]
-    assert table_recommended(sweep.clear(), groups, DEFAULT).cells() == []
+    assert table_recommended(table_inputs(sweep=sweep.clear(), groups=groups, default=DEFAULT)).cells() == []
 
 
 def test_the_spread_over_seeds_is_median_least_and_largest():
@@ -288,26 +307,16 @@ def test_the_spread_over_seeds_is_median_least_and_largest():
         sweep_rows([aee], [rho], ["a"]).with_columns(seed=pl.lit(seed, pl.UInt32), n_domains=pl.lit(n, pl.UInt8))
         for seed, (aee, rho, n) in enumerate([(0.068, 0.9, 8), (0.111, 0.8, 8), (0.09, 1.0, 2)])
     ]
-    table = table_repeats(pl.concat(parts), GROUPS)
+    table = table_repeats(table_inputs(repeats=pl.concat(parts), groups=GROUPS))
     assert table.cells() == [
         ["a", "Extremes", DEFAULT, "3", "0.090", "0.068", "0.111", "0.850", "0.800", "0.900"],
     ]
-    nothing = table_repeats(pl.concat(parts).clear(), GROUPS)
+    nothing = table_repeats(table_inputs(repeats=pl.concat(parts).clear(), groups=GROUPS))
     assert any("analyses.accuracy.repeats" in note for note in nothing.notes)
 
 
-def test_a_table_is_its_function_and_a_line_of_the_catalogue(study, monkeypatch):
-    monkeypatch.setitem(tables.TABLE_FUNCTIONS, "11_mine", lambda sweep: Table("Mine.", sweep.head(1)))
-    assert make_table("11_mine", study.inputs(), LABEL).frame.equals(study.sweep.head(1))
-
-
-def test_every_table_and_figure_of_the_catalogue_has_a_function_and_the_reverse():
-    assert tables.TABLE_FUNCTIONS.keys() == TABLES.keys()
-    assert figures.FIGURE_FUNCTIONS.keys() == FIGURES.keys()
-
-
 def test_accuracy_with_and_without_truncated_responses(study):
-    table = table_cut_off(study.domains)
+    table = table_cut_off(table_inputs(domains=study.domains))
     assert UNLABELLED not in table.frame["Domain"].to_list()
     assert len(table.frame) == 2 * len(BENCHMARKS)
     row = {"Model": "tiny-a", "Domain": BENCHMARKS[0]}

@@ -2,7 +2,7 @@
 
 import polars as pl
 import pytest
-from frames import DEFAULT, GROUPS, cell, domains, sweep_rows
+from frames import DEFAULT, GROUPS, cell, domains, sweep_rows, table_inputs
 
 from entropy_sentinel.estimators.catalogue import CONFIGURATIONS
 from entropy_sentinel.study.analyses.accuracy.aggregation import bin_errors, group_accuracies
@@ -23,7 +23,7 @@ def test_table_3_medians_and_iqrs_of_three_models():
             sweep_rows([0.20, 0.21, 0.25], [0.4, None, 0.6], estimator="baseline-max"),
         ]
     )
-    table = table_3_simple_estimators(sweep, GROUPS, "extremes")
+    table = table_3_simple_estimators(table_inputs(sweep=sweep, groups=GROUPS, headline_group="extremes"))
     assert table.frame["Estimator"].to_list() == ["Default", "SE max"]
     default = {"Estimator": "Default"}
     assert cell(table, default, "Median AEE, unseen") == 0.14
@@ -39,7 +39,9 @@ def test_table_3_medians_and_iqrs_of_three_models():
 
 
 def test_table_3_gives_no_iqr_of_a_single_model():
-    table = table_3_simple_estimators(sweep_rows([0.1], [0.9], ["a"]), GROUPS, "extremes")
+    table = table_3_simple_estimators(
+        table_inputs(sweep=sweep_rows([0.1], [0.9], ["a"]), groups=GROUPS, headline_group="extremes")
+    )
     assert table.cells() == [["Default", "0.100", "-", "0.900", "-", "-", "-", "-", "-"]]
 
 
@@ -55,7 +57,7 @@ def full_sweep(group: str = "arithmetic+words") -> pl.DataFrame:
 
 def test_table_4_tells_all_configurations_from_the_default():
     other = sweep_rows([0.5, 0.6, 0.8], [1.0, 1.0, 1.0], group="logic")
-    table = table_4_by_size(pl.concat([full_sweep(), other]), DEFAULT)
+    table = table_4_by_size(table_inputs(sweep=pl.concat([full_sweep(), other]), default=DEFAULT))
     # Model b: 16 forests at 0.1 and 32 others at 0.2.
     everything = {"Model": "b", "Estimators": "All 48", "Domains": "unseen"}
     assert cell(table, everything, "k = 2: median AEE") == pytest.approx(0.2)
@@ -69,7 +71,11 @@ def test_table_4_tells_all_configurations_from_the_default():
 
 
 def test_table_4_says_what_its_medians_leave_out():
-    table = table_4_by_size(pl.concat([full_sweep(), sweep_rows([0.5, None, 0.8], [1.0] * 3, group="logic")]), DEFAULT)
+    table = table_4_by_size(
+        table_inputs(
+            sweep=pl.concat([full_sweep(), sweep_rows([0.5, None, 0.8], [1.0] * 3, group="logic")]), default=DEFAULT
+        )
+    )
     # 48 configurations and one more group's default, three models each; the default of the first group counts once.
     left_out = [note for note in table.notes if "shown as -" in note]
     assert len(left_out) == 1
@@ -78,7 +84,7 @@ def test_table_4_says_what_its_medians_leave_out():
 
 def test_table_5_main_effects_are_over_fully_swept_groups_only():
     other = sweep_rows([0.9, 0.9, 0.9], [0.0, 0.0, 0.0], group="logic")
-    table = table_5_design_choices(pl.concat([full_sweep(), other]))
+    table = table_5_design_choices(table_inputs(sweep=pl.concat([full_sweep(), other])))
     assert len(table.frame) == 3 + 2 + 2 + 4
     forest = {"Factor": "Classifier", "Setting": "Random forest"}
     assert cell(table, forest, "Median AEE, unseen") == pytest.approx(0.1)
@@ -90,7 +96,7 @@ def test_table_5_main_effects_are_over_fully_swept_groups_only():
 
 
 def test_table_5_without_a_fully_swept_group():
-    table = table_5_design_choices(sweep_rows([0.1, 0.2, 0.3], [0.5, 0.6, 0.7]))
+    table = table_5_design_choices(table_inputs(sweep=sweep_rows([0.1, 0.2, 0.3], [0.5, 0.6, 0.7])))
     assert "(none)" in table.caption
     assert table.cells()[0][2:] == ["-"] * 8
 
@@ -120,7 +126,7 @@ def test_table_9_best_and_worst_group():
         ]
     )
     frame = domains([("a", "x", 8, 2, 0.8), ("a", "y", 3, 27, 0.1), ("a", "z", 1, 1, 0.5)])
-    table = table_9_best_and_worst_groups(sweep, frame, DEFAULT)
+    table = table_9_best_and_worst_groups(table_inputs(sweep=sweep, domains=frame, default=DEFAULT))
     assert table.frame.select("Rank", "k", "Training group").rows() == [
         ("best", 1, "x"),
         ("worst", 1, "y"),
@@ -139,7 +145,9 @@ def test_table_9_ranks_no_group_on_some_of_the_models():
             sweep_rows([0.3, 0.3, 0.3], [1.0] * 3, group="z", scope="all"),
         ]
     )
-    table = table_9_best_and_worst_groups(sweep, domains([("a", name, 1, 1, 0.5) for name in "xyz"]), DEFAULT)
+    table = table_9_best_and_worst_groups(
+        table_inputs(sweep=sweep, domains=domains([("a", name, 1, 1, 0.5) for name in "xyz"]), default=DEFAULT)
+    )
     assert table.frame.select("Rank", "Training group").rows() == [("best", "x"), ("worst", "z")]
     assert "1 groups without an AEE for every model are left out." in table.notes
     # 4 sets of 3 rows; the undefined rho is not a column of this table.
@@ -159,7 +167,7 @@ def test_table_10_is_over_the_groups_that_leave_one_out():
         + [sweep_rows([0.9], [0.9], ["a"], "x", scope="all")]
     )
     frame = domains([*(("a", name, 5, 5, 0.5) for name in "xyz"), ("a", "unlabelled", 0, 0, None)])
-    table = table_10_leave_one_out(sweep, frame, DEFAULT)
+    table = table_10_leave_one_out(table_inputs(sweep=sweep, domains=frame, default=DEFAULT))
     assert table.cells() == [["a", "3", "0.200", "0.300", "0.300", "0.600", "0.500", "0.500"]]
     assert not [note for note in table.notes if "shown as -" in note], "rho of one left-out domain is not asked for"
 

@@ -16,6 +16,7 @@ from entropy_sentinel.study.analyses.agreement.measuring.pairs import errors, ju
 from entropy_sentinel.study.analyses.agreement.report import sentences, summarise, write_report
 from entropy_sentinel.study.analyses.agreement.settings import Agreement
 from entropy_sentinel.study.analyses.agreement.tables import (
+    AgreementTableInputs,
     table_accuracies,
     table_agreement,
     table_errors,
@@ -102,6 +103,14 @@ def estimates() -> pl.DataFrame:
     return pl.concat([*frames, better, other])
 
 
+EXTREMES = {"extremes": GROUPS["extremes"]}
+
+
+def table_inputs(**frames: pl.DataFrame) -> AgreementTableInputs:
+    empty = dict.fromkeys(("pairs", "judged", "errors"), pl.DataFrame())
+    return AgreementTableInputs(label=LABEL, groups=EXTREMES, headline_group="extremes", **{**empty, **frames})
+
+
 def test_errors_under_each_judge() -> None:
     frame = ERRORS.check(errors(estimates(), OWN))
     assert frame.select("judge", "n_domains", "aee", "best", "best_aee").rows() == [
@@ -116,15 +125,14 @@ def test_a_judge_without_labels_has_no_error() -> None:
     (one,) = errors(nothing, OWN).rows(named=True)
     assert (one["aee"], one["best"], one["n_domains"]) == (None, None, 0)
     assert one["reason"] == "no domain with labels and an estimate"
-    assert "m, Extremes, llm: no domain with labels" in table_errors(errors(nothing, OWN), EXTREMES).notes[-1]
-
-
-EXTREMES = {"extremes": GROUPS["extremes"]}
+    assert (
+        "m, Extremes, llm: no domain with labels" in table_errors(table_inputs(errors=errors(nothing, OWN))).notes[-1]
+    )
 
 
 def test_accuracies_stand_side_by_side() -> None:
     frame = JUDGED.check(judged(estimates(), OWN))
-    table = table_accuracies(frame, EXTREMES, "extremes")
+    table = table_accuracies(table_inputs(judged=frame))
     assert table.frame["Domain"].to_list() == ["logic", "units", "words"]
     assert cell(table, {"Domain": "logic"}, "True, largest difference") == pytest.approx(0.1)
     assert cell(table, {"Domain": "logic"}, "Estimated, largest difference") == pytest.approx(0.1)
@@ -134,12 +142,12 @@ def test_accuracies_stand_side_by_side() -> None:
 
 
 def test_the_table_of_pairs_begins_with_all() -> None:
-    table = table_agreement(pairs(labels(), ["exact", "llm"]))
+    table = table_agreement(table_inputs(pairs=pairs(labels(), ["exact", "llm"])))
     assert table.frame.select("Model", "Domain").rows()[:3] == [("all", "all"), ("m", "all"), ("n", "all")]
     more = pl.concat([labels(), labels().filter(judge="llm").with_columns(judge=pl.lit("a"))])
     frame = pairs(more, ["exact", "llm", "a"])
     assert frame.filter(first="llm")["agreement"].drop_nulls().unique().to_list() == [1]
-    three = table_agreement(frame).frame.select("Judge", "and judge")
+    three = table_agreement(table_inputs(pairs=frame)).frame.select("Judge", "and judge")
     assert three.unique(maintain_order=True).rows() == [("exact", "llm"), ("exact", "a"), ("llm", "a")]
     assert "null in 1 rows: no pair." in " ".join(table.notes)
 
@@ -175,11 +183,12 @@ def test_files_of_the_analysis(tmp_path: Path) -> None:
         ESTIMATES.write(part.drop("judge"), tmp_path / f"{judge}.parquet", {})
         sources.append({"judge": judge, "path": str(tmp_path / f"{judge}.parquet")})
     write_judged(sources, EXTREMES, made["judged"], made["errors"])
-    settings = {"label": LABEL, "groups": EXTREMES, "headline_group": "extremes", "own_judges": {"gases": "letters"}}
-    write_tables(**made, settings=settings, titles=Agreement.TABLES, folder=str(tmp_path))
+    settings = {"label": LABEL, "groups": EXTREMES, "headline_group": "extremes"}
+    write_tables(**made, settings=settings, tables=list(Agreement.TABLES), folder=str(tmp_path))
     tables = [str(tmp_path / f"table_{name}.html") for name in Agreement.TABLES]
     page, summary = tmp_path / "report.html", tmp_path / "summary.txt"
-    write_report(made["pairs"], made["errors"], tables, settings, str(page), str(summary))
+    own = {"own_judges": {"gases": "letters"}}
+    write_report(made["pairs"], made["errors"], tables, settings | own, str(page), str(summary))
     assert "agree on 10 of 11" in page.read_text()
     assert all(title in page.read_text() for title in Agreement.TABLES.values())
     assert "agree on 10 of 11" in summary.read_text()

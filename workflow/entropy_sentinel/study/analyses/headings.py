@@ -1,6 +1,6 @@
 """Names as tables, figures and the report show them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypedDict
 
@@ -54,6 +54,16 @@ def training_group(groups: Groups, name: str) -> TrainingGroup:
 def training_groups(groups: Groups) -> list[TrainingGroup]:
     """Return all named groups."""
     return [training_group(groups, name) for name in groups]
+
+
+def list_main_groups(groups: Groups, names: Sequence[str]) -> list[TrainingGroup]:
+    """Return the named groups with these `names`, in their order."""
+    return [training_group(groups, name) for name in names]
+
+
+def list_further_groups(groups: Groups, names: Sequence[str]) -> list[TrainingGroup]:
+    """Return the named groups without these `names`."""
+    return [training_group(groups, name) for name in groups if name not in names]
 
 
 def group_benchmarks(group: str) -> str:

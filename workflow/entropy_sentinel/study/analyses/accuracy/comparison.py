@@ -4,9 +4,7 @@
 training group occurs in this study under the same name. Errors are compared only over the paper's ten domains.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from inspect import signature
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import polars as pl
@@ -14,9 +12,9 @@ import polars as pl
 from entropy_sentinel.estimators.catalogue import title
 from entropy_sentinel.features.catalogue import CATALOGUE
 from entropy_sentinel.formatting.text import counted
+from entropy_sentinel.report.exhibit_declarations import load_function
 from entropy_sentinel.report.tables import Table
-from entropy_sentinel.study.analyses.accuracy import counterparts as ours_of
-from entropy_sentinel.study.analyses.accuracy.catalogue import PUBLISHED_IN, compared, paper_models
+from entropy_sentinel.study.analyses.accuracy.catalogue import TABLES, list_compared_tables, paper_models
 from entropy_sentinel.study.analyses.accuracy.counterparts import (
     LEVELS,
     METHODS,
@@ -24,6 +22,7 @@ from entropy_sentinel.study.analyses.accuracy.counterparts import (
     N_ITEMS,
     published_values,
 )
+from entropy_sentinel.study.analyses.accuracy.exhibit_inputs import AccuracyTableInputs
 from entropy_sentinel.study.analyses.accuracy.origins import Provenance, code_version
 from entropy_sentinel.study.analyses.headings import group_benchmarks
 
@@ -31,22 +30,6 @@ LABELS = (
     "Labels: the authors' judge was shown the whole response, and any of its replies that contained the word true "
     "counted as correct."
 )
-SCOPE = (
-    "AEE and rho are over all ten domains, the training ones by their test split: the paper's text says held-out "
-    "domains, but its values of rho are possible only with ten domains."
-)
-LATER_CODE = (
-    "The authors' later code differs from the paper's text, which is followed here: L1 logistic regression with a "
-    "grid, sigmoid calibration, one 70/30 split instead of five folds, weights and over-sampling before "
-    "cross-validation."
-)
-TABLE_1 = "The paper's formulas of LNTP and MTP hold for its Tables 1 and 6, as everywhere here."
-TABLE_7 = "The paper does not state the feature set of these groups; here it is 10D."
-TABLE_9 = (
-    "Each row is the same training group in both, whatever its rank here. The paper does not state estimator and "
-    "scope; here: the default, all domains. Its weighted accuracies do not follow from the benchmarks' item counts."
-)
-
 _FORMULA = "cannot be matched: the authors' code has {} instead"
 _LNTP, _MTP = _FORMULA.format("sum(nll log nll)"), _FORMULA.format("max(nll log nll)")
 _ORDER = "in the authors' later results 17D is better than 10D (0.111, 0.137)"
@@ -120,42 +103,28 @@ _HEADINGS = {
 }
 
 
-@dataclass(frozen=True)
-class PublishedTable:
-    """A published table: its key columns, this study's counterpart, and the numbers of its `tables` in the file.
-
-    `ours` takes some of the tables' inputs and returns a frame with the same columns as the file.
-    """
-
-    keys: tuple[str, ...]
-    ours: Callable[..., pl.DataFrame]
-    notes: tuple[str, ...] = ()
-    tables: tuple[int, ...] = ()
-
-
-def compare(name: str, inputs: Mapping[str, Any]) -> Table | None:
+def compare(name: str, inputs: AccuracyTableInputs) -> Table | None:
     """Compare this study's values of the table `name` with the published ones, without rows that this study lacks.
 
-    Return null if nothing was published or the study runs none of the paper's models. `inputs` are the tables' inputs
-    and `rests_on`, a line that names what this study's values are based on.
+    Return None if nothing was published or the study runs none of the paper's models.
     """
-    if not compared([name], inputs["domains"]["model"]):
+    published = TABLES[name].published
+    if published is None or not list_compared_tables([name], inputs.domains["model"]):
         return None
-    table = PUBLISHED[name]
-    ours = table.ours(**{name: inputs[name] for name in signature(table.ours).parameters})
-    theirs = published_values(PUBLISHED_IN[name])
-    if table.tables:
-        theirs = theirs.filter(pl.col("table").is_in(table.tables))
+    ours: pl.DataFrame = load_function(published.counterpart)(inputs)
+    theirs = published_values(published.file)
+    if published.tables:
+        theirs = theirs.filter(pl.col("table").is_in(published.tables))
     theirs = theirs.drop("table", strict=False).with_columns(pl.col("^k$").cast(pl.Int64))
     order: Literal["left", "right"] = "left"
     if "benchmark" in theirs.columns:
         ours, theirs, order = _across(ours), _across(theirs), "right"
-    numbers = [column for column in theirs.columns if column not in table.keys and column in ours.columns]
-    joined = theirs.join(ours, on=table.keys, how="inner", suffix=": ours", maintain_order=order)
+    numbers = [column for column in theirs.columns if column not in published.keys and column in ours.columns]
+    joined = theirs.join(ours, on=published.keys, how="inner", suffix=": ours", maintain_order=order)
     return Table(
         "This study's values, the paper's printed values, and the differences.",
-        _shown(joined, name, table.keys, numbers),
-        (*table.notes, LABELS, _responses(inputs["domains"]), inputs["rests_on"]),
+        _shown(joined, name, published.keys, numbers),
+        (*published.notes, LABELS, _responses(inputs.domains), inputs.rests_on),
     )
 
 
@@ -206,20 +175,3 @@ def _key(values: pl.Series) -> pl.Series:
             return pl.Series(map(group_benchmarks, values))
         case _:
             return values
-
-
-_ESTIMATION = (SCOPE, LATER_CODE)
-PUBLISHED: dict[str, PublishedTable] = {
-    "1_auroc": PublishedTable(("model", "statistic"), ours_of.first_auroc, (TABLE_1,)),
-    "2_by_model": PublishedTable(("model", "configuration"), ours_of.named_groups, _ESTIMATION, (2,)),
-    "3_simple_estimators": PublishedTable(("method",), ours_of.methods_over_models, _ESTIMATION),
-    "4_by_size": PublishedTable(("model", "k"), ours_of.by_size, _ESTIMATION),
-    "5_design_choices": PublishedTable(("factor", "setting"), ours_of.by_design, _ESTIMATION),
-    "6_auroc_further_models": PublishedTable(("model", "statistic"), ours_of.further_auroc, (TABLE_1,)),
-    "7_by_model_further_groups": PublishedTable(
-        ("model", "configuration"), ours_of.named_groups, (TABLE_7, *_ESTIMATION), (7,)
-    ),
-    "8_simple_estimators_by_model": PublishedTable(("model", "method"), ours_of.methods, _ESTIMATION),
-    "9_best_and_worst_groups": PublishedTable(("rank", "k", "group"), ours_of.by_group, (TABLE_9, *_ESTIMATION)),
-    "10_leave_one_out": PublishedTable(("model",), ours_of.leave_one_out, _ESTIMATION),
-}

@@ -20,6 +20,7 @@ from entropy_sentinel.study.analyses.accuracy.aggregation import (
     spread,
 )
 from entropy_sentinel.study.analyses.accuracy.catalogue import PAPER, paper_models
+from entropy_sentinel.study.analyses.accuracy.exhibit_inputs import AccuracyTableInputs
 from entropy_sentinel.study.analyses.accuracy.tables_of_groups import design_choices
 
 N_BENCHMARKS = 10
@@ -72,14 +73,14 @@ def _medians(rows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     return pl.DataFrame(medians, schema=schema, orient="row").with_columns(pl.col("^k$").cast(pl.Int64))
 
 
-def first_auroc(auroc: pl.DataFrame, auroc_models: Sequence[str]) -> pl.DataFrame:
+def first_auroc(inputs: AccuracyTableInputs) -> pl.DataFrame:
     """Return the rows of the models in Table 1: `model`, `benchmark`, `statistic`, `auroc`."""
-    return _auroc(auroc.filter(pl.col("model").is_in(auroc_models)))
+    return _auroc(inputs.auroc.filter(pl.col("model").is_in(inputs.auroc_models)))
 
 
-def further_auroc(auroc: pl.DataFrame, auroc_models: Sequence[str]) -> pl.DataFrame:
+def further_auroc(inputs: AccuracyTableInputs) -> pl.DataFrame:
     """Return the rows of all other models (Table 6), with the same columns."""
-    return _auroc(auroc.filter(~pl.col("model").is_in(auroc_models)))
+    return _auroc(inputs.auroc.filter(~pl.col("model").is_in(inputs.auroc_models)))
 
 
 def _auroc(auroc: pl.DataFrame) -> pl.DataFrame:
@@ -89,24 +90,24 @@ def _auroc(auroc: pl.DataFrame) -> pl.DataFrame:
     return rows.select("model", "benchmark", "auroc", statistic="feature").drop_nulls("auroc")
 
 
-def named_groups(sweep: pl.DataFrame) -> pl.DataFrame:
+def named_groups(inputs: AccuracyTableInputs) -> pl.DataFrame:
     """Return Tables 2 and 7: `model`, `configuration` (the group's name), `aee`, `spearman`."""
     groups = pl.DataFrame(
         [(name, *of) for name, of in GROUPS.items()], schema=["configuration", "group", "estimator"], orient="row"
     )
-    return _comparable(sweep).join(groups, on=["group", "estimator"], maintain_order="left")
+    return _comparable(inputs.sweep).join(groups, on=["group", "estimator"], maintain_order="left")
 
 
-def methods(sweep: pl.DataFrame) -> pl.DataFrame:
+def methods(inputs: AccuracyTableInputs) -> pl.DataFrame:
     """Return Table 8: `model`, `method`, `aee`, `spearman` of the group Extremes."""
     methods = pl.DataFrame(list(METHODS.items()), schema=["method", "estimator"], orient="row")
-    rows = _comparable(sweep).filter(pl.col("group") == GROUPS["extremes"][0])
+    rows = _comparable(inputs.sweep).filter(pl.col("group") == GROUPS["extremes"][0])
     return rows.join(methods, on="estimator", maintain_order="left")
 
 
-def methods_over_models(sweep: pl.DataFrame) -> pl.DataFrame:
+def methods_over_models(inputs: AccuracyTableInputs) -> pl.DataFrame:
     """Return Table 3: `method` with medians and IQRs over models."""
-    return _medians(_of_all_models(methods(sweep)), ["method"])
+    return _medians(_of_all_models(methods(inputs)), ["method"])
 
 
 def _whole_sweep(sweep: pl.DataFrame) -> pl.DataFrame:
@@ -117,14 +118,14 @@ def _whole_sweep(sweep: pl.DataFrame) -> pl.DataFrame:
     return rows.filter(n_run == n_groups)
 
 
-def by_size(sweep: pl.DataFrame) -> pl.DataFrame:
+def by_size(inputs: AccuracyTableInputs) -> pl.DataFrame:
     """Return Table 4: `model`, `k` with medians and IQRs over groups and configurations."""
-    return _medians(_whole_sweep(sweep), ["model", "k"])
+    return _medians(_whole_sweep(inputs.sweep), ["model", "k"])
 
 
-def by_design(sweep: pl.DataFrame) -> pl.DataFrame:
+def by_design(inputs: AccuracyTableInputs) -> pl.DataFrame:
     """Return Table 5: `factor`, `setting` with medians and IQRs over models, groups and configurations."""
-    rows = _of_all_models(_whole_sweep(sweep))
+    rows = _of_all_models(_whole_sweep(inputs.sweep))
     rows = rows if rows["k"].n_unique() == LARGEST_K else rows.clear()
     parts = []
     for factor, settings in design_choices().items():
@@ -135,20 +136,20 @@ def by_design(sweep: pl.DataFrame) -> pl.DataFrame:
     return pl.concat(parts)
 
 
-def by_group(sweep: pl.DataFrame, domains: pl.DataFrame) -> pl.DataFrame:
+def by_group(inputs: AccuracyTableInputs) -> pl.DataFrame:
     """Return Table 9: `rank`, `k`, `group` with median and IQR over models, and `group_accuracy`."""
-    rows = _of_all_models(_comparable(sweep).filter(pl.col("estimator") == DEFAULT, pl.col("k") <= LARGEST_K))
-    accuracies = group_accuracies(domains.filter(pl.col("model").is_in(paper_models())), rows["group"])
+    rows = _of_all_models(_comparable(inputs.sweep).filter(pl.col("estimator") == DEFAULT, pl.col("k") <= LARGEST_K))
+    accuracies = group_accuracies(inputs.domains.filter(pl.col("model").is_in(paper_models())), rows["group"])
     cells = _medians(rows, ["k", "group"]).join(accuracies, on="group")
     # A group is compared with the same group, whatever its rank is in this study.
     ranks = pl.DataFrame({"rank": ["best", "worst"]})
     return cells.join(ranks, how="cross")
 
 
-def leave_one_out(sweep: pl.DataFrame) -> pl.DataFrame:
+def leave_one_out(inputs: AccuracyTableInputs) -> pl.DataFrame:
     """Return Table 10: `model` with medians and IQRs over its ten groups, over all and over held-out domains."""
     chosen = (pl.col("estimator") == DEFAULT, pl.col("k") == N_BENCHMARKS - 1)
-    over_all, left_out = (_comparable(sweep, scope).filter(*chosen) for scope in ("all", "held_out"))
+    over_all, left_out = (_comparable(inputs.sweep, scope).filter(*chosen) for scope in ("all", "held_out"))
     complete = pl.col("group").n_unique().over("model") == N_BENCHMARKS
     columns = {"aee_median": "held_out_aee_median", "aee_iqr": "held_out_aee_iqr"}
     medians = _medians(left_out.filter(complete), ["model"]).select("model", *columns).rename(columns)

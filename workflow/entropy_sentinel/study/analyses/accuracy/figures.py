@@ -11,13 +11,12 @@ from matplotlib.patches import Rectangle
 from scipy.stats import gaussian_kde
 
 from entropy_sentinel.formatting.text import counted
-from entropy_sentinel.report.exhibits import Functions, save_figures
+from entropy_sentinel.report.exhibits import save_figures
 from entropy_sentinel.report.figures import BLUE, ORANGE, Drawing, new_figure, nothing, plain
 from entropy_sentinel.report.style import Style
 from entropy_sentinel.schemas.estimate import ESTIMATES
 from entropy_sentinel.schemas.file_sets import read_all
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS
-from entropy_sentinel.study.analyses.accuracy import panels
 from entropy_sentinel.study.analyses.accuracy.aggregation import (
     LARGEST_K,
     bin_errors,
@@ -26,6 +25,8 @@ from entropy_sentinel.study.analyses.accuracy.aggregation import (
     names_in,
     signals_in,
 )
+from entropy_sentinel.study.analyses.accuracy.catalogue import FIGURES
+from entropy_sentinel.study.analyses.accuracy.exhibit_inputs import AccuracyFigureInputs
 from entropy_sentinel.study.analyses.accuracy.measuring.frames import AUROC, DOMAINS, SWEEP, AccuracyFiles
 from entropy_sentinel.study.analyses.accuracy.measuring.validation import read_validations
 from entropy_sentinel.study.analyses.headings import ExhibitSettings
@@ -35,35 +36,33 @@ _BINS = 10
 _FLAT = 5
 
 
-def figure_2_entropy_densities(
-    observations: pl.DataFrame, figure_model: str, figure_benchmark: str, style: Style
-) -> Drawing:
+def figure_2_entropy_densities(inputs: AccuracyFigureInputs) -> Drawing:
     """Draw the density of a response's largest entropy, correct against incorrect, for one model on one benchmark.
 
     `observations` is the model's frame OBSERVATIONS. A class with fewer than two different values has no density; its
     value is drawn as a line. If one class's peak would make the other look flat, each gets its own panel.
     """
-    rows = observations.filter(
-        pl.col("benchmark") == figure_benchmark, pl.col("label").is_not_null(), pl.col("max").is_not_null()
+    rows = inputs.observations.filter(
+        pl.col("benchmark") == inputs.figure_benchmark, pl.col("label").is_not_null(), pl.col("max").is_not_null()
     )
     correct = rows.filter(pl.col("label"))["max"].to_numpy()
     incorrect = rows.filter(~pl.col("label"))["max"].to_numpy()
     peaks = list(filter(None, [_peak(correct), _peak(incorrect)]))
     split = len(peaks) == 2 and max(peaks) > _FLAT * min(peaks)
-    width = style.width(6.2)
-    figure = new_figure(width, width * (5.4 if split else 4.2) / 6.2, style.label)
+    width = inputs.style.width(6.2)
+    figure = new_figure(width, width * (5.4 if split else 4.2) / 6.2, inputs.style.label)
     panels = figure.subplots(2 if split else 1, 1, squeeze=False, sharex=True).flatten()
-    _draw_class(panels[0], correct, True, style)
-    _draw_class(panels[-1], incorrect, False, style)
+    _draw_class(panels[0], correct, True, inputs.style)
+    _draw_class(panels[-1], incorrect, False, inputs.style)
     for axes in panels:
         axes.set(ylabel="Density", ylim=(0, None))
-        axes.legend(frameon=False, fontsize=style.points(9), loc="best")
-        plain(axes, size=style.points(9))
+        axes.legend(frameon=False, fontsize=inputs.style.points(9), loc="best")
+        plain(axes, size=inputs.style.points(9))
     panels[-1].set(xlabel="Largest entropy of a token in the response (nats)", xlim=(0, None))
-    shown = f"{style.model(figure_model)} on {style.benchmark(figure_benchmark)}"
-    panels[0].set_title(style.title(shown), fontsize=style.points(11))
+    shown = f"{inputs.style.model(inputs.figure_model)} on {inputs.style.benchmark(inputs.figure_benchmark)}"
+    panels[0].set_title(inputs.style.title(shown), fontsize=inputs.style.points(11))
     scales = " The two scales of density differ." if split else ""
-    where = "" if style.title(shown) else f" {shown}."
+    where = "" if inputs.style.title(shown) else f" {shown}."
     return Drawing(
         figure,
         f"Density of a response's largest token entropy.{where}{scales}",
@@ -92,29 +91,29 @@ def _draw_class(axes: Axes, values: np.ndarray, correct: bool, style: Style) -> 
         axes.plot([], [], color=color, linestyle=line, label=legend)
 
 
-def figure_4_errors_by_group_accuracy(
-    sweep: pl.DataFrame, domains: pl.DataFrame, default: str, style: Style
-) -> Drawing:
+def figure_4_errors_by_group_accuracy(inputs: AccuracyFigureInputs) -> Drawing:
     """Draw the default's AEE on unseen domains against the training group's weighted accuracy, over all models.
 
     The figure also shows the median AEE over all domains, including the training domains' test splits.
     """
-    picked = sweep.filter(pl.col("estimator") == default, pl.col("k") <= LARGEST_K, pl.col("aee").is_not_null())
-    joined = picked.join(group_accuracies(domains, picked["group"]), on="group").drop_nulls("group_accuracy")
+    picked = inputs.sweep.filter(
+        pl.col("estimator") == inputs.default, pl.col("k") <= LARGEST_K, pl.col("aee").is_not_null()
+    )
+    joined = picked.join(group_accuracies(inputs.domains, picked["group"]), on="group").drop_nulls("group_accuracy")
     points, over_all = joined.filter(pl.col("scope") == "held_out"), joined.filter(pl.col("scope") == "all")
     if points.is_empty():
-        return nothing("No training group has an AEE and an accuracy", style.label)
-    width = style.width(6.6)
-    figure = new_figure(width, width * 4.5 / 6.6, style.label)
+        return nothing("No training group has an AEE and an accuracy", inputs.style.label)
+    width = inputs.style.width(6.6)
+    figure = new_figure(width, width * 4.5 / 6.6, inputs.style.label)
     axes = figure.add_subplot()
-    _draw_errors(axes, points, over_all, style)
+    _draw_errors(axes, points, over_all, inputs.style)
     axes.set(xlabel="Weighted accuracy of the training group", ylabel="AEE", ylim=(0, None))
     groups, models = points["group"].n_unique(), points["model"].n_unique()
     counts = f"{counted(groups, 'training group')}, {counted(models, 'model')}"
-    axes.set_title(style.title(counts), fontsize=style.points(11))
-    axes.legend(frameon=False, fontsize=style.points(9), loc="best")
-    plain(axes, size=style.points(9))
-    shown = "" if style.title(counts) else f" ({counts})"
+    axes.set_title(inputs.style.title(counts), fontsize=inputs.style.points(11))
+    axes.legend(frameon=False, fontsize=inputs.style.points(9), loc="best")
+    plain(axes, size=inputs.style.points(9))
+    shown = "" if inputs.style.title(counts) else f" ({counts})"
     return Drawing(
         figure,
         "Median and interquartile range of the default estimator's AEE on unseen domains, in ten bins of equal width "
@@ -143,21 +142,21 @@ _DARK = 0.32
 _ROW, _COLUMN = 0.27, 0.44  # inches
 
 
-def figure_auroc_by_domain(auroc: pl.DataFrame, style: Style) -> Drawing:
+def figure_auroc_by_domain(inputs: AccuracyFigureInputs) -> Drawing:
     """Draw the AUROC of every signal (columns) in every domain (rows), with a panel for every model.
 
     A domain without an AUROC is a grey row that names the class of its responses.
     """
-    models = names_in(auroc, "model")
+    models = names_in(inputs.auroc, "model")
     if not models:
-        return nothing("No model has features and labels", style.label)
-    heights = [auroc.filter(pl.col("model") == model)["benchmark"].n_unique() for model in models]
-    shown = signals_in(auroc)
+        return nothing("No model has features and labels", inputs.style.label)
+    heights = [inputs.auroc.filter(pl.col("model") == model)["benchmark"].n_unique() for model in models]
+    shown = signals_in(inputs.auroc)
     width = _COLUMN * len(shown) + 2.6
-    figure = new_figure(width, _ROW * sum(heights) + 0.45 * len(models) + 1.7, style.label)
+    figure = new_figure(width, _ROW * sum(heights) + 0.45 * len(models) + 1.7, inputs.style.label)
     panels = figure.subplots(len(models), 1, squeeze=False, gridspec_kw={"height_ratios": heights}).flatten()
     for axes, model in zip(panels, models, strict=True):
-        _draw(axes, auroc.filter(pl.col("model") == model), list(shown))
+        _draw(axes, inputs.auroc.filter(pl.col("model") == model), list(shown))
         axes.set_title(model, fontsize=10, loc="left")
     panels[-1].set_xticks(range(len(shown)), [signal.title for signal in shown.values()], rotation=45, ha="right")
     colours = panels[0].images[0]
@@ -213,16 +212,6 @@ def one_class(domain: Mapping[str, Any]) -> str:
     return str(domain["reason"])
 
 
-FIGURE_FUNCTIONS: Functions = {
-    "2_entropy_densities": figure_2_entropy_densities,
-    "4_errors_by_group_accuracy": figure_4_errors_by_group_accuracy,
-    "auroc_by_domain": figure_auroc_by_domain,
-    "1_accuracies": panels.figure_1_accuracies,
-    "3_accuracies_by_model": panels.figure_3_accuracies_by_model,
-    "validation": panels.figure_validation,
-}
-
-
 class AccuracyFigureFiles(AccuracyFiles):
     """Files of the figures; `estimates` are those of the headline group, `observations` those of the figure's model."""
 
@@ -239,17 +228,17 @@ class AccuracyFigureSettings(ExhibitSettings):
 
 
 def write_figures(
-    files: AccuracyFigureFiles, settings: AccuracyFigureSettings, titles: Mapping[str, str], folder: str
+    files: AccuracyFigureFiles, settings: AccuracyFigureSettings, figures: Sequence[str], folder: str
 ) -> None:
-    """Write the figures of these names and titles to `folder`."""
-    inputs = {
+    """Write the figures of these names to `folder`."""
+    inputs = AccuracyFigureInputs(
         **settings,
-        "style": Style(settings["label"]),
-        "sweep": SWEEP.read(files["sweep"]),
-        "auroc": AUROC.read(files["auroc"]),
-        "domains": DOMAINS.read(files["domains"]),
-        "estimates": read_all(ESTIMATES, files["estimates"]),
-        "validations": read_validations(files["validation"]),
-        "observations": OBSERVATIONS.read(files["observations"]),
-    }
-    save_figures(titles, FIGURE_FUNCTIONS, inputs, folder)
+        style=Style(settings["label"]),
+        sweep=SWEEP.read(files["sweep"]),
+        auroc=AUROC.read(files["auroc"]),
+        domains=DOMAINS.read(files["domains"]),
+        estimates=read_all(ESTIMATES, files["estimates"]),
+        validations=read_validations(files["validation"]),
+        observations=OBSERVATIONS.read(files["observations"]),
+    )
+    save_figures(FIGURES, figures, inputs, folder)

@@ -1,6 +1,7 @@
 # What the analysis `accuracy` calls its files, and what it shows: constants and functions for rules.smk.
 
-from entropy_sentinel.study.analyses.accuracy.catalogue import compared, list_paper_exhibits
+from entropy_sentinel.study.analyses.accuracy import catalogue as accuracy_catalogue
+from entropy_sentinel.study.analyses.accuracy.catalogue import list_compared_tables, list_paper_figures, list_paper_tables
 from entropy_sentinel.estimators.catalogue import RECOMMENDED
 
 ACCURACY = CONFIG.analyses.accuracy
@@ -10,13 +11,11 @@ ACCURACY_TABLES = [f"{RESULTS}/{{judge}}/tables/table_{name}" for name in ACCURA
 ACCURACY_FIGURES = [f"{RESULTS}/{{judge}}/figures/figure_{name}" for name in ACCURACY.figures]
 # Published values beside tables, of those that have any in a study of the paper's models.
 ACCURACY_PUBLISHED = [
-    f"{RESULTS}/{{judge}}/tables/table_{name}_published.csv" for name in compared(ACCURACY.tables, MODELS)
+    f"{RESULTS}/{{judge}}/tables/table_{name}_published.csv" for name in list_compared_tables(ACCURACY.tables, MODELS)
 ]
-# The paper's exhibits in its form, by name with their titles, and their files; none without that style.
-ACCURACY_PAPER_TABLES, ACCURACY_PAPER_FIGURES = (
-    {name: titles[name] for name in list_paper_exhibits(names)} if ACCURACY.style == "paper" else {}
-    for titles, names in ((ACCURACY.TABLES, ACCURACY.tables), (ACCURACY.FIGURES, ACCURACY.figures))
-)
+# The paper's exhibits in its form, by name, and their files; none without that style.
+ACCURACY_PAPER_TABLES = list_paper_tables(ACCURACY.tables) if ACCURACY.style == "paper" else []
+ACCURACY_PAPER_FIGURES = list_paper_figures(ACCURACY.figures) if ACCURACY.style == "paper" else []
 ACCURACY_PAPER = [
     *expand("{{judge}}/paper/table_{name}.tex", name=ACCURACY_PAPER_TABLES),
     *expand("{{judge}}/paper/figure_{name}.{kind}", name=ACCURACY_PAPER_FIGURES, kind=["pdf", "tex"]),

@@ -7,7 +7,6 @@ from functools import partial
 from itertools import cycle
 from typing import Any, NamedTuple
 
-import polars as pl
 from matplotlib import rcParams
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
@@ -17,10 +16,11 @@ from matplotlib.legend import Legend
 from entropy_sentinel.formatting.text import number
 from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, legend_of, new_figure, nothing, wrapped
 from entropy_sentinel.report.style import Style
+from entropy_sentinel.study.analyses.accuracy.exhibit_inputs import AccuracyFigureInputs
 from entropy_sentinel.study.analyses.accuracy.headline import Headline, headlines
 from entropy_sentinel.study.analyses.accuracy.measuring.validation import LEVEL, DomainResult, ModelValidation
 from entropy_sentinel.study.analyses.accuracy.point_names import name_points
-from entropy_sentinel.study.analyses.headings import ROLES, Groups, TrainingGroup, training_group
+from entropy_sentinel.study.analyses.headings import ROLES, TrainingGroup, training_group
 
 EDGE: dict[str, Any] = {"edgecolor": "white", "linewidth": 0.6, "zorder": 3}
 # The margin below zero on both axes, that above the largest value as a share of it, and the axes' smallest end.
@@ -150,21 +150,21 @@ _ROLE_STYLES: dict[str, dict[str, Any]] = {
 }
 
 
-def figure_1_accuracies(
-    estimates: pl.DataFrame, sweep: pl.DataFrame, groups: Groups, headline_group: str, figure_model: str, style: Style
-) -> Drawing:
+def figure_1_accuracies(inputs: AccuracyFigureInputs) -> Drawing:
     """Draw estimated against true accuracy by domain, one model."""
-    group = training_group(groups, headline_group)
-    shown = [headline for headline in headlines(estimates, sweep, group) if headline.model == figure_model]
-    return _drawing(shown, group, style)
+    group = training_group(inputs.groups, inputs.headline_group)
+    shown = [
+        headline
+        for headline in headlines(inputs.estimates, inputs.sweep, group)
+        if headline.model == inputs.figure_model
+    ]
+    return _drawing(shown, group, inputs.style)
 
 
-def figure_3_accuracies_by_model(
-    estimates: pl.DataFrame, sweep: pl.DataFrame, groups: Groups, headline_group: str, style: Style
-) -> Drawing:
+def figure_3_accuracies_by_model(inputs: AccuracyFigureInputs) -> Drawing:
     """Draw estimated against true accuracy by domain, a panel for every model."""
-    group = training_group(groups, headline_group)
-    return _drawing(headlines(estimates, sweep, group), group, style)
+    group = training_group(inputs.groups, inputs.headline_group)
+    return _drawing(headlines(inputs.estimates, inputs.sweep, group), group, inputs.style)
 
 
 def _drawing(headlines: Sequence[Headline], group: TrainingGroup, style: Style) -> Drawing:
@@ -254,21 +254,23 @@ _BAR: dict[str, Any] = {"fmt": "none", "elinewidth": 1, "capsize": 2, "alpha": 0
 _POINT = EDGE | {"zorder": 7}
 
 
-def figure_validation(validations: Sequence[ModelValidation], style: Style) -> Drawing:
+def figure_validation(inputs: AccuracyFigureInputs) -> Drawing:
     """Draw estimated against true accuracy of each domain, by the recommended estimator without the domain's labels.
 
     Unlabelled domains are in a strip left of zero; bars are intervals. Kinds of a benchmark share a colour and a
     marker, and have no names. A model without a held-out domain has no panel, because its estimates cannot be compared
     with a true accuracy.
     """
-    shown = [validation for validation in validations if _known(validation.left_out)]
+    shown = [validation for validation in inputs.validations if _known(validation.left_out)]
     if not shown:
-        return nothing("No labelled domain was held out and estimated", style.label)
+        return nothing("No labelled domain was held out and estimated", inputs.style.label)
     panels = []
     for validation in shown:
         draw = partial(_draw_ends, validation=validation)
         panels.append(ModelPanel(_heading(validation), draw, _points(validation), _bars(validation)))
-    return panels_drawing(panels, "The recommended estimator, without a domain's labels", style, _caption_of(shown))
+    return panels_drawing(
+        panels, "The recommended estimator, without a domain's labels", inputs.style, _caption_of(shown)
+    )
 
 
 def _heading(validation: ModelValidation) -> str:

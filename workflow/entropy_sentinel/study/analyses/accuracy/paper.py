@@ -1,6 +1,6 @@
 """The job that writes tables and figures in the form of the paper, and a document that shows them."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TypedDict
 
@@ -9,16 +9,17 @@ from entropy_sentinel.report.exhibits import draw, make_table
 from entropy_sentinel.report.figures import write_paper_figure
 from entropy_sentinel.report.latex import format_document, format_table
 from entropy_sentinel.report.pages import Exhibit
-from entropy_sentinel.report.style import paper_style
+from entropy_sentinel.report.style import Style, paper_style
 from entropy_sentinel.schemas.estimate import ESTIMATES
 from entropy_sentinel.schemas.file_sets import read_all
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 from entropy_sentinel.study.analyses.accuracy.aggregation import without_small_rho
-from entropy_sentinel.study.analyses.accuracy.figures import FIGURE_FUNCTIONS
-from entropy_sentinel.study.analyses.accuracy.measuring.frames import AUROC, DOMAINS, SWEEP
+from entropy_sentinel.study.analyses.accuracy.catalogue import FIGURES, TABLES
+from entropy_sentinel.study.analyses.accuracy.exhibit_inputs import AccuracyFigureInputs, AccuracyTableInputs
+from entropy_sentinel.study.analyses.accuracy.figures import AccuracyFigureSettings
+from entropy_sentinel.study.analyses.accuracy.measuring.frames import AUROC, DOMAINS, REPEATS, SWEEP
 from entropy_sentinel.study.analyses.accuracy.paper_tables import PaperSettings, form_table
-from entropy_sentinel.study.analyses.accuracy.tables import TABLE_FUNCTIONS
-from entropy_sentinel.study.analyses.headings import ExhibitSettings
+from entropy_sentinel.study.analyses.accuracy.tables import AccuracyTableSettings
 
 DOCUMENT = "exhibits.tex"
 
@@ -33,14 +34,9 @@ class PaperFiles(TypedDict):
     observations: str
 
 
-class PaperExhibitSettings(ExhibitSettings):
+class PaperExhibitSettings(AccuracyTableSettings, AccuracyFigureSettings):
     """Settings of the paper's exhibits; `models` and `benchmarks` are displayed names."""
 
-    default: str
-    auroc_models: list[str]
-    auroc_benchmarks: list[str]
-    figure_model: str
-    figure_benchmark: str
     models: dict[str, str]
     benchmarks: dict[str, str]
 
@@ -48,32 +44,62 @@ class PaperExhibitSettings(ExhibitSettings):
 def write_paper(
     files: PaperFiles,
     settings: PaperExhibitSettings,
-    tables: Mapping[str, str],
-    figures: Mapping[str, str],
+    tables: Sequence[str],
+    figures: Sequence[str],
     folder: str,
 ) -> None:
-    """Write the tables and figures of these names and titles to `folder`, and the document that shows them all."""
+    """Write the tables and figures of these names to `folder`, and the document that shows them all."""
     style = paper_style(settings["models"], settings["benchmarks"])
-    inputs = {
-        **settings,
-        "style": style,
-        "sweep": without_small_rho(SWEEP.read(files["sweep"])),
-        "auroc": AUROC.read(files["auroc"]),
-        "domains": DOMAINS.read(files["domains"]),
-        "estimates": read_all(ESTIMATES, files["estimates"]),
-        "observations": OBSERVATIONS.read(files["observations"]),
-    }
-    captions = PaperSettings(
-        settings["groups"], settings["headline_group"], settings["default"], settings["auroc_benchmarks"], style
+    sweep = without_small_rho(SWEEP.read(files["sweep"]))
+    auroc, domains = AUROC.read(files["auroc"]), DOMAINS.read(files["domains"])
+    estimates = read_all(ESTIMATES, files["estimates"])
+    table_inputs = AccuracyTableInputs(
+        label=settings["label"],
+        groups=settings["groups"],
+        headline_group=settings["headline_group"],
+        main_groups=settings["main_groups"],
+        default=settings["default"],
+        auroc_models=settings["auroc_models"],
+        auroc_benchmarks=settings["auroc_benchmarks"],
+        sweep=sweep,
+        auroc=auroc,
+        domains=domains,
+        estimates=estimates,
+        # The paper's tables show none of these.
+        repeats=REPEATS.frame([]),
+        validations=(),
+        rests_on="",
     )
-    exhibits: list[Exhibit] = []
-    for name, title in tables.items():
-        exhibit = Exhibit("table", name, title)
-        forms = form_table(name, make_table(name, TABLE_FUNCTIONS, inputs, settings["label"]), captions)
-        write_whole(Path(folder) / f"{exhibit.file}.tex", format_table(forms, name))
-        exhibits.append(exhibit)
-    for name, title in figures.items():
-        exhibit = Exhibit("figure", name, title)
-        write_paper_figure(exhibit, draw(name, FIGURE_FUNCTIONS, inputs, style), style, folder)
+    figure_inputs = AccuracyFigureInputs(
+        label=settings["label"],
+        groups=settings["groups"],
+        headline_group=settings["headline_group"],
+        default=settings["default"],
+        figure_model=settings["figure_model"],
+        figure_benchmark=settings["figure_benchmark"],
+        style=style,
+        sweep=sweep,
+        auroc=auroc,
+        domains=domains,
+        estimates=estimates,
+        observations=OBSERVATIONS.read(files["observations"]),
+        validations=(),
+    )
+    exhibits = _save_tables(tables, table_inputs, style, folder)
+    for name in figures:
+        exhibit = Exhibit("figure", name, FIGURES[name].title)
+        write_paper_figure(exhibit, draw(FIGURES[name], figure_inputs, style), style, folder)
         exhibits.append(exhibit)
     write_whole(Path(folder) / DOCUMENT, format_document(exhibits))
+
+
+def _save_tables(tables: Sequence[str], inputs: AccuracyTableInputs, style: Style, folder: str) -> list[Exhibit]:
+    exhibits = []
+    for name in tables:
+        declaration = TABLES[name]
+        assert declaration.published, f"table {name} is not a table of the paper"
+        exhibit = Exhibit("table", name, declaration.title)
+        parts = form_table(declaration.published, make_table(declaration, inputs), PaperSettings(inputs, style))
+        write_whole(Path(folder) / f"{exhibit.file}.tex", format_table(parts, name))
+        exhibits.append(exhibit)
+    return exhibits

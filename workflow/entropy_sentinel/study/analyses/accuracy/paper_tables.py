@@ -3,7 +3,7 @@
 Errors are over all domains, as the published ones are (see comparison.py).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ import polars as pl
 
 from entropy_sentinel.estimators.catalogue import BASELINES, title
 from entropy_sentinel.features.catalogue import FEATURES
+from entropy_sentinel.report.exhibit_declarations import load_function
 from entropy_sentinel.report.latex import (
     DOWN,
     NONE,
@@ -29,8 +30,15 @@ from entropy_sentinel.report.latex import (
 from entropy_sentinel.report.style import Style
 from entropy_sentinel.report.tables import Table
 from entropy_sentinel.signals.catalogue import SIGNALS
+from entropy_sentinel.study.analyses.accuracy.catalogue import PublishedTable
 from entropy_sentinel.study.analyses.accuracy.counterparts import LEVELS
-from entropy_sentinel.study.analyses.headings import Groups, TrainingGroup, training_group, training_groups
+from entropy_sentinel.study.analyses.accuracy.exhibit_inputs import AccuracyTableInputs
+from entropy_sentinel.study.analyses.headings import (
+    TrainingGroup,
+    list_further_groups,
+    list_main_groups,
+    training_group,
+)
 
 _SCOPE = "over all domains, those used for training by their test split"
 _SPREAD = "median with the interquartile range (IQR) as subscript"
@@ -42,18 +50,15 @@ _DEFAULT = "Default"
 
 @dataclass(frozen=True)
 class PaperSettings:
-    """What the tables' captions name: the training groups, and the default estimator."""
+    """What the tables' captions name: the inputs of the full tables, and the names that the paper shows."""
 
-    groups: Groups
-    headline_group: str
-    default: str
-    auroc_benchmarks: Sequence[str]
+    inputs: AccuracyTableInputs
     style: Style
 
     @property
     def headline(self) -> TrainingGroup:
         """The group that Tables 3 and 8 show."""
-        return training_group(self.groups, self.headline_group)
+        return training_group(self.inputs.groups, self.inputs.headline_group)
 
     def describe(self, group: TrainingGroup) -> str:
         """Return a group with its benchmarks: `Extremes (GSM8K, OlympiadBench)`."""
@@ -74,7 +79,7 @@ def _finish(caption: Latex, blocks: Sequence[Block]) -> Latex:
 def form_auroc(table: Table, settings: PaperSettings) -> list[PaperTable]:
     """Tables 1 and 6: AUROC of the features, a block for each model."""
     frame, style = table.frame, settings.style
-    benchmarks = [name for name in settings.auroc_benchmarks if name in frame.columns]
+    benchmarks = [name for name in settings.inputs.auroc_benchmarks if name in frame.columns]
     blocks = []
     for (model,), part in frame.filter(pl.col("Statistic").is_in(_FEATURE_TITLES)).group_by(
         "Model", maintain_order=True
@@ -121,33 +126,37 @@ def _bold_largest(values: Sequence[float | None]) -> list[Latex]:
     return [Latex(rf"\textbf{{{cell.strip('$')}}}") if cell == top and cell != NONE else cell for cell in cells]
 
 
-def form_groups(groups: Callable[[list[TrainingGroup]], list[TrainingGroup]]) -> "Form":
-    """Tables 2 and 7: AEE and rho by model, for some of the named groups."""
+def form_main_groups(table: Table, settings: PaperSettings) -> list[PaperTable]:
+    """Table 2: AEE and rho by model, for the main groups."""
+    return _form_groups(table, settings, list_main_groups(settings.inputs.groups, settings.inputs.main_groups))
 
-    def form(table: Table, settings: PaperSettings) -> list[PaperTable]:
-        chosen = groups(training_groups(settings.groups))
-        rows = []
-        for row in table.frame.iter_rows(named=True):
-            cells: list[str] = [settings.style.model(row["Model"])]
-            for group in chosen:
-                cells += [format_share(row[f"{group.title}: {measure}, all"]) for measure in ("AEE", "rho")]
-            rows.append(cells)
-        described = [f"{settings.describe(group)}: {_name_estimator(group.estimator)}" for group in chosen]
-        caption = join(
-            "Accuracy estimation error (AEE) and Spearman correlation", Latex(rf"({RHO})"), "of estimated and true",
-            f"accuracy {_SCOPE}. Training groups: {'; '.join(described)}.",
-        )  # fmt: skip
-        return [
-            PaperTable(
-                _finish(caption, [Block(rows)]),
-                ["l", *"rr" * len(chosen)],
-                ["Model", *["AEE", RHO] * len(chosen)],
-                [Block(rows)],
-                [("", 1), *((group.title, 2) for group in chosen)],
-            )
-        ]
 
-    return form
+def form_further_groups(table: Table, settings: PaperSettings) -> list[PaperTable]:
+    """Table 7: the same for the other named groups."""
+    return _form_groups(table, settings, list_further_groups(settings.inputs.groups, settings.inputs.main_groups))
+
+
+def _form_groups(table: Table, settings: PaperSettings, chosen: Sequence[TrainingGroup]) -> list[PaperTable]:
+    rows = []
+    for row in table.frame.iter_rows(named=True):
+        cells: list[str] = [settings.style.model(row["Model"])]
+        for group in chosen:
+            cells += [format_share(row[f"{group.title}: {measure}, all"]) for measure in ("AEE", "rho")]
+        rows.append(cells)
+    described = [f"{settings.describe(group)}: {_name_estimator(group.estimator)}" for group in chosen]
+    caption = join(
+        "Accuracy estimation error (AEE) and Spearman correlation", Latex(rf"({RHO})"), "of estimated and true",
+        f"accuracy {_SCOPE}. Training groups: {'; '.join(described)}.",
+    )  # fmt: skip
+    return [
+        PaperTable(
+            _finish(caption, [Block(rows)]),
+            ["l", *"rr" * len(chosen)],
+            ["Model", *["AEE", RHO] * len(chosen)],
+            [Block(rows)],
+            [("", 1), *((group.title, 2) for group in chosen)],
+        )
+    ]
 
 
 def _name_estimator(name: str) -> str:
@@ -194,7 +203,9 @@ def form_sizes(table: Table, settings: PaperSettings) -> list[PaperTable]:
     for row in frame.filter(pl.col("Estimators") == source, pl.col("Domains") == "all").iter_rows(named=True):
         cells = [format_spread(row[f"k = {k}: median AEE"], row[f"k = {k}: IQR"]) for k in sizes]
         rows.append([settings.style.model(row["Model"]), *cells])
-    which = f"the estimator {_name_estimator(settings.default)}" if source == _DEFAULT else "all 48 configurations"
+    which = (
+        f"the estimator {_name_estimator(settings.inputs.default)}" if source == _DEFAULT else "all 48 configurations"
+    )
     caption = join(
         Latex("AEE by the number $k$ of training benchmarks:"),
         f"{_SPREAD}, over all training groups of that size and {which}; {_SCOPE}.",
@@ -267,8 +278,8 @@ def form_best_and_worst(table: Table, settings: PaperSettings) -> list[PaperTabl
         blocks.append(Block(rows, _RANKS[str(rank)]))
     caption = join(
         Latex("Best and worst training group of each size $k$, by the AEE"),
-        f"of the default estimator ({_name_estimator(settings.default)}) {_SCOPE}: {_SPREAD}, over models. Acc.: the "
-        "group's accuracy over models, weighted by its benchmarks' numbers of responses.",
+        f"of the default estimator ({_name_estimator(settings.inputs.default)}) {_SCOPE}: {_SPREAD}, over models. "
+        "Acc.: the group's accuracy over models, weighted by its benchmarks' numbers of responses.",
     )
     columns: list[str | Wrapped] = ["l", Wrapped(1.8), "r", "r"]
     return [PaperTable(_finish(caption, blocks), columns, [Latex("$k$"), "Benchmarks", "AEE", "Acc."], blocks)]
@@ -281,8 +292,8 @@ def form_leave_one_out(table: Table, settings: PaperSettings) -> list[PaperTable
         cells = [_spread_of(row, measure) for measure in ("AEE, all", "AEE, left out", "rho, all")]
         rows.append([settings.style.model(row["Model"]), *cells])
     caption = join(
-        f"The default estimator ({_name_estimator(settings.default)}), trained on all benchmarks but one: {_SPREAD}, "
-        "over the benchmarks left out. AEE and",
+        f"The default estimator ({_name_estimator(settings.inputs.default)}), trained on all benchmarks but one: "
+        f"{_SPREAD}, over the benchmarks left out. AEE and",
         Latex(RHO),
         f"are {_SCOPE}; held-out AEE is on the benchmark left out.",
     )
@@ -290,22 +301,9 @@ def form_leave_one_out(table: Table, settings: PaperSettings) -> list[PaperTable
     return [PaperTable(_finish(caption, [Block(rows)]), ["l", "r", "r", "r"], headings, [Block(rows)])]
 
 
-def form_table(name: str, table: Table, settings: PaperSettings) -> list[PaperTable]:
-    """Return the paper's form of the full table of this name, which may have several parts; empty if it has no rows."""
-    return [] if table.frame.is_empty() else FORMS[name](table, settings)
-
-
-Form = Callable[[Table, PaperSettings], list[PaperTable]]
-# The full tables that have a form of the paper, by name.
-FORMS: dict[str, Form] = {
-    "1_auroc": form_auroc,
-    "2_by_model": form_groups(lambda groups: groups[:2]),
-    "3_simple_estimators": form_methods,
-    "4_by_size": form_sizes,
-    "5_design_choices": form_design,
-    "6_auroc_further_models": form_auroc,
-    "7_by_model_further_groups": form_groups(lambda groups: groups[2:]),
-    "8_simple_estimators_by_model": form_methods_by_model,
-    "9_best_and_worst_groups": form_best_and_worst,
-    "10_leave_one_out": form_leave_one_out,
-}
+def form_table(published: PublishedTable, table: Table, settings: PaperSettings) -> list[PaperTable]:
+    """Return the paper's form of a full table, which may have several parts; empty if it has no rows."""
+    if table.frame.is_empty():
+        return []
+    parts: list[PaperTable] = load_function(published.form)(table, settings)
+    return parts

@@ -142,12 +142,12 @@ class Study:
 def _numbering(shown: set[str]) -> str | None:
     """Return why the numbers of the tables `shown` have gaps; null if they have no gap."""
     has_any, absent = False, []
-    for name, heading in TABLES.items():
+    for name, declaration in TABLES.items():
         number = name.split("_")[0]
-        if Exhibit("table", name, heading).file in shown:
+        if Exhibit("table", name, declaration.title).file in shown:
             has_any = has_any or number.isdigit()
         elif number.isdigit():
-            absent.append(f"{number} ({heading})")
+            absent.append(f"{number} ({declaration.title})")
     if not has_any or not absent:
         return None
     return f"Tables have the paper's numbers. This study has nothing for {', '.join(absent)}."

@@ -83,9 +83,9 @@ use rule cpu_job as accuracy_tables with:
     log:
         f"{LOGS}/{{judge}}/accuracy_tables.log",
     params:
-        **calls("study.analyses.accuracy.tables.write_tables"),
-        titles={name: ACCURACY.TABLES[name] for name in ACCURACY.tables},
-        settings=shown(ACCURACY, "auroc_models", "auroc_benchmarks") | {"default": CONFIG.estimation.default},
+        **calls("study.analyses.accuracy.tables.write_tables", exhibits=accuracy_catalogue.TABLES),
+        tables=ACCURACY.tables,
+        settings=shown(ACCURACY, "main_groups", "auroc_models", "auroc_benchmarks") | {"default": CONFIG.estimation.default},
 
 
 use rule cpu_job as accuracy_figures with:
@@ -101,8 +101,8 @@ use rule cpu_job as accuracy_figures with:
     log:
         f"{LOGS}/{{judge}}/accuracy_figures.log",
     params:
-        **calls("study.analyses.accuracy.figures.write_figures"),
-        titles={name: ACCURACY.FIGURES[name] for name in ACCURACY.figures},
+        **calls("study.analyses.accuracy.figures.write_figures", exhibits=accuracy_catalogue.FIGURES),
+        figures=ACCURACY.figures,
         settings=shown(ACCURACY, "figure_model", "figure_benchmark") | {"default": CONFIG.estimation.default},
 
 
@@ -148,7 +148,9 @@ if ACCURACY_PAPER:
             **calls("study.analyses.accuracy.paper.write_paper"),
             tables=ACCURACY_PAPER_TABLES,
             figures=ACCURACY_PAPER_FIGURES,
-            settings=shown(ACCURACY, "auroc_models", "auroc_benchmarks", "figure_model", "figure_benchmark")
+            settings=shown(
+                ACCURACY, "main_groups", "auroc_models", "auroc_benchmarks", "figure_model", "figure_benchmark"
+            )
             | {"default": CONFIG.estimation.default}
             | {"models": {name: CONFIG.models[name].title or name for name in sorted(MODELS)}}
             | {"benchmarks": {name: CONFIG.benchmarks[name].title or name for name in sorted(BENCHMARKS)}},

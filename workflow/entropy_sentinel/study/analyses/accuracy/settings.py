@@ -7,6 +7,7 @@ from pydantic import Field
 
 from entropy_sentinel.core.analysis import Analysis, Reads, StageFiles, StudyNames
 from entropy_sentinel.core.sections import Names, Whole
+from entropy_sentinel.report.exhibit_declarations import list_titles
 from entropy_sentinel.study.analyses.accuracy import catalogue
 
 # Models and benchmarks in the paper's Table 1; further models go to Table 6, further benchmarks are not shown.
@@ -19,7 +20,7 @@ class Accuracy(Analysis):
     PAGE = "{judge}/report.html"
     TELLS = "how accurate each domain is"
     READS = Reads.ALL
-    TABLES, FIGURES = catalogue.TABLES, catalogue.FIGURES
+    TABLES, FIGURES = list_titles(catalogue.TABLES), list_titles(catalogue.FIGURES)
     STAGES: ClassVar[Mapping[str, StageFiles]] = {
         "sweep": StageFiles("{judge}/sweep.parquet", ("estimates",), gathers={"model": "model", "group": "group_id"}),
         "report": StageFiles(PAGE, ("benchmarks", "generations", "observations", "sweep")),
@@ -45,6 +46,11 @@ class Accuracy(Analysis):
         "or, if that is empty, the first training group",
     )
 
+    main_groups: Names | None = Field(
+        None,
+        description="named groups of Table 2, in this order; Table 7 has the others. Null for all, also if none of "
+        "these is run",
+    )
     style: Literal["full", "paper"] = Field(
         "full",
         description="full, or paper, which also writes the paper's tables and figures in its own form, for LaTeX with "
@@ -62,10 +68,11 @@ class Accuracy(Analysis):
     def fitted(self, studied: StudyNames) -> tuple[Self, list[str]]:
         """See `Analysis.fitted`."""
         several = {"auroc_models": "models", "auroc_benchmarks": "labelled"}
+        axes = {"judges": "judges", "main_groups": "groups"}
         single = {"figure_model": "models", "figure_benchmark": "labelled", "headline_group": "groups"}
-        named, lines = self.named(studied, {"judges": "judges", **several, **single})
+        named, lines = self.named(studied, {**axes, **several, **single})
         chosen = {
-            "judges": named["judges"] or studied.judges,
+            **{key: named[key] or getattr(studied, axis) for key, axis in axes.items()},
             **{key: named[key] or getattr(studied, axis)[:_SIDE_BY_SIDE] for key, axis in several.items()},
             **{key: (named[key] or getattr(studied, axis))[0] for key, axis in single.items()},
             **self.exhibits(),

@@ -3,7 +3,7 @@
 AEE, AUROC and accuracies are shares in [0, 1], rho is a correlation in [-1, 1].
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +12,6 @@ import polars as pl
 from entropy_sentinel.estimators.catalogue import CANDIDATES, FEWEST_FOR_FIRST, FEWEST_TO_CHOOSE, RECOMMENDED, title
 from entropy_sentinel.formatting.text import listed
 from entropy_sentinel.report import exhibits
-from entropy_sentinel.report.exhibits import Functions
 from entropy_sentinel.report.pages import Exhibit
 from entropy_sentinel.report.tables import Table, headed, missing_notes, number_frame, write_table
 from entropy_sentinel.schemas.contract import read_provenance
@@ -21,7 +20,6 @@ from entropy_sentinel.schemas.file_sets import read_all
 from entropy_sentinel.statistics.conformal import fewest
 from entropy_sentinel.statistics.errors import median
 from entropy_sentinel.statistics.intervals import NOTES
-from entropy_sentinel.study.analyses.accuracy import tables_by_model, tables_of_groups
 from entropy_sentinel.study.analyses.accuracy.aggregation import (
     MEASURES,
     names_in,
@@ -29,7 +27,9 @@ from entropy_sentinel.study.analyses.accuracy.aggregation import (
     nulls_last,
     without_small_rho,
 )
+from entropy_sentinel.study.analyses.accuracy.catalogue import TABLES
 from entropy_sentinel.study.analyses.accuracy.comparison import compare, rests_on
+from entropy_sentinel.study.analyses.accuracy.exhibit_inputs import AccuracyTableInputs
 from entropy_sentinel.study.analyses.accuracy.headline import ERROR, ambiguous
 from entropy_sentinel.study.analyses.accuracy.measuring.frames import AUROC, DOMAINS, REPEATS, SWEEP, AccuracyFiles
 from entropy_sentinel.study.analyses.accuracy.measuring.validation import (
@@ -39,7 +39,7 @@ from entropy_sentinel.study.analyses.accuracy.measuring.validation import (
     ModelValidation,
     read_validations,
 )
-from entropy_sentinel.study.analyses.headings import ROLES, SCOPE_NOTE, ExhibitSettings, Groups, training_groups
+from entropy_sentinel.study.analyses.headings import ROLES, SCOPE_NOTE, ExhibitSettings, training_groups
 
 # The fewest labelled domains that a conformal interval needs.
 _FEWEST = fewest(LEVEL)
@@ -48,11 +48,11 @@ _MOST_NAMED = 4
 _LEFT_OUT_NOTE = "Each labelled domain is estimated by an estimator fitted on the labels of the others."
 
 
-def table_validation(validations: Sequence[ModelValidation]) -> Table:
+def table_validation(inputs: AccuracyTableInputs) -> Table:
     """Tabulate the recommended estimator's results on every domain without its labels, unlabelled domains first."""
     unlabelled, left_out = [], []
     bases: set[str | None] = set()
-    for validation in validations:
+    for validation in inputs.validations:
         unlabelled += [_domain_row(validation.model, domain) for domain in validation.unlabelled]
         left_out += [_domain_row(validation.model, domain) for domain in validation.left_out]
         bases.update(domain.basis for domain in (*validation.unlabelled, *validation.left_out))
@@ -86,10 +86,10 @@ def _domain_row(model: str, domain: DomainResult) -> dict[str, Any]:
     }
 
 
-def table_methods(validations: Sequence[ModelValidation]) -> Table:
+def table_methods(inputs: AccuracyTableInputs) -> Table:
     """Tabulate the AEE of every method over each model's labelled domains, the smallest first, with its intervals."""
     rows = []
-    for validation in validations:
+    for validation in inputs.validations:
         for method in sorted(validation.methods, key=lambda method: nulls_last(method.aee)):
             rows.append({"Model": validation.model} | _method_row(method, validation.recommended))
     return Table(
@@ -100,7 +100,7 @@ def table_methods(validations: Sequence[ModelValidation]) -> Table:
             f"from, to: {LEVEL:.0%} interval of the mean over domains like these (Student's). {_MINUS}: the same for "
             "the differences on each domain. If it contains 0, these domains do not say which of the two is better.",
             "The recommended estimator is chosen anew for each domain, from the others' labels only.",
-            *_partial_notes(validations),
+            *_partial_notes(inputs.validations),
         ),
     )
 
@@ -159,20 +159,20 @@ _HEADINGS = {
 }
 
 
-def table_estimates(estimates: pl.DataFrame, groups: Groups, domains: pl.DataFrame) -> Table:
+def table_estimates(inputs: AccuracyTableInputs) -> Table:
     """Tabulate the results of each named group's own estimator on every domain, unlabelled domains first.
 
     The share of questions that look ambiguous is shown if it is known for at least one domain.
     """
-    named = training_groups(groups)
+    named = training_groups(inputs.groups)
     titles = pl.DataFrame(
         [(group.group, group.estimator, group.title) for group in named],
         schema={"group": pl.String, "estimator": pl.String, "title": pl.String},
         orient="row",
     )
-    looks = domains.select("model", "benchmark", ambiguous=pl.col("n_ambiguous") / pl.col("n_questions"))
+    looks = inputs.domains.select("model", "benchmark", ambiguous=pl.col("n_ambiguous") / pl.col("n_questions"))
     rows = (
-        estimates.join(titles, on=["group", "estimator"], maintain_order="left_right")
+        inputs.estimates.join(titles, on=["group", "estimator"], maintain_order="left_right")
         .join(looks, on=["model", "benchmark"], how="left", maintain_order="left")
         .with_columns(error=ERROR, role=pl.col("role").replace_strict(ROLES))
         .sort(pl.col("n_labelled") > 0, maintain_order=True)
@@ -192,16 +192,16 @@ def table_estimates(estimates: pl.DataFrame, groups: Groups, domains: pl.DataFra
             "Role: training domains are estimated on their test split, unseen ones on all their responses.",
             *[f"{group.title}: {group.benchmarks}." for group in named],
             *missing_notes(("estimate", reason, row) for row, reason in missing.iter_rows()),
-            *ambiguous(domains),
+            *ambiguous(inputs.domains),
             *cautions.select(pl.format("{}, {}: caution, {}.", "model", "title", "caution")).to_series(),
         ),
     )
 
 
-def table_cut_off(domains: pl.DataFrame) -> Table:
+def table_cut_off(inputs: AccuracyTableInputs) -> Table:
     """Tabulate the accuracy on every domain over all labelled responses, and over those that are not truncated."""
     labelled = pl.col("n_truncated_correct") + pl.col("n_truncated_incorrect")
-    rows = domains.filter(pl.col("accuracy").is_not_null()).select(
+    rows = inputs.domains.filter(pl.col("accuracy").is_not_null()).select(
         pl.col("model").alias("Model"),
         pl.col("benchmark").alias("Domain"),
         pl.col("n_responses").alias("Responses"),
@@ -227,11 +227,11 @@ def table_cut_off(domains: pl.DataFrame) -> Table:
 _NUMBERS = ["Recommended", "Default", "Best"]
 
 
-def table_recommended(sweep: pl.DataFrame, groups: Groups, default: str) -> Table:
+def table_recommended(inputs: AccuracyTableInputs) -> Table:
     """Tabulate the median AEE on unseen domains, by model, for each named group and for all groups of each size."""
-    unseen = sweep.filter(pl.col("scope") == "held_out", pl.col("aee").is_not_null())
+    unseen = inputs.sweep.filter(pl.col("scope") == "held_out", pl.col("aee").is_not_null())
     sets = {}
-    for group in training_groups(groups):
+    for group in training_groups(inputs.groups):
         sets[group.title] = pl.col("group") == group.group
     for k in sorted(set(unseen["k"])):
         sets[f"all of size {k}"] = pl.col("k") == k
@@ -240,7 +240,7 @@ def table_recommended(sweep: pl.DataFrame, groups: Groups, default: str) -> Tabl
         for heading, is_in_set in sets.items():
             part = unseen.filter(pl.col("model") == model, is_in_set)
             if len(part):
-                rows.append({"Model": model, "Training group": heading} | _recommended_row(part, default))
+                rows.append({"Model": model, "Training group": heading} | _recommended_row(part, inputs.default))
     return Table(
         "AEE on unseen domains, medians over training groups. The best is known only after the fact.",
         number_frame(rows, ["Model", "Training group", "Groups"], [*_NUMBERS, "Best is", "Recommended took"]),
@@ -248,16 +248,16 @@ def table_recommended(sweep: pl.DataFrame, groups: Groups, default: str) -> Tabl
             SCOPE_NOTE,
             f"Recommended: {title(CANDIDATES[0])}, or a method that is better on {FEWEST_TO_CHOOSE} or more training "
             f"benchmarks, each held out in turn. With fewer than {FEWEST_FOR_FIRST}: {title(CANDIDATES[1])}.",
-            f"Default: {default}; - if it has no result for one of the groups. Best: the smallest median of all "
+            f"Default: {inputs.default}; - if it has no result for one of the groups. Best: the smallest median of all "
             "estimators that were run on all these groups; it is not known beforehand.",
         ),
     )
 
 
-def table_repeats(repeats: pl.DataFrame, groups: Groups) -> Table:
+def table_repeats(inputs: AccuracyTableInputs) -> Table:
     """Tabulate median and range over seeds of AEE and rho on unseen domains, by model, named group and estimator."""
-    titles = {group.group: group.title for group in training_groups(groups)}
-    unseen = without_small_rho(repeats.filter(pl.col("scope") == "held_out"))
+    titles = {group.group: group.title for group in training_groups(inputs.groups)}
+    unseen = without_small_rho(inputs.repeats.filter(pl.col("scope") == "held_out"))
     rows = []
     for (model, group, estimator), part in unseen.group_by("model", "group", "estimator", maintain_order=True):
         row = {
@@ -306,26 +306,6 @@ def _recommended_row(part: pl.DataFrame, default: str) -> dict[str, Any]:
     }
 
 
-TABLE_FUNCTIONS: Functions = {
-    "validation": table_validation,
-    "methods": table_methods,
-    "estimates": table_estimates,
-    "cut_off": table_cut_off,
-    "recommended": table_recommended,
-    "repeats": table_repeats,
-    "1_auroc": tables_by_model.table_1_auroc,
-    "6_auroc_further_models": tables_by_model.table_6_auroc_further_models,
-    "2_by_model": tables_by_model.table_2_by_model,
-    "7_by_model_further_groups": tables_by_model.table_7_by_model_further_groups,
-    "8_simple_estimators_by_model": tables_by_model.table_8_simple_estimators_by_model,
-    "3_simple_estimators": tables_of_groups.table_3_simple_estimators,
-    "5_design_choices": tables_of_groups.table_5_design_choices,
-    "4_by_size": tables_of_groups.table_4_by_size,
-    "9_best_and_worst_groups": tables_of_groups.table_9_best_and_worst_groups,
-    "10_leave_one_out": tables_of_groups.table_10_leave_one_out,
-}
-
-
 class AccuracyTableFiles(AccuracyFiles):
     """Files of the tables: `estimates` of all named groups, and `repeats` of all models or no model.
 
@@ -342,46 +322,35 @@ class AccuracyTableSettings(ExhibitSettings):
     """Settings of the tables."""
 
     default: str
+    main_groups: list[str]
     auroc_models: list[str]
     auroc_benchmarks: list[str]
 
 
-class TableInputs(AccuracyTableSettings):
-    """The frames and settings of the tables. `rests_on` is a line that names what this study's values are based on."""
+def make_table(name: str, inputs: AccuracyTableInputs) -> Table:
+    """Return a table with its published values, if there are any, and with the study's label as the last note.
 
-    sweep: pl.DataFrame
-    auroc: pl.DataFrame
-    domains: pl.DataFrame
-    estimates: pl.DataFrame
-    repeats: pl.DataFrame
-    validations: Sequence[ModelValidation]
-    rests_on: str
-
-
-def make_table(name: str, inputs: TableInputs, label: str) -> Table:
-    """Make the table of this name from the `inputs` that its function names, with the study's label as the last note.
-
-    Published values, if there are any, come with it; they are compared over `domains`, whatever the function names.
+    Published values are compared with the whole study, whatever the table shows.
     """
-    inputs = {**inputs, "sweep": without_small_rho(inputs["sweep"])}
-    return replace(exhibits.make_table(name, TABLE_FUNCTIONS, inputs, label), published=compare(name, inputs))
+    inputs = replace(inputs, sweep=without_small_rho(inputs.sweep))
+    return replace(exhibits.make_table(TABLES[name], inputs), published=compare(name, inputs))
 
 
 def write_tables(
-    files: AccuracyTableFiles, settings: AccuracyTableSettings, titles: Mapping[str, str], folder: str
+    files: AccuracyTableFiles, settings: AccuracyTableSettings, tables: Sequence[str], folder: str
 ) -> None:
-    """Write the tables of these names and titles to `folder`."""
+    """Write the tables of these names to `folder`."""
     generations = list(map(read_provenance, files["generations"]))
     labels = list(map(read_provenance, files["labels"]))
-    inputs: TableInputs = {
+    inputs = AccuracyTableInputs(
         **settings,
-        "sweep": SWEEP.read(files["sweep"]),
-        "auroc": AUROC.read(files["auroc"]),
-        "domains": DOMAINS.read(files["domains"]),
-        "estimates": read_all(ESTIMATES, files["estimates"]),
-        "repeats": read_all(REPEATS, files["repeats"]),
-        "validations": read_validations(files["validation"]),
-        "rests_on": rests_on(generations, labels),
-    }
-    for name, heading in titles.items():
-        write_table(Exhibit("table", name, heading), make_table(name, inputs, settings["label"]), folder)
+        sweep=SWEEP.read(files["sweep"]),
+        auroc=AUROC.read(files["auroc"]),
+        domains=DOMAINS.read(files["domains"]),
+        estimates=read_all(ESTIMATES, files["estimates"]),
+        repeats=read_all(REPEATS, files["repeats"]),
+        validations=read_validations(files["validation"]),
+        rests_on=rests_on(generations, labels),
+    )
+    for name in tables:
+        write_table(Exhibit("table", name, TABLES[name].title), make_table(name, inputs), folder)

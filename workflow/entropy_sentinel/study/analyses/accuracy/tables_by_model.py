@@ -20,22 +20,25 @@ from entropy_sentinel.study.analyses.accuracy.aggregation import (
     nulls_last,
     signals_in,
 )
-from entropy_sentinel.study.analyses.headings import SCOPE_NOTE, SCOPES, Groups, training_group
+from entropy_sentinel.study.analyses.accuracy.exhibit_inputs import AccuracyTableInputs
+from entropy_sentinel.study.analyses.headings import (
+    SCOPE_NOTE,
+    SCOPES,
+    TrainingGroup,
+    list_further_groups,
+    list_main_groups,
+    training_group,
+)
 
-# Named groups that Table 2 shows; Table 7 shows the others.
-_FIRST_GROUPS = 2
 
-
-def table_1_auroc(auroc: pl.DataFrame, auroc_models: Sequence[str], auroc_benchmarks: Sequence[str]) -> Table:
+def table_1_auroc(inputs: AccuracyTableInputs) -> Table:
     """Tabulate the AUROC of the features as scores for an incorrect response, for the models `auroc_models`."""
-    return _auroc(auroc.filter(pl.col("model").is_in(auroc_models)), auroc_benchmarks)
+    return _auroc(inputs.auroc.filter(pl.col("model").is_in(inputs.auroc_models)), inputs.auroc_benchmarks)
 
 
-def table_6_auroc_further_models(
-    auroc: pl.DataFrame, auroc_models: Sequence[str], auroc_benchmarks: Sequence[str]
-) -> Table:
+def table_6_auroc_further_models(inputs: AccuracyTableInputs) -> Table:
     """Tabulate the same as Table 1 for all models outside `auroc_models`."""
-    return _auroc(auroc.filter(~pl.col("model").is_in(auroc_models)), auroc_benchmarks)
+    return _auroc(inputs.auroc.filter(~pl.col("model").is_in(inputs.auroc_models)), inputs.auroc_benchmarks)
 
 
 def _auroc(auroc: pl.DataFrame, benchmarks: Sequence[str]) -> Table:
@@ -92,18 +95,18 @@ def one_class(auroc: pl.DataFrame) -> list[str]:
     return lines
 
 
-def table_2_by_model(sweep: pl.DataFrame, groups: Groups) -> Table:
-    """Tabulate AEE and rho per model for the first two named groups: Extremes and Intermediate in the paper."""
-    return _named_groups(sweep, groups, list(groups)[:_FIRST_GROUPS])
+def table_2_by_model(inputs: AccuracyTableInputs) -> Table:
+    """Tabulate AEE and rho per model for the main groups: Extremes and Intermediate in the paper."""
+    return _named_groups(inputs, list_main_groups(inputs.groups, inputs.main_groups))
 
 
-def table_7_by_model_further_groups(sweep: pl.DataFrame, groups: Groups) -> Table:
+def table_7_by_model_further_groups(inputs: AccuracyTableInputs) -> Table:
     """Tabulate AEE and rho per model for the other named groups: Cross-Domain and Sci-Math in the paper."""
-    return _named_groups(sweep, groups, list(groups)[_FIRST_GROUPS:])
+    return _named_groups(inputs, list_further_groups(inputs.groups, inputs.main_groups))
 
 
-def _named_groups(sweep: pl.DataFrame, groups: Groups, names: Sequence[str]) -> Table:
-    chosen = [training_group(groups, name) for name in names]
+def _named_groups(inputs: AccuracyTableInputs, chosen: Sequence[TrainingGroup]) -> Table:
+    sweep = inputs.sweep
     wanted = pl.DataFrame(
         [(group.group, group.estimator) for group in chosen],
         schema={"group": pl.String, "estimator": pl.String},
@@ -130,16 +133,16 @@ def _named_groups(sweep: pl.DataFrame, groups: Groups, names: Sequence[str]) -> 
     )
 
 
-def table_8_simple_estimators_by_model(sweep: pl.DataFrame, groups: Groups, headline_group: str) -> Table:
+def table_8_simple_estimators_by_model(inputs: AccuracyTableInputs) -> Table:
     """Tabulate the default and every simple estimator per model, Extremes in the paper."""
-    group = training_group(groups, headline_group)
-    picked, titles = against_simple(sweep, group)
+    group = training_group(inputs.groups, inputs.headline_group)
+    picked, titles = against_simple(inputs.sweep, group)
     cells = by_key(picked)
     unseen = picked.filter(pl.col("scope") == "held_out")
     medians = dict(unseen.group_by("estimator").agg(pl.col("aee").median()).iter_rows())
     names = sorted(titles, key=lambda name: nulls_last(medians.get(name)))
     rows = []
-    for model, scope, measure in product(names_in(sweep, "model"), SCOPES, MEASURES):
+    for model, scope, measure in product(names_in(inputs.sweep, "model"), SCOPES, MEASURES):
         row: dict[str, Any] = {"Model": model, "Measure": f"{MEASURES[measure]}, {SCOPES[scope]}"}
         for name in names:
             row[titles[name]] = cells.get((model, group.group, name, scope), {}).get(measure)
@@ -148,5 +151,5 @@ def table_8_simple_estimators_by_model(sweep: pl.DataFrame, groups: Groups, head
         f"Training group {group.title}; estimators in the order of their median AEE (AEE: lower is better, rho: higher "
         "is better).",
         number_frame(rows, ["Model", "Measure"], [titles[name] for name in names]),
-        (SCOPE_NOTE, f"Default: {group.estimator}.", *missing_notes(sweep, group), *null_notes(picked)),
+        (SCOPE_NOTE, f"Default: {group.estimator}.", *missing_notes(inputs.sweep, group), *null_notes(picked)),
     )

@@ -21,8 +21,9 @@ from entropy_sentinel.study.analyses.accuracy.aggregation import (
     nulls_last,
     spread,
 )
+from entropy_sentinel.study.analyses.accuracy.exhibit_inputs import AccuracyTableInputs
 from entropy_sentinel.study.analyses.accuracy.measuring.frames import SWEEP
-from entropy_sentinel.study.analyses.headings import SCOPE_NOTE, SCOPES, Groups, group_benchmarks, training_group
+from entropy_sentinel.study.analyses.headings import SCOPE_NOTE, SCOPES, group_benchmarks, training_group
 
 
 def _spreads(rows: pl.DataFrame) -> dict[str, float | None]:
@@ -38,10 +39,10 @@ def _spreads(rows: pl.DataFrame) -> dict[str, float | None]:
 _SPREAD_HEADINGS = list(_spreads(SWEEP.frame([])))
 
 
-def table_3_simple_estimators(sweep: pl.DataFrame, groups: Groups, headline_group: str) -> Table:
+def table_3_simple_estimators(inputs: AccuracyTableInputs) -> Table:
     """Tabulate the default against the simple estimators: median and IQR over models."""
-    group = training_group(groups, headline_group)
-    picked, titles = against_simple(sweep, group)
+    group = training_group(inputs.groups, inputs.headline_group)
+    picked, titles = against_simple(inputs.sweep, group)
     rows: list[dict[str, Any]] = []
     for name, title in titles.items():
         rows.append({"Estimator": title} | _spreads(picked.filter(pl.col("estimator") == name)))
@@ -54,9 +55,9 @@ def table_3_simple_estimators(sweep: pl.DataFrame, groups: Groups, headline_grou
     )
 
 
-def table_5_design_choices(sweep: pl.DataFrame) -> Table:
+def table_5_design_choices(inputs: AccuracyTableInputs) -> Table:
     """Tabulate the main effects of the four design choices, over models and groups that ran all 48 configurations."""
-    picked = fully_swept(sweep)
+    picked = fully_swept(inputs.sweep)
     rows = []
     for factor, settings in design_choices().items():
         for setting, names in settings.items():
@@ -93,10 +94,10 @@ def design_choices() -> dict[str, dict[str, list[str]]]:
     return choices
 
 
-def table_4_by_size(sweep: pl.DataFrame, default: str) -> Table:
+def table_4_by_size(inputs: AccuracyTableInputs) -> Table:
     """Tabulate median AEE and IQR per model and group size, over groups and configurations."""
-    small = sweep.filter(pl.col("k") <= LARGEST_K)
-    sources = {"All 48": fully_swept(sweep), "Default": small.filter(pl.col("estimator") == default)}
+    small = inputs.sweep.filter(pl.col("k") <= LARGEST_K)
+    sources = {"All 48": fully_swept(inputs.sweep), "Default": small.filter(pl.col("estimator") == inputs.default)}
     sizes = sorted(set(small["k"]))
     ran = pl.concat(sources.values()).unique(maintain_order=True)
     rows, notes = [], []
@@ -119,19 +120,19 @@ def table_4_by_size(sweep: pl.DataFrame, default: str) -> Table:
         "Median and IQR of AEE over training groups and configurations, for all 48 configurations and for the default "
         "only; k benchmarks.",
         number_frame(rows, ["Model", "Estimators", "Domains"], numbers),
-        (*notes, f"Default: {default}.", SCOPE_NOTE, IQR_NOTE, *null_notes(ran, ["aee"])),
+        (*notes, f"Default: {inputs.default}.", SCOPE_NOTE, IQR_NOTE, *null_notes(ran, ["aee"])),
     )
 
 
-def table_9_best_and_worst_groups(sweep: pl.DataFrame, domains: pl.DataFrame, default: str) -> Table:
+def table_9_best_and_worst_groups(inputs: AccuracyTableInputs) -> Table:
     """Tabulate the best and worst groups of each size, by the default's median AEE over models and domains."""
-    small = sweep.filter(pl.col("k") <= LARGEST_K)
-    ran = small.filter(pl.col("estimator") == default)
+    small = inputs.sweep.filter(pl.col("k") <= LARGEST_K)
+    ran = small.filter(pl.col("estimator") == inputs.default)
     # A group that lacks the AEE of some models would be ranked by the other models only.
     has_aee = (pl.col("scope") == "all") & pl.col("aee").is_not_null()
     complete = pl.col("model").filter(has_aee).n_unique().over("group") == ran["model"].n_unique()
-    accuracies = dict(group_accuracies(domains, ran["group"]).iter_rows())
-    swept = fully_swept(sweep)
+    accuracies = dict(group_accuracies(inputs.domains, ran["group"]).iter_rows())
+    swept = fully_swept(inputs.sweep)
     rows = []
     for (k, group), part in ran.filter(complete).group_by("k", "group"):
         row: dict[str, Any] = {"Rank": "", "k": k, "Training group": group}
@@ -147,7 +148,7 @@ def table_9_best_and_worst_groups(sweep: pl.DataFrame, domains: pl.DataFrame, de
         "Of each size k, by the default estimator's median AEE over models.",
         number_frame(_best_and_worst(rows), ["Rank", "k", "Training group"], list(rows[0])[3:] if rows else []),
         (
-            f"Ranked by the column Median AEE, all. Default: {default}.",
+            f"Ranked by the column Median AEE, all. Default: {inputs.default}.",
             SCOPE_NOTE,
             IQR_NOTE,
             "Weighted accuracy: mean over models, weighted by the benchmarks' numbers of responses.",
@@ -173,10 +174,10 @@ def _best_and_worst(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return chosen
 
 
-def table_10_leave_one_out(sweep: pl.DataFrame, domains: pl.DataFrame, default: str) -> Table:
+def table_10_leave_one_out(inputs: AccuracyTableInputs) -> Table:
     """Tabulate leave one out: the default's results per model, over the groups of all labelled benchmarks but one."""
-    n_benchmarks = domains.drop_nulls("accuracy")["benchmark"].n_unique()
-    picked = sweep.filter(pl.col("k") == n_benchmarks - 1, pl.col("estimator") == default)
+    n_benchmarks = inputs.domains.drop_nulls("accuracy")["benchmark"].n_unique()
+    picked = inputs.sweep.filter(pl.col("k") == n_benchmarks - 1, pl.col("estimator") == inputs.default)
     rows = []
     for model in names_in(picked, "model"):
         part = picked.filter(pl.col("model") == model)
@@ -191,7 +192,8 @@ def table_10_leave_one_out(sweep: pl.DataFrame, domains: pl.DataFrame, default: 
         f"Median and IQR over the groups of {n_benchmarks - 1} of {n_benchmarks} benchmarks.",
         number_frame(rows, ["Model"], list(rows[0])[1:] if rows else []),
         (
-            f"all: over all labelled benchmarks; left out: on the benchmark not used for training. Default: {default}.",
+            "all: over all labelled benchmarks; left out: on the benchmark not used for training. "
+            f"Default: {inputs.default}.",
             IQR_NOTE,
             *null_notes(picked.filter(pl.col("scope") == "all")),
         ),

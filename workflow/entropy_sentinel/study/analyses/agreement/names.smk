@@ -1,5 +1,7 @@
 # What the analysis `agreement` calls its files, and what it shows: constants and functions for rules.smk.
 
+from entropy_sentinel.study.analyses.agreement import catalogue as agreement_catalogue
+
 AGREEMENT = CONFIG.analyses.agreement
 AGREEMENT_RESULTS = f"{RESULTS}/agreement"
 AGREEMENT_TABLES = [f"{AGREEMENT_RESULTS}/tables/table_{name}" for name in AGREEMENT.tables]

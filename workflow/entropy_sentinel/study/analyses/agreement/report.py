@@ -1,20 +1,17 @@
 """The page of this analysis, and its lines for the terminal."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.core.files import write_whole
 from entropy_sentinel.estimators.catalogue import title
 from entropy_sentinel.formatting.text import number
-from entropy_sentinel.report.exhibits import save_page
+from entropy_sentinel.report.exhibits import save_report
 from entropy_sentinel.report.plain_text import below, text_table
 from entropy_sentinel.study.analyses.agreement.measuring.frames import ERRORS, PAIRS
 from entropy_sentinel.study.analyses.headings import ExhibitSettings, Groups, training_group
 
-TEMPLATE = Path(__file__).with_name("report.html.j2")
 _HEADINGS = ("model", "judge", "domains", "AEE", "best estimator", "its AEE")
 
 
@@ -32,14 +29,15 @@ def write_report(
     own = own_judges(settings["own_judges"])
     text = summarise(agreements, measured, settings["groups"], settings["headline_group"])
     text += "".join(f"\n{line}\n" for line in own)
-    write_whole(summary, text)
     group = training_group(settings["groups"], settings["headline_group"])
-    save_page(
-        template=TEMPLATE,
-        tables=tables,
-        page=page,
+    save_report(
+        __file__,
+        page,
+        summary,
+        text=text,
         title="Agreement of judges",
         label=settings["label"],
+        tables=tables,
         sentences=[*sentences(agreements), *own],
         group=group,
         headings=_HEADINGS,

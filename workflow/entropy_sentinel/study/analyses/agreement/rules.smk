@@ -43,9 +43,9 @@ use rule cpu_job as agreement_tables with:
     log:
         f"{LOGS}/agreement/tables.log",
     params:
-        **calls("study.analyses.agreement.tables.write_tables"),
-        titles={name: AGREEMENT.TABLES[name] for name in AGREEMENT.tables},
-        settings=AGREEMENT_SETTINGS,
+        **calls("study.analyses.agreement.tables.write_tables", exhibits=agreement_catalogue.TABLES),
+        tables=AGREEMENT.tables,
+        settings=shown(AGREEMENT),
 
 
 use rule cpu_job as agreement_report with:

@@ -5,6 +5,8 @@ from typing import Self
 from pydantic import Field
 
 from entropy_sentinel.core.analysis import Analysis, Reads, StudyNames
+from entropy_sentinel.report.exhibit_declarations import list_titles
+from entropy_sentinel.study.analyses.agreement.catalogue import TABLES
 
 
 class Agreement(Analysis):
@@ -13,11 +15,7 @@ class Agreement(Analysis):
     PAGE = "agreement/report.html"
     TELLS = "how far the judges agree"
     READS = Reads.SHOWN
-    TABLES = {
-        "agreement": "Agreement of the judges",
-        "errors": "Errors of the estimates under each judge",
-        "accuracies": "True and estimated accuracy under each judge",
-    }
+    TABLES = list_titles(TABLES)
 
     headline_group: str | None = Field(
         None, description="named group of the accuracies and of the summary; null for the first"

@@ -1,12 +1,14 @@
 """The tables of the catalogue. Agreement, accuracies and AEE are shares in [0, 1]; kappa and rho are in [-1, 1]."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import polars as pl
 
 from entropy_sentinel.estimators.catalogue import title
-from entropy_sentinel.report.exhibits import Functions, save_tables
+from entropy_sentinel.report.exhibits import ExhibitInputs, save_tables
 from entropy_sentinel.report.tables import Table, headed
+from entropy_sentinel.study.analyses.agreement.catalogue import TABLES
 from entropy_sentinel.study.analyses.agreement.measuring.frames import ERRORS, JUDGED, PAIRS
 from entropy_sentinel.study.analyses.headings import ROLES, ExhibitSettings, Groups, training_group, training_groups
 
@@ -33,23 +35,31 @@ _PAIR = {
 }
 
 
+@dataclass(frozen=True, kw_only=True)
+class AgreementTableInputs(ExhibitInputs):
+    """The settings of the tables, and frames of the contracts PAIRS, JUDGED and ERRORS."""
+
+    groups: Groups
+    headline_group: str
+    pairs: pl.DataFrame
+    judged: pl.DataFrame
+    errors: pl.DataFrame
+
+
 def write_tables(
-    pairs: str, judged: str, errors: str, settings: ExhibitSettings, titles: Mapping[str, str], folder: str
+    pairs: str, judged: str, errors: str, settings: ExhibitSettings, tables: Sequence[str], folder: str
 ) -> None:
-    """Write the tables of these names and titles to `folder`."""
-    inputs = {
-        **settings,
-        "pairs": PAIRS.read(pairs),
-        "judged": JUDGED.read(judged),
-        "errors": ERRORS.read(errors),
-    }
-    save_tables(titles, TABLE_FUNCTIONS, inputs, settings["label"], folder)
+    """Write the tables of these names to `folder`."""
+    inputs = AgreementTableInputs(
+        **settings, pairs=PAIRS.read(pairs), judged=JUDGED.read(judged), errors=ERRORS.read(errors)
+    )
+    save_tables(TABLES, tables, inputs, folder)
 
 
-def table_agreement(pairs: pl.DataFrame) -> Table:
+def table_agreement(inputs: AgreementTableInputs) -> Table:
     """Tabulate agreement of every two judges overall, then by model, then by model and domain."""
     general_first = [pl.col("model").is_not_null(), pl.col("benchmark").is_not_null()]
-    parts = pairs.partition_by("first", "second", maintain_order=True)
+    parts = inputs.pairs.partition_by("first", "second", maintain_order=True)
     rows = pl.concat(part.sort(general_first, maintain_order=True) for part in parts)
     reasons = rows.filter(pl.col("reason").is_not_null()).group_by("reason", maintain_order=True).len()
     return Table(
@@ -63,12 +73,12 @@ def table_agreement(pairs: pl.DataFrame) -> Table:
     )
 
 
-def table_errors(errors: pl.DataFrame, groups: Groups) -> Table:
+def table_errors(inputs: AgreementTableInputs) -> Table:
     """Tabulate AEE and rho of each group's own estimator and of the best estimator, under each judge's labels."""
-    named = training_groups(groups)
+    named = training_groups(inputs.groups)
     titles = {group.group: group.title for group in named}
-    names = {name: title(name) for name in errors["best"].drop_nulls().unique()}
-    named_rows = errors.with_columns(pl.col("group").replace(titles), pl.col("best").replace(names))
+    names = {name: title(name) for name in inputs.errors["best"].drop_nulls().unique()}
+    named_rows = inputs.errors.with_columns(pl.col("group").replace(titles), pl.col("best").replace(names))
     rows, missing = named_rows.sort("model", "group", maintain_order=True), named_rows.drop_nulls("reason")
     headings = {
         "model": "Model",
@@ -94,10 +104,10 @@ def table_errors(errors: pl.DataFrame, groups: Groups) -> Table:
     )
 
 
-def table_accuracies(judged: pl.DataFrame, groups: Groups, headline_group: str) -> Table:
+def table_accuracies(inputs: AgreementTableInputs) -> Table:
     """Tabulate true and estimated accuracy of every domain, with a column per judge."""
-    group = training_group(groups, headline_group)
-    rows = judged.filter(group=group.group)
+    group = training_group(inputs.groups, inputs.headline_group)
+    rows = inputs.judged.filter(group=group.group)
     judges = rows["judge"].unique(maintain_order=True).to_list()
     wide = rows.select("model", "benchmark", "role").unique(maintain_order=True)
     for judge in judges:
@@ -132,10 +142,3 @@ def _range(columns: Iterable[str]) -> pl.Expr:
         return pl.lit(None, pl.Float64)
     n_known = pl.sum_horizontal(pl.col(names).is_not_null())
     return pl.when(n_known > 1).then(pl.max_horizontal(names) - pl.min_horizontal(names))
-
-
-TABLE_FUNCTIONS: Functions = {
-    "agreement": table_agreement,
-    "errors": table_errors,
-    "accuracies": table_accuracies,
-}

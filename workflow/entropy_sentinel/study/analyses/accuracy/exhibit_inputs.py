@@ -1,0 +1,55 @@
+"""What the tables and the figures of this analysis are made from."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from entropy_sentinel.report.exhibits import ExhibitInputs, FigureInputs
+from entropy_sentinel.report.style import Style
+from entropy_sentinel.study.analyses.accuracy.measuring.validation import ModelValidation
+from entropy_sentinel.study.analyses.headings import Groups
+
+
+@dataclass(frozen=True, kw_only=True)
+class AccuracyTableInputs(ExhibitInputs):
+    """The settings of the tables, and frames of the contracts SWEEP, AUROC, DOMAINS, ESTIMATES and REPEATS.
+
+    `main_groups` are the named groups of Table 2; Table 7 has the others. `rests_on` is a line that names what this
+    study's values are based on.
+    """
+
+    groups: Groups
+    headline_group: str
+    main_groups: Sequence[str]
+    default: str
+    auroc_models: Sequence[str]
+    auroc_benchmarks: Sequence[str]
+    sweep: pl.DataFrame
+    auroc: pl.DataFrame
+    domains: pl.DataFrame
+    estimates: pl.DataFrame
+    repeats: pl.DataFrame
+    validations: Sequence[ModelValidation]
+    rests_on: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class AccuracyFigureInputs(FigureInputs):
+    """The settings of the figures, and frames of SWEEP, AUROC, DOMAINS, ESTIMATES and OBSERVATIONS.
+
+    `estimates` are the headline group's, `observations` the `figure_model`'s.
+    """
+
+    groups: Groups
+    headline_group: str
+    default: str
+    figure_model: str
+    figure_benchmark: str
+    style: Style
+    sweep: pl.DataFrame
+    auroc: pl.DataFrame
+    domains: pl.DataFrame
+    estimates: pl.DataFrame
+    observations: pl.DataFrame
+    validations: Sequence[ModelValidation]

@@ -1,0 +1,13 @@
+"""The tables of this analysis: one declaration each, in the order of the page."""
+
+from entropy_sentinel.report.exhibit_declarations import ExhibitDeclaration
+
+TABLES: dict[str, ExhibitDeclaration] = {
+    "agreement": ExhibitDeclaration("Agreement of the judges", "study.analyses.agreement.tables.table_agreement"),
+    "errors": ExhibitDeclaration(
+        "Errors of the estimates under each judge", "study.analyses.agreement.tables.table_errors"
+    ),
+    "accuracies": ExhibitDeclaration(
+        "True and estimated accuracy under each judge", "study.analyses.agreement.tables.table_accuracies"
+    ),
+}
