@@ -60,7 +60,9 @@ def test_the_least_certain_of_each_slice_with_their_texts(estimator: Path, log: 
 def test_thin_windows_are_pooled_with_those_before(estimator: Path, log: Path) -> None:
     """The newest day has four of school's responses, those from 48 to 59: the day before is pooled with it."""
     results = alerted(estimator, log, window="day")
-    (school,) = (one for one in results.behind if (one.slice["route"], one.window[:10]) == ("school", "2026-11-04"))
+    (school,) = (
+        one for one in results.behind if (one.slice["route"], f"{one.window:%Y-%m-%d}") == ("school", "2026-11-04")
+    )
     (alert,) = (alert for alert in results.alerts if school.is_of(alert))
     assert (alert["window_from"][:10], alert["n_estimated"]) == ("2026-11-03", 12)
     pooled = log_file(log.with_name("pooled.jsonl"), [line(number) for number in range(24, 60, 3)])
