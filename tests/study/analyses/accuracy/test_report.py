@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import polars as pl
 import pytest
+from browser import found_on, needs_browser
 from frames import (
     BENCHMARKS,
     DEFAULT,
@@ -203,6 +204,9 @@ def test_the_page_begins_with_a_verdict_and_its_numbers(small_text):
     assert (
         text.index("Can I trust this on my model?") < text.index("off by 0.125") < text.index("What one training group")
     )
+    words = "a : usable Estimates were 12.5 percentage points off on average; the worst, of logic, was 15.0 percentage "
+    words += "points too low. The mean estimate was 12.5 percentage points too low."
+    assert text.index("Can I trust this on my model?") < text.index(words) < text.index("AEE")
     six = validation(left_out=[(name, 0.5, 0.5 + place / 100) for place, name in enumerate("abcdef")])
     assert "f -0.050 -0.025 0.900 6 Consensus of 3 ATC" in text_of(small_report(validations=[six]))
 
@@ -218,6 +222,25 @@ def test_where_nothing_could_be_left_out_the_page_says_so():
     text = text_of(small_report(validations=[validation(left_out=[], caution="only 3 rows are correct")]))
     assert "a too few domains to say - - - - 0 Consensus of 3 ATC Why a : there are 0 labelled domains." in text
     assert "a : caution, only 3 rows are correct." in text
+    assert "No domain could be held out, so nothing shows how far estimates are off." in text
+
+
+PHONE = """
+  const tables = [...document.querySelectorAll(".scroll")];
+  const cue = (table) => getComputedStyle(table, "::before").content !== "none";
+  const found = {wide: document.documentElement.scrollWidth, open: document.querySelectorAll("details[open]").length,
+                 tables: tables.length, cues: tables.filter((one) => one.scrollWidth > one.clientWidth).map(cue)};
+"""
+
+
+@needs_browser
+def test_on_a_phone_wide_tables_scroll_with_a_cue_and_reasons_are_folded(tmp_path):
+    page = tmp_path / "report.html"
+    page.write_text(small_report())
+    found = found_on(page, PHONE, 390)
+    assert (found["wide"] <= 390, found["open"]) == (True, 0)
+    assert found["tables"] > len(found["cues"]) > 0
+    assert all(found["cues"])
 
 
 def test_domains_without_labels_stand_at_the_top_with_an_interval():
