@@ -24,10 +24,10 @@ from tabulate import tabulate
 import entropy_sentinel as es
 from entropy_sentinel.estimators.estimator import FitFailure
 from entropy_sentinel.estimators.familiarity import Familiarity, residuals_if_unfamiliar
+from entropy_sentinel.estimators.leave_one_out import validate
 from entropy_sentinel.estimators.settings import Estimation, Fitting
 from entropy_sentinel.estimators.support import Support
 from entropy_sentinel.estimators.training import TrainingRows, one_thread
-from entropy_sentinel.estimators.validation import validate
 from entropy_sentinel.features.buckets import SCHEMA
 from entropy_sentinel.schemas.response import item_numbers
 

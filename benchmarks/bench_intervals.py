@@ -26,10 +26,10 @@ from tabulate import tabulate
 from worlds import world
 
 from entropy_sentinel.estimators.estimator import FitFailure
+from entropy_sentinel.estimators.leave_one_out import validate
 from entropy_sentinel.estimators.settings import Estimation
 from entropy_sentinel.estimators.training import TrainingRows, one_thread
-from entropy_sentinel.estimators.validation import LEVELS, validate
-from entropy_sentinel.estimators.verdict import USABLE
+from entropy_sentinel.estimators.verdict import LEVELS, USABLE
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 from entropy_sentinel.statistics.intervals import CONFORMAL, PREDICTIVE
 

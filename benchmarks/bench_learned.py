@@ -27,10 +27,10 @@ from bench_intervals import winkler
 from entropy_sentinel.estimators.catalogue import CANDIDATES, FEWEST_TO_CHOOSE, RECOMMENDED
 from entropy_sentinel.estimators.combination import choose, leave_one_out_errors
 from entropy_sentinel.estimators.estimator import FitFailure
+from entropy_sentinel.estimators.leave_one_out import validate
 from entropy_sentinel.estimators.settings import Estimation, Fitting
 from entropy_sentinel.estimators.support import LEAST_RISK, Support
 from entropy_sentinel.estimators.training import TrainingRows, one_thread
-from entropy_sentinel.estimators.validation import validate
 from entropy_sentinel.schemas.response import item_numbers
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 from entropy_sentinel.statistics.intervals import Residuals

@@ -20,10 +20,10 @@ import polars as pl
 from tabulate import tabulate
 
 import entropy_sentinel as es
+from entropy_sentinel.estimators.leave_one_out import validate
 from entropy_sentinel.estimators.settings import Estimation, Fitting
 from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.estimators.training_predictions import TrainingPredictions, predict
-from entropy_sentinel.estimators.validation import validate
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.statistics.intervals import sampling_variance
 from entropy_sentinel.statistics.monitoring.combined import combined

@@ -120,24 +120,30 @@ def test_changed(name: str, change: str, files: dict[str, bytes], tmp_path: Path
 
 
 HEADERS: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
-    "a list": (lambda header: [header], "the header: Input should be a valid dictionary"),
-    "without a name": (lambda header: header | {"name": None}, "the header: 'name' Input should be a valid string"),
+    "a list": (lambda header: [header], "the header: must be a section with keys, was "),
+    "without a name": (lambda header: header | {"name": None}, "the header: name: must be text, was None"),
     "without logprobs": (lambda header: header | {"logprobs": None}, "the header: 'logprobs' must be set"),
-    "logprobs of text": (lambda header: header | {"logprobs": "raw"}, "the header: 'logprobs' Input should be a valid"),
-    "a model of numbers": (lambda header: header | {"model": 7}, "the header: 'model' Input should be a valid string"),
-    "no validation": (lambda header: header | {"validation": 7}, "the header: 'validation' Input should be "),
-    "a support of nothing": (lambda header: header | {"support": {}}, "the header: 'support' 'edges' Field required"),
+    "logprobs of text": (
+        lambda header: header | {"logprobs": "raw"},
+        "the header: logprobs: must be a section with keys, was 'raw'",
+    ),
+    "a model of numbers": (lambda header: header | {"model": 7}, "the header: model: must be text, was 7"),
+    "no validation": (
+        lambda header: header | {"validation": 7},
+        "the header: validation: must be a section with keys, was 7",
+    ),
+    "a support of nothing": (lambda header: header | {"support": {}}, "the header: support.edges: must be set"),
     "a support of one edge": (
         lambda header: header | {"support": header["support"] | {"edges": [1.0]}},
-        "the header: 'support' 'edges' List should have at least 13 items",
+        "the header: support.edges: must have at least 13 items",
     ),
     "a support upside down": (
         lambda header: header | {"support": header["support"] | {"edges": list(range(13, 0, -1))}},
-        "the header: 'support' 'edges' must be edges, smallest first",
+        "the header: support.edges: must be edges, smallest first",
     ),
     "a domain of no responses": (
         lambda header: header | {"support": header["support"] | {"domains": [[0] * 14]}},
-        "the header: 'support' 'domains' '0' must be counts that are not all 0",
+        "the header: support.domains.0: must be counts that are not all 0",
     ),
 }
 

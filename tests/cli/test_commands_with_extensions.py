@@ -465,7 +465,7 @@ except ConfigError as error:
 @pytest.mark.parametrize(
     ("section", "fact"),
     [
-        ('{"path": "rows.jsonl"}', "benchmarks.given.question: Field required"),
+        ('{"path": "rows.jsonl"}', "benchmarks.given.question: must be set"),
         ('{"path": "rows.jsonl", "question": ["{q}"], "speed": 1}', "benchmarks.given: unknown key 'speed'"),
         ('["rows.jsonl"]', "benchmarks(): 'given' must be "),
     ],

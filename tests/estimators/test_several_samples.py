@@ -8,8 +8,8 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from entropy_sentinel.estimators.estimator import CannotFit, FitFailure
 from entropy_sentinel.estimators.forest import fit_grid
+from entropy_sentinel.estimators.leave_one_out import validate
 from entropy_sentinel.estimators.training import TrainingRows
-from entropy_sentinel.estimators.validation import validate
 
 SAMPLES, ITEMS = 10, 60
 GRID = [{"max_depth": 10, "min_samples_split": 2, "n_estimators": 50}]

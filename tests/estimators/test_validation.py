@@ -11,9 +11,10 @@ import pytest
 from observations import SETTINGS, observations
 
 from entropy_sentinel.estimators import combination
+from entropy_sentinel.estimators.leave_one_out import validate
 from entropy_sentinel.estimators.limits import Limits
 from entropy_sentinel.estimators.training import TrainingRows
-from entropy_sentinel.estimators.validation import Domain, Validation, validate
+from entropy_sentinel.estimators.validation import Domain, Validation
 
 NAMES = ("alpha", "beta", "gamma", "delta", "epsilon")
 

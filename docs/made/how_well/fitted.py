@@ -11,10 +11,11 @@ import polars as pl
 from entropy_sentinel.estimators.catalogue import RECOMMENDED
 from entropy_sentinel.estimators.estimator import Estimator, FitFailure
 from entropy_sentinel.estimators.familiarity import Familiarity, residuals_if_unfamiliar
+from entropy_sentinel.estimators.leave_one_out import validate
 from entropy_sentinel.estimators.settings import Estimation, Fitting
 from entropy_sentinel.estimators.support import Support
 from entropy_sentinel.estimators.training import TrainingRows, one_thread
-from entropy_sentinel.estimators.validation import LEVELS, validate
+from entropy_sentinel.estimators.verdict import LEVELS
 from entropy_sentinel.features.buckets import COLUMN, counts_of
 from entropy_sentinel.monitor.estimating.flags import LARGEST_SHARE
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS

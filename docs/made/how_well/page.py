@@ -7,8 +7,7 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.estimators.catalogue import RECOMMENDED
-from entropy_sentinel.estimators.validation import LEVELS
-from entropy_sentinel.estimators.verdict import USABLE
+from entropy_sentinel.estimators.verdict import LEVELS, USABLE
 from entropy_sentinel.statistics.errors import median, quartile_range, rho
 from entropy_sentinel.study.analyses.accuracy.counterparts import published_values
 from entropy_sentinel.study.analyses.accuracy.measuring.validation import ModelValidation

@@ -17,7 +17,7 @@ from entropy_sentinel.api.witnesses import witnessed_rows
 from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.core.options import document_options
 from entropy_sentinel.core.remote import local
-from entropy_sentinel.core.validation_errors import described
+from entropy_sentinel.core.validation_errors import describe_error
 from entropy_sentinel.estimators.catalogue import FEWEST_TO_CHOOSE, RECOMMENDED, further_signals
 from entropy_sentinel.estimators.estimator import FitFailure
 from entropy_sentinel.estimators.estimator_file import load_estimator, save_estimator
@@ -238,5 +238,5 @@ def _training_settings(given: Mapping[str, Any]) -> Fitting:
     try:
         settings = Estimation.model_validate(given)
     except ValidationError as error:
-        raise ConfigError("\n".join(f"settings: {described(problem)}" for problem in error.errors())) from None
+        raise ConfigError("\n".join(f"settings: {describe_error(problem)}" for problem in error.errors())) from None
     return Fitting.of(settings.model_dump() | {"seed": _SEED if settings.seed is None else settings.seed})

@@ -19,22 +19,12 @@ from pydantic.fields import FieldInfo
 
 from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.core.printable import one_line
-from entropy_sentinel.core.secrets import without_keys
 from entropy_sentinel.core.sections import Settings
+from entropy_sentinel.core.validation_errors import describe_bounds, describe_error
 
 Section = TypeVar("Section", bound=Settings)
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 
-# Requirements on values, by the types of Pydantic's errors.
-_MUST_BE = {
-    **dict.fromkeys(("int_type", "int_parsing", "int_from_float", "int_parsing_size"), "a whole number"),
-    **dict.fromkeys(("float_type", "float_parsing", "finite_number"), "a number"),
-    **dict.fromkeys(("bool_type", "bool_parsing"), "true or false"),
-    **dict.fromkeys(("string_type", "string_unicode"), "text"),
-    **dict.fromkeys(("tuple_type", "list_type"), "a list"),
-    **dict.fromkeys(("model_type", "model_attributes_type"), "a section with keys"),
-}
-_BOUNDS = {"gt": "above {}", "ge": "{} or more", "lt": "below {}", "le": "at most {}"}
 # The entry of `**options` in a verb's docstring, and the width of its lines.
 _ENTRY = re.compile(r"^( *)\*\*options: .*\n(?:\1 +.*\n)*", re.MULTILINE)
 _WIDTH = 120
@@ -97,7 +87,7 @@ class Options(Settings):
                 return adapter.validate_python([text])[0]
             return adapter.validate_python(text)
         except ValidationError as error:
-            raise ConfigError(_message_of(cls, {**error.errors()[0], "loc": (name,)})) from None
+            raise ConfigError(_describe_option(cls, {**error.errors()[0], "loc": (name,)})) from None
 
     @classmethod
     def _known_keys(cls) -> list[str]:
@@ -121,39 +111,30 @@ def checked(settings: type[Section], given: Mapping[str, Any]) -> Section:
     try:
         return settings.model_validate(dict(given))
     except ValidationError as error:
-        raise ConfigError("\n".join(_message_of(settings, problem) for problem in error.errors())) from None
+        raise ConfigError("\n".join(_describe_option(settings, problem) for problem in error.errors())) from None
 
 
-def _message_of(settings: type[Settings], problem: Mapping[str, Any]) -> str:
-    """Return the project's message for one of Pydantic's errors."""
-    where, field = _place(settings, problem["loc"])
-    begin = f"{where}: " if where else ""
-    was = one_line(without_keys(repr(problem["input"])))[:200]
-    message = problem["msg"].removeprefix("Value error, ")
-    if problem["type"] == "missing":
-        return f"{begin}must be set"
-    if problem["type"] == "value_error":
-        whole = field is None or ", was " in message or message.startswith("unknown")
-        return begin + message if whole else f"{begin}{message}, was {was}"
-    if problem["type"] == "literal_error" and field is not None:
-        return f"{begin}unknown {was}; known: {', '.join(choices(field))}"
-    must = _MUST_BE.get(problem["type"]) or (bounds(field) if field is not None else "")
-    return f"{begin}must be {must}, was {was}" if must else f"{begin}{message}, was {was}"
+def _describe_option(settings: type[Settings], problem: Mapping[str, Any]) -> str:
+    """Return the line of an error; a command repeats an option, so its line does not count the values."""
+    field = _find_field(settings, problem["loc"])
+    named = {**problem, "loc": [part for part in problem["loc"] if isinstance(part, str)]}
+    return describe_error(named, *((choices(field), bounds(field)) if field is not None else ()))
 
 
-def _place(settings: type[Settings], loc: Iterable[int | str]) -> tuple[str, FieldInfo | None]:
-    """Return the name in an error, such as `options.level`, and its field; None for a whole section."""
-    names: list[str] = []
+def _find_field(settings: type[Settings], loc: Iterable[int | str]) -> FieldInfo | None:
+    """Return the field of an error, whose value may be a part of a list; None for a whole section."""
     section: Any = settings
     field = None
     for part in loc:
-        if not (inspect.isclass(section) and issubclass(section, Settings)) or part not in section.model_fields:
+        if not _is_section(section) or part not in section.model_fields:
             break
-        names.append(str(part))
         field = section.model_fields[part]
         section = field.annotation
-    whole = inspect.isclass(section) and issubclass(section, Settings)
-    return ".".join(names), None if whole else field
+    return None if _is_section(section) else field
+
+
+def _is_section(annotation: Any) -> bool:
+    return inspect.isclass(annotation) and issubclass(annotation, Settings)
 
 
 def in_order(options: type[Options]) -> dict[str, FieldInfo]:
@@ -182,13 +163,10 @@ def _literals(annotation: Any) -> Iterator[str]:
 
 def bounds(field: FieldInfo) -> str:
     """Return the limits of an option's value, such as `above 0 and below 1`; empty if there are none."""
-    parts = []
-    for constraint in field.metadata:
-        for name, words in _BOUNDS.items():
-            bound = getattr(constraint, name, None)
-            if bound is not None:
-                parts.append(words.format(f"{bound:,}" if isinstance(bound, int) else f"{bound:g}"))
-    return " and ".join(parts)
+    names = ("gt", "ge", "lt", "le")
+    return describe_bounds(
+        {name: getattr(part, name) for part in field.metadata for name in names if hasattr(part, name)}
+    )
 
 
 def shown(field: FieldInfo) -> Shown:

@@ -1,35 +1,89 @@
-"""What a person reads about a value that Pydantic refused."""
+"""What people read about a value that Pydantic refused: where it is, what it must be, and what it was.
 
-import json
+Config files, options of commands and functions, and headers of files have the same messages.
+"""
+
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from entropy_sentinel.core.secrets import is_secret_name
+from entropy_sentinel.core.printable import one_line
+from entropy_sentinel.core.secrets import is_secret_name, without_keys
 
-# YAML's words for Pydantic's types.
-_SECTION_TYPES = ("model_type", "dict_type", "model_attributes_type", "section", "mapping_type")
+# What a value must be, by the type of Pydantic's error.
+_MUST_BE = {
+    **dict.fromkeys(("int_type", "int_parsing", "int_from_float", "int_parsing_size"), "a whole number"),
+    **dict.fromkeys(("float_type", "float_parsing", "finite_number"), "a number"),
+    **dict.fromkeys(("bool_type", "bool_parsing"), "true or false"),
+    **dict.fromkeys(("string_type", "string_unicode"), "text"),
+    **dict.fromkeys(("tuple_type", "list_type"), "a list"),
+    **dict.fromkeys(
+        ("model_type", "model_attributes_type", "dataclass_type", "dict_type", "mapping_type", "section"),
+        "a section with keys",
+    ),
+}
+# What Pydantic says of a whole key, so that no value is shown.
+_OF_KEYS = {
+    "missing": "must be set",
+    **dict.fromkeys(("extra_forbidden", "unexpected_keyword_argument"), "is not a known key"),
+}
+# The bounds of a number, by their names in Pydantic's types and errors.
+_BOUNDS = {"gt": "above {}", "ge": "{} or more", "lt": "below {}", "le": "at most {}"}
+_SHOULD = re.compile(r"^\w+ should ")
+_URL_WITH_PASSWORD = re.compile("://.*@")
+_MOST_CHARACTERS = 200
 
 
-def described(problem: Mapping[str, Any]) -> str:
-    """Return one line for one of Pydantic's errors: `models.qwen3-4b: unknown key 'temprature'; ...`."""
-    # Pydantic's own parts of a place are in brackets: the kind of a model or judge, the key of a dict.
-    where = ".".join(str(part) for part in problem["loc"] if not str(part).startswith("["))
+def describe_error(problem: Mapping[str, Any], choices: Sequence[str] = (), limits: str = "") -> str:
+    """Return one line for one of Pydantic's errors: `estimation.trees: must be 1 or more, was 0`.
+
+    `choices` are the allowed values, and `limits` all bounds of the value, where the caller knows them.
+    """
+    where = ".".join(_name_parts(problem))
+    message = _describe_requirement(problem, choices, limits)
+    return one_line(f"{where}: {message}" if where else message)
+
+
+def _name_parts(problem: Mapping[str, Any]) -> list[str]:
+    """Return the place without Pydantic's own parts in brackets: the kind of a model or judge, the key of a dict."""
+    return [str(part) for part in problem["loc"] if not str(part).startswith("[")]
+
+
+def _describe_requirement(problem: Mapping[str, Any], choices: Sequence[str], limits: str) -> str:
+    kind, value = problem["type"], _describe_value(problem)
+    if kind in _OF_KEYS:
+        return _OF_KEYS[kind]
+    if kind == "literal_error" and choices and value:
+        return f"unknown {value}; known: {', '.join(choices)}"
     message = problem["msg"].removeprefix("Value error, ")
-    if problem["type"] in _SECTION_TYPES:
-        message = "must be a section with keys"
-    return f"{where}: {message}{_shown(problem)}" if where else f"{message}{_shown(problem)}"
+    if kind == "value_error":
+        # The message of a check may name the value, or the wrong part of it.
+        names_value = "was " in message or message.startswith("unknown")
+        is_whole = not isinstance(problem["input"], str | int | float | None)
+        return message if names_value or is_whole or not value else f"{message}, was {value}"
+    bounds = describe_bounds(problem.get("ctx", {}))
+    must = _MUST_BE.get(kind) or (bounds and (limits or bounds))
+    requirement = f"must be {must}" if must else _SHOULD.sub("must ", message).replace(" after validation", "")
+    return f"{requirement}, was {value}" if value else requirement
 
 
-def _shown(problem: Mapping[str, Any]) -> str:
-    """Return the value if it is short and not a secret, and advice if YAML reads it as something else."""
-    value = problem.get("input")
-    is_short = value is None or isinstance(value, str | int | float | bool)
-    if problem["type"] == "missing" or not is_short:
+def describe_bounds(bounds: Mapping[str, Any]) -> str:
+    """Return bounds of a number by their Pydantic names, such as `above 0 and below 1`; empty without any."""
+    parts = []
+    for name, words in _BOUNDS.items():
+        bound = bounds.get(name)
+        if bound is not None:
+            parts.append(words.format(f"{bound:,}" if isinstance(bound, int) else f"{bound:g}"))
+    return " and ".join(parts)
+
+
+def _describe_value(problem: Mapping[str, Any]) -> str:
+    """Return the value, or its type if it is not a plain value; empty for a secret."""
+    value = problem["input"]
+    if any(map(is_secret_name, _name_parts(problem))) or _URL_WITH_PASSWORD.search(str(value)):
         return ""
-    if any(is_secret_name(str(part)) for part in problem["loc"]) or re.search("://.*@", str(value)):
-        return ""
-    text = json.dumps(value, ensure_ascii=False)
-    text = text if len(text) <= 100 else f"{text[:97]}..."
-    is_no_text = problem["type"] == "string_type" and value is not None
-    return f"; it was {text}" + (", which is not a text: put it in quotes" if is_no_text else "")
+    parts = value if isinstance(value, list | tuple) else [value]
+    if not all(part is None or isinstance(part, str | int | float) for part in parts):
+        return f"a {type(value).__name__}"
+    text = without_keys(repr(value))
+    return text if len(text) <= _MOST_CHARACTERS else f"{text[: _MOST_CHARACTERS - 3]}..."

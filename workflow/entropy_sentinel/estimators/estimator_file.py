@@ -21,6 +21,7 @@ from entropy_sentinel.core.errors import ContractError, InputError
 from entropy_sentinel.core.extensions import VARIABLE
 from entropy_sentinel.core.files import whole_file
 from entropy_sentinel.core.printable import one_line
+from entropy_sentinel.core.validation_errors import describe_error
 from entropy_sentinel.estimators.catalogue import is_known
 from entropy_sentinel.estimators.estimator import Estimator, FitFailure
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
@@ -41,6 +42,8 @@ MAGIC, _MAGIC_WITH_JUDGE = _ANY_MAGIC + b"5", _ANY_MAGIC + b"6"
 _READABLE = (_ANY_MAGIC + b"3", _ANY_MAGIC + b"4", MAGIC, _MAGIC_WITH_JUDGE)
 # Far larger than any estimator.
 _MOST_BYTES = 1 << 30
+# The length of an error; keys in a header may be long.
+_MOST_CHARACTERS = 400
 _PARAMETERS = "parameters"
 _TO_SAVE = (
     "it may only contain numbers, texts, arrays of numbers, tuples, dicts of plain JSON, and the dataclasses "
@@ -57,9 +60,7 @@ def read_header(text: bytes) -> tuple[FitMetadata, Any]:
         parameters = header.pop(_PARAMETERS, None) if isinstance(header, dict) else None
         return FitMetadata.model_validate(header), parameters
     except ValidationError as error:
-        problem = error.errors(include_url=False, include_context=False)[0]
-        where = "".join(f"'{part}' " for part in problem["loc"])
-        raise InputError(f"the header: {one_line(where[:200])}{problem['msg'].removeprefix('Value error, ')}") from None
+        raise InputError(f"the header: {describe_error(error.errors()[0])}"[:_MOST_CHARACTERS]) from None
     except (ValueError, RecursionError) as error:
         raise InputError(f"the header must be a JSON object: {error}") from None
 

@@ -7,15 +7,17 @@ import polars as pl
 from pydantic import AfterValidator, BaseModel, ConfigDict, PlainSerializer, ValidationError, model_validator
 
 from entropy_sentinel.core.errors import ContractError
+from entropy_sentinel.core.validation_errors import describe_error
 from entropy_sentinel.estimators.catalogue import signals_of
 from entropy_sentinel.estimators.estimator import Estimator, FitFailure
 from entropy_sentinel.estimators.familiarity import Familiarity
 from entropy_sentinel.estimators.field_types import Count, Share, Whole
+from entropy_sentinel.estimators.leave_one_out import validate
 from entropy_sentinel.estimators.limits import DEFAULT, Limits
 from entropy_sentinel.estimators.settings import Fitting
 from entropy_sentinel.estimators.support import Support
 from entropy_sentinel.estimators.training import TrainingRows
-from entropy_sentinel.estimators.validation import Validation, validate
+from entropy_sentinel.estimators.validation import Validation
 from entropy_sentinel.estimators.witnessed import WitnessedRows
 from entropy_sentinel.signals.catalogue import FAMILY_OF
 from entropy_sentinel.statistics.ambiguity import AmbiguousShare
@@ -167,7 +169,7 @@ def describe_fit(
     try:
         return FitMetadata.model_validate(fields)
     except ValidationError as error:
-        raise ContractError(f"estimator '{estimator.name}': {error.errors()[0]['msg']}") from None
+        raise ContractError(f"estimator '{estimator.name}': {describe_error(error.errors()[0])}") from None
 
 
 def measure_features(features: pl.DataFrame) -> dict[str, FeatureStatistics]:

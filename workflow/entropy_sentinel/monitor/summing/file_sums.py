@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
+from entropy_sentinel.core.validation_errors import describe_error
 from entropy_sentinel.logs.models import SameModels
 from entropy_sentinel.logs.selection import LeftOut
 from entropy_sentinel.monitor.catalogue import STATISTICS, VERSIONS
@@ -100,8 +101,7 @@ def file_sums_of(key: str, content: Any) -> FileSums:
     try:
         about = _FILE_SUMS.validate_json(json.dumps(content))  # strict only about JSON's types
     except ValidationError as error:
-        first = error.errors()[0]
-        raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        raise ValueError(describe_error(error.errors()[0])) from None
     _check_problems(about.problems)
     if about.key != key:
         raise ValueError("its row is under another key")

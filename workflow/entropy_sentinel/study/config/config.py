@@ -16,7 +16,7 @@ from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.core.folders import BASE, TREE
 from entropy_sentinel.core.secrets import LOOKS, secret_keys, without_keys
 from entropy_sentinel.core.sections import merged
-from entropy_sentinel.core.validation_errors import described
+from entropy_sentinel.core.validation_errors import describe_error
 from entropy_sentinel.study.config.files import missing_files, unfit_rows
 from entropy_sentinel.study.config.fitting import fitted
 from entropy_sentinel.study.config.plain import ENDLESS, problems, read_yaml
@@ -87,7 +87,7 @@ def load_config(
             config = fitted(Config.model_validate(with_benchmarks(_with_own_sources(raw, own or {}))))
             wrong = missing_files(config) or list(unfit_rows(config))
     except ValidationError as error:
-        wrong, depends_on_names = [described(problem) + _declared_in(problem) for problem in error.errors()], True
+        wrong, depends_on_names = [_describe(problem) for problem in error.errors()], True
         wrong += _incomplete_base(raw)
     except ValueError as error:
         wrong, depends_on_names = [str(error)], True
@@ -160,6 +160,12 @@ def with_benchmarks(raw: Mapping[str, Any]) -> dict[str, Any]:
         return dict(raw)
     below: dict[str, Any] = declared_values("benchmarks", dict)
     return {**raw, "benchmarks": with_own_sources(merged(below, benchmarks or {}), benchmarks or {})}
+
+
+def _describe(problem: Mapping[str, Any]) -> str:
+    """Return the line of an error, with advice about values that YAML reads as something else than text."""
+    is_no_text = problem["type"] == "string_type" and isinstance(problem["input"], int | float)
+    return describe_error(problem) + ("; put it in quotes" if is_no_text else "") + _declared_in(problem)
 
 
 def _declared_in(problem: Mapping[str, Any]) -> str:

@@ -19,9 +19,10 @@ from entropy_sentinel.core.files import write_whole
 from entropy_sentinel.estimators.catalogue import RECOMMENDED, title
 from entropy_sentinel.estimators.estimator import Estimator, FitFailure
 from entropy_sentinel.estimators.familiarity import Familiarity, residuals_if_unfamiliar
+from entropy_sentinel.estimators.leave_one_out import validate
 from entropy_sentinel.estimators.settings import EstimationSettings
 from entropy_sentinel.estimators.training import TrainingRows, fit_estimators, score
-from entropy_sentinel.estimators.validation import Validation, validate
+from entropy_sentinel.estimators.validation import Validation
 from entropy_sentinel.features.buckets import SCHEMA
 from entropy_sentinel.signals.observation_frame import DOMAIN
 from entropy_sentinel.statistics.errors import FEWEST_FOR_RHO, mean_interval

@@ -1,0 +1,134 @@
+"""Validate an estimator: estimate each labelled domain by estimators fitted on the others.
+
+If domains have groups, there are two questions. Leaving out one domain shows what to expect of a new slice of the
+labelled groups; leaving out its whole group, what to expect of anything else.
+
+No estimate uses labels of its domain: a method that chooses among others, such as `recommended`, chooses again without
+that domain.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from entropy_sentinel.estimators.estimator import Estimator, FitFailure
+from entropy_sentinel.estimators.limits import DEFAULT, Limits
+from entropy_sentinel.estimators.training import TrainingRows, one_thread
+from entropy_sentinel.estimators.validation import Domain, Validation, explain_few_labels
+from entropy_sentinel.estimators.verdict import FEWEST_DOMAINS, FEWEST_LABELS
+from entropy_sentinel.estimators.witnessed import WitnessedEstimate, WitnessedRows, WitnessSummary
+from entropy_sentinel.statistics.calibration import sums_of
+from entropy_sentinel.statistics.clustering import effective_size
+from entropy_sentinel.statistics.witnessed_accuracies import accuracies_from
+
+
+def validate(
+    rows: TrainingRows, name: str, limits: Limits = DEFAULT, witnessed: WitnessedRows | None = None
+) -> Validation:
+    """Estimate each domain of `rows` by the estimator `name` fitted on the other domains, and decide the verdict.
+
+    If `rows` have groups, also estimate each by an estimator fitted on the other groups. With fewer than FEWEST_DOMAINS
+    domains, or groups, nothing is estimated. A domain with fewer than FEWEST_LABELS labels is not held out: it stays in
+    the training rows, but does not count. With the verdicts of a judge, `witnessed`, fewer are enough.
+    """
+    n_domains = len(np.unique(rows.domains))
+    new_groups = None
+    if rows.groups is not None:
+        n_groups = len(np.unique(rows.groups))
+        without_groups, witnesses = _left_out(rows, name, rows.groups, witnessed)
+        new_groups = Validation(name, n_domains, without_groups, n_groups, limits=limits, witnesses=witnesses)
+    without_domains, witnesses = _left_out(rows, name, rows.domains, witnessed)
+    return Validation(name, n_domains, without_domains, new_groups=new_groups, limits=limits, witnesses=witnesses)
+
+
+def _left_out(
+    rows: TrainingRows, name: str, units: np.ndarray, witnessed: WitnessedRows | None
+) -> tuple[tuple[Domain, ...], tuple[WitnessSummary, ...]]:
+    """Return each domain, estimated without its unit (the domain itself or its group), and what witnesses are worth.
+
+    `units` is (n_rows,).
+    """
+    judged = witnessed.counted_domains() if witnessed is not None else dict[str, tuple[int, ...]]()
+    domains: list[Domain] = []
+    estimates: dict[str, WitnessedEstimate] = {}
+    for domain, fitted in _refitted(rows, name, units, set(judged)):
+        domains.append(domain)
+        if witnessed is not None and fitted is not None and domain.domain in judged:
+            with one_thread():
+                estimates[domain.domain] = witnessed.estimate(domain.domain, judged[domain.domain], fitted)
+    if witnessed is None:
+        return tuple(domains), ()
+    found = None
+    if estimates:
+        found = accuracies_from([one.domain for one in estimates.values()], witnessed.recognises)
+    if found is None:
+        few = [_without_judge(domain) for domain in domains]
+        return tuple(few), witnessed.summarise()
+    places = {domain.domain: place for place, domain in enumerate(domains)}
+    for (name_of_domain, estimate), true, noise in zip(
+        estimates.items(), found.accuracies, found.variances, strict=True
+    ):
+        place = places[name_of_domain]
+        domains[place] = replace(
+            domains[place],
+            n=int(estimate.domain.n),
+            estimated=estimate.estimated,
+            true=float(true),
+            n_judged=estimate.n_judged,
+            noise=float(noise),
+        )
+    return tuple(domains), witnessed.summarise(found.worth, found.powers, found.counts)
+
+
+def _without_judge(domain: Domain) -> Domain:
+    """Return a domain whose verdicts cannot count: with too few labels, it does not count."""
+    if domain.estimated is None or domain.n >= FEWEST_LABELS:
+        return domain
+    return replace(domain, estimated=None, reason=explain_few_labels(domain.n), scored=None)
+
+
+def _refitted(
+    rows: TrainingRows, name: str, units: np.ndarray, judged: set[str]
+) -> Iterator[tuple[Domain, Estimator | None]]:
+    """Yield each domain, estimated without its unit, and the estimator fitted without it; those in `judged` count."""
+    names, of_rows = np.unique(units, return_inverse=True)
+    if len(names) < FEWEST_DOMAINS:
+        return
+    domains, numbers = np.unique(rows.domains, return_inverse=True)
+    places = _places(numbers, len(domains))
+    for unit, within in enumerate(_places(of_rows, len(names))):
+        of_unit = [(str(domains[number]), places[number]) for number in np.unique(numbers[within])]
+        n_labels = [effective_size(rows.items[here], rows.similarity) for _, here in of_unit]
+        counts = [n >= FEWEST_LABELS or domain in judged for (domain, _), n in zip(of_unit, n_labels, strict=True)]
+        fitted = None
+        # Without a domain that counts, nothing is to be estimated.
+        if any(counts):
+            with one_thread():
+                fitted = rows.part(of_rows != unit, left_out=len(of_unit)).fit(name)
+        for (domain, here), n, counting in zip(of_unit, n_labels, counts, strict=True):
+            found = _estimated(rows, domain, here, n, fitted if counting else None)
+            yield found, fitted if isinstance(fitted, Estimator) and counting else None
+
+
+def _places(numbers: np.ndarray, n: int) -> list[np.ndarray]:
+    """Return the places of each number from 0 to n - 1, in order; each number occurs."""
+    order = np.argsort(numbers, kind="stable")
+    return np.split(order, np.bincount(numbers, minlength=n).cumsum()[:-1])
+
+
+def _estimated(
+    rows: TrainingRows, domain: str, here: np.ndarray, n: int, fitted: Estimator | FitFailure | None
+) -> Domain:
+    """Return the domain, whose `n` labels are in the rows `here`; `fitted` is null if it does not count."""
+    true = float(rows.y[here].mean())
+    group = None if rows.groups is None else str(rows.groups[here[0]])
+    if fitted is None:
+        return Domain(domain, n, None, true, explain_few_labels(n), group)
+    if isinstance(fitted, FitFailure):
+        return Domain(domain, n, None, true, fitted.reason, group)
+    with one_thread():
+        features = rows.features[here]
+        p = fitted.p_correct(features)
+        scored = None if p is None else sums_of(np.clip(p, 0, 1), rows.y[here])
+        return Domain(domain, n, fitted.accuracy(features), true, None, group, scored)
