@@ -25,7 +25,7 @@ from tabulate import tabulate
 import entropy_sentinel as es
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.estimators.settings import Estimation
-from entropy_sentinel.monitor.estimating.flags import AMBIGUOUS, OUTSIDE_SUPPORT
+from entropy_sentinel.monitor.codes import Flag
 from entropy_sentinel.statistics.ambiguity import SEVERAL, stable_classes
 from entropy_sentinel.study.semantic_clustering.backend import Question
 from entropy_sentinel.study.semantic_clustering.clustering import classes
@@ -34,6 +34,7 @@ from entropy_sentinel.study.semantic_clustering.exact import ExactBackend
 DEMO = Path(__file__).parents[1] / "demo"
 BENCHMARKS = ("facts-single", "facts-several")
 PROMPT, TOP_K, MAX_TOKENS = "Q: {question}\nA:", 20, 16
+AMBIGUOUS, OUTSIDE_SUPPORT = Flag.AMBIGUOUS.words, Flag.OUTSIDE_SUPPORT.words
 SHARES, QUESTIONS, BAD = (0.0, 0.25, 0.5, 0.75, 1.0), 40, 0.1
 
 

@@ -13,9 +13,11 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from pydantic import ValidationError
 
 from entropy_sentinel.core.errors import DamagedFileError
 from entropy_sentinel.core.files import write_whole
+from entropy_sentinel.core.validation_errors import describe_error
 from entropy_sentinel.estimators.catalogue import RECOMMENDED, title
 from entropy_sentinel.estimators.estimator import Estimator, FitFailure
 from entropy_sentinel.estimators.familiarity import Familiarity, residuals_if_unfamiliar
@@ -188,8 +190,9 @@ def _read(path: str | Path) -> ModelValidation:
         }
         return ModelValidation(**(saved | lists))
     except (ValueError, KeyError, TypeError) as error:
+        why = describe_error(error.errors()[0]) if isinstance(error, ValidationError) else error
         raise DamagedFileError(
-            f"{path}: must be a file of stage 'validation', is not ({error}); delete it: it is rebuilt"
+            f"{path}: must be a file of stage 'validation', is not ({why}); delete it: it is rebuilt"
         ) from None
 
 
