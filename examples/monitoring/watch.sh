@@ -27,9 +27,9 @@ watch() {
 # SECOND_OPINION_USD is the most that a stronger model may cost in a night; without it, nothing is asked. That model
 # (SECOND_OPINION, such as openai/gpt-4o, at SECOND_OPINION_URL if it is your own) answers 30 questions of each slice
 # that is new, unlike all labelled domains, or has dropped: of the last two days, and of the last 14 to compare a drop
-# with the days before. SECOND_OPINION_INPUT and SECOND_OPINION_OUTPUT are its prices per million tokens; the provider's
-# key is in the environment. Replies are cached, so an answer is paid for once; what the money did not reach is asked the
-# next night.
+# with the days before. The monitor counts what both have only once. SECOND_OPINION_INPUT and SECOND_OPINION_OUTPUT are its prices per million tokens; the provider's
+# key is in the environment. Replies are cached, so an answer is paid for once. If the money is spent before all questions
+# are answered, each slice has its share of the answers.
 if [ -n "$SECOND_OPINION" ] && [ -n "$SECOND_OPINION_USD" ]; then
     mkdir -p opinions
     rm -f ask.csv state.ask
@@ -43,12 +43,14 @@ if [ -n "$SECOND_OPINION" ] && [ -n "$SECOND_OPINION_USD" ]; then
         rm -f to-ask.csv
         # shellcheck disable=SC2086
         entropy-sentinel sample mine.estimator $logs --by metadata.route --slices ask.csv \
-            --per-slice 30 --budget $((30 * n_slices)) --output to-ask.csv > /dev/null &&
-            entropy-sentinel judge to-ask.csv --second-opinion "$SECOND_OPINION" \
-                ${SECOND_OPINION_URL:+--base-url "$SECOND_OPINION_URL"} \
-                --budget-usd "$(awk -v usd="$SECOND_OPINION_USD" 'BEGIN { print usd / 2 }')" \
-                --usd-per-million-input-tokens "$SECOND_OPINION_INPUT" \
-                --usd-per-million-output-tokens "$SECOND_OPINION_OUTPUT" --output "opinions/$(date +%F)-$days.csv"
+            --per-slice 30 --max-per-slice 30 --budget $((30 * n_slices)) --output to-ask.csv > /dev/null
+        # Without a file, these days have no response of the slices.
+        [ -f to-ask.csv ] || continue
+        entropy-sentinel judge to-ask.csv --second-opinion "$SECOND_OPINION" \
+            ${SECOND_OPINION_URL:+--base-url "$SECOND_OPINION_URL"} \
+            --budget-usd "$(awk -v usd="$SECOND_OPINION_USD" 'BEGIN { print usd / 2 }')" \
+            --usd-per-million-input-tokens "$SECOND_OPINION_INPUT" \
+            --usd-per-million-output-tokens "$SECOND_OPINION_OUTPUT" --output "opinions/$(date +%F)-$days.csv"
     done
 fi
 

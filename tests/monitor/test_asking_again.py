@@ -96,6 +96,7 @@ def test_asks_the_identical_conversation_once(api: FakeApi, tmp_path: Path, caps
     _, text, _ = run(capsys, *call, "-o", tmp_path / "opinions.csv", "--json")
     assert json.loads(text) | {"notices": None} == {
         "agree": 3, "disagree": 2, "without": 1, "comparable": 5, "usd": 0.0, "notices": None,
+        "interrupted": None, "missing": 0,
     }  # fmt: skip
     assert len(api.requests) == 5
 
@@ -173,9 +174,15 @@ def test_the_budget_is_kept(api: FakeApi, tmp_path: Path, capsys: Any) -> None:
     call = ("judge", tmp_path / "sample.csv", "--second-opinion", MODEL, "--base-url", api.base_url, "--max-tokens", 10)
     status, _, errors = run(capsys, *call, *PRICES, "--budget-usd", 0.015, "-o", tmp_path / "out.csv")
     done = len(api.requests)
-    assert (status, 0 < done < 5, (tmp_path / "out.csv").exists()) == (1, True, False)
+    opinions = pl.read_csv(tmp_path / "out.csv")
+    assert (status, 0 < done < 5) == (6, True)
     assert "of budget_usd 0.015" in errors
     assert f"({done} of 5 questions are answered)" in errors
+    is_missing = (opinions["reason"] == "budget").fill_null(False)
+    assert (is_missing.sum(), opinions["weight"].sum()) == (5 - done, pytest.approx(5 * 2.0))
+    # Not even one request fits, so nothing was paid for.
+    status, _, errors = run(capsys, *call, *PRICES, "--budget-usd", 0.0001, "-o", tmp_path / "no.csv", "--max-tokens=9")
+    assert (status, (tmp_path / "no.csv").exists(), "(0 of 5" in errors) == (1, False, True)
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,8 @@ QUESTION, RESPONSE = "What is the capital of France?", "It is Paris."
 PROMPT_TOKENS = len(WITHOUT_REFERENCE.system + WITHOUT_REFERENCE.user.format(question=QUESTION, response=RESPONSE)) / 4
 PRICES = {"usd_per_million_input_tokens": 2.0, "usd_per_million_output_tokens": 10.0, "judge_reply_tokens": 50}
 USD_PER_VERDICT = (PROMPT_TOKENS * 2 + 50 * 10) / 1e6
+# What `judge` must still have for its last request: a reply of 4,096 tokens, and a token for each byte of the prompt.
+USD_OF_LAST = (PROMPT_TOKENS * 4 * 2 + 4096 * 10) / 1e6
 
 
 def log(sizes: dict[str, int]) -> pl.DataFrame:
@@ -41,7 +43,8 @@ def test_the_responses_to_label_are_among_those_to_judge_and_both_represent_the_
 ) -> None:
     """The dollars pay for 400 verdicts: by hand 100 for each of three routes, and all 60 and 40 of the others."""
     estimator = fitted() if has_estimator else None
-    chosen = es.sample(estimator, five, ["route"], budget=100, judge_usd=400.5 * USD_PER_VERDICT, **PRICES)
+    budget = 400 * USD_PER_VERDICT + USD_OF_LAST
+    chosen = es.sample(estimator, five, ["route"], budget=100, judge_usd=budget, **PRICES)
     judged = dict(chosen.slices.select("route", "n_to_judge").rows())
     assert judged == {"science": 100, "contest": 100, "exam": 100, "practice": 60, "homework": 40}
     assert chosen.judge_budget.usd_per_verdict == pytest.approx(USD_PER_VERDICT)
@@ -63,8 +66,13 @@ def test_no_more_verdicts_than_are_useful_and_no_fewer_than_labels(five: pl.Data
         chosen = es.sample(None, science, ["route"], budget=budget, judge_usd=5, **PRICES)
         assert len(chosen.to_judge) == expected
     assert f"{5 - 200 * USD_PER_VERDICT:.2f} dollars are left over" in repr(chosen)
-    with pytest.raises(InputError, match=f"judge_usd: .* {100 * USD_PER_VERDICT:.2g}"):
+    with pytest.raises(InputError, match="judge_usd: .*; give at least ") as error:
         es.sample(None, five, ["route"], budget=100, judge_usd=0.001, **PRICES)
+    # The number that it names is enough, and not much more than necessary.
+    named = float(str(error.value).split("give at least ")[1].split(",")[0])
+    assert 99 * USD_PER_VERDICT + USD_OF_LAST < named < 1.2 * (100 * USD_PER_VERDICT + USD_OF_LAST)
+    assert len(es.sample(None, five, ["route"], budget=100, judge_usd=named, **PRICES).to_judge) >= 100
+    assert "dollars are kept back" in repr(es.sample(None, five, ["route"], budget=100, judge_usd=named, **PRICES))
 
 
 def test_the_prices_of_a_judge(five: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

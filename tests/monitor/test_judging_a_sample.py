@@ -18,6 +18,7 @@ sending = pytest.importorskip(
 )
 pytestmark = quiet_litellm
 N = 120
+USAGE = {"prompt_tokens": 11, "completion_tokens": 300, "total_tokens": 311}
 PRICES = ("--usd-per-million-input-tokens", "1", "--usd-per-million-output-tokens", "1000")
 
 
@@ -125,19 +126,52 @@ def test_verdicts_without_a_weight_only_correct_the_judge(api: FakeApi, folder: 
         es.monitor(folder / "log-3d.estimator", str(folder / "log.jsonl"), judged=verdicts.drop("weight"), **options)
 
 
-def test_the_budget_is_kept_and_what_was_paid_is_not_lost(api: FakeApi, folder: Path, capsys) -> None:
+def test_the_budget_is_kept_and_a_partial_file_represents_the_slices(api: FakeApi, folder: Path, capsys) -> None:
+    out, sample = folder / "verdicts.csv", pl.read_csv(folder / "to_judge.csv")
     call = ("judge", folder / "to_judge.csv", "-m", "hosted_vllm/j", "--base-url", api.base_url, "--max-tokens", 10)
-    status, _, errors = run(capsys, *call, *PRICES, "--budget-usd", 0.1, "-o", folder / "verdicts.csv")
+    status, _, errors = run(capsys, *call, *PRICES, "--budget-usd", 0.1, "-o", out)
     done = len(api.requests)
-    assert (status, 0 < done < 100) == (1, True)
-    assert "judge: of budget_usd 0.1" in errors
-    assert f"({done} of 100 responses are judged)" in errors
+    assert (status, 0 < done < 100) == (6, True)
     assert done * (11 + 3000) / 1e6 <= 0.1
-    assert not (folder / "verdicts.csv").exists()
-    status, text, _ = run(capsys, *call, "-o", folder / "verdicts.csv")
+    assert "judge: of budget_usd 0.1" in errors
+    assert f"{100 - done} of 100 responses have no answer (reason: budget)" in errors
+    partial = pl.read_csv(out)
+    missing = partial.filter(pl.col("reason") == "budget")
+    assert (len(missing), missing["label"].count(), missing["weight"].count()) == (100 - done, 0, 0)
+    assert len(partial) == 100
+    sizes, raised = (dict(rows.group_by("route").agg(pl.col("weight").sum()).rows()) for rows in (sample, partial))
+    assert raised == pytest.approx(sizes)
+    # The same command with the next dollars asks only the rest.
+    status, text, _ = run(capsys, *call, "-o", out)
     assert (status, f"{100 - done} requests answered; {done} replies from the cache" in text) == (0, True)
-    status, _, errors = run(capsys, *call, "--budget-usd", 1, "-o", folder / "verdicts.csv")
+    assert pl.read_csv(out)["weight"].equals(sample["weight"])
+    status, _, errors = run(capsys, *call, "--budget-usd", 1, "-o", out)
     assert (status, "budget_usd needs usd_per_million_input_tokens" in errors) == (1, True)
+
+
+def test_a_server_that_fails_halfway_leaves_a_file(api: FakeApi, folder: Path, caplog) -> None:
+    reply = api.reply
+    api.reply = lambda body, n: reply(body, n) if n < 40 else (401, {}, {"error": {"message": "no key"}}, 0)
+    verdicts = es.judge(folder / "to_judge.csv", "hosted_vllm/j", base_url=api.base_url, concurrency=1)
+    is_missing = verdicts["reason"] == "server"
+    assert verdicts.filter(~is_missing.fill_null(False)).height == 40
+    assert "60 of 100 responses have no answer (reason: server)" in caplog.text
+    assert "no key" in caplog.text
+
+
+def test_the_budget_of_a_plan_pays_for_the_plan(api: FakeApi, folder: Path, capsys) -> None:
+    """Each reply has as many tokens as planned: 0.3 cents; the last request may cost 4 cents."""
+    reply = api.reply
+    prices = {"usd_per_million_input_tokens": 0.001, "usd_per_million_output_tokens": 10.0}
+    api.reply = lambda body, n: (*reply(body, n)[:2], reply(body, n)[2] | {"usage": USAGE}, 0)
+    plan = es.sample(None, folder / "log.jsonl", ["route"], 20, judge_usd=0.25, judge_reply_tokens=300, **prices)
+    assert plan.to_judge is not None
+    assert 0.2 < len(plan.to_judge) * 0.003 < 0.25
+    plan.to_judge.write_csv(folder / "planned.csv")
+    given = [f"--{name.replace('_', '-')}={price}" for name, price in prices.items()]
+    call = ("judge", folder / "planned.csv", "-m", "hosted_vllm/j", "--base-url", api.base_url, *given)
+    status, _, errors = run(capsys, *call, "--budget-usd", 0.25, "-o", folder / "verdicts.csv")
+    assert (status, len(api.requests)) == (0, len(plan.to_judge)), errors
 
 
 def test_a_prompt_of_ones_own(api: FakeApi, folder: Path) -> None:

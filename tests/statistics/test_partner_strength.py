@@ -44,6 +44,10 @@ def test_bounds_by_hand() -> None:
         pytest.param((4, 1, 6, 13), UNCHECKED, id="a fortieth of 0.5B by 135M"),
         # Both are good, and equally so: the agreement is .03 too low, which does no harm.
         pytest.param((91, 1, 4, 4), STRONG, id="alike and good"),
+        # .97 by .975: .981 of the right ones, so the middle is .966, surely below .97. The agreement is .018 too low.
+        pytest.param((9520, 0, 180, 300), STRONG, id="good, with many labels"),
+        # The middle of .30 and .60 is .45, below .50; it agrees with .60 of all, more than .1 too many.
+        pytest.param((300, 300, 200, 200), WEAK, id="weaker, and wrong alike"),
         pytest.param((10, 1, 2, 6), UNCHECKED, id="19 labels"),
         pytest.param((0, 0, 60, 40), WEAK, id="never agrees with right answers"),
         pytest.param((0, 60, 0, 40), UNCHECKED, id="no right answer"),

@@ -27,6 +27,8 @@ from entropy_sentinel.schemas.witness import (
     JUDGE,
     PROBABILITY,
     RESPONSE_TEXT,
+    SAMPLE,
+    SAMPLES,
     TARGET,
     VALUE,
     WITNESS,
@@ -56,13 +58,15 @@ class Witness:
     - `weight` and `comparable`, null if unknown;
     - of a second opinion, the texts that the file has: `answer`, `response`, and the reference, `target`.
 
-    `model` is null if no file names it; `sources` are the files.
+    `model` is null if no file names it; `sources` are the files. If several files have weights, `samples` has those of
+    each file, by the columns of RESPONSE: a list SAMPLES, because their logs may overlap.
     """
 
     kind: WitnessKind
     model: str | None
     rows: pl.DataFrame
     sources: tuple[str, ...]
+    samples: pl.DataFrame | None = None
 
     @property
     def name(self) -> str:
@@ -180,7 +184,9 @@ def _merge_parts(kind: WitnessKind, model: str | None, files: Sequence[LabelFile
     known = rows.filter(pl.col("label").is_not_null())
     if known.is_empty():
         log.warning("%s: %s: none of %s has a verdict", JUDGED, ", ".join(sources), counted(len(rows), "row"))
-    return Witness(kind, model, known, sources)
+    key = [column for column in RESPONSE if column in known.columns]
+    samples = _list_samples([file.rows.filter(pl.col("label").is_not_null()) for file in kept], key)
+    return Witness(kind, model, known, sources, samples)
 
 
 def _refuse_people_labels(file: LabelFile, labels: pl.DataFrame) -> None:
@@ -197,3 +203,15 @@ def _refuse_people_labels(file: LabelFile, labels: pl.DataFrame) -> None:
             "correct themselves. Give as --judged what a model said; if a model did say this, add the column "
             f"'{JUDGE}' with its name"
         )
+
+
+def _list_samples(files: Sequence[pl.DataFrame], key: Sequence[str]) -> pl.DataFrame | None:
+    """Return the SAMPLES of each response; null if not more than one of the files has weights."""
+    parts = [
+        file.drop_nulls([*key, WEIGHT]).select(*key, pl.lit(number, pl.Int64).alias(SAMPLE), WEIGHT)
+        for number, file in enumerate(files)
+    ]
+    if sum(len(part) > 0 for part in parts) < 2:
+        return None
+    each = pl.concat(parts).unique([*key, SAMPLE], keep="last", maintain_order=True)
+    return each.group_by(key, maintain_order=True).agg(pl.struct(SAMPLE, WEIGHT).alias(SAMPLES))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from entropy_sentinel.cli.options import Json, check_table_path, print_json, say, taking, working
+from entropy_sentinel.cli.options import INTERRUPTED, Json, check_table_path, print_json, say, taking, working
 from entropy_sentinel.core.options import Panel
 from entropy_sentinel.monitor.settings import JudgeOptions
 from entropy_sentinel.schemas.witness import PROBABILITY, WitnessKind
@@ -68,6 +68,10 @@ def command(
     one that is watched. On 23 kinds of questions, the share that agrees was off by 0.09 on average without any label,
     against 0.28 for the estimator from log-probabilities. Ask 30 to 60 questions per slice.
 
+    If the budget is spent or the server fails after some answers, the file has these, and their weights are larger, so
+    that they still represent the slices. The others have the reason `budget` or `server`. The same command again asks
+    only these. Exit status: 0; 1 for an error; 6 for such a file.
+
     \b
     Two samples, many responses for the judge and a few for people:
       entropy-sentinel judge to_judge.csv to_label.csv --model openai/gpt-4o-mini --output verdicts.csv
@@ -98,6 +102,9 @@ def command(
             say(f"{number:,} without a {_NOUNS[result.kind]}: {reason}", err=True)
     for notice in result.notices:
         say(notice, err=True)
+    if result.interruption is not None:
+        say(str(result.interruption), err=True)
+        raise typer.Exit(INTERRUPTED)
 
 
 def _say_summary(result: "JudgedSample", output: Path) -> None:
@@ -121,7 +128,9 @@ def _say_summary(result: "JudgedSample", output: Path) -> None:
 def _summary(result: "JudgedSample") -> dict[str, Any]:
     """Return the numbers of labels, and their costs."""
     true, false, without = result.counts
-    usd = {"usd": result.usd, "notices": list(result.notices)}
+    usd: dict[str, Any] = {"usd": result.usd, "notices": list(result.notices)}
+    stopped = result.interruption
+    usd |= {"interrupted": None if stopped is None else stopped.code, "missing": stopped.n_missing if stopped else 0}
     if result.kind == WitnessKind.VERDICT:
         counts = {"correct": true, "incorrect": false, "without": without}
         return counts | {"with_probability": result.rows[PROBABILITY].count()} | usd

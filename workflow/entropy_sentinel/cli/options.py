@@ -26,6 +26,8 @@ Command = TypeVar("Command", bound=Callable[..., None])
 
 # Exit status if some records or responses could not be used.
 INCOMPLETE = 3
+# Exit status if the budget or the server ended the requests, and the file has only a part of the answers.
+INTERRUPTED = 6
 # Seconds without output after which a command says on a terminal what it is doing.
 PATIENCE_S = 2.0
 

@@ -48,6 +48,10 @@ class DamagedFileError(ContractError):
     """A file of the pipeline is missing, incomplete or not Parquet; the message says what is wrong and what to do."""
 
 
+class BudgetSpentError(EntropySentinelError):
+    """The budget of a server has no room for the next request; the answered ones are cached."""
+
+
 class VersionError(EntropySentinelError):
     """A job runs with other package versions than the host that submitted it."""
 

@@ -194,24 +194,32 @@ class LlmJudge:
 
         Repeated cases are sent once. Raises the errors of `ChatClient.ask`.
         """
+        verdicts = dict(self.iterate_verdicts(cases))
+        return [verdicts[position] for position in range(len(cases))]
+
+    def iterate_verdicts(self, cases: Sequence[Case]) -> Iterator[tuple[int, Verdict]]:
+        """Yield (position in `cases`, verdict) for each case, as the replies come; requests are sent in order of cases.
+
+        Repeated cases are sent once. Raises the errors of `ChatClient.ask`, after the verdicts that were paid for.
+        """
         shown = [self._shown(case) for case in cases]
-        verdicts = [Verdict(None, reason="empty response")] * len(cases)
         positions: dict[str, list[int]] = {}
         for position, (case, response) in enumerate(zip(cases, shown, strict=True)):
             if response.text:
                 request = self._request(case, quoted(response, self._headings).text)
                 positions.setdefault(json.dumps(request), []).append(position)
+            else:
+                yield position, Verdict(None, reason="empty response")
         requests = [json.loads(request) for request in positions]
         positions_of = list(positions.values())
         whose = account(self._asked, cases[0].model, cases[0].benchmark) if cases else ""
         for done, (number, reply) in enumerate(self._optional.ask(requests, self._keep, account=whose), start=1):
             for position in positions_of[number]:
-                verdicts[position] = self._verdict(requests[number], shown[position], reply)
+                yield position, self._verdict(requests[number], shown[position], reply)
             if done % _LOG_EVERY == 0 or done == len(requests):
                 log.info("%d of %d judged", done, len(requests))
         counts = self.counts
         log.info("%d calls, %d cached, %d refused", counts["answered"], counts["cached"], counts["refused"])
-        return verdicts
 
     def _shown(self, case: Case) -> VisibleText:
         """Return what the judge sees: the response or only its final answer, without special tokens."""

@@ -1,7 +1,7 @@
 """Ask a second model the questions that the watched model was asked, once each, at temperature 0."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,18 +49,19 @@ class SecondModel:
         """Whether the temperature is sent; reasoning models take none."""
         return self._optional.accepted is not False
 
-    def answer(self, conversations: Sequence[Conversation]) -> list[Opinion]:
-        """Return one opinion per conversation, in order; each is asked once. Raises the errors of `ChatClient.ask`."""
+    def iterate_opinions(self, conversations: Sequence[Conversation]) -> Iterator[tuple[int, Opinion]]:
+        """Yield (position in `conversations`, opinion) as the replies come; equal conversations are asked once.
+
+        Raises the errors of `ChatClient.ask`, after the opinions that were paid for.
+        """
         positions: dict[str, list[int]] = {}
         for position, messages in enumerate(conversations):
             positions.setdefault(json.dumps(list(messages)), []).append(position)
         requests = [{"messages": json.loads(messages), "max_tokens": self._max_tokens} for messages in positions]
         positions_of = list(positions.values())
-        opinions = [Opinion(None)] * len(conversations)
         for number, reply in self._optional.ask(requests, _keep):
-            for position in positions_of[number]:
-                opinions[position] = _opinion(reply)
-        return opinions
+            opinion = _opinion(reply)
+            yield from ((position, opinion) for position in positions_of[number])
 
 
 def _keep(reply: ServerReply) -> dict[str, Any]:

@@ -156,8 +156,8 @@ class ChatClient:
             account: The account of the calls in the ledger.
 
         Raises:
-            EntropySentinelError: If a request failed for good, a reply cannot be used, the cache cannot be written, or
-                the budget has no room for the next request.
+            BudgetSpentError: If the budget has no room for the next request.
+            EntropySentinelError: If a request failed for good, a reply cannot be used, or the cache cannot be written.
         """
         waiting = deque(enumerate(requests))
         running: dict[Future[tuple[Any, BaseException | None]], int] = {}

@@ -18,7 +18,7 @@ import anyio
 import anyio.to_thread
 import tenacity
 
-from entropy_sentinel.core.errors import EntropySentinelError
+from entropy_sentinel.core.errors import BudgetSpentError, EntropySentinelError
 from entropy_sentinel.llm_client.bounds import bound_response, bound_transports, most_bytes, reply_bound
 from entropy_sentinel.llm_client.reply import (
     Refusal,
@@ -120,7 +120,8 @@ class Sender:
         Raises:
             RoundEnded: If `stop` was set before the request was sent.
             UnusableReply: If LiteLLM cannot read the reply.
-            EntropySentinelError: If no reply came, or if the budget is used up; it names request `position`.
+            BudgetSpentError: If the budget has no room for the request.
+            EntropySentinelError: If no reply came; it names request `position`.
         """
         tries = _Tries()
         raw = tries.raw
@@ -306,7 +307,7 @@ class Sender:
         self._not_before = max(self._not_before, time.monotonic() + wanted_s)
         return max(growing(state), wanted_s)
 
-    def _over_budget(self, usd: float) -> EntropySentinelError:
+    def _over_budget(self, usd: float) -> BudgetSpentError:
         """Return the error for a budget without room for a request of at most `usd`."""
         sums = self.ledger.sums()
         reserved = passed = ""
@@ -314,7 +315,7 @@ class Sender:
             reserved = f", {sums.unanswered:.4f} are reserved for requests that were never answered"
         if sums.excess:
             passed = f"; replies cost up to {sums.excess:.4f} more than max_tokens allow, and may again"
-        return EntropySentinelError(
+        return BudgetSpentError(
             f"{self.name}: of budget_usd {self.ledger.terms.budget_usd:g}, {sums.spent:.4f} are spent{reserved}, and "
             f"the next request may cost up to {usd + sums.excess:.4f}{passed}; raise budget_usd and restart: answered "
             "requests are cached and cost nothing"

@@ -481,6 +481,12 @@ class SampleOptions(FormatOptions, Slicing):
         description="Minimum number of labels per slice: by default 5. Without an estimator, a number below 20 means "
         "that no slice is left out for the sake of a first `fit`.",
     )
+    max_per_slice: Annotated[Whole | None, Shown(Panel.SLICES, "N")] = Field(
+        None,
+        ge=1,
+        le=10**9,
+        description="Maximum number of labels per slice, also if the budget allows more.",
+    )
     judge_usd: Annotated[Number | None, Shown(Panel.JUDGE, "USD")] = Field(
         None,
         ge=0,
@@ -522,7 +528,9 @@ class SampleOptions(FormatOptions, Slicing):
     level: Level = 0.9
 
     def model_post_init(self, _: Any) -> None:
-        """Raise ValueError for prices or a judge without a budget, and for one price without the other."""
+        """Raise ValueError for limits of labels per slice or prices that contradict each other."""
+        if self.per_slice is not None and self.max_per_slice is not None and self.per_slice > self.max_per_slice:
+            raise ValueError(f"max_per_slice: must be at least per_slice, {self.per_slice}, was {self.max_per_slice}")
         if (self.usd_per_million_input_tokens is None) != (self.usd_per_million_output_tokens is None):
             raise ValueError("set both of usd_per_million_input_tokens and usd_per_million_output_tokens, or neither")
         if self.judge_usd is None and (self.judge_model or self.usd_per_million_input_tokens is not None):

@@ -8,6 +8,8 @@ WITNESS, JUDGE, PROBABILITY, COMPARABLE = "witness", "judge", "probability", "co
 VALUE = "value"
 # Texts of a second opinion: the other model's answer, the logged one, and the reference, if there is one.
 ANSWER, RESPONSE_TEXT, TARGET = "answer", "response", "target"
+# The column with all samples of a response, if several files have weights: structs of SAMPLE, its number, and a weight.
+SAMPLES, SAMPLE = "(samples)", "(sample)"
 # Whether the other model's answer matches the reference, and whether the logged one does.
 PARTNER_RIGHT, LOGGED_RIGHT = "partner_right", "logged_right"
 

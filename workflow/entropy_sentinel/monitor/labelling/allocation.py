@@ -72,7 +72,7 @@ def verdict_counts(sizes: np.ndarray, labels: np.ndarray, judge: JudgeBudget) ->
         raise InputError(
             f"judge_usd: {judge.usd:g} US dollars pay for about {judge.n_affordable:,} verdicts, and the judge must "
             f"also see the {labels.sum():,} responses to label, so that labels correct its errors; give at least "
-            f"{labels.sum() * judge.usd_per_verdict:.2g}, or a smaller --budget"
+            f"{judge.usd_for(int(labels.sum())):g}, or a smaller --budget"
         )
     most = np.minimum(sizes, np.maximum(VERDICTS, VERDICTS_A_LABEL * labels))
     most = np.where(labels > 0, np.maximum(most, labels), 0)
@@ -96,6 +96,8 @@ def count_slices(rows: pl.DataFrame, by: Mapping[str, str]) -> pl.DataFrame:
 def _for_watching(rows: pl.DataFrame, by: Mapping[str, str], options: SampleOptions) -> Allocation:
     """Return equally many labels for each slice, or for so many of the largest ones as can get the least number."""
     least = LABELS_A_SLICE if options.per_slice is None else options.per_slice
+    most = options.budget if options.max_per_slice is None else options.max_per_slice
+    least = min(least, most)
     fewest = max(1, min(least, LABELS_A_SLICE))
     sizes = count_slices(rows, by)
     enough = sizes.filter(pl.col("n_responses") >= fewest)
@@ -108,7 +110,8 @@ def _for_watching(rows: pl.DataFrame, by: Mapping[str, str], options: SampleOpti
     if not n_affordable:
         raise InputError(f"budget: must be at least {needed[0]}, the labels of one slice, was {options.budget}")
     slices = enough.head(n_affordable)
-    counts = apportion(np.ones(n_affordable), needed[:n_affordable], slices["n_responses"].to_numpy(), options.budget)
+    sizes_of = np.minimum(slices["n_responses"].to_numpy(), most)
+    counts = apportion(np.ones(n_affordable), needed[:n_affordable], sizes_of, options.budget)
     return Allocation(Purpose.WATCH, rows, slices.with_columns(n_to_label=pl.Series(counts)), sizes, fewest)
 
 
@@ -121,7 +124,8 @@ def _for_validation(
         if options.per_slice < FEWEST_LABELS:
             return None
         least = options.per_slice
-    if not by or not is_fittable(rows):
+    most = MOST_LABELS if options.max_per_slice is None else min(MOST_LABELS, options.max_per_slice)
+    if not by or not is_fittable(rows) or (options.max_per_slice or least) < least:
         return None
     items = _one_per_item(rows.filter(pl.col("reason").is_null()), by)
     sizes = count_slices(items, by)
@@ -134,7 +138,7 @@ def _for_validation(
         verdicts = 0 if judge is None else verdicts_a_domain(n_slices, int(available[n_slices - 1]), judge)
         return chance_of_usable(n_slices, labels, verdicts, quality)
 
-    counts, probability = most_probable_counts(available, options.budget, least, chance)
+    counts, probability = most_probable_counts(available, options.budget, least, chance, most)
     if probability < WORTHWHILE:
         return None
     slices = enough.head(len(counts)).with_columns(n_to_label=pl.Series(counts))
@@ -154,14 +158,14 @@ def verdicts_a_domain(n_slices: int, responses: int, judge: JudgeBudget | None) 
 
 
 def most_probable_counts(
-    sizes: np.ndarray, budget: int, least: int, chance: Callable[[int, int], float]
+    sizes: np.ndarray, budget: int, least: int, chance: Callable[[int, int], float], most: int = MOST_LABELS
 ) -> tuple[np.ndarray, float]:
     """Return the number of labels of each chosen slice, (n_chosen,), and the probability of `usable`.
 
-    `sizes` is (n_slices,), largest first. The largest slices are chosen, with at least `least` labels each. Of the
+    `sizes` is (n_slices,), largest first. The largest slices are chosen, with `least` to `most` labels each. Of the
     numbers of slices whose `chance` is nearly the best, the largest wins, so that few slices are left out.
     """
-    most = max(least, MOST_LABELS)
+    most = max(least, most)
     plans: list[tuple[np.ndarray, float]] = []
     for n in range(FEWEST_DOMAINS, min(len(sizes), budget // least) + 1):
         counts = apportion(np.ones(n), np.full(n, least), np.minimum(sizes[:n], most), budget)

@@ -38,6 +38,16 @@ def slice_columns(by: Sequence[str]) -> dict[str, str]:
     return {f"{BY}{name}": f"slice_{name}" if name in _OWN else name for name in by}
 
 
+def sampled_slices(rows: pl.DataFrame) -> list[str]:
+    """Return the slice columns of a table that `to_label` has made: those before the ids of responses."""
+    names = rows.columns[: rows.columns.index("item_id")]
+    if "sample" in rows.columns:
+        for name in ("benchmark", "model"):
+            if names[-1:] == [name]:
+                names.pop()
+    return [name for name in names if name not in _OWN]
+
+
 def identity(rows: pl.DataFrame) -> tuple[str, ...]:
     """Return the columns that identify responses: if ids are unique, only the id, which survives renaming the log."""
     return ("item_id",) if rows["item_id"].is_unique().all() else RESPONSE

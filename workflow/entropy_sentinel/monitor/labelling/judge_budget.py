@@ -1,6 +1,7 @@
 """How many verdicts of a judge the dollars pay for: its prices, and the tokens of a request."""
 
 import json
+import math
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -13,10 +14,12 @@ import polars as pl
 from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.judges.prompts import WITHOUT_REFERENCE
 from entropy_sentinel.logs.reader import QUESTION
-from entropy_sentinel.monitor.settings import SampleOptions
+from entropy_sentinel.monitor.settings import JudgeOptions, SampleOptions
 
 # The characters of a token, on average over English text.
 CHARACTERS_A_TOKEN = 4
+# The longest reply that `judge` allows by default; tokens that it counts for the form of a request.
+MAX_TOKENS, TEMPLATE_TOKENS = int(JudgeOptions.model_fields["max_tokens"].default), 256
 # LiteLLM's own table of prices, in its package.
 _PRICE_TABLE = "model_prices_and_context_window_backup.json"
 
@@ -31,6 +34,8 @@ class JudgeBudget:
         prompt_tokens: The mean tokens of a prompt, with question and response.
         reply_tokens: The assumed tokens of a reply.
         prices: US dollars for a million tokens of prompts and of replies.
+        usd_reserved: What must be left for the last request, beyond the costs of a verdict: `judge` sends a request
+            only if its longest reply can be paid.
         source: Where the prices come from, if not from options, else empty.
         model: LiteLLM's name of the judge, if it was given, else empty.
     """
@@ -40,13 +45,24 @@ class JudgeBudget:
     prompt_tokens: float
     reply_tokens: int
     prices: tuple[float, float]
+    usd_reserved: float = 0.0
     source: str = ""
     model: str = ""
 
     @property
     def n_affordable(self) -> int:
         """The number of verdicts that the budget pays for; a very large one if they cost nothing."""
-        return int(self.usd / self.usd_per_verdict + 1e-9) if self.usd_per_verdict else 10**12
+        if not self.usd_per_verdict:
+            return 10**12
+        return max(int((self.usd - self.usd_reserved) / self.usd_per_verdict + 1e-9), 0)
+
+    def usd_for(self, n_verdicts: int) -> float:
+        """Return a budget that pays for so many verdicts, US dollars: the least one, rounded up to two digits."""
+        usd = n_verdicts * self.usd_per_verdict + self.usd_reserved
+        if not usd:
+            return 0.0
+        unit = 10.0 ** (math.floor(math.log10(usd)) - 1)
+        return float(f"{math.ceil(usd / unit - 1e-9) * unit:.6g}")
 
 
 def judge_budget(rows: pl.DataFrame, options: SampleOptions) -> JudgeBudget | None:
@@ -68,10 +84,26 @@ def judge_budget(rows: pl.DataFrame, options: SampleOptions) -> JudgeBudget | No
     placeholders = len("{question}{response}")
     characters = len(prompt) - placeholders + float(texts.select(pl.sum_horizontal(pl.all()).mean()).item())
     prompt_tokens = characters / CHARACTERS_A_TOKEN
-    usd = (prompt_tokens * prices[0] + options.judge_reply_tokens * prices[1]) / 1e6
+    usd = _usd(prices, prompt_tokens, options.judge_reply_tokens)
+    filled = rows.select(QUESTION, "response").drop_nulls().select(pl.concat_str(pl.lit(prompt), pl.all())).to_series()
+    longest = max(filled, key=lambda text: len(text.encode()))
+    # As the client counts them: no tokenizer makes more tokens than bytes of JSON.
+    most_tokens = len(json.dumps(longest, ensure_ascii=False).encode()) + TEMPLATE_TOKENS
+    largest = _usd(prices, most_tokens, max(MAX_TOKENS, options.judge_reply_tokens))
     return JudgeBudget(
-        options.judge_usd, usd, prompt_tokens, options.judge_reply_tokens, prices, source, options.judge_model or ""
+        options.judge_usd,
+        usd,
+        prompt_tokens,
+        options.judge_reply_tokens,
+        prices,
+        max(largest - usd, 0.0),
+        source,
+        options.judge_model or "",
     )
+
+
+def _usd(prices: tuple[float, float], prompt_tokens: float, reply_tokens: float) -> float:
+    return (prompt_tokens * prices[0] + reply_tokens * prices[1]) / 1e6
 
 
 def _prices(options: SampleOptions) -> tuple[tuple[float, float], str]:

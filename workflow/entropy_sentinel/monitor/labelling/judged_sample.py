@@ -11,6 +11,7 @@ from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.features.catalogue import FEATURE_FRAME
 from entropy_sentinel.logs.reader import QUESTION
 from entropy_sentinel.monitor.labelling.chosen import MESSAGES
+from entropy_sentinel.monitor.labelling.interruption import Interruption
 from entropy_sentinel.monitor.labelling.to_label import LABEL, read_to_label
 from entropy_sentinel.schemas.response import RESPONSE
 from entropy_sentinel.schemas.witness import COMPARABLE, JUDGE, PROBABILITY, WITNESS, WitnessKind
@@ -33,6 +34,7 @@ class JudgedSample:
         answered: The number of requests that the server answered.
         cached: The number of replies from the cache.
         notices: What to know about the labels.
+        interruption: What ended the requests before all responses had an answer; null if nothing did.
     """
 
     rows: pl.DataFrame
@@ -42,6 +44,7 @@ class JudgedSample:
     answered: int = 0
     cached: int = 0
     notices: tuple[str, ...] = ()
+    interruption: Interruption | None = None
 
     @property
     def counts(self) -> tuple[int, int, int]:

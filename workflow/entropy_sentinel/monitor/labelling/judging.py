@@ -1,12 +1,13 @@
 """Have a language model judge a sample of responses: a second kind of label for the monitor, beside those of people."""
 
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 import polars as pl
 
 from entropy_sentinel.api.keywords import JudgeKeywords
-from entropy_sentinel.core.errors import ConfigError, EntropySentinelError, InputError
+from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.core.options import checked, document_options
 from entropy_sentinel.judges.judge import Case, Verdict
 from entropy_sentinel.judges.prompts import WITHOUT_REFERENCE
@@ -20,6 +21,7 @@ from entropy_sentinel.monitor.labelling.judged_sample import (
     add_labels,
     read_sample,
 )
+from entropy_sentinel.monitor.labelling.partial_sample import collect_answers, keep_answered, order_requests
 from entropy_sentinel.monitor.labelling.partner_answers import join_partner
 from entropy_sentinel.monitor.labelling.second_opinion import ask_second_model
 from entropy_sentinel.monitor.labelling.to_label import read_to_label
@@ -28,6 +30,8 @@ from entropy_sentinel.schemas.witness import JUDGE, WitnessKind
 
 if TYPE_CHECKING:
     from entropy_sentinel.judges.llm import LlmJudge
+
+log = logging.getLogger(__name__)
 
 
 @document_options(JudgeOptions)
@@ -45,6 +49,9 @@ def judge(
     one of `model`, `second_opinion` and `agrees_with`. Replies are cached, so the same request is paid for once. The
     keys of the provider are in the environment.
 
+    If the budget is spent or the server fails after some answers, these are returned, and a warning says how many are
+    missing. Their weights are larger, so that they still represent the slices. The same call again asks only the rest.
+
     Args:
         responses: Responses to judge, from `sample`: its table, its file, or several. The verdicts represent the first;
             those on further responses of the others only correct the judge's errors, and have no weight.
@@ -56,18 +63,22 @@ def judge(
 
     Returns:
         The rows of `responses`, each once, with `label`: the verdict, or whether the second model's answer agrees; null
-        with a `reason` if there is none. `judge` is the name of the model, `witness` is `verdict` or `second-opinion`,
-        and `probability` the judge's probability of "correct" (null without log-probabilities). A second opinion has
-        `answer`, and `comparable`: whether the logged response can be compared by its text.
+        with a `reason` if there is none, `budget` or `server` if it could not be asked for. `judge` is the name of the
+        model, `witness` is `verdict` or `second-opinion`, and `probability` the judge's probability of "correct" (null
+        without log-probabilities). A second opinion has `answer`, and `comparable`: whether the logged response can be
+        compared by its text.
 
     Raises:
         InputError: For a table without the questions and responses.
         ConfigError: For invalid options, or a prompt without its placeholders.
-        EntropySentinelError: If the server does not answer, or the budget is used up.
+        EntropySentinelError: If the server answers nothing, or the budget does not suffice for one request.
     """
-    return judge_sample(
+    result = judge_sample(
         responses, JudgeOptions.of_keywords("judge", {"model": model, **options}), agrees_with, agrees_with_model
-    ).rows
+    )
+    if result.interruption is not None:
+        log.warning("%s", result.interruption)
+    return result.rows
 
 
 def judge_sample(
@@ -93,21 +104,13 @@ def _ask_judge(rows: pl.DataFrame, model: str, settings: JudgeOptions) -> Judged
     """Return the rows of a sample with the verdicts of a judge."""
     prompt = WITHOUT_REFERENCE if settings.prompt is None else _prompt(settings.prompt)
     llm = _judge(model, settings, prompt)
-    askable = rows.filter(pl.col(QUESTION).is_not_null(), pl.col(RESPONSE_TEXT).is_not_null())
-    if askable.is_empty():
+    texts = rows.select(QUESTION, RESPONSE_TEXT).rows()
+    asked = [place for place in order_requests(rows) if None not in texts[place]]
+    if not asked:
         raise InputError(f"responses: the judge needs the texts in '{QUESTION}' and '{RESPONSE_TEXT}', which are empty")
-    texts = askable.select(QUESTION, RESPONSE_TEXT).iter_rows()
-    cases = [Case(question, response, "", truncated=False) for question, response in texts]
-    try:
-        verdicts = iter(llm.judge(cases))
-    except EntropySentinelError as error:
-        done = llm.counts["answered"] + llm.counts["cached"]
-        raise type(error)(
-            f"{str(error).removeprefix('judges.')} ({done:,} of {len(cases):,} responses are judged)"
-        ) from None
-    missing = Verdict(None, reason=NO_TEXTS)
-    without = rows.select(pl.any_horizontal(pl.col(QUESTION, RESPONSE_TEXT).is_null())).to_series()
-    every = [missing if absent else next(verdicts) for absent in without]
+    cases = [Case(question, response, "", truncated=False) for question, response in map(texts.__getitem__, asked)]
+    verdicts = collect_answers(llm.iterate_verdicts(cases), asked, llm.counts, "responses are judged")
+    every = [verdicts.by_row.get(place, Verdict(None, reason=NO_TEXTS)) for place in range(len(rows))]
     rows = add_labels(
         rows,
         WitnessKind.VERDICT,
@@ -116,8 +119,17 @@ def _ask_judge(rows: pl.DataFrame, model: str, settings: JudgeOptions) -> Judged
         [verdict.reason for verdict in every],
         [verdict.probability for verdict in every],
     )
+    rows, interruption = keep_answered(rows, verdicts)
     counts = llm.counts
-    return JudgedSample(rows, WitnessKind.VERDICT, model, llm.spent_usd, counts["answered"], counts["cached"])
+    return JudgedSample(
+        rows,
+        WitnessKind.VERDICT,
+        model,
+        llm.spent_usd,
+        counts["answered"],
+        counts["cached"],
+        interruption=interruption,
+    )
 
 
 def _judge(model: str, settings: JudgeOptions, prompt: Prompt) -> "LlmJudge":

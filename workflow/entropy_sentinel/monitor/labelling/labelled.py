@@ -146,11 +146,11 @@ class LabelledResponses:
             part = self._witnessed.join(part.join(labels.drop("number"), on=key, how="left", maintain_order="left"))
             every.append(
                 part.select(
-                    *("slice", "window", "p", IS_TRAINING, P_OUT_OF_FOLD, CLUSTER, STRATUM, "label", WEIGHT),
+                    *("slice", "window", "grain", "p", IS_TRAINING, P_OUT_OF_FOLD, CLUSTER, STRATUM, "label", WEIGHT),
                     *self._witnessed.columns,
                 )
             )
-        self._every = pl.concat(every) if every else pl.DataFrame()
+        self._every = self._witnessed.combine_samples(pl.concat(every)).drop("grain") if every else pl.DataFrame()
         self._labelled = pl.DataFrame()
         if slices:
             is_label = pl.col("label").is_not_null()

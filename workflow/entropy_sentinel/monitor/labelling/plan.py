@@ -10,7 +10,7 @@ from entropy_sentinel.core.printable import one_line
 from entropy_sentinel.formatting.text import html, number
 from entropy_sentinel.monitor.labelling.allocation import VERDICTS_A_LABEL
 from entropy_sentinel.monitor.labelling.chosen import Purpose
-from entropy_sentinel.monitor.labelling.judge_budget import CHARACTERS_A_TOKEN, JudgeBudget
+from entropy_sentinel.monitor.labelling.judge_budget import CHARACTERS_A_TOKEN, MAX_TOKENS, JudgeBudget
 from entropy_sentinel.monitor.labelling.prospects import ASSUMES, EXPLAINED, JudgeQuality
 from entropy_sentinel.monitor.labelling.widths import ASSUMED_ACCURACY
 from entropy_sentinel.monitor.reading.problems import Problems
@@ -209,6 +209,11 @@ def describe_costs(judge: JudgeBudget, n_verdicts: int, n_responses: int) -> str
         f"{judge.reply_tokens:,} (--judge-reply-tokens), at {judge.prices[0]:g} and {judge.prices[1]:g} dollars per "
         f"million tokens{source}"
     )
+    if n_verdicts >= judge.n_affordable and judge.usd_reserved:
+        text += (
+            f". {judge.usd_reserved:.2g} dollars are kept back, because `judge` sends a request only if its longest "
+            f"reply ({MAX_TOKENS:,} tokens) can be paid"
+        )
     left = judge.usd - usd
     if n_verdicts >= judge.n_affordable or left < 0.005:
         return text

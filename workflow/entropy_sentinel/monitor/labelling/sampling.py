@@ -106,14 +106,22 @@ class SliceSample:
         return effective_labels(n, total, n * mean * (1 - mean), alone, left, uneven, level)
 
 
-def counts_of(p: np.ndarray, slices: Sequence[np.ndarray], budget: int, per_slice: np.ndarray | int) -> np.ndarray:
+def counts_of(
+    p: np.ndarray,
+    slices: Sequence[np.ndarray],
+    budget: int,
+    per_slice: np.ndarray | int,
+    max_per_slice: int | None = None,
+) -> np.ndarray:
     """Return the number of labels of each slice, in proportion to sqrt(size) times the standard deviation of a label.
 
     This power allocation (Bankier 1988) also gives small slices precise estimates, not only the total. `p` is
     (n_responses,), and `slices` has the positions of each slice's responses. Raises InputError if the budget is too
     small for `per_slice` labels in each slice, (n_slices,) or one number.
     """
-    sizes = [len(place) for place in slices]
+    sizes = np.array([len(place) for place in slices])
+    if max_per_slice is not None:
+        sizes = np.minimum(sizes, max_per_slice)
     least = np.minimum(per_slice, sizes)
     if least.sum() > budget:
         raise InputError(
@@ -226,7 +234,7 @@ def sampled(estimator: FittedEstimator | str | Path | None, logs: Given, setting
     least = np.full(len(slices), LABELS_A_SLICE if settings.per_slice is None else settings.per_slice)
     if settings.per_slice is None and settings.budget >= least.sum() + LABELS_IF_UNFAMILIAR * unfamiliar.sum():
         least[unfamiliar] = LABELS_IF_UNFAMILIAR
-    counts = counts_of(p, places, settings.budget, least)
+    counts = counts_of(p, places, settings.budget, least, settings.max_per_slice)
     drawn = [draw(p[place], order[place], int(n)) for place, n in zip(places, counts, strict=True)]
     relied = np.full(len(slices), relies_on(saved) and not read.taken) & ~unfamiliar
     budget = judge_budget(rows, settings)

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.core.errors import ConfigError, EntropySentinelError, InputError
+from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.formatting.text import counted
 from entropy_sentinel.judges.answer_matching import TRUNCATED, is_comparable, match_answers
 from entropy_sentinel.judges.settings import Llm
@@ -19,6 +19,7 @@ from entropy_sentinel.monitor.labelling.judged_sample import (
     JudgedSample,
     add_labels,
 )
+from entropy_sentinel.monitor.labelling.partial_sample import collect_answers, keep_answered, order_requests
 from entropy_sentinel.monitor.settings import JudgeOptions
 from entropy_sentinel.schemas.witness import COMPARABLE, WitnessKind
 
@@ -41,23 +42,18 @@ def ask_second_model(rows: pl.DataFrame, model: str, settings: JudgeOptions) -> 
         conversations.append(conversation)
         reasons.append(reason)
         n_alone += conversation is not None and not messages
-    asked = [conversation for conversation in conversations if conversation is not None]
+    asked = [place for place in order_requests(rows) if conversations[place] is not None]
     if not asked:
         raise InputError(
             f"responses: a second opinion needs the texts in '{QUESTION}' and '{RESPONSE_TEXT}', and no response can "
             f"be asked about ({next(filter(None, reasons), 'there is none')})"
         )
     second = _second_model(model, settings)
-    try:
-        opinions = iter(second.answer(asked))
-    except EntropySentinelError as error:
-        done = second.counts["answered"] + second.counts["cached"]
-        raise type(error)(f"{error} ({done:,} of {len(asked):,} questions are answered)") from None
-    answers: list[str | None] = []
-    for position, conversation in enumerate(conversations):
-        opinion = next(opinions) if conversation is not None else None
-        answers.append(opinion and opinion.answer)
-        reasons[position] = opinion.reason if opinion else reasons[position]
+    sent = [conversation for place in asked if (conversation := conversations[place]) is not None]
+    opinions = collect_answers(second.iterate_opinions(sent), asked, second.counts, "questions are answered")
+    answers: list[str | None] = [None] * len(rows)
+    for place, opinion in opinions.by_row.items():
+        answers[place], reasons[place] = opinion.answer, opinion.reason
     notices = []
     if n_alone:
         notices.append(
@@ -72,15 +68,17 @@ def ask_second_model(rows: pl.DataFrame, model: str, settings: JudgeOptions) -> 
         )
     if not second.takes_temperature:
         notices.append(f"{model} takes no temperature, so its answers are drawn at its own")
+    rows, interruption = keep_answered(add_opinions(rows, model, answers, reasons), opinions)
     counts = second.counts
     return JudgedSample(
-        add_opinions(rows, model, answers, reasons),
+        rows,
         WitnessKind.SECOND_OPINION,
         model,
         second.spent_usd,
         counts["answered"],
         counts["cached"],
         tuple(notices),
+        interruption,
     )
 
 

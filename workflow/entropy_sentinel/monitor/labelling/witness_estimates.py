@@ -22,6 +22,7 @@ from entropy_sentinel.judges.answer_matching import match_answers
 from entropy_sentinel.monitor.codes import AccuracyNote
 from entropy_sentinel.monitor.labelling.asked_witness import PEOPLE, AskedWitness, describe_witness
 from entropy_sentinel.monitor.labelling.labelled import prepare_labels
+from entropy_sentinel.monitor.labelling.overlapping_samples import combine_weights
 from entropy_sentinel.monitor.labelling.witnesses import LEAST_SHARE, require_weights
 from entropy_sentinel.monitor.reading.clusters import CLUSTER
 from entropy_sentinel.monitor.reading.times import starts
@@ -35,6 +36,7 @@ from entropy_sentinel.schemas.witness import (
     LOGGED_RIGHT,
     PARTNER_RIGHT,
     RESPONSE_TEXT,
+    SAMPLES,
     TARGET,
     VALUE,
 )
@@ -111,17 +113,19 @@ class WitnessEstimates:
         people, key = prepare_labels(labels, "labels")
         people = people.select(*key, pl.col("label").alias(PEOPLE))
         parts: list[list[pl.DataFrame]] = [[] for _ in witnesses]
+        untimed: list[pl.DataFrame] = []
         n_responses = 0
         for part in state.all_responses():
             n_responses += len(part)
             part = part.with_columns(
                 slice=pl.Series(merged.slices_of(part), dtype=pl.Int64), window=starts(pl.col("grain"), window or "day")
             ).join(people, on=key, how="left")
+            untimed.append(part.filter(pl.col("grain").is_null()).group_by("slice").agg(n=pl.len()))
             for rows, witness in zip(parts, witnesses, strict=True):
                 rows.append(_match_witness(part, witness))
         self._slices = merged.slices
         self._asked = [
-            AskedWitness(witness, pl.concat(rows), at_random)
+            AskedWitness(witness, _combine_samples(pl.concat(rows), untimed), at_random)
             for witness, rows in zip(witnesses, parts, strict=True)
             if rows
         ]
@@ -205,8 +209,18 @@ def _match_witness(part: pl.DataFrame, witness: Witness) -> pl.DataFrame:
     key, rows = witness.key, witness.rows
     absent = [pl.lit(None, dtype).alias(name) for name, dtype in _FURTHER.items() if name not in rows.columns]
     rows = rows.with_columns(absent).select(*key, *(pl.col(name).cast(dtype) for name, dtype in _FURTHER.items()))
+    if witness.samples is not None:
+        rows = rows.join(witness.samples, on=key, how="left", maintain_order="left")
     rows = rows.cast({name: FEATURE_FRAME.schema[name] for name in key})
     return part.select("slice", "window", "grain", CLUSTER, PEOPLE, *key).join(rows, on=key).drop(key)
+
+
+def _combine_samples(asked: pl.DataFrame, untimed: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Return the responses that a witness has with the weights of all its samples together."""
+    if SAMPLES not in asked.columns:
+        return asked
+    n_untimed = pl.concat(untimed).group_by("slice").agg(pl.col("n").sum())
+    return combine_weights(asked, SAMPLES, WEIGHT, n_untimed).drop(SAMPLES)
 
 
 def _within(part: pl.DataFrame, first: datetime | None, last: datetime | None) -> pl.DataFrame:

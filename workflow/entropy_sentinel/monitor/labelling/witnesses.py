@@ -10,9 +10,10 @@ from entropy_sentinel.api.inputs import WEIGHT
 from entropy_sentinel.api.witness_files import JUDGED, Witness
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.features.catalogue import FEATURE_FRAME
+from entropy_sentinel.monitor.labelling.overlapping_samples import combine_weights
 from entropy_sentinel.monitor.labelling.strata import weigh_by_strata
 from entropy_sentinel.monitor.reading.clusters import CLUSTER
-from entropy_sentinel.schemas.witness import VALUE
+from entropy_sentinel.schemas.witness import SAMPLES, VALUE
 from entropy_sentinel.statistics.monitoring.prediction_powered import LabelledMean
 from entropy_sentinel.statistics.monitoring.witnessed_mean import LabelledSample, WitnessValues, witnessed_mean
 from entropy_sentinel.statistics.witness_sets import LabelledWitnesses
@@ -75,6 +76,11 @@ class Strata(NamedTuple):
         )
 
 
+def samples_column(number: int) -> str:
+    """Return the column with the samples of a response, for a witness of several samples."""
+    return f"({SAMPLES} {number})"
+
+
 class WitnessedResponses:
     """Several witnesses, their values in tables of responses, and their powers for labels.
 
@@ -86,6 +92,9 @@ class WitnessedResponses:
         self.witnesses = tuple(witnesses)
         self._at_random = at_random
         self._has_weights = [bool(witness.rows[WEIGHT].count()) for witness in witnesses]
+        self._several_samples = [
+            number for number, witness in enumerate(witnesses) if witness.samples is not None and not at_random
+        ]
         self._tables = [self._table(number) for number in range(len(witnesses))]
         self._labels: LabelledWitnesses | None = None
 
@@ -96,17 +105,35 @@ class WitnessedResponses:
         if not self._has_weights[number] or (self._at_random and witness.rows[WEIGHT].has_nulls()):
             weight = pl.lit(1.0)
         # A value without a weight, beside others that have one, corrects the witness but is not part of the sample.
-        return witness.rows.cast({name: FEATURE_FRAME.schema[name] for name in witness.key}).select(
+        rows, further = witness.rows, []
+        if number in self._several_samples:
+            assert witness.samples is not None
+            rows = rows.join(witness.samples, on=witness.key, how="left", maintain_order="left")
+            further = [pl.col(SAMPLES).alias(samples_column(number))]
+        return rows.cast({name: FEATURE_FRAME.schema[name] for name in witness.key}).select(
             *witness.key,
             pl.col(VALUE).alias(value_column(number)),
             weight.alias(weight_column(number)),
+            *further,
         )
 
     @property
     def columns(self) -> list[str]:
         """Return the columns that `join` adds."""
         numbers = range(len(self.witnesses))
-        return [column for number in numbers for column in (value_column(number), weight_column(number))]
+        columns = [column for number in numbers for column in (value_column(number), weight_column(number))]
+        return columns + list(map(samples_column, self._several_samples))
+
+    def combine_samples(self, responses: pl.DataFrame) -> pl.DataFrame:
+        """Return all responses of the slices with the weights of all samples of a witness together, not each.
+
+        They have the columns that `join` adds, `slice` and `grain`; the columns of samples are dropped.
+        """
+        untimed = responses.filter(pl.col("grain").is_null()).group_by("slice").agg(n=pl.len())
+        for number in self._several_samples:
+            name = samples_column(number)
+            responses = combine_weights(responses, name, weight_column(number), untimed).drop(name)
+        return responses
 
     def join(self, responses: pl.DataFrame) -> pl.DataFrame:
         """Return the responses with the columns of all witnesses."""

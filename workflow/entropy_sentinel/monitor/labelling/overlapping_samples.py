@@ -1,0 +1,88 @@
+"""Combine the weights of several samples of one witness that were drawn from overlapping logs.
+
+The weights of each sample add up to the responses of its own logs. Where the logs overlap, such as those of the last
+two days and of the last fourteen, all weights together would count a response twice. So in each part of a slice that
+several samples cover, each sample counts with a share, and the shares add up to 1 (Hartley 1962, multiple frames).
+Whatever the shares, the result is right on average; in proportion to the sampling rates, it also varies least.
+
+A sample covers the time from its first response to its last one. Two that only touch, because the logs were divided
+within a day, cover different parts of this day.
+"""
+
+import polars as pl
+
+from entropy_sentinel.api.inputs import WEIGHT
+from entropy_sentinel.schemas.witness import SAMPLE
+
+_ROW, _SUM, _RATE, _FIRST, _LAST = "(row)", "(sum)", "(rate)", "(first)", "(last)"
+# Sums of weights up to this many times as large count as equal.
+_TOLERANCE = 1.02
+
+
+def combine_weights(rows: pl.DataFrame, samples: str, weight: str, untimed: pl.DataFrame) -> pl.DataFrame:
+    """Return responses with combined weights.
+
+    `rows` have `slice`, `grain` (their time), the column `samples` (like SAMPLES), and `weight`, which is replaced
+    where `samples` is not null. `untimed` has `n`, the number of responses without a time, of each `slice`.
+    """
+    each = rows.select(pl.int_range(pl.len()).alias(_ROW), "slice", "grain", samples).drop_nulls(samples)
+    each = each.explode(samples).unnest(samples)
+    if each.is_empty():
+        return rows
+    shares = _share_cells(each, untimed)
+    weights = (
+        each.join(shares, on=["slice", "grain", SAMPLE], nulls_equal=True)
+        .group_by(_ROW)
+        .agg((pl.col(WEIGHT) * pl.col("share")).sum().alias("combined"))
+    )
+    combined = rows.with_columns(pl.int_range(pl.len()).alias(_ROW)).join(
+        weights, on=_ROW, how="left", maintain_order="left"
+    )
+    # A response of samples that do not count has no weight.
+    weighted = pl.when(pl.col("combined").is_null()).then(weight).when(pl.col("combined") > 0).then("combined")
+    return combined.with_columns(weighted.alias(weight)).drop("combined", _ROW)
+
+
+def _share_cells(each: pl.DataFrame, untimed: pl.DataFrame) -> pl.DataFrame:
+    """Return the `share` of each sample in each part of a slice (`slice`, `grain`) that has a response."""
+    grain = pl.col("grain")
+    sums = each.group_by("slice", SAMPLE).agg(pl.len(), pl.col(WEIGHT).sum().alias(_SUM))
+    rates = sums.with_columns((pl.col("len") / pl.col(_SUM)).alias(_RATE))
+    timed = _share_times(each.drop_nulls("grain"), rates)
+    return pl.concat([timed, _share_untimed(each.filter(grain.is_null()), rates, untimed)])
+
+
+def _share_times(each: pl.DataFrame, rates: pl.DataFrame) -> pl.DataFrame:
+    """Return the shares where times tell which samples cover a part of a slice."""
+    spans = each.group_by(SAMPLE).agg(pl.col("grain").min().alias(_FIRST), pl.col("grain").max().alias(_LAST))
+    cells = each.select("slice", "grain").unique().join(rates, on="slice").join(spans, on=SAMPLE)
+    covering = cells.filter(pl.col("grain").is_between(_FIRST, _LAST))
+    pairs = covering.join(covering, on=["slice", "grain"], suffix="_other")
+    pairs = pairs.filter(~(_touch("", "_other") | _touch("_other", "")))
+    return pairs.group_by("slice", "grain", SAMPLE).agg(
+        (pl.col(_RATE).first() / pl.col(f"{_RATE}_other").sum()).alias("share")
+    )
+
+
+def _share_untimed(each: pl.DataFrame, rates: pl.DataFrame, untimed: pl.DataFrame) -> pl.DataFrame:
+    """Return the shares of responses without a time.
+
+    Samples overlap if a response is in two of them, or if their weights add up to more than the slice. Then only those
+    with the largest sum of weights count, which cover the most; the others correct the witness.
+    """
+    overlaps = each.group_by("slice", _ROW).agg(n_samples=pl.len()).group_by("slice").agg(pl.col("n_samples").max())
+    totals = each.group_by("slice").agg(pl.col(WEIGHT).sum().alias("total")).join(overlaps, on="slice")
+    totals = totals.join(untimed, on="slice", how="left")
+    is_apart = (pl.col("n_samples") == 1) & (pl.col("total") <= _TOLERANCE * pl.col("n"))
+    whole = pl.when(_TOLERANCE * pl.col(_SUM) >= pl.col(_SUM).max().over("slice")).then(pl.col(_RATE)).otherwise(0.0)
+    shares = each.select("slice", "grain", SAMPLE).unique().join(rates, on=["slice", SAMPLE]).join(totals, on="slice")
+    shares = shares.with_columns(whole.alias(_RATE))
+    share = pl.when(is_apart).then(1.0).otherwise(pl.col(_RATE) / pl.col(_RATE).sum().over("slice"))
+    return shares.select("slice", "grain", SAMPLE, share=share)
+
+
+def _touch(early: str, late: str) -> pl.Expr:
+    """Return whether `grain` is the end of one sample and the beginning of another that goes on, by their suffixes."""
+    grain = pl.col("grain")
+    ends = (grain == pl.col(f"{_LAST}{early}")) & (grain == pl.col(f"{_FIRST}{late}"))
+    return ends & (pl.col(f"{_FIRST}{early}") < grain) & (grain < pl.col(f"{_LAST}{late}"))

@@ -1,0 +1,129 @@
+"""A sample of which a model has answered only a part, because the budget was spent or the server failed.
+
+Requests are sent in an order in which every beginning represents all slices: the responses of each slice and stratum
+are in random order, and all slices advance at the same pace. So the answered responses are a smaller random sample, and
+their weights only have to grow until they add up to the responses of the slice again (two phases: Neyman 1938).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, NamedTuple, TypeVar
+
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.api.inputs import WEIGHT
+from entropy_sentinel.core.errors import BudgetSpentError, EntropySentinelError
+from entropy_sentinel.monitor.labelling.chosen import order_of, sampled_slices
+from entropy_sentinel.monitor.labelling.interruption import Interruption, InterruptionCode
+from entropy_sentinel.monitor.labelling.judged_sample import REASON
+
+Answer = TypeVar("Answer")
+# With the default seed of `sample`, the responses to label come first; any other seed is as good.
+_SEED = 42
+_ORDER, _PLACE, _KEPT, _SIZE = "(order)", "(place)", "(kept)", "(size)"
+
+
+@dataclass(frozen=True)
+class Answers(Generic[Answer]):
+    """The answers about rows that were asked about, `asked`, and the error that ended the requests, if any."""
+
+    asked: Sequence[int]
+    by_row: Mapping[int, Answer]
+    error: EntropySentinelError | None
+
+    def find_missing(self, n_rows: int) -> np.ndarray:
+        """Return which of all rows were to be asked about and have no answer, (n_rows,) of bool."""
+        missing = np.zeros(n_rows, dtype=bool)
+        missing[[row for row in self.asked if row not in self.by_row]] = True
+        return missing
+
+
+def collect_answers(
+    answers: Iterable[tuple[int, Answer]], asked: Sequence[int], counts: Mapping[str, int], progress: str
+) -> Answers[Answer]:
+    """Return all answers that come before an error; raise the error if there is none from the server or the cache.
+
+    `asked` are the rows of a sample in the order of the requests, `counts` the replies so far. The error gets the
+    number of these and `progress`, what is true of them.
+    """
+    by_row: dict[int, Answer] = {}
+    try:
+        for position, answer in answers:
+            by_row[asked[position]] = answer
+    except EntropySentinelError as error:
+        n_replies = counts["answered"] + counts["cached"]
+        message = str(error).removeprefix("judges.")
+        stopped = type(error)(f"{message} ({n_replies:,} of {len(asked):,} {progress})")
+        if not n_replies:
+            raise stopped from None
+        return Answers(asked, by_row, stopped)
+    return Answers(asked, by_row, None)
+
+
+def order_requests(rows: pl.DataFrame) -> list[int]:
+    """Return the positions of the rows of a sample in the order in which a model is asked about them.
+
+    Rows without a weight come first: they are to correct the model's errors, and represent nothing.
+    """
+    if WEIGHT not in rows.columns:
+        rows = rows.with_columns(pl.lit(1.0).alias(WEIGHT))
+    cells = _sampling_cells(rows)
+    ranks = pl.col(_ORDER).rank("ordinal").over(cells) if cells else pl.col(_ORDER).rank("ordinal")
+    size = pl.len().over(cells) if cells else pl.len()
+    ordered = (
+        rows.with_columns(order_of(rows, _SEED).alias(_ORDER), pl.int_range(pl.len()).alias(_PLACE))
+        .with_columns(((ranks - 0.5) / size).alias(_KEPT))
+        .sort(pl.col(WEIGHT).is_not_null(), _KEPT, _ORDER, _PLACE)
+    )
+    return ordered[_PLACE].to_list()
+
+
+class PartialSample(NamedTuple):
+    """The rows of a sample with the weights of a part of it, and what ended the requests; null if nothing did."""
+
+    rows: pl.DataFrame
+    interruption: Interruption | None
+
+
+def keep_answered(rows: pl.DataFrame, answers: Answers[Answer]) -> PartialSample:
+    """Return the rows of a sample; if an error ended the requests, those with an answer represent the whole sample.
+
+    The others get the code of the error as reason, and no weight.
+    """
+    error, missing = answers.error, answers.find_missing(len(rows))
+    if error is None or not missing.any():
+        return PartialSample(rows, None)
+    code = InterruptionCode.BUDGET if isinstance(error, BudgetSpentError) else InterruptionCode.SERVER
+    is_missing = pl.Series(missing)
+    has_weights = WEIGHT in rows.columns and rows[WEIGHT].count() > 0
+    slices = _slices_without(rows, is_missing) if has_weights else ()
+    interruption = Interruption(code, str(error), int(missing.sum()), len(rows), slices, has_weights)
+    rows = rows.with_columns(pl.when(is_missing).then(pl.lit(code.value)).otherwise(REASON).alias(REASON))
+    return PartialSample(_raise_weights(rows, is_missing) if has_weights else rows, interruption)
+
+
+def _sampling_cells(rows: pl.DataFrame) -> list[str]:
+    """Return the columns whose values tell apart what was drawn with different probabilities."""
+    return [*sampled_slices(rows), *(["stratum"] if "stratum" in rows.columns else []), WEIGHT]
+
+
+def _raise_weights(rows: pl.DataFrame, is_missing: pl.Series) -> pl.DataFrame:
+    """Return the rows with weights that add up to those of the whole sample in each cell, or else in each slice."""
+    weight, kept = pl.col(WEIGHT), pl.col(_KEPT)
+    columns = rows.columns
+    rows = rows.with_columns(pl.when(~is_missing).then(weight).alias(_KEPT), weight.alias(_SIZE))
+    for cells in (_sampling_cells(rows), sampled_slices(rows)):
+        total, of_kept = (one.sum().over(cells) if cells else one.sum() for one in (pl.col(_SIZE), kept))
+        rows = rows.with_columns((kept * total / of_kept).alias(_KEPT))
+    return rows.with_columns(kept.alias(WEIGHT)).select(columns)
+
+
+def _slices_without(rows: pl.DataFrame, is_missing: pl.Series) -> tuple[str, ...]:
+    """Return the slices of which no response has an answer."""
+    names = sampled_slices(rows)
+    if not names:
+        return ()
+    drawn = rows.with_columns(is_missing.alias(_KEPT)).drop_nulls(WEIGHT)
+    without = drawn.group_by(names, maintain_order=True).agg(pl.col(_KEPT).all()).filter(_KEPT)
+    return tuple("/".join("-" if value is None else str(value) for value in row) for row in without[names].rows())
