@@ -1,5 +1,7 @@
 """Whether two models give the same answer; all expected values are worked out by hand from the rules."""
 
+import time
+
 import pytest
 
 from entropy_sentinel.judges.answer_matching import (
@@ -98,6 +100,164 @@ _NO_ANSWER = {
     "nothing after the thinking": ("<think>It is Paris.</think>\n", "Paris"),
     "endless thinking": ("<think>It may be Paris", "Paris"),
 }
+
+
+# Pairs of both kinds, by what they are about: a yes or no, one of several numbers, signs, fractions, mixed numbers,
+# constants, powers, lists, percentages, and a first line that is the answer.
+_SAME_VALUES = [
+    ("no", "No, one knows."),
+    ("yes", "Yes it is prime"),
+    ("No", "No it is not"),
+    ("no", "It is no"),
+    ("False", "The statement is false."),
+    ("yes", "**Yes**"),
+    ("no", "The answer: **No**."),
+    ("Yes", "Yes\n\nIt is."),
+    ("12", "12, not 13"),
+    ("12", "12 of 15"),
+    ("12", "12 (3 x 4)"),
+    ("5 May", "5 May 1999"),
+    ("12", "5 + 7 = 12"),
+    ("15", "an increase of 15"),
+    ("- 5", "-5"),
+    ("x = - 5", "-5"),
+    ("3 - 5", "3-5"),
+    ("− 5", "-5"),
+    ("- 5 apples\n- 3 pears", "5 apples, 3 pears"),
+    (r"\frac12", "1/2"),
+    (r"\frac12", "0.5"),
+    (r"\frac1{2}", "1/2"),
+    (r"\frac{1}2", "1/2"),
+    (r"\tfrac 12", "1/2"),
+    (r"\frac{10}3", "10/3"),
+    (r"-\frac12", "-1/2"),
+    (r"- \frac{1}{2}", "-0.5"),
+    (r"$\frac{12}{5}$", "2.4"),
+    (r"1\frac12", "1.5"),
+    ("1½", "1.5"),
+    ("½", "0.5"),
+    ("1 ½", "1.5"),
+    ("1 1/2", "1.5"),
+    ("2⅔", "8/3"),
+    ("-½", "-0.5"),
+    ("-1½", "-1.5"),
+    ("½ cup", "0.5 cup"),
+    (r"2\pi", "2π"),
+    (r"2\pi", "2 pi"),
+    ("2*pi", "2π"),
+    (r"2 \cdot \pi", "2π"),
+    (r"\frac{\pi}{2}", "π/2"),
+    (r"\frac{2\pi}{3}", r"2\pi/3"),
+    (r"\frac{2}{3}\pi", "2π/3"),
+    (r"-\pi", "-π"),
+    (_LONG + "So it is 2π.", r"2\pi"),
+    (_LONG + r"So it is \boxed{2\pi}", _LONG + "So we get 2π"),
+    ("- π", "-π"),
+    (r"\sqrt{2}", "√2"),
+    (r"\sqrt2", "√2"),
+    (r"3\sqrt{2}", "3√2"),
+    ("sqrt(2)", "√2"),
+    ("√2/2", r"\frac{\sqrt{2}}{2}"),
+    ("x²", "x^2"),
+    ("10^2", "10²"),
+    (r"90^\circ", "90°"),
+    (r"25^\circ C", "25 °C"),
+    ("100,200", "100, 200"),
+    ("100,200", "100200"),
+    ("1,000", "1000"),
+    ("1,200,300", "1, 200, 300"),
+    ("50%", "0.5"),
+    ("50%", "50"),
+    ("0.5%", "0.5"),
+    ("0.5%", "0.005"),
+    ("50%", "1/2"),
+    (r"50\%", "0.5"),
+    ("1%", "1"),
+    ("The probability is 50%.", "0.5"),
+    ("50 percent", "0.5"),
+    ("The share is 0.5 and that is not 50% of it", "50%"),
+    ("12", "12\n\nWe count the boxes, and one more would make 13"),
+    (_LONG + "So 12", "12\n\nWe count the boxes, and one more would make 13"),
+    ("**12**\n\nExplanation: there are 3 and 9, and one more is 13 in all", "12"),
+    ("12\n\nWait, that is wrong. The answer is 13", "13"),
+    ("1.\nwe have a thing and other 13 things", "13"),
+    ("5 km/h", "5 km/h"),
+    ("N/A", "n/a"),
+    ("and/or", "and or"),
+    ("$-5$", "-5"),
+    ("(-5)", "-5"),
+    ("well-known", "well known"),
+    ("1998-99", "1998–99"),
+]
+_OTHER_VALUES = [
+    ("no", "No one knows"),
+    ("No", "No Time to Die"),
+    ("true", "True Detective"),
+    ("True", "That is not true."),
+    ("True", "It isn't true"),
+    ("no", "I cannot say yes or no"),
+    ("no", "The answer is no one"),
+    ("no", "No 10 Downing Street"),
+    ("No", "No. 10"),
+    ("12", "First 12, then 13."),
+    ("12", "12, then 13"),
+    ("12 apples", "First 12 apples, then 13 apples"),
+    ("12", "12, 13"),
+    ("- 5", "5"),
+    ("3 - 5", "-5"),
+    (r"-\frac12", "1/2"),
+    (r"\frac12", "12"),
+    (r"\frac12", "1/3"),
+    (r"1\frac12", "5.5"),
+    ("1½", "5.5"),
+    ("1½", "11/2"),
+    ("½", "2"),
+    ("2π", "2"),
+    ("2", "It is 2π."),
+    ("π", "2π"),
+    (r"\frac{\pi}{2}", "2π"),
+    ("-π", "π"),
+    ("π/2", "π"),
+    (_LONG + "So it is 2π.", "2"),
+    ("√2", "2"),
+    (r"-\sqrt{2}", r"\sqrt{2}"),
+    ("x", "x^2"),
+    ("10²", "102"),
+    ("-x", "x"),
+    ("x", "2x"),
+    ("1,000", "1, 0"),
+    ("100,200", "100, 201"),
+    ("50%", "0.5%"),
+    ("100%", "1"),
+    ("50", "0.5"),
+    ("13", "12\n\nWe count the boxes, and one more would make 13"),
+    ("12", "12\n13\n14"),
+    ("12\n\nWait, that is wrong. The answer is 13", "12"),
+    ("C++", "C#"),
+    ("7 minus 2", "5"),
+]
+
+
+@pytest.mark.parametrize(("pairs", "expected"), [(_SAME_VALUES, True), (_OTHER_VALUES, False)], ids=["same", "other"])
+def test_matches_values(pairs: list[tuple[str, str]], expected: bool) -> None:
+    both_ways = {pair: {match_answers(*pair), match_answers(*pair[::-1])} for pair in pairs}
+    assert [pair for pair, result in both_ways.items() if result != {expected}] == []
+
+
+def test_long_texts_are_compared_quickly() -> None:
+    """A pattern that tries each beginning and end would take minutes; these take milliseconds."""
+    start = time.process_time()
+    for text in (
+        "7" * 50000 + "½",
+        "a" * 50000,
+        "- 5\n" * 20000,
+        "\\frac" * 20000,
+        "7 " * 20000 + "pi",
+        "7" * 50000 + "π",
+        "no " * 20000,
+    ):
+        match_answers(text, f"{text} b")
+    assert time.process_time() - start < 5
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,7 @@ def count_slices(rows: pl.DataFrame, by: Mapping[str, str]) -> pl.DataFrame:
 def _for_watching(rows: pl.DataFrame, by: Mapping[str, str], options: SampleOptions) -> Allocation:
     """Return equally many labels for each slice, or for so many of the largest ones as can get the least number."""
     least = LABELS_A_SLICE if options.per_slice is None else options.per_slice
-    most = options.budget if options.max_per_slice is None else options.max_per_slice
+    most = max(least, options.budget) if options.max_per_slice is None else options.max_per_slice
     least = min(least, most)
     fewest = max(1, min(least, LABELS_A_SLICE))
     sizes = count_slices(rows, by)

@@ -16,9 +16,9 @@ r (equally good on both). The middle, r (1 + a) / 2, is compared with a. On nine
 against accuracies of .14 to .49 for the stronger partners, and .19 to .42 against .40 to .75 for the weaker ones; with
 100 labels, the right case is found in 88 to 100 % of draws.
 
-A partner whose agreement is near the accuracy does no harm as an estimate, however strong it is. This is decided first,
-because the middle of the bounds is too low for good models that make different errors: for one of accuracy .97 and a
-partner of .975 it is below .97, and the more labels there are, the surer that looks.
+A partner that is hardly weaker and whose agreement is near the accuracy does no harm as an estimate. This is decided
+first, because the middle of the bounds is too low for good models that make different errors: for one of accuracy .97
+and a partner of .975 it is below .97, and the more labels there are, the surer that looks.
 
 If the answers have a reference, the answers of both models are compared with it, and no label is needed.
 """
@@ -35,7 +35,7 @@ from entropy_sentinel.statistics.numbers import Numbers
 CONFIDENCE = 0.9
 # With so many labels the more probable case counts; with fewer than the second a partner is not checked.
 ENOUGH, FEWEST = 100, 20
-# An agreement that is lower than the accuracy by at most this does no harm, however strong the partner is.
+# An agreement that is off from the accuracy by at most this does no harm, if the partner is weaker by at most this.
 HARMLESS = 0.1
 
 
@@ -118,8 +118,10 @@ def _decide(lead: float, influences: np.ndarray, errors: np.ndarray, clusters: N
     error = float(errors.mean())
     error_margin = quantile * _standard_error(errors - error, clusters)
     is_weaker = lead + margin < 0
-    # A weaker partner may also make the same errors, so its agreement must not be much too high either.
-    if error - error_margin > -HARMLESS and (not is_weaker or error + error_margin < HARMLESS):
+    # A weaker partner may also make the same errors: its agreement must not be much too high either, nor be near the
+    # accuracy only because of them.
+    is_near = not is_weaker or (error + error_margin < HARMLESS and lead > -HARMLESS)
+    if error - error_margin > -HARMLESS and is_near:
         return PartnerVerdict.STRONG
     if is_weaker:
         return PartnerVerdict.WEAK
