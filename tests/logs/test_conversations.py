@@ -74,6 +74,15 @@ _RECORDS: dict[str, tuple[dict[str, Any], Any]] = {
         },
         [("user", "Hi"), ("assistant", "Hi!"), ("user", "2 + 3?")],
     ),
+    "texts in a list": (
+        {
+            "messages": [
+                {"role": "system", "content": ["Be ", "brief."]},
+                {"role": "user", "parts": ["2 + ", {"text": "3?"}]},
+            ]
+        },
+        [("system", "Be brief."), ("user", "2 + 3?")],
+    ),
     "an image": (
         {"messages": [{"role": "user", "content": [{"type": "text", "text": "What is it?"}, _IMAGE]}]},
         [("user", "What is it?", ["image_url"])],

@@ -260,6 +260,19 @@ def test_joins_traces_by_id(tmp_path: Path) -> None:
     assert es.judge(sample(), agrees_with=asked)["answer"].to_list() == [None, "Paris", None, None, None]
 
 
+def test_an_id_of_another_benchmark_is_another_question() -> None:
+    """Without questions, the id `a` of the benchmark `A` says nothing of that of `B`."""
+    table = pl.DataFrame({"item_id": ["a", "b"], "text": ["Paris", "Rome"], "benchmark": ["A", "B"]})
+    table = table.with_columns(
+        model=pl.lit("strong"), finish_reason=pl.lit("stop"), token_logprobs=[-0.1], top_logprobs=[[-0.1]]
+    )
+    rows = sample(benchmark=["B"] * 5)
+    asked = table.with_columns(question=pl.Series(["The capital of France?", "x"]))
+    for answers, expected in ((table, [None, "Rome", None, None, None]), (asked, ["Paris", *[None] * 4])):
+        drawn = rows if "question" in answers.columns else rows.drop("question")
+        assert es.judge(drawn, agrees_with=answers)["answer"].to_list() == expected
+
+
 def test_what_cannot_be_joined_is_told(tmp_path: Path) -> None:
     other = write_log(tmp_path / "other.jsonl", log_record(1, "The capital of Oz?", "Emerald City"))
     with pytest.raises(InputError, match=r"'a', 'b', 'c'; of the logs: 'other-1'.*of France\?'.*of Oz\?'"):

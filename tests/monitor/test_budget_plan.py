@@ -161,6 +161,8 @@ def test_a_log_without_log_probabilities(tmp_path: Path, capsys: pytest.CaptureF
     status, text, _ = run(capsys, *call, *prices, "--to-judge", tmp_path / "to_judge.csv")
     assert status == 0
     assert "no log-probabilities" in text
+    # Without them nothing is fitted, so nothing is said of a `fit`.
+    assert [word for word in ("watch for drops", "`fit`", "`usable`") if word in text] == []
     assert "left out: 2 responses without an answer" in text
     sums = [pl.read_csv(tmp_path / name)["weight"].sum() for name in ("to_label.csv", "to_judge.csv")]
     assert sums == pytest.approx([60, 60])

@@ -116,6 +116,29 @@ def test_tables_of_texts(labels: Path, tmp_path: Path) -> None:
         es.monitor(None, labels, labels=labels)
 
 
+def test_labels_of_a_part_of_the_newest_window_are_said(log: Path) -> None:
+    """Of 60 responses of the newest day, two labels stand for 24: 40 %, and the whole time has all of its weights."""
+    features = (
+        traffic(120, days=2)
+        .sort("time")
+        .with_columns(item_id=pl.Series([f"req-{number:04d}" for number in range(120)]))
+    )
+    labels = pl.DataFrame(label_rows(range(0, 60, 6), 7, 12.0) + label_rows([60, 90], 1, 12.0))
+    result = es.monitor(None, features, labels=labels, window="day")
+    (row,) = result.now.rows(named=True)
+    assert (row["n_labelled"], row["use_accuracy"]) == (2, None)
+    (told,) = lines_of(result, "newest day")
+    assert told.startswith("no accuracy of the newest day for all: the labels represent less than 60% of its responses")
+
+
+@pytest.mark.parametrize(("n_without", "said"), [(1, False), (2, True)])
+def test_many_drawn_responses_without_a_label_are_said(log: Path, n_without: int, said: bool) -> None:
+    drawn = pl.DataFrame(label_rows(range(0, 90, 9), 7, 9.0)).with_row_index()
+    labels = drawn.with_columns(label=pl.when(pl.col("index") >= n_without).then("label")).drop("index")
+    told = lines_of(es.monitor(None, log, labels=labels), "have no label")
+    assert [line.startswith(f"{n_without} of 10 drawn responses have no label (20%)") for line in told] == [True] * said
+
+
 def test_what_lacks_labels_is_said_once(log: Path, labels: Path) -> None:
     of_shop = es.read_labels(labels).head(10)
     judged = pl.DataFrame([row for name in NUMBERS for row in label_rows(NUMBERS[name], len(NUMBERS[name]) // 2, 1.0)])

@@ -97,6 +97,7 @@ class SampleKeywords(FormatKeywords, ResponseKeywords, total=False):
     """The fields of `SampleOptions` but `by` and `budget`, for `sample`."""
 
     per_slice: int | None
+    max_per_slice: int | None
     slices: str | Path | None
     seed: int
     level: float

@@ -74,16 +74,15 @@ def match_answers(first: str | None, second: str | None) -> bool | None:
 
     A response without text, or with nothing after its thinking, gives none.
     """
-    answers = read_answer(first), read_answer(second)
-    if answers[0] is None or answers[1] is None:
+    one, other = read_answer(first), read_answer(second)
+    if one is None or other is None:
         return None
-    return _agree(answers[0], answers[1]) or _agree_as_list(*answers) or _agree_as_percent(*answers)
+    return _agree(one, other) or _agree_as_list(one, other) or _agree_as_percent(one, other)
 
 
 def _agree(first: StatedAnswer, second: StatedAnswer) -> bool:
     """Return whether two answers are the same, as they are written."""
-    answers = first, second
-    shorter, longer = sorted((answers[0], answers[1]), key=lambda answer: len(answer.words))
+    shorter, longer = sorted((first, second), key=lambda answer: len(answer.words))
     if not shorter.words:  # signs only, such as emoji
         return not longer.words and shorter.text.casefold() == longer.text.casefold()
     first_words = [FIRST_TRUTH.match(answer.text) for answer in (shorter, longer)]

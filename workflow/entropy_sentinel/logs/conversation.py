@@ -63,7 +63,13 @@ def text_of_content(content: Any) -> str:
     if isinstance(content, str):
         return content
     parts: Sequence[Any] = content if isinstance(content, list) else ()
-    return "".join(str(part.get("text") or "") for part in parts if isinstance(part, Mapping))
+    return "".join(map(_text_of_part, parts))
+
+
+def _text_of_part(part: Any) -> str:
+    if isinstance(part, Mapping):
+        return str(part.get("text") or "")
+    return part if isinstance(part, str) else ""
 
 
 def _messages(record: Mapping[str, Any]) -> Iterator[LoggedMessage]:

@@ -339,6 +339,7 @@ class _EstimatorRun:
             responses = behind(alerts.alerts, settings.window, self.state, settings, settings.responses)
         provenance = self._provenance(settings, estimates, merged, taken, problems)
         provenance["labels_drawn_by"] = self.state.strata
+        provenance["labels_drawn"] = labelled.count_drawn() if labelled else None
         qualities = labelled.measure_witnesses(settings.level) if labelled and settings.labels is not None else []
         provenance["judge"] = [quality.as_dict() for quality in qualities]
         provenance["label_worth"] = measure_label_worth(rows.slices) if qualities else None

@@ -105,7 +105,7 @@ class AskedWitness:
             for number in sorted(self.estimable):
                 if not averaged or not np.isnan(accuracies[number]):
                     part = self.slices[number]
-                    one = self.describe_slice(number, part, len(part), float(accuracies[number]))
+                    one = self.describe_slice(number, part, np.nan, float(accuracies[number]))
                     described += [] if one is None else [one]
             self._errors[key] = measure_errors(described)
         return self._errors[key]

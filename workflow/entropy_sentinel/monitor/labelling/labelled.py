@@ -203,6 +203,12 @@ class LabelledResponses:
                     powers.setdefault(number, float(found.pooled[place]))
         return powers
 
+    def count_drawn(self) -> dict[str, int]:
+        """Return how many responses the files of labels by people name, `n`, and how many have one, `n_labelled`."""
+        key = [column for column in RESPONSE if column in self.people.columns]
+        people = self.people.group_by(key).agg(pl.col("label").is_not_null().any()) if key else self.people
+        return {"n": len(people), "n_labelled": int(people["label"].sum() or 0)}
+
     def note(self, problems: Problems) -> None:
         """Count the labels without an estimated response."""
         if self.without:

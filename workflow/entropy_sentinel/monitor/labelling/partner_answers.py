@@ -168,6 +168,9 @@ def _join(asked: Sequence[_Asked], answers: pl.DataFrame, benchmarks: Sequence[s
         partner = by_benchmark.get((benchmarks[number], item_id)) if benchmarks else None
         if partner is None and item_id not in ambiguous:
             partner = by_id.get(item_id)
+            # The same id of another benchmark is another question, unless the texts say otherwise.
+            if partner is not None and benchmarks and benchmark_names[partner] is not None:
+                partner = partner if question is not None and of_answers[partner].question == question else None
         if partner is not None and question is not None and of_answers[partner].question not in (None, question):
             partner = None
         if partner is None and question is not None:

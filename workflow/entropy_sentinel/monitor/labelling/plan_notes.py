@@ -88,8 +88,9 @@ def describe_plan(
     judge: JudgeBudget | None,
 ) -> Iterator[str]:
     """Yield what the budget is better spent on, what `usable` would take, and what is left out and what to do."""
-    yield _compare_purposes(plan, widths, options, judge)
-    yield _needed_for_usable(options)
+    yield _compare_purposes(plan, widths, options, judge, is_fittable(rows))
+    if rows["reason"].is_null().any():
+        yield _needed_for_usable(options)
     yield from _left_out(plan, options)
     if plan.purpose is Purpose.WATCH:
         if not is_fittable(rows):
@@ -98,7 +99,11 @@ def describe_plan(
 
 
 def _compare_purposes(
-    plan: Allocation, widths: Mapping[str, pl.Series], options: SampleOptions, judge: JudgeBudget | None
+    plan: Allocation,
+    widths: Mapping[str, pl.Series],
+    options: SampleOptions,
+    judge: JudgeBudget | None,
+    can_fit: bool,
 ) -> str:
     """Return on which of the two the budget is better spent: knowing these slices now, or a validated estimator."""
     quality = quality_of(options)
@@ -115,15 +120,18 @@ def _compare_purposes(
     too_few = ""
     if _largest(widths["width_labels_alone"]) >= _WIDE:
         too_few = ". That is little: name a column with fewer values (--by), or label more"
+    widths_now = (
+        f"Better spent on knowing {'these slices' if len(plan.slices) > 1 else 'this slice'} now: accuracies within "
+        f"{ways}{too_few}"
+    )
+    if not can_fit:
+        return widths_now
     likely = f"{chance:.0%}" if chance >= NEGLIGIBLE else f"under {NEGLIGIBLE:.0%}"
     if judge is None:
         with_judge = chance_of_usable(*_count_domains(plan.slices, None, has_judge=True), quality)
         likely += f" ({with_judge:.0%} with a judge)" if with_judge >= max(NEGLIGIBLE, chance + 0.01) else ""
-    return (
-        f"Better spent on knowing {'these slices' if len(plan.slices) > 1 else 'this slice'} now: accuracies within "
-        f"{ways}{too_few}. The probability that a `fit` on these labels is `usable` is {likely}"
-        f"{_FIT_INSTEAD[plan.purpose]}"
-    )
+    instead = _FIT_INSTEAD[plan.purpose]
+    return f"{widths_now}. The probability that a `fit` on these labels is `usable` is {likely}{instead}"
 
 
 def _half_width(widths: pl.Series, way: str) -> str:

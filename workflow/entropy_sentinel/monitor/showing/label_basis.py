@@ -2,13 +2,16 @@
 
 import polars as pl
 
-from entropy_sentinel.formatting.text import listed
+from entropy_sentinel.formatting.text import counted, listed
 from entropy_sentinel.monitor.labelling.proposal import FEWEST
+from entropy_sentinel.monitor.labelling.witnesses import LEAST_SHARE
 from entropy_sentinel.monitor.result import SHOWN, Monitored, names_of
 from entropy_sentinel.monitor.settings import MODEL
 from entropy_sentinel.schemas.witness import WitnessKind
 
 _MOST_MODELS = 5
+# From this share of drawn responses without a label on, a line says what accuracies then assume.
+MANY_UNLABELLED = 0.1
 # Why a witness is no estimate of a slice without labels.
 _REASONS = {
     WitnessKind.VERDICT.value: "Verdicts alone do not count, because nothing shows how often the judge is wrong there.",
@@ -46,8 +49,35 @@ def unlabelled_slices(result: Monitored) -> list[str]:
             f"{FEWEST} responses of each: `sample LOGS{by}` chooses them"
         )
     if result.newest:
-        lines += _unlabelled_now(result, unlabelled)
+        lines += [*_unlabelled_now(result, unlabelled), *_unrepresented_now(result)]
     return lines
+
+
+def _unrepresented_now(result: Monitored) -> list[str]:
+    """Return a line about slices whose labels represent the whole time, but not the newest window."""
+    by, window = list(result.by), result.provenance["window"]
+    is_unrepresented = (pl.col("n_labelled") > 0) & pl.col("use_accuracy").is_null()
+    always = result.slices.filter(is_unrepresented).select(by)
+    rows = result.now.filter(is_unrepresented).join(always, on=by, how="anti", nulls_equal=True, maintain_order="left")
+    if rows.is_empty():
+        return []
+    return [
+        f"no accuracy of the newest {window} for {listed(names_of(result, rows), SHOWN, '; ')}: the labels represent "
+        f"less than {LEAST_SHARE:.0%} of its responses; label more of them"
+    ]
+
+
+def unlabelled_draws(result: Monitored) -> list[str]:
+    """Return a line about drawn responses without a label, if they are many."""
+    drawn = result.provenance.get("labels_drawn") or {"n": 0, "n_labelled": 0}
+    n_without = drawn["n"] - drawn["n_labelled"]
+    if n_without <= MANY_UNLABELLED * drawn["n"]:
+        return []
+    return [
+        f"{n_without:,} of {counted(drawn['n'], 'drawn response')} have no label ({n_without / drawn['n']:.0%}): "
+        "accuracies are right only if these are as often correct as the labelled ones. Label truncated and unreadable "
+        "answers, too: false, if they did not help the user"
+    ]
 
 
 def _unlabelled_now(result: Monitored, unlabelled: pl.DataFrame) -> list[str]:

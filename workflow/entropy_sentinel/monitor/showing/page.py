@@ -34,7 +34,7 @@ from entropy_sentinel.monitor.result import (
     without_row,
 )
 from entropy_sentinel.monitor.settings import FROM_ESTIMATE, Reference, period_text
-from entropy_sentinel.monitor.showing.label_basis import model_mixture, unlabelled_slices
+from entropy_sentinel.monitor.showing.label_basis import model_mixture, unlabelled_draws, unlabelled_slices
 from entropy_sentinel.monitor.showing.pictures import labelled, newest_window, over_time, ranked
 from entropy_sentinel.monitor.showing.terminal import (
     labels_and_estimates,
@@ -73,10 +73,10 @@ def page(result: Monitored) -> str:
     verdicts = [f"Estimates of {each['model']}: {verdicts_of(each)}." for each in about["estimators"]]
     warnings = [*silence(result), *same_models(result)]
     if result.has_estimates:
-        notes = [*labels_of_a_part(result), *notes]
+        notes = [*labels_of_a_part(result), *unlabelled_draws(result), *notes]
     else:
         verdicts += [f"{line[0].upper()}{line[1:]}." for line in (label_basis(result), *model_mixture(result))]
-        warnings += [*unlabelled_slices(result), *labels_of_a_part(result)]
+        warnings += [*unlabelled_slices(result), *labels_of_a_part(result), *unlabelled_draws(result)]
     return render(
         _TEMPLATE,
         title="Estimated accuracy by slice" if result.has_estimates else "Accuracy by slice, from labels",

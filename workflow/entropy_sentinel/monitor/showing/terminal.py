@@ -25,7 +25,7 @@ from entropy_sentinel.monitor.result import (
     without_row,
 )
 from entropy_sentinel.monitor.settings import FROM_BOTH, FROM_JUDGE, FROM_LABELS, FROM_MEAN, FROM_OPINION
-from entropy_sentinel.monitor.showing.label_basis import model_mixture, unlabelled_slices
+from entropy_sentinel.monitor.showing.label_basis import model_mixture, unlabelled_draws, unlabelled_slices
 from entropy_sentinel.monitor.showing.witness_lines import describe_witnesses
 from entropy_sentinel.report.terminal import Part, table
 from entropy_sentinel.statistics.intervals import NOTES, PRIOR
@@ -191,7 +191,8 @@ def parts(result: Monitored) -> list[Part]:
     shown += same_models(result)
     if PRIOR in result.slices["basis"].to_list():
         shown.append(NOTES[PRIOR])
-    shown += [*unlabelled_slices(result), *labels_of_a_part(result), *labels_and_estimates(result)]
+    shown += [*unlabelled_slices(result), *labels_of_a_part(result), *unlabelled_draws(result)]
+    shown += labels_and_estimates(result)
     shown += [*witness_lines(result), *describe_witnesses(result)]
     shown += [f"{flag}: {reason}" for flag, reason in reasons(result).items()]
     shown += [*untested(result), *map(_coloured, result.alerts), *silence(result)]

@@ -38,14 +38,14 @@ class AskedSlice(NamedTuple):
 
     `labels`, (m,), are 0 or 1, NaN without a label. `weights`, (m,), are the numbers of responses that each one
     represents; null if all are equal, and NaN for responses that are not part of the sample and only show errors.
-    `clusters`, (m,), are the numbers of clusters of dependent responses; null if all are independent. `n` is the
-    effective number of all responses of the slice. `estimated` is an estimator's accuracy of the slice, with which
-    that of the witness is averaged; null without one.
+    `clusters`, (m,), are the numbers of clusters of dependent responses; null if all are independent. `n_effective` is
+    the effective number of all responses of the slice, NaN if only `differences` is used. `estimated` is an estimator's
+    accuracy of the slice, with which that of the witness is averaged; null without one.
     """
 
     values: Numbers
     labels: Numbers
-    n: float
+    n_effective: float
     weights: Numbers | None = None
     clusters: Numbers | None = None
     estimated: float | None = None
@@ -73,7 +73,7 @@ class AskedSlice(NamedTuple):
         mean, square = float(share @ x), float(share @ x**2)
         added = (mean * m + _ADDED * (least + most) / 2) / (m + _ADDED)
         variance = (square * m + _ADDED * (least**2 + most**2) / 2) / (m + _ADDED) - added**2
-        return mean, variance / m + float(share @ (x * (1 - x))) / max(self.n, m)
+        return mean, variance / m + float(share @ (x * (1 - x))) / max(self.n_effective, m)
 
     def differences(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the values of the labelled responses and their labels, (n_labelled,) each."""
