@@ -80,7 +80,7 @@ def join_partner(rows: pl.DataFrame, traces: Any, model: str | None) -> JudgedSa
 
 def _read_answers(traces: Any) -> tuple[pl.DataFrame, list[str]]:
     """Return the answers in logs, in the order of preference, and notices about unreadable records."""
-    logs = open_logs(traces, columns=[QUESTION, CONVERSATION, _TEMPERATURE, *TIMES])
+    logs = open_logs(traces, columns=["benchmark", QUESTION, CONVERSATION, _TEMPERATURE, *TIMES])
     parts = []
     for frame in logs:
         temperature = first_of(frame, [_TEMPERATURE]).cast(pl.Float64, strict=False)
@@ -169,7 +169,7 @@ def _join(asked: Sequence[_Asked], answers: pl.DataFrame, benchmarks: Sequence[s
         if partner is None and item_id not in ambiguous:
             partner = by_id.get(item_id)
             # The same id of another benchmark is another question, unless the texts say otherwise.
-            if partner is not None and benchmarks and benchmark_names[partner] is not None:
+            if partner is not None and benchmarks and benchmarks[number] is not None:
                 partner = partner if question is not None and of_answers[partner].question == question else None
         if partner is not None and question is not None and of_answers[partner].question not in (None, question):
             partner = None
