@@ -75,6 +75,17 @@ def test_no_more_verdicts_than_are_useful_and_no_fewer_than_labels(five: pl.Data
     assert "dollars are kept back" in repr(es.sample(None, five, ["route"], budget=100, judge_usd=named, **PRICES))
 
 
+@pytest.mark.parametrize("has_estimator", [False, True])
+def test_no_slice_gets_more_labels_than_asked_for(five: pl.DataFrame, has_estimator: bool) -> None:
+    """The budget is for five slices, and the logs have one and a small one."""
+    logs = five.filter(pl.col("route").is_in(["science", "homework"]))
+    estimator, limits = fitted() if has_estimator else None, {"per_slice": 30, "max_per_slice": 30}
+    chosen = es.sample(estimator, logs, ["route"], budget=150, **limits)
+    assert dict(chosen.slices.select("route", "n_to_label").rows()) == {"science": 30, "homework": 30}
+    with pytest.raises(ConfigError, match="max_per_slice: must be at least per_slice, 40, was 30"):
+        es.sample(estimator, logs, ["route"], **{**limits, "per_slice": 40})
+
+
 def test_the_prices_of_a_judge(five: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     prices = {"litellm_provider": "openai", "input_cost_per_token": 2e-6, "output_cost_per_token": 1e-5}
     (tmp_path / judge_budget._PRICE_TABLE).write_text(json.dumps({"small": prices, "openai/free": {}}))
