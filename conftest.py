@@ -5,10 +5,13 @@
 
 import os
 import resource
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from forked_commands import fork_server
 from programs import NOT_INSTALLED
 
 from entropy_sentinel.study.engines.run import announce_run
@@ -102,3 +105,10 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         terminalreporter.section(f"unmarked tests of more than {LISTED_S:.0f} s of CPU time")
         for seconds, name in reversed(slow):
             terminalreporter.line(f"{seconds:6.1f} s {name}")
+
+
+@pytest.fixture(scope="session")
+def forks() -> Iterator[str]:
+    """The address of a process whose forks are commands of this environment (tests/shared/forked_commands.py)."""
+    with fork_server(Path(sys.executable), os.environ) as address:
+        yield address

@@ -12,12 +12,15 @@ import sys
 import sysconfig
 import tomllib
 import zipfile
+from collections.abc import Iterator
 from email import message_from_bytes
 from pathlib import Path
 
 import polars as pl
 import pytest
 from documented import DOCUMENTS, GUIDE, blocks, has_placeholder, make_folder, named_commands, shown_commands
+from extras import BLOCKED, block_packages
+from forked_commands import fork_server, put_on_path
 
 from entropy_sentinel.cli.main import COMMANDS
 
@@ -26,9 +29,6 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "workflow" / "entropy_sentinel"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-# Packages of the extras, and what comes with them.
-BLOCKED = ("vllm", "torch", "litellm", "tenacity", "datasets", "huggingface_hub", "snakemake", "matplotlib", "seaborn")
-BLOCKED += ("pandas", "math_verify", "transformers", "tabulate", "PIL", "openai", "aiohttp", "requests")
 
 NOTEBOOK = """
 import entropy_sentinel as es
@@ -77,6 +77,14 @@ def environment(wheel: Path, wheel_of_papers: Path, tmp_path_factory: pytest.Tem
     return python.parent
 
 
+@pytest.fixture(scope="module")
+def commands(environment: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A PATH with the environment's commands as forks; what the process has imported is not of `BLOCKED` either."""
+    folder = tmp_path_factory.mktemp("commands")
+    with fork_server(environment / "python", variables(environment, folder)) as address:
+        yield put_on_path(folder, address)
+
+
 def run(environment: Path, folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
     """Run a command of the environment in `folder`, where nothing of `BLOCKED` can be imported."""
     return subprocess.run(
@@ -88,9 +96,9 @@ def run(environment: Path, folder: Path, *command: str) -> subprocess.CompletedP
     )
 
 
-def run_line(environment: Path, folder: Path, line: str) -> subprocess.CompletedProcess[str]:
+def run_line(commands: str, folder: Path, line: str) -> subprocess.CompletedProcess[str]:
     """The same with a line, or several, as a person pastes them into a shell."""
-    given = {"cwd": folder, "env": variables(environment, folder), "stdin": subprocess.DEVNULL}
+    given = {"cwd": folder, "env": variables(Path(), folder) | {"PATH": commands}, "stdin": subprocess.DEVNULL}
     return subprocess.run(["bash", "-e", "-c", line], **given, capture_output=True, text=True)
 
 
@@ -100,9 +108,7 @@ KEYS = {"XAI_API_KEY": "of-the-tests"}
 
 def variables(environment: Path, folder: Path) -> dict[str, str]:
     blocked = folder / "blocked"
-    blocked.mkdir(exist_ok=True)
-    for name in BLOCKED:
-        (blocked / f"{name}.py").write_text("raise ImportError(f'{__name__} is blocked')")
+    block_packages(blocked, BLOCKED)
     return {"PATH": f"{environment}:{os.environ['PATH']}", "PYTHONPATH": str(blocked), "HOME": str(folder)} | KEYS
 
 
@@ -176,9 +182,9 @@ def test_it_is_the_wheel_that_is_imported(environment: Path, tmp_path: Path) -> 
     assert Path(done.stdout.strip()).is_relative_to(environment.parent), done.stderr
 
 
-def test_every_subcommand_has_help_without_the_extras(environment: Path, tmp_path: Path) -> None:
+def test_every_subcommand_has_help_without_the_extras(commands: str, tmp_path: Path) -> None:
     for subcommand in ((), *((name,) for name in COMMANDS), ("audit", "report")):
-        helped = run(environment, tmp_path, "entropy-sentinel", *subcommand, "--help")
+        helped = run_line(commands, tmp_path, " ".join(["entropy-sentinel", *subcommand, "--help"]))
         assert (helped.returncode, helped.stderr) == (0, ""), subcommand
         assert " ".join(["Usage: entropy-sentinel", *subcommand]) in helped.stdout
 
@@ -191,22 +197,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-@pytest.mark.long
-def test_the_walk_through_runs_without_the_extras(environment: Path, tmp_path: Path) -> None:
-    folder = tmp_path  # it writes over files that other documents name
-    make_folder(folder)
-    done = run_line(environment, folder, "\n".join(blocks(GUIDE, "sh")))
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert {"slices.html", "label.html", "slices.parquet"} <= {path.name for path in folder.iterdir()}
-
-
 # What a command may end with: 3 says that some records could not be used, 4 is an alert.
 ENDINGS = (0, 3, 4)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_every_documented_command_runs_without_the_extras(environment: Path, folder: Path, document: Path) -> None:
+def test_every_documented_command_runs_without_the_extras(commands: str, folder: Path, document: Path) -> None:
     """Those of blocks, and those that are named in sentences, as they stand there.
 
     Placeholders cannot be run, nor `serve`, which is an extra's, nor what waits for keys: their options must exist.
@@ -216,14 +213,14 @@ def test_every_documented_command_runs_without_the_extras(environment: Path, fol
         command = command.partition(" #")[0].replace("--watch 60", "").strip()
         subcommand = command.split()[1]
         if has_placeholder(command) or subcommand == "serve" or command in ASKING:
-            helped = run_line(environment, folder, f"entropy-sentinel {subcommand} --help")
+            helped = run_line(commands, folder, f"entropy-sentinel {subcommand} --help")
             for option in re.findall(r"--[a-z-]+", command):
                 assert option in helped.stdout, command
             continue
         if "mine.estimator" in command and subcommand != "fit":
             fit = next(line for name, line in FITS.items() if name in command)
             if fit != fitted:
-                done = run_line(environment, folder, fit)
+                done = run_line(commands, folder, fit)
                 assert done.returncode == 0, done.stderr
                 fitted = fit
         (folder / "state").unlink(missing_ok=True)  # a state is of one estimator
@@ -231,7 +228,7 @@ def test_every_documented_command_runs_without_the_extras(environment: Path, fol
             fitted = None
         if subcommand == "init":  # it writes over no study
             (folder / "my.yaml").rename(folder / "aside.yaml")
-        done = run_line(environment, folder, command)
+        done = run_line(commands, folder, command)
         if subcommand == "init":
             (folder / "aside.yaml").replace(folder / "my.yaml")
         assert done.returncode in ENDINGS, f"{command}\n{done.stdout}{done.stderr}"
@@ -259,9 +256,9 @@ def test_there_are_documented_commands() -> None:
     assert [has_placeholder(one) for one in ("show MODEL [ITEM]", "fit a.jsonl -l labels.csv")] == [True, False]
 
 
-def test_a_judge_is_audited_and_responses_are_shown_without_the_extras(environment: Path, folder: Path) -> None:
+def test_a_judge_is_audited_and_responses_are_shown_without_the_extras(commands: str, folder: Path) -> None:
     def does(command: str) -> None:
-        done = run_line(environment, folder, f"entropy-sentinel {command} -c my.yaml")
+        done = run_line(commands, folder, f"entropy-sentinel {command} -c my.yaml")
         assert done.returncode == 0, f"{command}\n{done.stderr}"
         assert "blocked" not in done.stderr
 
@@ -275,12 +272,12 @@ def test_a_judge_is_audited_and_responses_are_shown_without_the_extras(environme
     does("audit report")
 
 
-def test_the_documented_python_runs_without_the_extras(environment: Path, folder: Path) -> None:
+def test_the_documented_python_runs_without_the_extras(commands: str, folder: Path) -> None:
     scripts = [block for document in DOCUMENTS for block in blocks(document, "python")]
     assert len(scripts) > 0
     for block in scripts:
         (folder / "block.py").write_text(block)
-        done = run(environment, folder, "python", "block.py")
+        done = run_line(commands, folder, "python block.py")
         assert (done.returncode, done.stderr) == (0, ""), block
 
 

@@ -3,7 +3,7 @@
 import os
 import re
 import subprocess
-import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,8 @@ import nbformat
 import polars as pl
 import pytest
 from documented import GUIDE, blocks
+from extras import BLOCKED, block_packages
+from forked_commands import put_on_path
 
 from made.notebook import run
 from made.walkthrough import blocks as walkthrough_blocks
@@ -21,6 +23,7 @@ DECIMAL = re.compile(r"(\d+\.\d+(?:e-\d+)?)")
 README = ROOT / "README.md"
 QUICKSTART = ROOT / "docs" / "quickstart.md"
 NOTEBOOK = ROOT / "docs" / "monitor.ipynb"
+Paste = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture
@@ -60,21 +63,20 @@ def test_only_the_last_digits_may_differ() -> None:
     assert not is_in("a 0.123 b", "a 0.123 c")
 
 
-def paste(folder: Path, *script: str) -> subprocess.CompletedProcess[str]:
-    """What bash does with lines that are pasted in `folder`, which has the command."""
-    (folder / "bin").mkdir()
-    command = folder / "bin" / "entropy-sentinel"
-    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m entropy_sentinel "$@"\n')
-    command.chmod(0o755)
-    paths = {
-        "PYTHONPATH": str(ROOT / "workflow"),
-        "PATH": f"{command.parent}:{Path(sys.executable).parent}:/usr/bin:/bin",
-    }
-    return subprocess.run(["bash", *script], cwd=folder, env=os.environ | paths, capture_output=True, text=True)
+@pytest.fixture
+def paste(folder: Path, forks: str) -> Paste:
+    """What bash does with lines that are pasted in `folder`, which has the command; packages may be blocked."""
+
+    def paste(*script: str, blocked: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
+        block_packages(folder / "blocked", blocked)
+        paths = {"PYTHONPATH": f"{folder / 'blocked'}:{ROOT / 'workflow'}", "PATH": put_on_path(folder / "bin", forks)}
+        return subprocess.run(["bash", *script], cwd=folder, env=os.environ | paths, capture_output=True, text=True)
+
+    return paste
 
 
 @pytest.mark.slow
-def test_commands_in_the_readme_name_existing_files(folder: Path) -> None:
+def test_commands_in_the_readme_name_existing_files(folder: Path, paste: Paste) -> None:
     (script,) = (block for block in blocks(README, "") if "entropy-sentinel monitor" in block)
     (asked,) = (line for line in script.splitlines() if line.startswith("entropy-sentinel judge "))
     # In place of people and of a judge with a key.
@@ -82,7 +84,7 @@ def test_commands_in_the_readme_name_existing_files(folder: Path) -> None:
         "python demo/label.py to_label.csv labelled.csv app/labels.csv",
         "python demo/judge.py to_judge.csv verdicts.csv app/labels.csv",
     )
-    done = paste(folder, "-c", script.replace(asked, "\n".join(programs)))
+    done = paste("-c", script.replace(asked, "\n".join(programs)))
     assert "Error" not in done.stderr, done.stderr
     assert {"routes.estimator", "state", "slices.html", "week.csv"} <= {path.name for path in folder.iterdir()}
     assert pl.read_csv(folder / "week.csv").height == 10
@@ -91,8 +93,8 @@ def test_commands_in_the_readme_name_existing_files(folder: Path) -> None:
 
 
 @pytest.mark.long
-def test_the_quickstart_can_be_pasted(folder: Path) -> None:
-    done = paste(folder, "-e", "-c", "\n".join(blocks(QUICKSTART, "sh")))
+def test_the_quickstart_can_be_pasted(folder: Path, paste: Paste) -> None:
+    done = paste("-e", "-c", "\n".join(blocks(QUICKSTART, "sh")))
     assert done.returncode == 0, done.stdout + done.stderr
     shown = [output for _, output in walkthrough_blocks(QUICKSTART.read_text()) if output is not None]
     assert len(shown) == 6
@@ -127,10 +129,11 @@ def true_accuracies(folder: Path) -> dict[tuple[int, str], float]:
 
 
 @pytest.mark.long
-def test_the_walk_through_can_be_pasted(folder: Path) -> None:
+def test_the_walk_through_can_be_pasted(folder: Path, paste: Paste) -> None:
+    """It needs none of the extras."""
     scripts = blocks(GUIDE, "sh")
     assert len(scripts) == 4
-    done = paste(folder, "-e", "-c", "\n".join(scripts))
+    done = paste("-e", "-c", "\n".join(scripts), blocked=BLOCKED)
     assert done.returncode == 0, done.stdout + done.stderr
     shown = [message for _, message in walkthrough_blocks(GUIDE.read_text()) if message is not None]
     assert len(shown) == 3

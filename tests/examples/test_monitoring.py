@@ -17,6 +17,7 @@ import polars as pl
 import pytest
 import yaml
 from fake_api import completion, fake_api, ok
+from forked_commands import put_on_path
 from programs import find_program
 from serving import free_port, serving
 from tiny import TINY
@@ -35,38 +36,38 @@ SCRAPES = {
 
 
 @pytest.fixture(scope="module")
-def watched(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def watched(forks: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder in which the script has run on the demo's logs."""
     folder = tmp_path_factory.mktemp("watched")
     fitted = es.fit(es.read_features(TINY.traces), es.read_labels(TINY.labels), "atc-nll_sum")
     es.save(fitted, folder / "mine.estimator")
     (folder / "logs").symlink_to(ROOT / "demo" / "logs")
-    done = run_on(folder, weekday=2)
+    done = run_on(forks, folder, weekday=2)
     assert done.returncode == 4, done.stderr
     names = {"mine.estimator", "logs", "labels", "state", "metrics", "page.html"}
     assert {path.name for path in folder.iterdir()} == names
     return folder
 
 
-def run_on(folder: Path, weekday: int, **variables: str) -> subprocess.CompletedProcess[str]:
+def run_on(forks: str, folder: Path, weekday: int, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run the script on a day of the week, 1 for Monday, with further environment variables."""
     programs = folder.parent / f"{folder.name}-programs"
     programs.mkdir(exist_ok=True)
     date = programs / "date"
     date.write_text(f'#!/bin/sh\ncase "$1" in +%u) echo {weekday} ;; *) exec /bin/date "$@" ;; esac\n')
     date.chmod(0o755)
-    environment = {**os.environ, "PATH": f"{programs}:{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    environment = {**os.environ, "PATH": put_on_path(programs, forks)}
     environment |= variables
     return subprocess.run([FOLDER / "watch.sh"], cwd=folder, env=environment, capture_output=True, text=True)
 
 
-def test_on_mondays_it_chooses_responses_to_label_and_later_uses_the_labels(tmp_path: Path) -> None:
+def test_on_mondays_it_chooses_responses_to_label_and_later_uses_the_labels(forks: str, tmp_path: Path) -> None:
     fitted = es.fit(es.read_features(TINY.traces), es.read_labels(TINY.labels), "atc-nll_sum")
     es.save(fitted, tmp_path / "mine.estimator")
     (tmp_path / "logs").mkdir()
     for log in (ROOT / "demo" / "logs").iterdir():
         shutil.copyfile(log, tmp_path / "logs" / log.name)
-    assert run_on(tmp_path, weekday=1).returncode == 4
+    assert run_on(forks, tmp_path, weekday=1).returncode == 4
     (chosen,) = tmp_path.glob("to-label-*.csv")
     (page,) = tmp_path.glob("to-label-*.html")
     assert "Responses to label" in page.read_text()
@@ -74,12 +75,12 @@ def test_on_mondays_it_chooses_responses_to_label_and_later_uses_the_labels(tmp_
     assert len(rows) == 20
     rows.with_columns(label=pl.lit(True)).write_csv(tmp_path / "labels" / "monday.csv")
     # The drop was told on the day before, and goes on.
-    done = run_on(tmp_path, weekday=2)
+    done = run_on(forks, tmp_path, weekday=2)
     assert "labels say (n)" in done.stdout
     assert "rests on" in (tmp_path / "page.html").read_text()
 
 
-def test_a_second_opinion_is_asked_within_a_budget_before_a_drop_is_told(tmp_path: Path) -> None:
+def test_a_second_opinion_is_asked_within_a_budget_before_a_drop_is_told(forks: str, tmp_path: Path) -> None:
     """The other model always answers 42, with which no logged answer agrees, before and after the drop."""
     fitted = es.fit(es.read_features(TINY.traces), es.read_labels(TINY.labels), "atc-nll_sum")
     es.save(fitted, tmp_path / "mine.estimator")
@@ -94,7 +95,7 @@ def test_a_second_opinion_is_asked_within_a_budget_before_a_drop_is_told(tmp_pat
             "HOSTED_VLLM_API_KEY": "secret-of-the-partner",
             "ENTROPY_SENTINEL_CACHE": str(tmp_path / "cache"),
         }
-        done = run_on(tmp_path, weekday=2, **opinion)
+        done = run_on(forks, tmp_path, weekday=2, **opinion)
     n_asked = len(api.requests)
     assert pl.read_csv(tmp_path / "ask.csv").rows() == [("shop", "drop")]
     assert 30 <= n_asked <= 60
