@@ -5,6 +5,7 @@ import json
 import math
 import tracemalloc
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import entropy_sentinel as es
 from entropy_sentinel.core.errors import IncompleteFileError, InputError
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.logs.inspect_samples import archived_samples, label_of, listed_samples
+from entropy_sentinel.logs.reading import Logs
 from entropy_sentinel.schemas.generation import REFUSED
 
 # Made by inspect_numbers.py: three samples in three epochs, of which the last fails, scored in two ways, in both forms.
@@ -58,6 +60,35 @@ def test_features_are_those_of_the_steps(form: str) -> None:
     assert rows == [pytest.approx((max(entropies), sum(entropies) / 2, 0.4), abs=1e-6)]
     other = es.read_features(LOGS["json" if form == "eval" else "eval"], scorer="exact").filter(item_id="one")
     assert features.select(FEATURES, "label").equals(other.select(FEATURES, "label"))
+
+
+def test_estimates_and_labels_come_from_one_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A retried evaluation has a log for each attempt: the newest one's scores are the labels of both."""
+    features = es.read_features(LOGS["json"], scorer="exact").filter(pl.col("reason").is_null())
+    estimator = es.fit(features, estimator="atc-max", domain="item_id")
+    read, read_file = list[str](), Logs._file
+
+    def record(self: Logs, path: Any) -> Iterator[pl.DataFrame]:
+        if isinstance(path, str):  # not the first record, whose columns are looked up
+            read.append(Path(path).name)
+        return read_file(self, path)
+
+    monkeypatch.setattr(Logs, "_file", record)
+    (row,) = es.estimate(estimator, LOGS["json"], (), scorer="exact").iter_rows(named=True)
+    assert read == ["numbers.json"]
+    # Three epochs of one, which is right, and of two, which is wrong.
+    assert (row["n_labelled"], row["true_accuracy"]) == (6, 0.5)
+    names = ["2026-11-01T09-00-00_a.json", "2026-11-02T09-00-00_a.json"]
+    older = json.loads(LOGS["json"].read_text())
+    for sample in older["samples"]:
+        for score in (sample["scores"] or {}).values():
+            score["value"] = "I"
+    (tmp_path / names[0]).write_text(json.dumps(older))
+    (tmp_path / names[1]).write_text(LOGS["json"].read_text())
+    read.clear()
+    (both,) = es.estimate(estimator, [tmp_path / name for name in names], (), scorer="exact").iter_rows(named=True)
+    assert sorted(read) == names
+    assert (both["n_labelled"], both["true_accuracy"]) == (6, 0.5)
 
 
 def test_what_a_score_says() -> None:

@@ -122,9 +122,9 @@ def test_exports_without_ids_that_overlap_are_reported_alike(estimator, tmp_path
     logs = es.open_logs(paths)
     assert sum(map(len, logs)) == 45
     assert logs.summary.notes() == {EQUAL: 10}
-    assert es.monitor(estimator, paths).problems.notes[EQUAL] == 10
+    assert es.monitor(estimator, paths).problems.notes["equal-response"] == 10
     nights = [es.monitor(estimator, paths[:n], state=tmp_path / "state") for n in (1, 2, 3)]
-    assert [night.problems.notes.get(EQUAL, 0) for night in nights] == [0, 5, 5]
+    assert [night.problems.notes.get("equal-response", 0) for night in nights] == [0, 5, 5]
 
 
 def test_equal_replies_of_two_models_with_one_id_are_two(tmp_path: Path) -> None:

@@ -12,6 +12,10 @@ from production import change_metadata, fitted, line, log_file, saved, traffic, 
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import InputError, ProvenanceError
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
+from entropy_sentinel.monitor.reading.problem_codes import ProblemKind
+from entropy_sentinel.monitor.reading.problem_records import Problem
+from entropy_sentinel.monitor.reading.problem_texts import count_words, describe_problem
+from entropy_sentinel.monitor.reading.problems import MOST_PROBLEMS, Problems
 
 
 @pytest.fixture(scope="module")
@@ -37,24 +41,25 @@ def test_a_log_with_all_of_it(estimator: FittedEstimator, tmp_path: Path) -> Non
     path = log_file(tmp_path / "log.jsonl", records)
     result = es.monitor(estimator, path, by=["route"], window="day")
     problems = {
-        "records that cannot be read": 2,
-        "responses without features: no log-probabilities in the log": 3,
-        "responses of model 'other'": 4,
-        "responses of top_k_returned 5, not 20": 5,
-        "responses with an unreadable time": 6,
-        "responses without a time": 7,
-        "responses with a time before 2015 or after 2099": 8,
+        "unreadable-record": 2,
+        "no-features": 3,
+        "other-model": 4,
+        "other-logprobs": 5,
+        "time-unreadable": 6,
+        "time-missing": 7,
+        "time-implausible": 8,
     }
-    without_zone = "responses whose time states no zone, taken for UTC; name the zone with --timezone if it is another"
-    backwards = "responses more than an hour earlier than the response above"
     assert result.problems.counts == dict.fromkeys(problems, 1)
-    assert result.problems.notes == dict.fromkeys(
-        ["responses without features: empty response", backwards, without_zone], 1
-    )
-    for kind, number in (problems | {backwards: 10}).items():
-        (place,) = result.problems.places[kind]
+    assert result.problems.notes == dict.fromkeys(["no-answer", "time-step-back", "time-without-zone"], 1)
+    found = {problem.kind.slug: problem for problem in result.problems}
+    for slug, number in (problems | {"time-step-back": 10}).items():
+        (place,) = found[slug].places
         assert place.partition(" (")[0] == f"{path}: line {number}"
-    assert "must be a JSON object" in result.problems.places["records that cannot be read"][0]
+    assert "must be a JSON object" in found["unreadable-record"].places[0]
+    assert found["no-features"].subject == "no log-probabilities in the log"
+    assert (found["other-model"].subject, found["other-model"].expected) == ("other", "m")
+    logprobs = found["other-logprobs"]
+    assert (logprobs.subject, logprobs.value, logprobs.expected) == ("top_k_returned", "5", "20")
     # Eleven responses, four of them without an estimate; three without a time, one without a route.
     assert result.slices["n_responses"].sum() == 11
     assert result.slices["n_excluded"].sum() == 4
@@ -78,7 +83,7 @@ def test_a_log_that_names_no_model_is_taken_for_the_estimators(estimator: Fitted
     path = log_file(tmp_path / "log.jsonl", [line(0, model=...), line(1)])
     result = es.monitor(estimator, path)
     assert result.slices["n_estimated"].to_list() == [2]
-    assert result.problems.notes == {"responses without a model name, assumed to be from 'm'": 1}
+    assert result.problems.notes == {"unnamed-model": 1}
     with pytest.raises(ProvenanceError, match="1 of model 'x'"):
         es.monitor(estimator, log_file(tmp_path / "log.jsonl", [line(0, model=...)]), model="x")
 
@@ -118,7 +123,7 @@ def test_no_responses_at_all(estimator: FittedEstimator, tmp_path: Path) -> None
 
 def test_a_problem_of_several_records_of_a_file_is_told_once(estimator: FittedEstimator, tmp_path: Path) -> None:
     path = log_file(tmp_path / "log.jsonl", [line(0), '{"x": 1}', '{"x": 2}', '{"y": 2}'])
-    [[first, second, third]] = es.monitor(estimator, path).problems.places.values()
+    [first, second, third] = next(iter(es.monitor(estimator, path).problems)).places
     assert first.startswith(f"{path}: line 2 (has no known format; fields: x. ")
     assert second == f"{path}: line 3"
     assert third.startswith(f"{path}: line 4 (has no known format; fields: y. ")
@@ -136,8 +141,8 @@ def test_a_file_that_is_incomplete_counts_up_to_there_and_the_others_count(estim
     broken = written(traffic(50), tmp_path / "c.parquet")
     broken.write_bytes(broken.read_bytes()[:-200])
     result = es.monitor(estimator, [*paths, broken], by=["route"], window="day")
-    assert result.problems.counts == {"files that are damaged and were read only in part": 2}
-    first, second = result.problems.places["files that are damaged and were read only in part"]
+    assert result.problems.counts == {"damaged-file": 2}
+    ((first, second),) = (problem.places for problem in result.problems if problem.kind.slug == "damaged-file")
     assert first.startswith(f"{paths[0]}: is damaged")
     assert second.startswith(f"{broken}: must be a whole Parquet file")
     assert 150 < result.slices["n_responses"].sum() - 10 < 300
@@ -164,3 +169,17 @@ def test_a_model_called_through_a_proxy_is_the_same_model(tmp_path: Path) -> Non
     assert "10 responses of model 'openai/m'" in result.problems.lines()[0]
     old = change_metadata(fitted(), model="hosted_vllm/m")
     assert es.monitor(old, log, where=["model=hosted_vllm/m"]).slices["n_estimated"].to_list() == [30]
+
+
+def test_kinds_have_their_own_codes_and_words_for_any_field() -> None:
+    assert len({kind.slug for kind in ProblemKind}) == len(ProblemKind)
+    for kind in ProblemKind:
+        assert "ES200" < kind.number < "ES300"
+        line = count_words(1, describe_problem(Problem(kind, "{s}", "{v}", "{e}")))
+        assert line[:2] == "1 " or kind.slug.startswith("earlier")
+    problems = Problems()
+    for number in range(MOST_PROBLEMS + 5):
+        problems.add(ProblemKind.NO_FEATURES, ["x"], subject=str(number))
+    problems.add(ProblemKind.SERVER_REFUSED, ["y"])
+    assert problems.counts == {"no-features": MOST_PROBLEMS, "further-problems": 5}
+    assert problems.notes == {"server-refused": 1}

@@ -203,6 +203,17 @@ def test_a_row_of_another_form_is_named(field: str, made: tuple[Path, Path], tmp
         es.monitor(made[0], made[1] / "0.jsonl", by=["route"], window="day", state=made_copy)
 
 
+def test_problems_that_an_earlier_version_recorded_in_words(made: tuple[Path, Path], tmp_path: Path) -> None:
+    left_out = [["route", "x", False, 3]]
+    words = {"problems": {"responses without a time": 2}, "notes": {}, "places": {}, "left_out": left_out}
+    shutil.copytree(made[1], tmp_path, dirs_exist_ok=True)
+    forge(tmp_path / "state", "about", lambda row: {**row, "problems": words})
+    result = run(made[0], tmp_path)
+    assert result.problems.lines()[-1].startswith("reported by earlier runs, in ")
+    assert {row["slug"] for row in result.provenance["earlier_problems"]} == {"earlier-version-problem"}
+    assert "responses without a time" in result.problems.lines()[-1]
+
+
 def times(since: Any, newest: Any = "2026-11-03T00:00:00+00:00", *more: Any) -> str:
     return json.dumps([since, newest, *(more or (0, False))])
 

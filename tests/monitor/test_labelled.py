@@ -94,7 +94,7 @@ def test_labels_that_no_response_has_are_counted(features) -> None:
     strange = pl.DataFrame({"item_id": ["0-1", "nobody", "0-2"], "label": [True, False, None]})
     result = es.monitor(fitted(), features, labels=strange, labels_at_random=True)
     assert result.slices["n_labelled"].to_list() == [1]
-    assert result.problems.notes == {"labels without a usable response": 1}
+    assert result.problems.notes == {"label-unmatched": 1}
     none = es.monitor(fitted(), features, labels=strange[1:], labels_at_random=True).slices
     assert list(none.select(ALL).row(0)) == [0, None, None, None, None, None]
 

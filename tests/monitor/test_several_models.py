@@ -1,6 +1,9 @@
 """Several models in one monitor: the rows of each model are those of a monitor of it alone."""
 
+import gzip
+import io
 import json
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
@@ -13,6 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
+from entropy_sentinel.monitor.reading.inputs import SourceReader
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.showing.files import metrics
 from entropy_sentinel.monitor.showing.page import page
@@ -69,7 +73,7 @@ def test_each_model_has_the_numbers_of_its_own_monitor() -> None:
 
 def test_models_without_an_estimator_are_counted_once_and_left_out() -> None:
     result = es.monitor([estimator("a"), estimator("b")], mixed("a", "b", "c"), by=["route"])
-    assert dict(result.problems.counts) == {"responses of model 'c', which no estimator is for": 900}
+    assert dict(result.problems.counts) == {"no-estimator": 900}
     (line,) = result.problems.lines()
     assert "give an estimator of this model too" in line
     assert set(result.slices["model"]) == {"a", "b"}
@@ -82,8 +86,43 @@ def test_what_cannot_be_read_counts_once(tmp_path: Path) -> None:
     records = [line(number, id=f"{number}", model="ab"[number % 2]) for number in range(80)]
     log = log_file(tmp_path / "log.jsonl", [*records, "{broken"])
     result = es.monitor([estimator("a"), estimator("b")], log)
-    assert dict(result.problems.counts) == {"records that cannot be read": 1}
+    assert dict(result.problems.counts) == {"unreadable-record": 1}
     assert result.slices["n_responses"].to_list() == [40, 40]
+
+
+def test_each_file_is_read_once_for_all_models(files: dict[str, Path], tmp_path: Path, monkeypatch) -> None:
+    """What was left out and damaged files count once; a model that is added later reads what it lacks."""
+    read, frames = list[str](), SourceReader.frames
+
+    def record(self: SourceReader, source: Path) -> Iterator[pl.DataFrame]:
+        read.append(Path(source).name)
+        return frames(self, source)
+
+    monkeypatch.setattr(SourceReader, "frames", record)
+    records = [line(number, id=f"{number}", model="ab"[number % 2]) for number in range(60)]
+    logs = [log_file(tmp_path / f"{day}.jsonl", records[30 * day : 30 * day + 30]) for day in range(2)]
+    logs.append(tmp_path / "cut.jsonl.gz")
+    logs[-1].write_bytes(gzip.compress(json.dumps(line(0, id="z", model="a")).encode() + b"\n" * 9000)[:-20])
+    options = {"by": ["route"], "where": ["route=shop"], "min_responses": 1}
+    first = es.monitor([files["a"]], logs, **options, state=tmp_path / "state")
+    for state in (None, tmp_path / "state"):
+        read.clear()
+        result = es.monitor(list(files.values()), logs, **options, state=state)
+        assert read == ["0.jsonl", "1.jsonl", "cut.jsonl.gz"]
+        assert result.problems.counts == {"damaged-file": 1}
+        # A third of the sixty lines have another route, and so has the one of the damaged file.
+        assert result.problems.notes["left-out"] == first.problems.notes["left-out"] == 21
+        assert result.slices["n_responses"].to_list() == [20, 20]
+    read.clear()
+    again = es.monitor(list(files.values()), logs, **options, state=tmp_path / "state")
+    assert (read, again.problems.counts, len(again.problems.earlier.files)) == ([], {}, 1)
+
+
+def test_standard_input_has_several_models(files: dict[str, Path], tmp_path: Path, monkeypatch) -> None:
+    records = [json.dumps(line(number, model="ab"[number % 2])) for number in range(40)]
+    for state in (None, tmp_path / "state"):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO("\n".join(records).encode())))
+        assert es.monitor(list(files.values()), "-", state=state).slices["n_responses"].to_list() == [20, 20]
 
 
 def test_a_model_that_stopped_is_stale_and_raises_no_old_alert() -> None:
@@ -122,7 +161,7 @@ def test_labels_of_either_model_count_as_matched() -> None:
     judged = features.gather_every(10).select("item_id", label=pl.int_range(pl.len()) % 3 == 0, judge=pl.lit("j"))
     options = {"by": ["route"], "labels": labels, "labels_at_random": True, "judged": judged}
     result = es.monitor([estimator("a"), estimator("b")], features, **options)
-    assert dict(result.problems.notes) == {"labels without a usable response": 1}
+    assert dict(result.problems.notes) == {"label-unmatched": 1}
     assert result.slices["n_labelled"].sum() == len(chosen)
     # A witness is described for the responses of each model.
     assert [witness["responses_of"] for witness in result.provenance["judge"]] == ["a", "b"]
@@ -151,7 +190,6 @@ def test_what_is_refused(files: dict[str, Path], tmp_path: Path, capsys: pytest.
         ([files["a"]] * 2, features, {}, "must be of another model than the other estimators, was also of 'a'"),
         (both, features, {"any_model": True}, "any_model: must not be set with several estimators"),
         (both, features, {"where": ["model=c"]}, r"where: must name a model that has an estimator \(a, b\)"),
-        (both, "-", {}, "logs: must be files if there are several estimators"),
         ([], features, {}, "estimator: must be at least one"),
     ):
         with pytest.raises(ConfigError, match=message):

@@ -83,7 +83,7 @@ def test_windows_add_up_to_the_slices_and_nothing_is_lost(estimator, features) -
     counts = ["route", "n_responses", "n_estimated", "n_excluded"]
     assert added.sort("route").equals(result.slices.select(counts).sort("route"))
     assert result.windows.filter(pl.col("window").is_null())["n_responses"].sum() == 15
-    assert result.problems.counts == {"responses without a time": 15}
+    assert result.problems.counts == {"time-missing": 15}
     hours = result.windows["window"].drop_nulls().unique().sort()
     assert (hours[0], hours[-1], len(hours)) == (BEGIN, BEGIN + timedelta(hours=95), 96)
 

@@ -21,9 +21,9 @@ from production import line, log_file, saved, traffic, written
 
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import ConfigError, EntropySentinelError, InputError, ProvenanceError
-from entropy_sentinel.monitor.reading.inputs import Inputs
+from entropy_sentinel.monitor.reading.inputs import SourceReader
 from entropy_sentinel.monitor.result import Monitored
-from entropy_sentinel.monitor.summing import collecting, state_file
+from entropy_sentinel.monitor.summing import file_reading, log_pass, state_file
 
 pytestmark = pytest.mark.slow
 
@@ -40,13 +40,13 @@ def estimator(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the files whose responses were read."""
     results: list[str] = []
-    frames = Inputs.frames
+    frames = SourceReader.frames
 
-    def noted(self: Inputs, source: Any) -> Iterator[pl.DataFrame]:
+    def noted(self: SourceReader, source: Any) -> Iterator[pl.DataFrame]:
         results.append(Path(source).name)
         return frames(self, source)
 
-    monkeypatch.setattr(Inputs, "frames", noted)
+    monkeypatch.setattr(SourceReader, "frames", noted)
     return results
 
 
@@ -154,7 +154,7 @@ def test_a_new_day_reads_only_the_new_day(estimator, tmp_path: Path, opened: lis
 def test_a_known_file_is_not_opened(estimator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = log_file(tmp_path / "log.jsonl", lines(0, 24))
     run(estimator, path, tmp_path / "state")
-    monkeypatch.setattr(collecting, "content", Mock(side_effect=AssertionError("was opened")))
+    monkeypatch.setattr(log_pass, "content", Mock(side_effect=AssertionError("was opened")))
     assert days(run(estimator, path, tmp_path / "state")) == [(2, 24)]
     os.utime(path, (1, 1))
     with pytest.raises(AssertionError, match="was opened"):
@@ -215,14 +215,14 @@ def test_killed_while_it_reads(estimator, tmp_path: Path) -> None:
 
 def test_a_file_that_grows_while_it_is_read_is_read_from_a_copy(estimator, tmp_path: Path, monkeypatch) -> None:
     path, state = log_file(tmp_path / "log.jsonl", lines(0, 10)), tmp_path / "state"
-    sums_of = collecting.sums_of
+    sums_of = file_reading.sums_of
 
     def grows(*arguments: Any) -> Any:
         if len(path.read_text().splitlines()) == 10:
             log_file(path, lines(0, 20))
         return sums_of(*arguments)
 
-    monkeypatch.setattr(collecting, "sums_of", grows)
+    monkeypatch.setattr(file_reading, "sums_of", grows)
     assert run(estimator, path, state).slices["n_responses"].sum() == 20
     monkeypatch.undo()
     assert run(estimator, path, state).slices["n_responses"].sum() == 20
@@ -279,9 +279,9 @@ def test_a_bad_line_is_a_problem_of_the_run_that_reads_it(estimator, tmp_path: P
     assert called(capsys, *call, "--state", state)[0] == 0
     again = es.monitor(estimator, path, state=state)
     assert again.problems.lines() == ["reported by earlier runs, in 1 file: 1 record that cannot be read"]
-    assert again.provenance["earlier_problems"] == {"records that cannot be read": 1}
+    assert [(row["slug"], row["count"]) for row in again.provenance["earlier_problems"]] == [("unreadable-record", 1)]
     log_file(path, lines(0, 61))
-    assert not es.monitor(estimator, path, state=state).problems.earlier.counts
+    assert not es.monitor(estimator, path, state=state).problems.earlier.problems
 
 
 def test_a_folder_and_another_file_are_refused_and_stay(estimator, tmp_path: Path) -> None:

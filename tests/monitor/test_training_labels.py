@@ -10,7 +10,6 @@ from production import fitted, traffic, written
 
 import entropy_sentinel as es
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
-from entropy_sentinel.monitor.labelling.training_labels import UNKNOWN
 from entropy_sentinel.monitor.result import Monitored
 
 FOREST = "forest-3d-unbalanced-uncalibrated"
@@ -84,8 +83,8 @@ def test_a_log_and_its_features_are_the_same_responses(answers, coins, forest, t
 
 def test_a_file_without_a_record_is_named_once(coins, answers, forest) -> None:
     notes = watched(replace(forest, training=None), answers, coins).problems.notes
-    assert notes[UNKNOWN] == len(coins)
-    assert UNKNOWN not in watched(forest, answers, coins).problems.notes
+    assert notes["training-unknown"] == len(coins)
+    assert "training-unknown" not in watched(forest, answers, coins).problems.notes
 
 
 def test_where_labels_are_too_few_to_leave_some_out_only_labels_count(answers) -> None:
@@ -95,10 +94,10 @@ def test_where_labels_are_too_few_to_leave_some_out_only_labels_count(answers) -
     assert labels["label"].sum() == 5
     found = watched(es.fit(answers, labels, "logistic-1d-unbalanced-isotonic"), answers, labels)
     assert found.slices["improved_accuracy"].to_list() == pytest.approx([1 / 15] * 5)
-    assert any("only the labels" in note for note in found.problems.notes)
+    assert any("only the labels" in line for line in found.problems.lines())
 
 
 def test_labels_without_a_response_are_no_training_labels() -> None:
     estimator = replace(fitted("atc-max"), training=None)
     labels = pl.DataFrame({"item_id": ["nowhere"], "label": [True]})
-    assert UNKNOWN not in es.monitor(estimator, traffic(50), labels=labels).problems.notes
+    assert "training-unknown" not in es.monitor(estimator, traffic(50), labels=labels).problems.notes

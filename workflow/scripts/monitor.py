@@ -3,12 +3,13 @@ from entropy_sentinel.study.jobs.logs import job_log
 with job_log(snakemake.log[0]):
     from pathlib import Path
 
+    from entropy_sentinel.monitor.reading.inputs import resolve_sources
     from entropy_sentinel.monitor.running import monitored
     from entropy_sentinel.monitor.settings import MonitorOptions
     from entropy_sentinel.monitor.showing.catalogue import OUTPUTS
 
     estimator = snakemake.input.estimator or None
-    result = monitored(estimator, snakemake.input.parts, MonitorOptions.of(snakemake.params.options))
+    result = monitored(estimator, resolve_sources(snakemake.input.parts), MonitorOptions.of(snakemake.params.options))
     for name, paths in snakemake.output.items():
         for path in paths if isinstance(paths, list) else [paths]:
             OUTPUTS[name].write(result, Path(path))

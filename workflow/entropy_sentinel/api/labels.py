@@ -1,17 +1,18 @@
 """Read files of labels, and the labels that logs of evaluations bring."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.api.inputs import WEIGHT, Paths, files, is_table, log_files, refuse_verdicts, table
+from entropy_sentinel.api.inputs import WEIGHT, Paths, files, refuse_verdicts, table
 from entropy_sentinel.api.label_merging import LABELLED_AT, LabelFile, merge_label_files
 from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.core.opening import STANDARD_INPUT
 from entropy_sentinel.logs.label_table import ASKED, OF_LABELS, label_columns, labels_of
-from entropy_sentinel.logs.reading import Logs
+from entropy_sentinel.logs.reading import Logs, sort_attempts
 from entropy_sentinel.logs.records import brings_labels
 from entropy_sentinel.logs.settings import ReadOptions
 from entropy_sentinel.schemas.response import RESPONSE
@@ -109,18 +110,26 @@ def drawn_columns(names: Sequence[str]) -> list[str]:
     return [name.removeprefix(_SLICE_PREFIX) for name in drawn]
 
 
-def labels_within(given: Any, scorer: str | None = None) -> pl.DataFrame | None:
-    """Return the labels in a table of features, or in logs given by their paths; null if there are none."""
-    if is_table(given):
-        frame = table(given, "features")
-        if frame.schema.get("label") != pl.Boolean:
-            return None
-        labels = frame.select(_OF_EVALUATIONS)
-    else:
-        paths = [path for path in log_files(given) if brings_labels(path)]
-        if not paths:
-            return None
-        labels = read_labels(paths, scorer)
+def labels_in_table(features: Any) -> pl.DataFrame | None:
+    """Return the labels in a table of features; null if there are none."""
+    frame = table(features, "features")
+    if frame.schema.get("label") != pl.Boolean or frame["label"].null_count() == len(frame):
+        return None
+    return frame.select(_OF_EVALUATIONS)
+
+
+def merge_logged_labels(responses: Mapping[str, Sequence[pl.DataFrame]]) -> pl.DataFrame | None:
+    """Return the labels that logs of evaluations brought with their responses, by path; null if there are none.
+
+    A retried evaluation has a log for each attempt, and the label of the newest one counts.
+    """
+    frames: list[pl.DataFrame] = []
+    for path in sort_attempts([*responses]):
+        if Path(path).suffix != ".parquet" and path != STANDARD_INPUT:
+            frames += [frame.select(_OF_EVALUATIONS) for frame in responses[path]]
+    if not frames:
+        return None
+    labels = pl.concat(frames).unique(RESPONSE, keep="first", maintain_order=True)
     return None if labels["label"].null_count() == len(labels) else labels
 
 

@@ -1,13 +1,14 @@
 """Read responses into frames, compute their features, and write features to files."""
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
 
 import polars as pl
 
+from entropy_sentinel.api.feature_frames import RESPONSE_TEXT, FeatureFrames
 from entropy_sentinel.api.inputs import Paths, features_table, is_table, log_files, table
 from entropy_sentinel.api.keywords import ReadKeywords
 from entropy_sentinel.core.errors import InputError
@@ -16,7 +17,7 @@ from entropy_sentinel.core.options import document_options
 from entropy_sentinel.core.printable import one_line
 from entropy_sentinel.features.catalogue import FEATURE_FRAME, FEATURES
 from entropy_sentinel.features.compute import compute_features, is_traces, missing_mass
-from entropy_sentinel.features.files import CAPTURED, feature_batches, holds_features
+from entropy_sentinel.features.files import CAPTURED
 from entropy_sentinel.logs.memory import Replies, records_in_memory
 from entropy_sentinel.logs.reading import Logs, of_replies
 from entropy_sentinel.logs.settings import ReadOptions
@@ -178,14 +179,13 @@ def read_features(
     """
     settings = ReadOptions.of_keywords("read_features", {**options, "further": (*options.get("further", ()), *signals)})
     replies = records_in_memory(paths)
-    given_files = log_files(paths) if replies is None else []
-    if replies is None and not given_files:
+    sources = log_files(paths) if replies is None else [replies]
+    if not sources:
         raise InputError("features: name at least one file")
-    feature_files, log_paths = _split_files(given_files, settings)
-    logs = Logs(log_paths if replies is None else [replies], settings)
-    frames = [*_stored_frames(feature_files, logs), *feature_frames(logs, texts=texts, signals=signals)]
-    _warn(logs.summary)
-    return combined(_some(frames, logs.summary))
+    frames = FeatureFrames(sources, settings, signals=signals, texts=(RESPONSE_TEXT,) if texts else ())
+    rows = _collect(frames, settings)
+    _warn(frames.logs.summary)
+    return rows
 
 
 def features_in(
@@ -197,35 +197,21 @@ def features_in(
     `ReadOptions`. Raises InputError if there is no response, or for files of features that lack what is asked for.
     """
     settings = ReadOptions.of({"further": tuple(signals), **options})
-    feature_files, log_paths = _split_files(paths, settings)
-    if feature_files and vocabulary is not None:
-        raise InputError(f"{feature_files[0]}: contains features, which need the traces for another --vocabulary")
-    logs = Logs(log_paths, settings)
-    stored = list(_stored_frames(feature_files, logs))
-    for name in signals:
-        if not all(name in frame.columns for frame in stored):
-            raise InputError(f"signals: '{name}' is not in the files of features, which need the traces for it")
-    frames = [*stored, *feature_frames(logs, vocabulary, signals=signals)]
-    return combined(_some(frames, logs.summary)), logs.summary
+    frames = FeatureFrames(paths, settings, signals=signals, required=signals, vocabulary=vocabulary)
+    if frames.feature_files and vocabulary is not None:
+        raise InputError(
+            f"{frames.feature_files[0]}: contains features, which need the traces for another --vocabulary"
+        )
+    return _collect(frames, settings), frames.logs.summary
 
 
-def _split_files(paths: Sequence[Path], settings: ReadOptions) -> tuple[list[Path], list[Path]]:
-    """Return the files of features, and all others; raise InputError for settings that need log-probabilities."""
-    feature_files = [path for path in paths if holds_features(path)]
-    if feature_files and settings.top_k:
-        raise InputError(f"{feature_files[0]}: contains features, whose alternatives cannot be cut; give the traces")
-    return feature_files, [path for path in paths if path not in feature_files]
-
-
-def _stored_frames(paths: Sequence[Path], logs: Logs) -> Iterator[pl.DataFrame]:
-    """Yield the responses in files of features that the options of `logs` select, and count them in its summary."""
-    for path in paths:
-        logs.summary.files += 1
-        for batch in feature_batches(path):
-            chosen = logs.selection.of(batch)
-            logs.summary.add_features(chosen)
-            if len(chosen):
-                yield chosen
+def _collect(frames: FeatureFrames, settings: ReadOptions) -> pl.DataFrame:
+    """Return all responses; raise InputError without any, or for stored features whose alternatives are to be cut."""
+    if frames.feature_files and settings.top_k:
+        raise InputError(
+            f"{frames.feature_files[0]}: contains features, whose alternatives cannot be cut; give the traces"
+        )
+    return combined(_some(list(frames), frames.logs.summary))
 
 
 def features_from(given: Any, signals: Sequence[str] = (), **options: Any) -> pl.DataFrame:
@@ -238,24 +224,6 @@ def features_from(given: Any, signals: Sequence[str] = (), **options: Any) -> pl
         if not set(FEATURES).isdisjoint(rows.columns):
             return features_table(rows, signals=signals)
     return features_table(read_features(given, signals=signals, **options), signals=signals)
-
-
-def feature_frames(
-    logs: Logs,
-    vocabulary: int | None = None,
-    texts: bool = False,
-    signals: Sequence[str] = (),
-    of_traces: Sequence[str] = (),
-) -> Iterator[pl.DataFrame]:
-    """Yield the features of logs batch by batch, with the columns `of_traces` of the traces.
-
-    `vocabulary` is the number of tokens that the model chooses from, if known. With `texts` the responses
-    themselves are in the column `response`; `signals` are names of further signals.
-    """
-    for frame in logs:
-        frame = frame.with_columns(response="text") if texts else frame
-        features = with_signals(compute_features(frame, vocabulary), frame, signals)
-        yield features.with_columns(frame.select(of_traces)) if of_traces else features
 
 
 def _some(frames: list[pl.DataFrame], summary: LogSummary) -> list[pl.DataFrame]:

@@ -94,7 +94,7 @@ def command(logs: Logs, state: State = None, json: Json = False, **options: Any)
     inputs = [*_label_files(options["labels"]), *_label_files(options["judged"])]
     inputs += [path for path in (options["acknowledged"], state) if path is not None]
     inputs += [Path(entry) for entry in options["events"] if is_event_file(entry)]
-    sources = _checked(targets, [*estimators, *inputs], logs[len(estimators) :], state)
+    sources = _checked(targets, [*estimators, *inputs], logs[len(estimators) :])
     if targets["page"] is None:
         options["responses"] = 0
     all_windows = json or any(OUTPUTS[name].has_all_windows for name, target in targets.items() if target is not None)
@@ -146,14 +146,14 @@ def _failures(result: "Monitored", targets: dict[str, Any]) -> Iterator[str]:
                 yield one_line(f"{'' if names_file else f'--{name}: '}{type(error).__name__}: {error}")
 
 
-def _checked(targets: dict[str, Any], inputs: list[Path], logs: list[str], state: Path | None) -> list[str | Path]:
+def _checked(targets: dict[str, Any], inputs: list[Path], logs: list[str]) -> list[Path]:
     """Return the log files; raise an error without any, or for an output that is an input or has another suffix.
 
     `inputs` are the other files that are read.
     """
     from entropy_sentinel.core.errors import InputError
     from entropy_sentinel.core.files import check_outputs
-    from entropy_sentinel.monitor.reading.inputs import paths_of
+    from entropy_sentinel.monitor.reading.inputs import resolve_paths
 
     if not logs:
         raise InputError("LOGS: must name at least one file of responses, was only estimators")
@@ -163,7 +163,7 @@ def _checked(targets: dict[str, Any], inputs: list[Path], logs: list[str], state
             OUTPUTS[name].check(target)
             if OUTPUTS[name].is_file:
                 outputs[f"--{name}"] = target
-    paths = paths_of(logs, state)
+    paths = resolve_paths(logs)
     check_outputs(outputs, [*inputs, *paths])
     return paths
 

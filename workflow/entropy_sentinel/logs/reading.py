@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -36,6 +36,7 @@ from entropy_sentinel.schemas.generation import GENERATIONS, LOGPROBS, UNUSABLE,
 # Limits of a frame, which is then about 10 MB for traces with 20 alternatives.
 TOKENS_AT_A_TIME, RESPONSES_AT_A_TIME = 100_000, 1000
 ASSUMED_MODE = "raw_logprobs"
+PathOrRecords = TypeVar("PathOrRecords", str, str | MemoryRecords)
 # The readers of a file with the name of a format, by the reader's class, and by the format if the class needs its form:
 # formats of one class without a form share its state.
 Readers = dict[tuple[Callable[..., Reader], str | None], tuple[str, Reader]]
@@ -50,7 +51,7 @@ class Logs:
 
     def __init__(self, paths: Sequence[str | Path | MemoryRecords], options: ReadOptions) -> None:
         """Prepare to read `paths` in their order; `-` is standard input."""
-        self._paths = _newest_attempts_first([path if isinstance(path, MemoryRecords) else str(path) for path in paths])
+        self._paths = sort_attempts([path if isinstance(path, MemoryRecords) else str(path) for path in paths])
         # Finished attempts: task, id and sample of evaluations.
         self._finished: set[tuple[str, str | None, int | None]] = set()
         self._options, self.selection = options, ResponseSelection(options)
@@ -324,7 +325,7 @@ def read_strictly(source: str | MemoryRecords, empty: str) -> pl.DataFrame:
 _STARTED = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d")
 
 
-def _newest_attempts_first(paths: list[str | MemoryRecords]) -> list[str | MemoryRecords]:
+def sort_attempts(paths: Sequence[PathOrRecords]) -> list[PathOrRecords]:
     """Return the paths with the logs of inspect_ai in the places of such logs, the newest first.
 
     A retried evaluation has a log for each attempt, and samples of the newest one count.

@@ -17,7 +17,9 @@ from entropy_sentinel.logs.selection import LeftOut
 # extension may call `exit()`.
 ANY_ERROR = (Exception, SystemExit, pl.exceptions.PanicException)
 Rows = TypeVar("Rows", list[Any], np.ndarray)
-# The note about responses without an id that may be in the logs twice.
+# Notes about responses that may be in the logs twice.
+REPLACED = "samples of an earlier attempt, replaced by those of a newer log of the same task"
+TWICE = "responses logged twice with the same id, text and log-probabilities, counted once"
 EQUAL = "responses without an id that equal an earlier one; all count: if exports overlap, give one of them"
 # Number of bad records to show; all are counted.
 SHOWN = 5
@@ -114,7 +116,8 @@ class LogSummary:
     def add_features(self, rows: pl.DataFrame) -> None:
         """Count responses of a file of features."""
         self.responses += len(rows)
-        self.tokens += int(rows["n_tokens"].sum())
+        if "n_tokens" in rows.columns:
+            self.tokens += int(rows["n_tokens"].sum())
         self.formats["features"] += len(rows)
         for counter, column in (
             (self.models, "model"),
@@ -122,15 +125,12 @@ class LogSummary:
             (self.modes, "logprobs_mode"),
             (self.unusable, "reason"),
         ):
-            counter.update(dict(rows[column].drop_nulls().value_counts().iter_rows()))
+            if column in rows.columns:
+                counter.update(dict(rows[column].drop_nulls().value_counts().iter_rows()))
 
     def notes(self) -> dict[str, int]:
         """Return the numbers of responses that may count twice, by what they are, without zeros."""
-        counts = {
-            "samples of an earlier attempt, replaced by those of a newer log of the same task": self.replaced,
-            "responses logged twice with the same id, text and log-probabilities, counted once": self.twice,
-            EQUAL: self.equal,
-        }
+        counts = {REPLACED: self.replaced, TWICE: self.twice, EQUAL: self.equal}
         return {kind: count for kind, count in counts.items() if count}
 
     def rows(self) -> list[tuple[str, str]]:

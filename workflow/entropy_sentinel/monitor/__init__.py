@@ -2,16 +2,17 @@
 
 A log line becomes an alert in six steps. `running` calls every step, and `settings` has the options:
 
-    reading     `inputs` reads frames of features; `problems` counts unusable records; also `times` and `identity`
-    summing     `collecting` adds frames to the `sums` of slices, which a `state` keeps; `merging` adds up all files
+    reading     `inputs` prepares frames of features; `problems` has records of what was unusable; `times`, `identity`
+    summing     `log_pass` reads each log once, and `file_reading` adds its responses to the `sums` of the slices of
+                their model, which a `state` keeps; `merging` adds up all files
     estimating  `estimates` makes a row for each slice, with its `change` and `flags`
     alerting    `drops`, `row_episodes` and `unwatched` find episodes; `alerts` decides which alerts this run reports
     labelling   `sampling` chooses responses, `to_label` writes their file; `labelled` improves estimates with labels
     showing     the `result` on a terminal, as a page with pictures, and as files; `catalogue` lists these outputs
 
 `codes` has the codes of flags, alerts and notes; `episodes`, `alert` and `alert_history` are the records of an alert.
-`joining` watches several models, each with its own estimator. `catalogue` has the columns of a row and the statistics
-of a slice. `once` has `estimate` and `score`, without a state.
+`watched_models` has the models of a run, each with its own estimator; `result_stacking` makes one result. `catalogue`
+has the columns of a row and the statistics of a slice. `once` has `estimate` and `score`, without a state.
 
 May be imported by: `cli`, and not by `study`, whose rooms do without the monitor.
 """

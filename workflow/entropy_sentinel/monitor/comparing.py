@@ -18,7 +18,7 @@ from entropy_sentinel.estimators.verdict import USABLE
 from entropy_sentinel.formatting.text import counted, number
 from entropy_sentinel.monitor.codes import Flag
 from entropy_sentinel.monitor.once import every_slice
-from entropy_sentinel.monitor.reading.inputs import Given
+from entropy_sentinel.monitor.reading.inputs import Given, resolve_sources
 from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.result import slice_name
 from entropy_sentinel.monitor.running import monitored
@@ -140,7 +140,7 @@ def compared(
     if MODEL in settings.by:
         raise ConfigError(f"by: must not have '{MODEL}', because two models are compared in each slice")
     saved = (saved_estimator(first), saved_estimator(second))
-    result = monitored(saved, logs, every_slice(settings))
+    result = monitored(saved, resolve_sources(logs), every_slice(settings))
     models = (str(saved[0].metadata.model), str(saved[1].metadata.model))
     own = [name for name in result.by if name != MODEL]
     slices = [result.slices.filter(pl.col(MODEL) == model) for model in models]

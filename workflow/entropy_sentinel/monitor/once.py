@@ -9,19 +9,23 @@ import polars as pl
 
 from entropy_sentinel.api.domains import FILE, are_parts
 from entropy_sentinel.api.estimation import saved_estimator
-from entropy_sentinel.api.inputs import labels_table, with_labels
+from entropy_sentinel.api.inputs import is_table, labels_table, with_labels
 from entropy_sentinel.api.keywords import EstimateKeywords
-from entropy_sentinel.api.labels import labels_within
+from entropy_sentinel.api.labels import labels_in_table, merge_logged_labels
 from entropy_sentinel.core.options import columns_by, document_options
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.estimators.training import one_thread
 from entropy_sentinel.features.catalogue import FEATURES
+from entropy_sentinel.logs.traces import LABELLED
 from entropy_sentinel.monitor.catalogue import COMPARED, FLAG_COLUMNS
-from entropy_sentinel.monitor.reading.inputs import BY, Given, columns_of, read_whole, sources
+from entropy_sentinel.monitor.reading.inputs import BY, Given, columns_of, resolve_sources
+from entropy_sentinel.monitor.reading.problem_codes import ProblemKind
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.running import monitored
 from entropy_sentinel.monitor.settings import TIME, EstimateOptions, MonitorOptions
+from entropy_sentinel.monitor.summing.file_reading import KeptRows
 from entropy_sentinel.monitor.summing.merging import EVERYTHING
+from entropy_sentinel.schemas.response import RESPONSE
 
 # To limit memory, smaller slices beyond this number are pooled.
 MOST_SLICES = 100_000
@@ -89,16 +93,27 @@ def estimated(
     estimator: FittedEstimator, logs: Given, settings: EstimateOptions, labels: pl.DataFrame | None = None
 ) -> Monitored:
     """Return the result of `estimate`, with its provenance and problems."""
-    result = monitored(estimator, logs, every_slice(settings))
+    sources = resolve_sources(logs)
+    if labels is None and is_table(logs):
+        labels = labels_in_table(logs)
+    labels = None if labels is None else labels_table(labels)
+    columns = dict.fromkeys((*RESPONSE, *FEATURES, *estimator.signals, *(f"{BY}{name}" for name in settings.by)))
+    columns |= dict.fromkeys(("label", "excluded"))
+    wanted = pl.any_horizontal(pl.col([*LABELLED]).is_not_null())
+    if labels is not None:
+        wanted = pl.col("item_id").is_in(labels["item_id"].implode())
+    kept = KeptRows(lambda frame: frame.filter(wanted).select([*columns]))
+    result = monitored(estimator, sources, every_slice(settings), kept_rows=kept)
     if FILE in settings.by and are_parts(result.slices[FILE]):
-        others = [name for name in columns_of(sources(logs, settings)) if name not in (*settings.by, TIME)]
-        result.problems.note(f"{_OF_PARTS}: {', '.join(others[:_NAMED]) or 'none'}", [], len(result.slices))
+        others = [name for name in columns_of(sources) if name not in (*settings.by, TIME)]
+        names = ", ".join(others[:_NAMED]) or "none"
+        result.problems.add(ProblemKind.SLICES_ARE_FILES, (), len(result.slices), names)
+    rows = pl.concat([frame for frames in kept.by_file.values() for frame in frames])
     if labels is None:
-        labels = labels_within(logs, settings.scorer)
+        labels = merge_logged_labels(kept.by_file)
     if labels is None:
         return result
-    read = read_whole(estimator, sources(logs, settings, signals=estimator.signals), settings)
-    rows = with_labels(read.rows, labels_table(labels)).filter(pl.col("excluded").is_null())
+    rows = with_labels(rows, labels).filter(pl.col("excluded").is_null())
     # Without columns, there is one slice with a fixed name.
     keys = [pl.col(f"{BY}{name}") for name in settings.by] or [pl.lit(EVERYTHING)]
     rows = rows.select(*FEATURES, *estimator.signals, "label", **dict(zip(result.by, keys, strict=True)))

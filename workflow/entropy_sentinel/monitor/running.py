@@ -18,7 +18,6 @@ from entropy_sentinel.api.labels import drawn_by, drawn_columns, read_people_lab
 from entropy_sentinel.api.witness_files import Witness, read_witnesses
 from entropy_sentinel.core.errors import ConfigError, EntropySentinelError, InputError
 from entropy_sentinel.core.options import document_options
-from entropy_sentinel.core.urls import file_name
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.estimators.no_estimator import NO_ESTIMATOR
 from entropy_sentinel.logs.models import bare
@@ -33,26 +32,30 @@ from entropy_sentinel.monitor.episodes import Episode
 from entropy_sentinel.monitor.estimating.estimates import Estimates
 from entropy_sentinel.monitor.estimating.same_model import compare_same_models
 from entropy_sentinel.monitor.events import mark_alerts, read_events
-from entropy_sentinel.monitor.joining import Estimators, Part, is_of_model, joined, parts_of
 from entropy_sentinel.monitor.labelling.asked_witness import AskedWitness
 from entropy_sentinel.monitor.labelling.labelled import LAST_LABELLED, LabelledResponses
 from entropy_sentinel.monitor.labelling.option_checks import check_labelled_options
 from entropy_sentinel.monitor.labelling.witness_estimates import WitnessEstimates
 from entropy_sentinel.monitor.labelling.witness_quality import measure_label_worth
-from entropy_sentinel.monitor.reading.inputs import Given, loaded, sources
+from entropy_sentinel.monitor.reading.inputs import Given, Source, resolve_sources, with_features, without_states
+from entropy_sentinel.monitor.reading.problem_codes import ProblemKind
 from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.reading.times import in_zone, windows_after
 from entropy_sentinel.monitor.reading.zones import DTYPE
 from entropy_sentinel.monitor.result import AlertResponses, Monitored
+from entropy_sentinel.monitor.result_stacking import stack_results
 from entropy_sentinel.monitor.settings import EARLIEST, MonitorOptions, Reading, period_text
 from entropy_sentinel.monitor.showing.behind import behind
 from entropy_sentinel.monitor.summing.cluster_notes import note_clusters, note_conversations
 from entropy_sentinel.monitor.summing.collecting import Collector
+from entropy_sentinel.monitor.summing.file_reading import KeptRows
+from entropy_sentinel.monitor.summing.log_pass import LogPass, sum_problems
 from entropy_sentinel.monitor.summing.merging import NEWEST_WINDOWS, MergedSums, merge, newest_windows, recent
 from entropy_sentinel.monitor.summing.state import State
 from entropy_sentinel.monitor.summing.state_file import PROGRESS, opened
 from entropy_sentinel.monitor.summing.sums import n_values
 from entropy_sentinel.monitor.unwatched_traffic import WatchedState, add_unwatched
+from entropy_sentinel.monitor.watched_models import Estimators, Options, WatchedModels, watch_models
 from entropy_sentinel.schemas.witness import WitnessKind
 
 log = logging.getLogger(__name__)
@@ -100,92 +103,62 @@ def monitor(
         >>> result.slices.select("n_estimated", "rank").rows()
         [(30, 1), (30, 2), (30, 3), (30, 4), (30, 5)]
     """
-    return monitored(estimator, logs, MonitorOptions.of_keywords("monitor", {"by": by, **options}), state)
+    settings = MonitorOptions.of_keywords("monitor", {"by": by, **options})
+    return monitored(estimator, resolve_sources(logs), settings, state)
 
 
 def monitored(
     estimator: FittedEstimator | str | Path | Estimators | None,
-    logs: Given,
+    sources: Sequence[Source],
     settings: MonitorOptions,
     state: str | Path | None = None,
     test_all_windows: bool = True,
+    kept_rows: KeptRows | None = None,
 ) -> Monitored:
-    """Return the result of `monitor`.
+    """Return the result of `monitor` for `resolve_sources` of logs.
 
     Without `test_all_windows`, changes are tested only in the newest windows; only files have those of all windows, and
-    for a year of many slices the tests take most of the time.
+    for a year of many slices the tests take most of the time. `kept_rows` gets the responses that are read.
     """
     if estimator is None:
         check_labelled_options(settings)
-        estimator = NO_ESTIMATOR
+    watched = watch_models(NO_ESTIMATOR if estimator is None else estimator, settings, state)
     single = settings.labels is not None or settings.judged is not None or settings.responses > 0
     events = read_events(settings)
-    strata = label_strata(settings)
-    if isinstance(estimator, list | tuple):
-        parts = parts_of(estimator, logs, state, settings)
-        return _monitored_each(parts, logs, settings, single, strata, test_all_windows)
-    with _collected(estimator, logs, state, settings, single, strata=strata) as run:
-        run.collector.check()
-        problems, merged = run.problems(settings), run.merged(settings)
-        if merged is None:
+    with _collected(watched, sources, single, label_strata(settings), kept_rows) as (log_pass, runs):
+        log_pass.check()
+        problems = sum_problems(log_pass.collectors)
+        states = [WatchedState(run.state, run.path, run.merged()) for run in runs]
+        for run in runs:
+            note_clusters(problems, run.state.files.values(), run.settings)
+        if settings.cluster is None:
+            note_conversations(problems, log_pass.columns())
+        summed = [(run, state.merged) for run, state in zip(runs, states, strict=True) if state.merged is not None]
+        if not summed:
             raise _without_responses(problems)
-        labelled = run.labelled(settings, merged)
-        if labelled is not None:
-            labelled.note(problems)
-        n_tested = n_slices_tested(merged, settings.min_responses)
-        result = run.monitored(settings, merged, labelled, problems, n_tested, test_all_windows=test_all_windows)
-        add_unwatched(result, [WatchedState(run.state, run.path, merged)], run.models, settings)
-        mark_alerts(result.alerts, events, settings)
-        return result
-
-
-def _monitored_each(
-    parts: Sequence[Part],
-    logs: Given,
-    settings: MonitorOptions,
-    single: bool,
-    strata: Sequence[str],
-    test_all_windows: bool,
-) -> Monitored:
-    """Return the joined results of several estimators, each for the responses of its model."""
-    models = [part.model for part in parts]
-    with ExitStack() as stack:
-        states: list[WatchedState] = []
-        collectors: list[Collector] = []
-        runs: list[tuple[MonitorOptions, _EstimatorRun, MergedSums]] = []
-        silent: list[str] = []
-        for part in parts:
-            options = part.options(settings)
-            run = stack.enter_context(_collected(part.estimator, logs, part.state, options, single, models, strata))
-            run.collector.check()
-            collectors.append(run.collector)
-            merged = run.merged(options)
-            states.append(WatchedState(run.state, run.path, merged))
-            if merged is None:
-                silent.append(part.model)
-            else:
-                runs.append((options, run, merged))
-        if not runs:
-            raise _without_responses(Problems.total(collector.problems().as_dict() for collector in collectors))
+        if silent := [f"'{run.model}'" for run, state in zip(runs, states, strict=True) if state.merged is None]:
+            problems.add(ProblemKind.SILENT_MODEL, silent)
         ends: set[datetime] = set()
         n_tested = 0
-        for _, _, merged in runs:
+        for _, merged in summed:
             ends.update(newest_windows(merged.windows, settings.window, settings))
             n_tested += n_slices_tested(merged, settings.min_responses)
         newest = sorted(ends)[-NEWEST_WINDOWS:]
         results: list[Monitored] = []
-        without: list[frozenset[int]] = []
-        for options, run, merged in runs:
-            labelled = run.labelled(options, merged)
+        unmatched: list[frozenset[int]] = []
+        for run, merged in summed:
+            labelled = run.labelled(merged)
             if labelled is not None:
-                without.append(labelled.without)
-            problems = run.problems(options)
-            result = run.monitored(options, merged, labelled, problems, n_tested, newest, test_all_windows)
-            results.append(result)
-        whole = joined(results, settings, silent, without)
-        add_unwatched(whole, states, models, runs[0][0], any(map(is_of_model, settings.where)))
-        mark_alerts(whole.alerts, read_events(settings), settings)
-        return whole
+                unmatched.append(frozenset(labelled.without))
+            results.append(run.monitored(merged, labelled, problems, n_tested, newest, test_all_windows))
+        if unmatched and (lost := frozenset.intersection(*unmatched)):
+            problems.add(ProblemKind.LABEL_UNMATCHED, (), len(lost))
+        result = results[0] if watched.names is None else stack_results(results, settings)
+        result.provenance.update(problems.provenance())
+        models = runs[0].models if watched.names is None else watched.names
+        add_unwatched(result, states, models, summed[0][0].settings, watched.user_named)
+        mark_alerts(result.alerts, events, settings)
+        return result
 
 
 def _without_responses(problems: Problems) -> InputError:
@@ -199,35 +172,44 @@ def collect(
 
     `monitor` reads such files instead of logs. The options are the fields of `Reading`; errors are as for `monitor`.
     """
-    saved = NO_ESTIMATOR if estimator is None else estimator
-    with _collected(saved, logs, state, Reading.of({"by": by, **options}), single=False) as run:
-        return run.collector.problems()
+    reading = Reading.of({"by": by, **options})
+    watched = watch_models(NO_ESTIMATOR if estimator is None else estimator, reading, state)
+    with _collected(watched, resolve_sources(logs), single=False) as (log_pass, _):
+        return sum_problems(log_pass.collectors)
 
 
 @contextmanager
 def _collected(
-    estimator: FittedEstimator | str | Path,
-    logs: Given,
-    path: str | Path | None,
-    reading: Reading,
+    watched: WatchedModels[Options],
+    sources: Sequence[Source],
     single: bool,
-    watched_models: Sequence[str] | None = None,
     strata: Sequence[str] = (),
-) -> Iterator["_EstimatorRun"]:
-    """Sum all logs in the state at `path`; with `single`, also keep each response.
+    kept_rows: KeptRows | None = None,
+) -> Iterator[tuple[LogPass, list["_EstimatorRun"]]]:
+    """Read all logs once into the states of the models; with `single`, also keep each response.
 
-    `watched_models` are the models of all estimators of a run, if there are several. `strata` are the columns by which
-    labels were drawn.
+    `strata` are the columns by which labels were drawn.
     """
-    saved, checksum = loaded(estimator, path)
-    given = sources(logs, reading, path, saved.signals)
-    whose = {"estimator": saved.estimator.name, "checksum": checksum, "reading": reading.as_dict()}
-    with State.opened(None if path is None else Path(path), whose, n_values(saved.estimator)) as state:
-        state.strata = list(strata)
-        collector = Collector(saved, reading, state, path is not None, single, watched_models)
-        collector.read_files(given)
-        file = "" if isinstance(estimator, FittedEstimator) else file_name(estimator).partition(".")[0]
-        yield _EstimatorRun(saved, checksum, collector, state, file, None if path is None else Path(path))
+    signals = list(dict.fromkeys(name for each in watched.each for name in each.saved.signals))
+    given = with_features(without_states(sources, watched.states), watched.reading, signals)
+    collectors: list[Collector] = []
+    runs: list[_EstimatorRun] = []
+    with ExitStack() as stack:
+        for each in watched.each:
+            whose = {
+                "estimator": each.saved.estimator.name,
+                "checksum": each.checksum,
+                "reading": each.options.as_dict(),
+            }
+            state = stack.enter_context(State.opened(each.state, whose, n_values(each.saved.estimator)))
+            state.strata = list(strata)
+            lasting = each.state is not None
+            collector = Collector(each.saved, each.options, state, lasting, single, each.model, watched.names)
+            collectors.append(collector)
+            runs.append(_EstimatorRun(each.saved, each.checksum, collector, state, each.file, each.state, each.options))
+        log_pass = LogPass(collectors, given, watched.reading, strata, watched.names, watched.user_named, kept_rows)
+        log_pass.read()
+        yield log_pass, runs
 
 
 @dataclass(frozen=True)
@@ -243,12 +225,23 @@ class _EstimatorRun:
     state: State
     file: str
     path: Path | None
+    options: Reading
+
+    @property
+    def settings(self) -> MonitorOptions:
+        """Return the options for the responses of this estimator."""
+        assert isinstance(self.options, MonitorOptions)  # only `collect` has fewer
+        return self.options
+
+    @property
+    def model(self) -> str:
+        """Return the estimator's model; an empty text if its file does not name it."""
+        return bare(str(self.saved.metadata.model or ""))
 
     @property
     def models(self) -> list[str]:
         """Return the estimator's model, if its file names it."""
-        model = self.saved.metadata.model
-        return [] if not model else [bare(str(model))]
+        return [self.model] if self.model else []
 
     def _same_models(self) -> Counter[str]:
         """Return the responses whose model counts as the estimator's, by its name in the logs."""
@@ -265,23 +258,17 @@ class _EstimatorRun:
                 total[bare(name)] += n
         return dict(total.most_common())
 
-    def problems(self, settings: MonitorOptions) -> Problems:
-        """Return the counts of unusable parts, with notes about dependent responses."""
-        problems = self.collector.problems()
-        note_clusters(problems, self.state.files.values(), settings)
-        if settings.cluster is None:
-            note_conversations(problems, self.collector.columns())
-        return problems
-
-    def merged(self, settings: MonitorOptions) -> MergedSums | None:
+    def merged(self) -> MergedSums | None:
         """Return the sums of slices, null without responses; raise InputError for a reference without responses."""
+        settings = self.settings
         merged = merge(self.state, settings.by, settings.window, settings.period, settings.max_slices)
         if merged is not None and settings.period is not None and not merged.before.n_estimated.any():
             raise InputError(self._no_reference(settings))
         return merged
 
-    def labelled(self, settings: MonitorOptions, merged: MergedSums) -> LabelledResponses | None:
+    def labelled(self, merged: MergedSums) -> LabelledResponses | None:
         """Return the labelled responses, if the settings name labels or what witnesses say."""
+        settings = self.settings
         if settings.labels is None and settings.judged is None:
             return None
         labels = _labels(settings)
@@ -305,18 +292,18 @@ class _EstimatorRun:
 
     def monitored(
         self,
-        settings: MonitorOptions,
         merged: MergedSums,
         labelled: LabelledResponses | None,
         problems: Problems,
         n_tested: int,
-        newest: Sequence[datetime] | None = None,
+        newest: Sequence[datetime],
         test_all_windows: bool = True,
     ) -> Monitored:
-        """Return the result; `newest` are the windows of the alerts if they are not those of this run's responses.
+        """Return the result for this estimator; `newest` are the windows of the alerts.
 
         `n_tested` is the number of slices among which the false alarms are shared.
         """
+        settings = self.settings
         if labelled is not None and self.saved.has_estimates:
             labelled.note_training(problems, self.saved.training is not None)
         taken = Counter[str]()
@@ -337,7 +324,7 @@ class _EstimatorRun:
         responses: list[AlertResponses] = []
         if settings.responses and self.saved.has_estimates:
             responses = behind(alerts.alerts, settings.window, self.state, settings, settings.responses)
-        provenance = self._provenance(settings, estimates, merged, taken, problems)
+        provenance = self._provenance(settings, estimates, merged, taken)
         provenance["labels_drawn_by"] = self.state.strata
         provenance["labels_drawn"] = labelled.count_drawn() if labelled else None
         qualities = labelled.measure_witnesses(settings.level) if labelled and settings.labels is not None else []
@@ -420,7 +407,6 @@ class _EstimatorRun:
         estimates: Estimates,
         merged: MergedSums,
         taken: Counter[str],
-        problems: Problems,
     ) -> dict[str, Any]:
         metadata, read, files = self.saved.metadata, self.collector.read, self.state.files
         answers = self.saved.validation.answers if self.saved.validation else ()
@@ -466,7 +452,6 @@ class _EstimatorRun:
                 "in_all": int(merged.total.n_responses.sum()),
             },
             "pooled_slices": merged.n_pooled,
-            **problems.provenance(),
         }
 
 
@@ -535,16 +520,15 @@ def _make_rows(
     merged: MergedSums,
     settings: MonitorOptions,
     labelled: LabelledResponses | None,
-    ends: Sequence[datetime] | None = None,
-    test_all_windows: bool = True,
-    witnesses: WitnessEstimates | None = None,
+    ends: Sequence[datetime],
+    test_all_windows: bool,
+    witnesses: WitnessEstimates | None,
 ) -> _ResultRows:
     columns, reference, windows, zone = tuple(merged.slices.columns), settings.period, merged.windows, settings.zone
     if settings.window is None or windows is None:
         slices = estimates.of_slices(merged, labelled, witnesses=witnesses)
         return _ResultRows(columns, _in_real_time(slices, zone))
     n_slices, window = len(merged.slices), settings.window
-    ends = newest_windows(windows, window, settings) if ends is None else ends
     last = recent(windows, n_slices, window, settings.min_responses, settings.pool_windows, reference, ends)
     slices = _in_real_time(estimates.of_slices(merged, labelled, last, witnesses), zone)
     recent_rows = estimates.of_windows(merged, last.rows, last.sums, reference, labelled, witnesses=witnesses)

@@ -54,8 +54,6 @@ COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
 # The values of COLUMNS for a slice without labels.
 _UNLABELLED: list[int | float | datetime | None] = [0, None, None, None, None, None, 0, None]
 LAST_LABELLED = "last_labelled"
-# The note about labels that match nothing.
-WITHOUT = "labels without a usable response"
 
 
 @dataclass(frozen=True)
@@ -208,11 +206,6 @@ class LabelledResponses:
         key = [column for column in RESPONSE if column in self.people.columns]
         people = self.people.group_by(key).agg(pl.col("label").is_not_null().any()) if key else self.people
         return {"n": len(people), "n_labelled": int(people["label"].sum() or 0)}
-
-    def note(self, problems: Problems) -> None:
-        """Count the labels without an estimated response."""
-        if self.without:
-            problems.note(WITHOUT, [], len(self.without))
 
     def note_training(self, problems: Problems, has_record: bool) -> None:
         """Count the labels that may have trained the estimator; `has_record` says whether its file would tell."""

@@ -28,7 +28,7 @@ from entropy_sentinel.monitor.labelling.listed_slices import keep_listed_slices
 from entropy_sentinel.monitor.labelling.plan import Sample
 from entropy_sentinel.monitor.labelling.prospects import JudgeQuality
 from entropy_sentinel.monitor.labelling.using import relies_on
-from entropy_sentinel.monitor.reading.inputs import Given, read_whole, sources
+from entropy_sentinel.monitor.reading.inputs import Given, read_whole, resolve_sources, with_features
 from entropy_sentinel.monitor.settings import SampleOptions
 from entropy_sentinel.monitor.summing.sums import values_of
 from entropy_sentinel.statistics.binomial import binomial_interval
@@ -223,7 +223,7 @@ def sampled(estimator: FittedEstimator | str | Path | None, logs: Given, setting
     if estimator is None:
         return first_sample(logs, settings)
     saved = saved_estimator(estimator)
-    read = read_whole(saved, sources(logs, settings, signals=saved.signals), settings, texts=True)
+    read = read_whole(saved, with_features(resolve_sources(logs), settings, saved.signals), settings, texts=True)
     rows = candidates(read.rows, settings)
     names = slice_columns(settings.by)
     slices = rows.group_by(SLICE, *names, maintain_order=True).agg(n_responses=pl.len()).rename(names)

@@ -4,19 +4,9 @@ from collections.abc import Collection
 
 import polars as pl
 
+from entropy_sentinel.monitor.reading.problem_codes import ProblemKind
 from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.summing.sums import IS_TRAINING, P_OUT_OF_FOLD
-
-# The notes about labels for which the estimator's file does not say whether they trained it, and about those of
-# responses without a prediction by another estimator.
-UNKNOWN = (
-    "labels that may have trained the estimator, which its file does not record: the accuracies from labels are then "
-    "not right on average, and their intervals too narrow; fit it again (`entropy-sentinel fit`)"
-)
-_UNPREDICTED = (
-    "labels in slices whose labels trained the estimator and were too few to fit it without them: P(correct) does not "
-    "count there, only the labels"
-)
 
 
 def find_unpredicted_slices(labelled: pl.DataFrame) -> list[int]:
@@ -42,6 +32,6 @@ def note_training(problems: Problems, labelled: pl.DataFrame, has_record: bool) 
     if labelled.is_empty():
         return
     if not has_record:
-        problems.note(UNKNOWN, [], len(labelled))
+        problems.add(ProblemKind.TRAINING_UNKNOWN, (), len(labelled))
     elif unpredicted := find_unpredicted_slices(labelled):
-        problems.note(_UNPREDICTED, [], int(labelled["slice"].is_in(unpredicted).sum()))
+        problems.add(ProblemKind.LABELS_TRAINED, (), int(labelled["slice"].is_in(unpredicted).sum()))

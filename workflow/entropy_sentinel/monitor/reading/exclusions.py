@@ -89,6 +89,10 @@ class ExclusionCounter:
         if len(part):
             self._parts.append(part)
 
+    def add_all(self, other: "ExclusionCounter") -> None:
+        """Add the exclusions of another counter."""
+        self._parts.extend(other._parts)
+
     @property
     def models(self) -> list[str]:
         """Return the models that have no estimator."""

@@ -32,7 +32,7 @@ from entropy_sentinel.features.feature_hashes import mix_bits, round_to_bits
 from entropy_sentinel.logs.moments import moments
 from entropy_sentinel.logs.numbers import DATE_IN_NAME
 from entropy_sentinel.logs.selection import PLACE, columns_called, first_of
-from entropy_sentinel.logs.summary import EQUAL
+from entropy_sentinel.monitor.reading.problem_codes import ProblemKind
 from entropy_sentinel.monitor.reading.problems import Problems
 
 _BLOCK = 1 << 20
@@ -201,13 +201,11 @@ class OtherFiles:
     def note(self, problems: Problems, path: str) -> None:
         """Report the responses in common of the file at `path`."""
         if self.n_same:
-            problems.note("responses that are also in another file and count once", [path], self.n_same)
+            problems.add(ProblemKind.IN_ANOTHER_FILE, [path], self.n_same)
         if self.n_other:
-            problems.note(
-                "responses with the same id as a different one in another file; both count", [path], self.n_other
-            )
+            problems.add(ProblemKind.SHARED_ID, [path], self.n_other)
         if self.n_equal:
-            problems.note(EQUAL, [path], self.n_equal)
+            problems.add(ProblemKind.EQUAL_RESPONSE, [path], self.n_equal)
 
 
 class SeenFiles:

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from entropy_sentinel.api.estimation import saved_estimator
-from entropy_sentinel.api.inputs import is_table, log_files, named
-from entropy_sentinel.api.reading import feature_frames, features_from, open_logs
+from entropy_sentinel.api.feature_frames import RESPONSE_TEXT, FeatureFrames
+from entropy_sentinel.api.inputs import is_table, log_files, named, table
+from entropy_sentinel.api.reading import features_from
 from entropy_sentinel.core.errors import ConfigError, IncompleteFileError, InputError
 from entropy_sentinel.core.files import check_name
 from entropy_sentinel.core.remote import local
@@ -30,13 +31,16 @@ from entropy_sentinel.logs.reader import QUESTION, REQUEST
 from entropy_sentinel.logs.reading import Logs
 from entropy_sentinel.logs.record import PlacedRecord
 from entropy_sentinel.logs.records import records
-from entropy_sentinel.logs.selection import PLACE, ResponseSelection, as_text, first_of
-from entropy_sentinel.logs.settings import FormatOptions, ReadOptions
+from entropy_sentinel.logs.selection import PLACE, LeftOut, ResponseSelection, as_text, first_of
+from entropy_sentinel.logs.settings import FormatOptions, LogOptions, ReadOptions
 from entropy_sentinel.logs.summary import LogSummary
+from entropy_sentinel.logs.traces import LABELLED
 from entropy_sentinel.monitor.catalogue import MADE, made_of
 from entropy_sentinel.monitor.reading.clusters import CLUSTER, STRATUM, hash_texts, hash_values, item_texts
 from entropy_sentinel.monitor.reading.exclusions import CODE, ExclusionCounter, count_exclusions, count_left_out
 from entropy_sentinel.monitor.reading.identity import NUMBERS, OtherFiles, SeenFiles, hash_ids
+from entropy_sentinel.monitor.reading.problem_codes import ProblemKind
+from entropy_sentinel.monitor.reading.problem_records import identify_left_out
 from entropy_sentinel.monitor.reading.problems import Problems, TrainingDataFilter
 from entropy_sentinel.monitor.reading.times import Clock
 from entropy_sentinel.monitor.reading.zones import DTYPE
@@ -47,13 +51,11 @@ from entropy_sentinel.schemas.signals import with_reasons
 
 Given = str | Path | pl.DataFrame | Sequence[str | Path]
 Source = str | Path | pl.DataFrame
+# Columns with texts.
+TEXTS = (QUESTION, RESPONSE_TEXT, CONVERSATION)
 # Number of files whose columns an error lists.
 _LOOKED_AT = 3
 _NO_SLICES = {*FEATURE_FRAME.schema, *LOGPROBS, *buckets.SCHEMA}
-# Number of feature rows to read at a time.
-FEATURES_AT_A_TIME = 20_000
-# The problem of records that are no responses.
-_BAD = "records that cannot be read"
 # Prefix of the slice columns of a frame.
 BY = "by."
 # The prefix of columns with numbers of which quantiles are reported.
@@ -79,27 +81,34 @@ def loaded(estimator: FittedEstimator | str | Path, state: str | Path | None) ->
     return estimator, ""
 
 
-def sources(
-    logs: Given, reading: Slicing, state: str | Path | None = None, signals: Sequence[str] = ()
-) -> list[Source]:
-    """Return the frames, states of parts and logs to read: each path once, without the run's `state` and journal.
-
-    `signals` are the further signals of the estimator, to compute for responses in memory.
-    """
-    if is_table(logs):
-        return [features_in(logs, reading, signals=signals)]
-    return [*paths_of(logs, state)]
+def resolve_sources(logs: Given) -> list[Source]:
+    """Return a table, or the files that `logs` names."""
+    return [table(logs, "features")] if is_table(logs) else [*resolve_paths(logs)]
 
 
-def paths_of(logs: Any, state: str | Path | None = None) -> list[str | Path]:
-    """Return the files that `logs` names, each once, without the run's `state` and its journal."""
-    # Path.resolve raises RuntimeError for a link to itself.
-    of_state = set() if state is None else {os.path.realpath(state), os.path.realpath(f"{state}-journal")}
-    paths: dict[Path, str | Path] = {}
+def resolve_paths(logs: Any) -> list[Path]:
+    """Return the files that paths, folders and patterns name, each once."""
+    paths: dict[Path, Path] = {}
     for path in log_files(named(logs)):
-        if os.path.realpath(path) not in of_state:
-            paths.setdefault(path.absolute(), path)
-    return list(paths.values())
+        paths.setdefault(path.absolute(), path)
+    return [*paths.values()]
+
+
+def without_states(sources: Sequence[Source], states: Sequence[Path]) -> list[Source]:
+    """Return the sources that are neither a state of the run nor its journal."""
+    # Path.resolve raises RuntimeError for a link to itself.
+    excluded = {os.path.realpath(f"{state}{suffix}") for state in states for suffix in ("", "-journal")}
+    return [
+        source for source in sources if isinstance(source, pl.DataFrame) or os.path.realpath(source) not in excluded
+    ]
+
+
+def with_features(sources: Sequence[Source], reading: Slicing, signals: Sequence[str]) -> list[Source]:
+    """Return the sources, with the features of tables of responses; `signals` are those of the estimators."""
+    return [
+        features_in(source, reading, signals=signals) if isinstance(source, pl.DataFrame) else source
+        for source in sources
+    ]
 
 
 def features_in(given: Any, reading: Slicing, more: Sequence[str] = (), signals: Sequence[str] = ()) -> pl.DataFrame:
@@ -161,7 +170,7 @@ def _columns_of(source: str | Path | pl.DataFrame) -> Sequence[str]:
         return []
     if holds_features(str(source)):
         return _slice_columns(next(feature_batches(source, rows=1)))
-    logs = open_logs(source)
+    logs = Logs([str(source)], ReadOptions())
     first = next(iter(logs), None)
     return ["model", "benchmark", *logs.summary.columns] if first is not None else []
 
@@ -186,7 +195,7 @@ def _slice_columns(features: pl.DataFrame) -> list[str]:
 def opened_log(path: str, reading: Slicing, strict: bool, more: Sequence[str] = ()) -> Logs:
     """Open a log; read the columns of slices and time, the columns `more`, and the place of each response."""
     columns = tuple(dict.fromkeys((*reading.columns, *more)))
-    logs = open_logs(path, **{**format_of(reading), "strict": strict, "columns": columns, "places": True})
+    logs = Logs([path], ReadOptions.of({**format_of(reading), "strict": strict, "columns": columns, "places": True}))
     logs.selection.same_models = SameModels.of_pairs(reading.same_model)
     return logs
 
@@ -206,8 +215,117 @@ def same_models(metadata: FitMetadata, pairs: Sequence[str], watched: Collection
     return names
 
 
-class Inputs:
-    """Reads files or frames of features for an estimator, and counts the unusable parts.
+class SourceReader:
+    """Reads a file or table once, for all estimators of a run: selected responses with features, and their places.
+
+    Attributes:
+        seen: The requested columns that had a value.
+        exclusions: The responses of models that no estimator is for.
+    """
+
+    def __init__(
+        self,
+        reading: Slicing,
+        problems: Problems,
+        signals: Sequence[str],
+        names: SameModels,
+        *,
+        compare: bool = False,
+        texts: bool = False,
+        watched_models: Collection[str] | None = None,
+        user_named_models: bool = False,
+        strata: Sequence[str] = (),
+    ) -> None:
+        """`problems` are those that do not depend on an estimator; `signals` are those of all estimators.
+
+        With `compare`, responses will be compared with those of other files, for which their times are read. With
+        `texts`, add the columns TEXTS, which are null without texts. `watched_models` are the models of several
+        estimators: responses of other models that `where` leaves out are exclusions, and a problem unless
+        `user_named_models`. `strata` are the columns by which labels were drawn.
+        """
+        self._reading, self._problems, self._names = reading, problems, names
+        self._signals = [name for name in signals if name not in FEATURES]
+        self._texts = TEXTS if texts else ()
+        self._watched_models, self.exclusions = watched_models, ExclusionCounter()
+        self._unwatched_is_problem = watched_models is not None and not user_named_models
+        more = [reading.time_column or TIME] if compare else []
+        more += [*self._signals, *_OF_LOGS, *([REQUEST] if reading.cluster_column is None else [])]
+        more += [*(name for name in self._texts if name != RESPONSE_TEXT), *strata]
+        columns = tuple(dict.fromkeys((*reading.columns, *more)))
+        self._options = ReadOptions.of(
+            format_of(reading) | {"strict": problems.strict, "columns": columns, "places": True}
+        )
+        self.seen: set[str] = set()
+
+    def frames(self, source: Source) -> Iterator[pl.DataFrame]:
+        """Yield the responses of a source; unusable records and a damaged end are counted, or raise InputError."""
+        try:
+            frames = self._open(source)
+            try:
+                yield from frames
+            finally:
+                self.seen |= frames.logs.selection.seen
+                self._count_records(frames.logs.summary)
+        except IncompleteFileError as error:
+            if self._problems.strict:
+                raise
+            self._problems.add(ProblemKind.DAMAGED_FILE, [str(error)])
+
+    def _open(self, source: Source) -> FeatureFrames:
+        frames = FeatureFrames(
+            [source],
+            self._options,
+            signals=self._signals,
+            texts=self._texts,
+            trace_columns=_OF_TRACES,
+            required=(*FEATURES, *self._signals, *RESPONSE, *_OF_FEATURES, "reason"),
+        )
+        frames.logs.selection.same_models = self._names
+        if self._watched_models is not None:
+            frames.logs.selection.on_left_out = self._exclude_unwatched
+        return frames
+
+    def _exclude_unwatched(self, column: str, frame: pl.DataFrame) -> None:
+        """Count the responses of models that no estimator is for."""
+        if column != MODEL or frame.is_empty():
+            return
+        names = without_provider(pl.col(MODEL).cast(pl.String).fill_null(UNNAMED))
+        keys = {f"{BY}{name}": as_text(first_of(frame, [name])) for name in self._reading.by}
+        grains, hashes = find_grains(frame, self._reading, None), hash_ids(frame, self._reading.time_column or TIME)
+        rows = frame.select(names.alias("subject"), grain=grains, hash=hashes, **keys)
+        self.exclusions.add(count_left_out(rows, [*keys]))
+
+    def _count_records(self, summary: LogSummary) -> None:
+        if summary.n_bad:
+            places, causes = [], set()
+            for bad in summary.bad:
+                places.append(bad.where if bad.problem in causes else f"{bad.where} ({bad.problem})")
+                causes.add(bad.problem)
+            self._problems.add(ProblemKind.UNREADABLE_RECORD, places, summary.n_bad)
+        for kind, count in (
+            (ProblemKind.REPLACED_ATTEMPT, summary.replaced),
+            (ProblemKind.LOGGED_TWICE, summary.twice),
+            (ProblemKind.EQUAL_RESPONSE, summary.equal),
+        ):
+            if count:
+                self._problems.add(kind, (), count)
+        for reason, count in summary.ignored.items():
+            self._problems.add(ProblemKind.SKIPPED_RECORD, (), count, reason)
+        for left_out, count in summary.left_out.items():
+            self._problems.add(*self._identify_left_out(left_out, count))
+
+    def _identify_left_out(self, left_out: LeftOut, count: int) -> tuple[Any, ...]:
+        """Return the arguments of `Problems.add` for responses that `where` excludes, or that no estimator is for."""
+        kind, subject, value = identify_left_out(left_out)
+        if left_out.column == MODEL and self._unwatched_is_problem:
+            if value is None:
+                return ProblemKind.UNNAMED_MODELS, (), count
+            return ProblemKind.NO_ESTIMATOR, (), count, value
+        return kind, (), count, subject, value
+
+
+class EstimatorInputs:
+    """Prepares responses for an estimator, and counts those that it cannot use.
 
     `excluding` counts responses that do not match the estimator, and `exclusions` all that are not estimated; `seen`
     are the requested columns that had a value.
@@ -220,145 +338,51 @@ class Inputs:
         problems: Problems,
         others: OtherFiles | None = None,
         texts: bool = False,
-        watched_models: Collection[str] | None = None,
         strata: Sequence[str] = (),
+        only_model: str | None = None,
+        labels: bool = False,
     ) -> None:
         """With `others`, drop responses that are in other files, and add the columns NUMBERS to frames.
 
-        With `texts`, add the columns QUESTION, `response` and CONVERSATION, which are null without texts. With
-        `watched_models`, those of all estimators, responses of other models that `where` leaves out are exclusions.
-        `strata` are the columns by which labels were drawn, for the column STRATUM.
+        With `only_model`, take only the responses of this model. `strata` are the columns by which labels were drawn,
+        for the column STRATUM. With `labels`, add the columns LABELLED, for logs that bring labels.
         """
-        self._strata = strata
-        self._watched_models, self.exclusions = watched_models, ExclusionCounter()
-        self._same_models = same_models(metadata, reading.same_model, watched_models or ())
-        self._texts = (QUESTION, "response", CONVERSATION) if texts else ()
+        self._labels = LABELLED if labels else {}
+        self._only = None
+        if only_model is not None:
+            self._only = ResponseSelection(LogOptions(where=(f"{MODEL}={only_model}",)))
+        self._strata, self._texts, self.exclusions = strata, TEXTS if texts else (), ExclusionCounter()
         self._model = metadata.model
         self._signals = [name for name in metadata.signals or () if name not in FEATURES]
-        self._reading, self._problems, self._others = reading, problems, others
+        self._reading, self._problems = reading, problems
         self.seen: set[str] = set()
         self.excluding = TrainingDataFilter(metadata, reading, problems)
+        self.start_file(others)
 
-    def frames(self, source: str | pl.DataFrame) -> Iterator[pl.DataFrame]:
-        """Yield frames of signals, RESPONSE, the columns of statistics, MADE, `grain`, and `by.COLUMN` as text.
+    def start_file(self, others: OtherFiles | None = None) -> None:
+        """Begin with the responses of another file; `others` are those of all other files, to compare with."""
+        self._others, self._clock = others, None
+        if self._reading.grain is not None:
+            self._clock = Clock(self._reading.grain, self._problems, self._reading.zone)
 
-        `excluded` is the reason why a row is not estimated, or null. Unusable records and damaged files are counted,
-        or raise InputError if strict.
+    def prepare(self, batch: pl.DataFrame) -> pl.DataFrame | None:
+        """Return responses with signals, RESPONSE, the columns of statistics, MADE, `grain`, and `by.COLUMN` as text.
+
+        `excluded` is the reason why a row is not estimated, or null. Null if no response is left.
         """
-        clock = None if self._reading.grain is None else Clock(self._reading.grain, self._problems, self._reading.zone)
-        try:
-            for batch in self._features(source):
-                batch = with_reasons(batch, self._signals)
-                if self._others is not None:
-                    batch = self._others.new(batch, self._time)
-                if len(batch):
-                    yield self._prepared(batch, clock)
-        except IncompleteFileError as error:
-            if self._problems.strict:
-                raise
-            self._problems.record("files that are damaged and were read only in part", [str(error)])
+        if self._only is not None:
+            batch = self._only.of(batch)
+        batch = with_reasons(batch, self._signals)
+        if self._others is not None:
+            batch = self._others.new(batch, self._reading.time_column or TIME)
+        return self._prepare(batch) if len(batch) else None
 
-    def compared_frames(self, source: str | pl.DataFrame, files: SeenFiles) -> list[pl.DataFrame]:
-        """Return the frames of a file as `frames`, without responses that are also in earlier `files`; add the file."""
-        self._others = others = files.others()
-        frames = list(self.frames(source))
-        others.note(self._problems, source if isinstance(source, str) else "features")
-        if others.all_same:
-            return []
-        for frame in frames:
-            files.add(frame)
-        return [frame.drop(NUMBERS) for frame in frames]
-
-    @property
-    def _time(self) -> str:
-        return self._reading.time_column or TIME
-
-    def _features(self, source: str | pl.DataFrame) -> Iterator[pl.DataFrame]:
-        if isinstance(source, pl.DataFrame):
-            yield from self._placed(source.iter_slices(FEATURES_AT_A_TIME), "features")
-        elif holds_features(source):
-            yield from self._placed(feature_batches(source), source)
-        else:
-            yield from self._logs(source)
-
-    def _placed(self, batches: Iterator[pl.DataFrame], name: str) -> Iterator[pl.DataFrame]:
-        start, selection = 0, self._observed(ResponseSelection(self._reading))
-        for batch in batches:
-            for column in (*FEATURES, *self._signals, *RESPONSE, *_OF_FEATURES, "reason"):
-                if column not in batch.columns:
-                    raise InputError(f"{name}: column '{column}' is missing; columns: {', '.join(batch.columns)}")
-            place = pl.format("{}: row {}", pl.lit(name), start + pl.int_range(pl.len()))
-            rows = batch.with_columns(pl.col(self._signals).cast(pl.Float64, strict=False), place.alias(PLACE))
-            for column in _OF_TRACES:
-                # Feature files lack the columns of traces, so a column with such a name means something else.
-                rows = rows.with_columns(pl.lit(None, GENERATIONS.schema[column]).alias(column))
-            for column in self._texts:
-                if column not in rows.columns:
-                    rows = rows.with_columns(pl.lit(None, pl.String).alias(column))
-            yield selection.of(rows)
-            start += len(batch)
-        self._count_left_out(selection)
-
-    def _logs(self, path: str) -> Iterator[pl.DataFrame]:
-        # The comparison of responses in two files also uses their times.
-        more = [self._time] if self._others is not None else []
-        asked = (QUESTION, CONVERSATION) if self._texts else ()
-        asked = (REQUEST, *asked) if self._reading.cluster_column is None else asked
-        more += [*self._signals, *_OF_LOGS, *asked, *self._strata]
-        logs = opened_log(path, self._reading, self._problems.strict, more)
-        self._observed(logs.selection)
-        try:
-            for frame in feature_frames(logs, None, bool(self._texts), self._signals, _OF_TRACES):
-                texts = [first_of(frame, [name]).cast(pl.String) for name in (QUESTION, CONVERSATION) if self._texts]
-                yield frame.with_columns(texts)
-        finally:
-            self._count_records(logs.summary)
-            self._count_left_out(logs.selection)
-
-    def _observed(self, selection: ResponseSelection) -> ResponseSelection:
-        selection.same_models = self._same_models
-        if self._watched_models is not None:
-            selection.on_left_out = self._count_left_out_models
-        return selection
-
-    def _count_left_out_models(self, column: str, frame: pl.DataFrame) -> None:
-        """Count the responses of models that no estimator is for, which `where` leaves out for every estimator."""
-        if column != MODEL or frame.is_empty():
-            return
-        names = without_provider(pl.col(MODEL).cast(pl.String).fill_null(UNNAMED))
-        others = frame.filter(~names.is_in([*(self._watched_models or ())]))
-        if others.is_empty():
-            return
-        keys = {f"{BY}{name}": as_text(first_of(others, [name])) for name in self._reading.by}
-        quiet = None if self._reading.grain is None else Clock(self._reading.grain, Problems(), self._reading.zone)
-        grain, hashes = self._grain(others, quiet), hash_ids(others, self._time)
-        rows = others.select(names.alias("subject"), grain=grain, hash=hashes, **keys)
-        self.exclusions.add(count_left_out(rows, [*keys]))
-
-    def _count_records(self, summary: LogSummary) -> None:
-        if summary.n_bad:
-            places, told = [], set()
-            for bad in summary.bad:
-                places.append(bad.where if bad.problem in told else f"{bad.where} ({bad.problem})")
-                told.add(bad.problem)
-            self._problems.record(_BAD, places, summary.n_bad)
-        notes = dict(summary.notes())
-        for kind, count in summary.ignored.items():
-            notes[f"records skipped: {kind}"] = count
-        for kind, count in notes.items():
-            self._problems.note(kind, [], count)
-        self._problems.of_logs |= {_BAD, *notes}
-
-    def _count_left_out(self, selection: ResponseSelection) -> None:
-        self.seen |= selection.seen
-        self._problems.left_out.update(selection.left_out)
-
-    def _prepared(self, batch: pl.DataFrame, clock: Clock | None) -> pl.DataFrame:
+    def _prepare(self, batch: pl.DataFrame) -> pl.DataFrame:
         unnamed = batch.filter(pl.col("model") == UNNAMED)[PLACE].to_list()
         if unnamed and self._model is not None:
-            self._problems.note(f"responses without a model name, assumed to be from '{self._model}'", unnamed)
+            self._problems.add(ProblemKind.UNNAMED_MODEL, unnamed, None, str(self._model))
             batch = batch.with_columns(pl.col("model").replace(UNNAMED, self._model))
-        frame = batch.with_columns(*self.excluding.of(batch), grain=self._grain(batch, clock))
+        frame = batch.with_columns(*self.excluding.of(batch), grain=self._grain(batch))
         keys = [f"{BY}{name}" for name in self._reading.by]
         for name, key in zip(self._reading.by, keys, strict=True):
             frame = frame.with_columns(as_text(self._column(batch, name)).alias(key))
@@ -375,11 +399,16 @@ class Inputs:
         if self._strata:
             strata = hash_values([as_text(first_of(batch, [name])) for name in self._strata])
         frame = frame.with_columns(self._clusters(batch), strata)
+        for label, label_dtype in self._labels.items():
+            if frame.schema.get(label) != label_dtype:
+                frame = frame.with_columns(pl.lit(None, label_dtype).alias(label))
         self.excluding.count(frame)
         self.exclusions.add(count_exclusions(frame, keys))
         hashes = [] if self._others is None else NUMBERS
         columns = dict.fromkeys((*FEATURES, *self._signals, *RESPONSE, *made_of(), *buckets.SCHEMA))
-        return frame.select(*columns, *MADE, CODE, "grain", CLUSTER, STRATUM, *hashes, *keys, *measures, *self._texts)
+        return frame.select(
+            *columns, *MADE, CODE, "grain", CLUSTER, STRATUM, *hashes, *keys, *measures, *self._texts, *self._labels
+        )
 
     def _column(self, batch: pl.DataFrame, name: str) -> pl.Series:
         """Return a column of the log; null if the frame lacks it."""
@@ -395,15 +424,23 @@ class Inputs:
         texts = as_text(first_of(batch, [REQUEST, QUESTION])).fill_null(item_texts(batch))
         return hash_texts(texts)
 
-    def _grain(self, batch: pl.DataFrame, clock: Clock | None) -> pl.Series:
+    def _grain(self, batch: pl.DataFrame) -> pl.Series:
         """Return the smallest window of each row, null without a time."""
-        if clock is None:
-            return pl.Series([None] * len(batch), dtype=DTYPE)
-        return clock.windows(self._column(batch, self._time), batch[PLACE])
+        if self._clock is not None:
+            self._column(batch, self._reading.time_column or TIME)
+        return find_grains(batch, self._reading, self._clock)
+
+
+def find_grains(batch: pl.DataFrame, reading: Slicing, clock: Clock | None) -> pl.Series:
+    """Return the smallest window of each row, null without a time; without a `clock`, wrong times are not counted."""
+    if reading.grain is None:
+        return pl.Series([None] * len(batch), dtype=DTYPE)
+    clock = clock or Clock(reading.grain, Problems(), reading.zone)
+    return clock.windows(first_of(batch, [reading.time_column or TIME]), batch[PLACE])
 
 
 class ReadingResult(NamedTuple):
-    """Rows of `Inputs.frames`, the problems, and counts of the responses `taken` that do not match the estimator."""
+    """Rows of `EstimatorInputs.prepare`, problems, and counts of the responses `taken` that do not match."""
 
     rows: pl.DataFrame
     problems: Problems
@@ -419,13 +456,24 @@ def read_whole(
     ProvenanceError if all responses have another model or kind of log-probabilities.
     """
     problems = Problems(options.strict)
-    inputs = Inputs(saved.metadata, options, problems, texts=texts)
+    names = same_models(saved.metadata, options.same_model)
+    reader = SourceReader(options, problems, saved.signals, names, compare=len(sources) > 1, texts=texts)
+    inputs = EstimatorInputs(saved.metadata, options, problems, texts=texts)
     frames: list[pl.DataFrame] = []
     files = SeenFiles() if len(sources) > 1 else None
     for source in sources:
-        name = source if isinstance(source, pl.DataFrame) else str(source)
-        frames += inputs.frames(name) if files is None else inputs.compared_frames(name, files)
-    check_columns(options, inputs.seen, sources, bool(frames))
+        others = None if files is None else files.others()
+        inputs.start_file(others)
+        of_file = [frame for batch in reader.frames(source) if (frame := inputs.prepare(batch)) is not None]
+        if files is not None and others is not None:
+            others.note(problems, "features" if isinstance(source, pl.DataFrame) else str(source))
+            if others.all_same:
+                continue
+            for frame in of_file:
+                files.add(frame)
+            of_file = [frame.drop(NUMBERS) for frame in of_file]
+        frames += of_file
+    check_columns(options, reader.seen | inputs.seen, sources, bool(frames))
     if not frames:
         raise InputError("; ".join(["the logs contain no usable response", *problems.lines()]))
     rows = pl.concat(frames)

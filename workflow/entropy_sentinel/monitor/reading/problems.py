@@ -1,20 +1,17 @@
-"""Count the unusable parts of logs by kind, and find the responses that do not match the estimator."""
+"""Collect the problems of reading, and find the responses that do not match the estimator."""
 
-import shlex
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime
 from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.core.errors import InputError, ProvenanceError, with_urls
+from entropy_sentinel.core.errors import InputError, ProvenanceError
 from entropy_sentinel.estimators.metadata import FitMetadata
-from entropy_sentinel.features.remedies import ExclusionCode, remedy_of
-from entropy_sentinel.formatting.text import counted
+from entropy_sentinel.features.remedies import ExclusionCode
 from entropy_sentinel.logs.models import LOGGED_MODEL, bare, without_provider
-from entropy_sentinel.logs.selection import PLACE, LeftOut
+from entropy_sentinel.logs.selection import PLACE
 from entropy_sentinel.logs.settings import Matching
 from entropy_sentinel.monitor.reading.exclusions import (
     CODE,
@@ -24,148 +21,95 @@ from entropy_sentinel.monitor.reading.exclusions import (
     Mismatch,
     reason_code,
 )
+from entropy_sentinel.monitor.reading.problem_codes import ProblemKind
+from entropy_sentinel.monitor.reading.problem_records import MOST_PLACES, EarlierProblems, Problem, ProblemKey
+from entropy_sentinel.monitor.reading.problem_texts import (
+    describe_earlier_problems,
+    describe_problem,
+    describe_row,
+    explain_mismatch,
+    list_lines,
+)
 from entropy_sentinel.schemas.generation import LOGPROBS
 
-# Largest numbers of places shown per kind, and of kinds, which are limited because a kind may contain any name.
-SHOWN, MOST_KINDS = 3, 50
-_FURTHER = "other problems"
-_LEFT_OUT = "responses left out by --where: "
-
-
-@dataclass
-class EarlierProblems:
-    """Problems of files that earlier runs read: counts by kind, the number of files, and the days of their responses.
-
-    The days are null for files without times.
-    """
-
-    counts: Counter[str] = field(default_factory=Counter)
-    n_files: int = 0
-    first: date | None = None
-    last: date | None = None
-
-    def add_file(self, counts: Mapping[str, int], first: datetime | None, last: datetime | None) -> None:
-        """Add the problems of a file whose responses are from `first` to `last`."""
-        if not counts:
-            return
-        self.counts.update(counts)
-        self.n_files += 1
-        if first is not None and last is not None:
-            self.first = first.date() if self.first is None else min(self.first, first.date())
-            self.last = last.date() if self.last is None else max(self.last, last.date())
-
-    def merge(self, other: "EarlierProblems", of_logs: Collection[str]) -> None:
-        """Add those of another estimator that has read the same files; the kinds `of_logs` count once."""
-        for kind, count in other.counts.items():
-            self.counts[kind] = max(self.counts[kind], count) if kind in of_logs else self.counts[kind] + count
-        self.n_files = max(self.n_files, other.n_files)
-        self.first = min(filter(None, (self.first, other.first)), default=None)
-        self.last = max(filter(None, (self.last, other.last)), default=None)
-
-    def line(self) -> str:
-        """Return one line about all of them; empty without any."""
-        if not self.counts:
-            return ""
-        days = "" if self.first is None else f" of {self.first}"
-        if self.first != self.last:
-            days += f" to {self.last}"
-        kinds = [counted_kind(count, kind) for kind, count in self.counts.most_common(SHOWN)]
-        if len(self.counts) > SHOWN:
-            kinds.append("...")
-        return f"reported by earlier runs, in {counted(self.n_files, 'file')}{days}: {'; '.join(kinds)}"
+# Largest numbers of different problems and of different notes, which may name anything in a log.
+MOST_PROBLEMS = 50
 
 
 @dataclass
 class Problems:
-    """Counts of problems by kind, with the first places; with `strict` the first problem raises InputError.
+    """Problems and notes, each with a count; with `strict` the first problem that has a place raises InputError.
 
-    Notes are counted and shown, but are not problems. `left_out` counts the responses that `where` excludes.
+    `model` is the model of the estimator for which logs are read, null for problems that depend on no estimator.
     """
 
     strict: bool = False
-    counts: Counter[str] = field(default_factory=Counter)
-    notes: Counter[str] = field(default_factory=Counter)
-    left_out: Counter[LeftOut] = field(default_factory=Counter)
-    places: dict[str, list[str]] = field(default_factory=dict)
-    # The consequence and the remedy of each kind.
-    remedies: dict[str, str] = field(default_factory=dict)
-    # The kinds that do not depend on the estimator, so that several estimators count the same.
-    of_logs: set[str] = field(default_factory=set)
+    model: str | None = None
+    by_key: dict[ProblemKey, Problem] = field(default_factory=dict)
     earlier: EarlierProblems = field(default_factory=EarlierProblems)
 
-    def record(self, kind: str, places: Sequence[str], count: int | None = None, remedy: str = "") -> None:
+    def add(
+        self,
+        kind: ProblemKind,
+        places: Sequence[str] = (),
+        count: int | None = None,
+        subject: str | None = None,
+        value: str | None = None,
+        expected: str | None = None,
+    ) -> None:
         """Count a problem at these places, or `count` times."""
-        if self.strict and places:
-            raise InputError(f"{places[0]}: {kind}")
-        if remedy:
-            self.remedies[kind] = remedy
-        self._add(self.counts, kind, places, count)
+        problem = Problem(
+            kind, subject, value, expected, self.model, len(places) if count is None else count, [*places]
+        )
+        if self.strict and places and not kind.is_note:
+            raise InputError(f"{places[0]}: {describe_problem(problem)}")
+        self.add_all([problem])
 
-    def note(self, kind: str, places: Sequence[str], count: int | None = None) -> None:
-        """Count something that users should know but that is not a problem."""
-        self._add(self.notes, kind, places, count)
+    def add_all(self, problems: Iterable[Problem]) -> None:
+        """Add problems to those of the same key."""
+        for problem in problems:
+            key = problem.key
+            n_alike = sum(known.kind.is_note == problem.kind.is_note for known in self.by_key)
+            if key not in self.by_key and n_alike >= MOST_PROBLEMS:
+                kind = ProblemKind.FURTHER_NOTES if problem.kind.is_note else ProblemKind.FURTHER_PROBLEMS
+                key = ProblemKey(kind, model=problem.model)
+            self.by_key.setdefault(key, Problem(*key)).add(problem.count, problem.places)
 
-    def _add(self, counts: Counter[str], kind: str, places: Sequence[str], count: int | None) -> None:
-        kind = kind if kind in counts or len(counts) < MOST_KINDS else _FURTHER
-        counts[kind] += len(places) if count is None else count
-        first_places = self.places.setdefault(kind, [])
-        first_places.extend(places[: SHOWN - len(first_places)])
+    def __iter__(self) -> Iterator[Problem]:
+        return iter(self.by_key.values())
 
-    def _all_notes(self) -> dict[str, int]:
-        return {**self.notes, **{f"{_LEFT_OUT}{kind}": count for kind, count in self.left_out.items()}}
+    @property
+    def counts(self) -> dict[str, int]:
+        """The number of problems by the slug of their kind, without notes."""
+        return _count_by_slug(problem for problem in self if not problem.kind.is_note)
 
-    def lines(self) -> list[str]:
-        """Return one line per kind, the most frequent first, with its first places; and one about earlier runs."""
-        lines = []
-        for counts in (self.counts, self._all_notes()):
-            for kind, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])):
-                line, places = counted_kind(count, kind), self.places.get(kind)
-                if remedy := self.remedies.get(kind):
-                    line += f" {remedy}"
-                if places:
-                    line += f": {', '.join(places)}" + (", ..." if count > len(places) else "")
-                lines.append(with_urls(line))
-        return [*lines, *filter(None, [with_urls(self.earlier.line())])]
+    @property
+    def notes(self) -> dict[str, int]:
+        """The number of notes by the slug of their kind."""
+        return _count_by_slug(problem for problem in self if problem.kind.is_note)
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return counts, places and remedies; JSON-serialisable."""
-        counts = {"problems": dict(self.counts), "notes": dict(self.notes)}
-        return {
-            **counts,
-            "places": self.places,
-            "remedies": self.remedies,
-            "of_logs": sorted(self.of_logs),
-            "left_out": [[*kind, count] for kind, count in self.left_out.items()],
-        }
+    def lines(self, with_notes: bool = True) -> list[str]:
+        """Return a line for each problem, the most frequent first, then for each note, and one about earlier runs."""
+        lines = list_lines(problem for problem in self if not problem.kind.is_note)
+        if with_notes:
+            lines += list_lines(problem for problem in self if problem.kind.is_note)
+            lines += filter(None, [describe_earlier_problems(self.earlier)])
+        return lines
 
     def provenance(self) -> dict[str, Any]:
         """Return what a result says about the problems, those of earlier runs included; JSON-serialisable."""
-        about = self.as_dict() | {"notes": self._all_notes(), "earlier_problems": dict(self.earlier.counts)}
-        del about["left_out"]
-        return about
-
-    @classmethod
-    def total(cls, parts: Iterable[dict[str, Any]]) -> "Problems":
-        """Return the sum of several results of `as_dict`."""
-        total = cls()
-        for part in parts:
-            total.counts.update(part["problems"])
-            total.notes.update(part["notes"])
-            # These are missing in states of earlier releases.
-            total.remedies |= part.get("remedies", {})
-            total.of_logs |= {*part.get("of_logs", ())}
-            for *kind, count in part.get("left_out", ()):
-                total.left_out[LeftOut(*kind)] += count
-            for kind, places in part["places"].items():
-                first_places = total.places.setdefault(kind, [])
-                first_places.extend(places[: SHOWN - len(first_places)])
-        return total
+        return {
+            "problems": [describe_row(problem) for problem in self if not problem.kind.is_note],
+            "notes": [describe_row(problem) for problem in self if problem.kind.is_note],
+            "earlier_problems": [describe_row(problem) for problem in self.earlier.problems.values()],
+        }
 
 
-def counted_kind(count: int, kind: str) -> str:
-    """Return a count with its kind, such as "1 response without a time"; the first word of a kind is a plural."""
-    things, space, rest = kind.partition(" ")
-    return f"{count:,} {things.removesuffix('s') if count == 1 else things}{space}{rest}"
+def _count_by_slug(problems: Iterable[Problem]) -> dict[str, int]:
+    counts = Counter[str]()
+    for problem in problems:
+        counts[problem.kind.slug] += problem.count
+    return dict(counts)
 
 
 class TrainingDataFilter:
@@ -260,20 +204,23 @@ class TrainingDataFilter:
         if excluded.is_empty():
             return
         groups = excluded.group_by(CODE, SUBJECT, "excluded", maintain_order=True)
-        for code, subject, kind, count, places in groups.agg(pl.len(), pl.col(PLACE).head(3)).iter_rows():
+        counts = groups.agg(pl.col("model").first(), pl.len(), pl.col(PLACE).head(MOST_PLACES))
+        for code, subject, reason, name, count, places in counts.iter_rows():
             if code == ExclusionKind.REFUSED_REQUEST:
-                self._problems.note("responses that the server refused", places, count)
+                self._problems.add(ProblemKind.SERVER_REFUSED, places, count)
             elif code in HARMLESS_CODES:
-                self._problems.note(f"responses without features: {kind}", places, count)
-            elif code in (ExclusionKind.OTHER_MODEL, ExclusionKind.OTHER_LOGPROBS):
-                mismatch = _mismatch(code, subject)
+                self._problems.add(ProblemKind.NO_ANSWER, places, count, reason)
+            elif code == ExclusionKind.OTHER_MODEL:
+                self.rejected[Mismatch("model", subject)] += count
+                expected = str(self._metadata.model)
+                self._problems.add(ProblemKind.OTHER_MODEL, places, count, name or "unknown", subject, expected)
+            elif code == ExclusionKind.OTHER_LOGPROBS:
+                mismatch = _mismatch_of_logprobs(subject)
                 self.rejected[mismatch] += count
-                left_out = f"left out: {_why(mismatch, self._metadata, some=True)}"
-                self._problems.record(f"responses {kind}", places, count, left_out)
+                expected = str(self._logprobs[mismatch.setting])
+                self._problems.add(ProblemKind.OTHER_LOGPROBS, places, count, *mismatch, expected)
             else:
-                remedy = remedy_of(kind)
-                remedy = f"({remedy})" if remedy else ""
-                self._problems.record(f"responses without features: {kind}", places, count, remedy)
+                self._problems.add(ProblemKind.NO_FEATURES, places, count, reason)
 
     def check(self, n: int) -> None:
         """Raise ProvenanceError if the estimator matches none of the `n` responses."""
@@ -290,9 +237,7 @@ def _reason_codes(reasons: pl.Series) -> pl.Series:
     return reasons.replace_strict(distinct, codes, default=None, return_dtype=pl.String)
 
 
-def _mismatch(code: str, subject: str) -> Mismatch:
-    if code == ExclusionKind.OTHER_MODEL:
-        return Mismatch("model", subject)
+def _mismatch_of_logprobs(subject: str) -> Mismatch:
     setting, _, value = subject.partition("=")
     return Mismatch(setting, value)
 
@@ -300,7 +245,7 @@ def _mismatch(code: str, subject: str) -> Mismatch:
 def nothing_fits(rejected: Mapping[Mismatch, int], metadata: FitMetadata) -> ProvenanceError:
     """Return the error for `rejected` responses (counts by mismatch), with the estimator's value and the remedies."""
     most = sorted(rejected.items(), key=lambda pair: -pair[1])[:5]
-    kinds = "; ".join(f"{count:,} {_mismatch_text(kind, metadata)}: {_why(kind, metadata)}" for kind, count in most)
+    kinds = "; ".join(f"{count:,} {_mismatch_text(kind, metadata)}: {_explain(kind, metadata)}" for kind, count in most)
     return ProvenanceError(f"no response matches what the estimator was fitted on: {kinds}")
 
 
@@ -325,21 +270,5 @@ def _wanted(mismatch: Mismatch, metadata: FitMetadata) -> Any:
     return metadata.model if mismatch.setting == "model" else metadata.logprobs.as_dict()[mismatch.setting]
 
 
-def _why(mismatch: Mismatch, metadata: FitMetadata, some: bool = False) -> str:
-    """Return the estimator's value and the options to use these responses, with `some` also to skip them."""
-    setting, value = mismatch
-    wanted = _wanted(mismatch, metadata)
-    remedies = []
-    if some:
-        remedies.append(f"--where {shlex.quote(f'{setting}={wanted}')} skips them")
-    if setting == "model":
-        remedies.append(f"--same-model {shlex.quote(f'{wanted}={value}')} continues with them")
-        remedies.append("--any-model takes them")
-    else:
-        if setting == "top_k_returned" and value.isdecimal():
-            if int(value) > wanted:
-                remedies.append(f"--top-k {wanted} cuts them")
-            else:
-                remedies.append(f"an estimator fitted with --top-k {value} takes them")
-        remedies.append("--any-logprobs takes them unchanged")
-    return f"the estimator has {setting} {wanted} ({', '.join(remedies)})"
+def _explain(mismatch: Mismatch, metadata: FitMetadata) -> str:
+    return explain_mismatch(*mismatch, str(_wanted(mismatch, metadata)))

@@ -6,8 +6,8 @@ from typing import Any
 
 import polars as pl
 
+from entropy_sentinel.api.feature_frames import FeatureFrames
 from entropy_sentinel.api.inputs import features_table
-from entropy_sentinel.api.reading import feature_frames
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.features.compute import usable_features
@@ -15,12 +15,12 @@ from entropy_sentinel.features.remedies import UNREADABLE, ExclusionCode
 from entropy_sentinel.logs.chat_completion import read_completion
 from entropy_sentinel.logs.memory import NAME, MemoryRecords, place_of
 from entropy_sentinel.logs.numbers import UNNAMED
-from entropy_sentinel.logs.reading import ASSUMED_MODE, Logs
+from entropy_sentinel.logs.reading import ASSUMED_MODE
 from entropy_sentinel.logs.selection import PLACE
 from entropy_sentinel.logs.settings import ReadOptions
 from entropy_sentinel.logs.summary import ANY_ERROR, reason_of
 from entropy_sentinel.monitor.reading.exclusions import CODE
-from entropy_sentinel.monitor.reading.inputs import BY, Inputs, ReadingResult
+from entropy_sentinel.monitor.reading.inputs import BY, EstimatorInputs, ReadingResult, SourceReader, same_models
 from entropy_sentinel.monitor.reading.problems import Problems, TrainingDataFilter
 from entropy_sentinel.monitor.settings import Slicing
 from entropy_sentinel.schemas.response import RESPONSE_COLUMNS
@@ -82,17 +82,19 @@ def _is_finite(value: float | None) -> bool:
 
 def _read(saved: FittedEstimator, replies: Sequence[Any], options: Slicing) -> ReadingResult:
     read_options = ReadOptions(columns=options.columns, further=saved.signals, places=True)
-    logs = Logs([MemoryRecords(replies)], read_options)
-    frames = list(feature_frames(logs, signals=saved.signals))
+    reading = FeatureFrames([MemoryRecords(replies)], read_options, signals=saved.signals)
+    frames = list(reading)
     entries = {place_of(number): number for number in range(len(replies))}
-    unread = {entries[record.where]: record.problem for record in logs.unread}
+    unread = {entries[record.where]: record.problem for record in reading.logs.unread}
     if not frames and not unread and replies:
         unread[0] = "the chunks of a stream without an end"
-    inputs, rows = Inputs(saved.metadata, options, Problems()), [_unread_rows(replies, unread)]
+    reader = SourceReader(options, Problems(), saved.signals, same_models(saved.metadata, options.same_model))
+    inputs, rows = EstimatorInputs(saved.metadata, options, Problems()), [_unread_rows(replies, unread)]
     for frame in frames:
         places = frame[PLACE].replace_strict(entries, return_dtype=pl.Int64)
-        for part in inputs.frames(features_table(frame, signals=saved.signals)):
-            rows.append(part.with_columns(places.alias(_ENTRY)))
+        for batch in reader.frames(features_table(frame, signals=saved.signals)):
+            if (part := inputs.prepare(batch)) is not None:
+                rows.append(part.with_columns(places.alias(_ENTRY)))
     in_order = pl.concat(rows, how="diagonal_relaxed").sort(_ENTRY, maintain_order=True).drop(_ENTRY)
     return ReadingResult(_with_slices(in_order, options), Problems(), inputs.excluding.taken)
 

@@ -11,12 +11,11 @@ import polars as pl
 
 from entropy_sentinel.logs.moments import DTYPE as DTYPE
 from entropy_sentinel.logs.moments import moments as moments
+from entropy_sentinel.monitor.reading.problem_codes import ProblemKind
 from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.reading.zones import find_moments, read_clock
 from entropy_sentinel.monitor.settings import EARLIEST, LATEST, WINDOWS
 
-IMPLAUSIBLE = f"responses with a time before {EARLIEST.year} or after {LATEST.year - 1}"
-WITHOUT_ZONE = "responses whose time states no zone, taken for UTC; name the zone with --timezone if it is another"
 # A larger step back in time means a corrected clock or concatenated logs; replies out of order differ by minutes.
 JUMP_S = 3600
 
@@ -105,19 +104,20 @@ class Clock:
         """Return the smallest window of each time; null if the time is missing or impossible, which is counted."""
         times = pl.DataFrame({"raw": raw, "time": moments_in(raw, self._zone), "place": places})
         if self._zone is None and (n_without_zone := int(without_zone(raw).sum())):
-            self._problems.note(WITHOUT_ZONE, [], n_without_zone)
+            self._problems.add(ProblemKind.TIME_WITHOUT_ZONE, (), n_without_zone)
         times = times.with_columns(good=pl.col("time").is_not_null() & plausible(pl.col("time")))
-        self._record("responses without a time", times.filter(pl.col("raw").is_null()))
+        self._count(ProblemKind.TIME_MISSING, times.filter(pl.col("raw").is_null()))
         unreadable = pl.col("raw").is_not_null() & pl.col("time").is_null()
-        self._record("responses with an unreadable time", times.filter(unreadable))
-        self._record(IMPLAUSIBLE, times.filter(pl.col("time").is_not_null() & ~pl.col("good")))
+        self._count(ProblemKind.TIME_UNREADABLE, times.filter(unreadable))
+        implausible = times.filter(pl.col("time").is_not_null() & ~pl.col("good"))
+        self._count(ProblemKind.TIME_IMPLAUSIBLE, implausible, str(EARLIEST.year), str(LATEST.year - 1))
         self._count_jumps(times.filter("good"))
         shown = on_clock(times.select(pl.when("good").then("time")).to_series(), self._zone).alias("shown")
         return shown.to_frame().select(starts(pl.col("shown"), self._grain)).to_series()
 
-    def _record(self, kind: str, times: pl.DataFrame) -> None:
+    def _count(self, kind: ProblemKind, times: pl.DataFrame, *about: str) -> None:
         if len(times):
-            self._problems.record(kind, times["place"].to_list())
+            self._problems.add(kind, times["place"].to_list(), None, *about)
 
     def _count_jumps(self, times: pl.DataFrame) -> None:
         if times.is_empty():
@@ -125,5 +125,5 @@ class Clock:
         before = times["time"].shift(1, fill_value=self._last or times["time"][0])
         jumps = times.filter((before - times["time"]).dt.total_seconds() > JUMP_S)["place"].to_list()
         if jumps:
-            self._problems.note("responses more than an hour earlier than the response above", jumps)
+            self._problems.add(ProblemKind.TIME_STEP_BACK, jumps)
         self._last = times["time"][-1]

@@ -15,7 +15,6 @@ from entropy_sentinel.monitor.alert import Alert
 from entropy_sentinel.monitor.catalogue import STATISTICS
 from entropy_sentinel.monitor.codes import Flag
 from entropy_sentinel.monitor.labelling.proposal import proposals
-from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.result import (
     LABELLED,
     NAMED,
@@ -120,8 +119,7 @@ def _no_alerts(result: Monitored) -> str:
 
 def _left_out(result: Monitored) -> list[str]:
     """Return a line for each kind of traffic that the numbers do not cover."""
-    problems = result.problems
-    return Problems(counts=problems.counts, places=problems.places, remedies=problems.remedies).lines()
+    return result.problems.lines(with_notes=False)
 
 
 @dataclass(frozen=True)

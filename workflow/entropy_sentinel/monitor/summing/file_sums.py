@@ -1,8 +1,7 @@
 """The row of a file in a state: everything except its sums."""
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -11,9 +10,9 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from entropy_sentinel.core.validation_errors import describe_error
 from entropy_sentinel.logs.models import SameModels
-from entropy_sentinel.logs.selection import LeftOut
 from entropy_sentinel.monitor.catalogue import STATISTICS, VERSIONS
 from entropy_sentinel.monitor.reading.identity import Span
+from entropy_sentinel.monitor.reading.problem_records import Problem, load_problems
 
 # What a file lacks that was read before clusters were recorded.
 REPEATS = "repeated questions"
@@ -24,7 +23,7 @@ class FileSums:
     """The row of a file: everything except its sums.
 
     `replaces` are the keys of earlier files whose content the file begins with. `seen` are the columns with a value,
-    and `problems` is `Problems.as_dict`. Responses that do not match the estimator are counted in `mismatches`, by
+    and `problems` those of reading. Responses that do not match the estimator are counted in `mismatches`, by
     setting and value, or, if they are used anyway, in `taken`, by kind. States of earlier versions have `rejected`
     instead of `mismatches`. `other_models` are the models of responses that are not estimated; `same_models` counts the
     responses whose model counts as the estimator's, by its name in the log. `of_part` means that the file comes from
@@ -42,7 +41,7 @@ class FileSums:
     n_bytes: int
     replaces: list[str] = field(default_factory=list)
     seen: list[str] = field(default_factory=list)
-    problems: dict[str, Any] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
     rejected: dict[str, int] = field(default_factory=dict)
     mismatches: list[tuple[str, str, int]] = field(default_factory=list)
     other_models: list[str] = field(default_factory=list)
@@ -66,6 +65,10 @@ class FileSums:
         if begin.tzinfo is None or end.tzinfo is None:
             raise ValueError("a time without its zone")
         return Span(begin, end, untimed)
+
+    def as_row(self) -> dict[str, Any]:
+        """Return the row; JSON-serialisable."""
+        return asdict(self) | {"problems": [problem.as_row() for problem in self.problems]}
 
     def add_times(self, grains: pl.Series) -> None:
         """Add the starts of the smallest windows of some responses, (n,), to the span."""
@@ -98,11 +101,14 @@ _FILE_SUMS = TypeAdapter(FileSums)
 
 def file_sums_of(key: str, content: Any) -> FileSums:
     """Return the row of a file; raise ValueError if it has another form."""
+    if not isinstance(content, dict):
+        raise ValueError("its row is not a JSON object")
     try:
-        about = _FILE_SUMS.validate_json(json.dumps(content))  # strict only about JSON's types
+        about = _FILE_SUMS.validate_json(json.dumps(content | {"problems": []}))  # strict only about JSON's types
     except ValidationError as error:
         raise ValueError(describe_error(error.errors()[0])) from None
-    _check_problems(about.problems)
+    # An earlier version did not record the model of a state.
+    about.problems = load_problems(content.get("problems"), model="")
     if about.key != key:
         raise ValueError("its row is under another key")
     try:
@@ -119,30 +125,3 @@ def span_as_list(span: Span) -> list[Any]:
     if span.first is None or span.last is None:
         return [None, None, span.untimed]
     return [span.first.isoformat(), span.last.isoformat(), span.untimed]
-
-
-def _check_problems(problems: Mapping[str, Any]) -> None:
-    """Check what `Problems.as_dict` returned, also in earlier versions."""
-    for name in ("problems", "notes"):
-        counts = problems.get(name)
-        if not isinstance(counts, Mapping) or not all(type(count) is int for count in counts.values()):
-            raise ValueError(f"{name}: must be counts")
-    places = problems.get("places")
-    if not isinstance(places, Mapping) or not all(map(_are_texts, places.values())):
-        raise ValueError("places: must be lists of texts")
-    remedies = problems.get("remedies", {})
-    if not isinstance(remedies, Mapping) or not _are_texts(list(remedies.values())):
-        raise ValueError("remedies: must be texts")
-    if not _are_texts(problems.get("of_logs", [])):
-        raise ValueError("of_logs: must be texts")
-    left_out = problems.get("left_out", [])
-    if not isinstance(left_out, list) or not all(map(_is_left_out, left_out)):
-        raise ValueError("left_out: must be counts")
-
-
-def _is_left_out(row: Any) -> bool:
-    return isinstance(row, list) and len(row) == len(LeftOut._fields) + 1 and type(row[-1]) is int
-
-
-def _are_texts(values: Any) -> bool:
-    return isinstance(values, list) and all(isinstance(value, str) for value in values)

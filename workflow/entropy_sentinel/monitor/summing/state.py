@@ -16,7 +16,6 @@ otherwise its other sums count.
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -137,7 +136,7 @@ class State:
             about.checksums = writer.checksums
             for key in about.replaces:
                 self._file.delete(key)
-            self._file.put(about.key, asdict(about))
+            self._file.put(about.key, about.as_row())
         self.files[about.key] = about
         for key in about.replaces:
             self.files.pop(key, None)

@@ -1,0 +1,109 @@
+"""Sentences about problems of reading, for people; nothing reads them again."""
+
+import shlex
+from collections.abc import Iterable
+from typing import Any
+
+from entropy_sentinel.core.errors import with_urls
+from entropy_sentinel.features.remedies import remedy_of
+from entropy_sentinel.formatting.text import counted
+from entropy_sentinel.monitor.reading.problem_codes import ProblemKind
+from entropy_sentinel.monitor.reading.problem_records import MOST_PLACES, EarlierProblems, Problem
+
+_LEFT_OUT = "left out: give an estimator of this model too, or name the models to watch (--where model=NAME)"
+
+
+def describe_problem(problem: Problem) -> str:
+    """Return what a problem is, without its count; the first word is a plural."""
+    return problem.kind.words.format(subject=problem.subject, value=problem.value, expected=problem.expected)
+
+
+def list_lines(problems: Iterable[Problem]) -> list[str]:
+    """Return a line for each problem, the most frequent first; problems with the same words share a line."""
+    by_words: dict[str, Problem] = {}
+    for problem in problems:
+        words = describe_problem(problem)
+        by_words.setdefault(words, Problem(problem.kind, problem.subject, problem.value, problem.expected)).add(
+            problem.count, problem.places
+        )
+    ordered = sorted(by_words.items(), key=lambda pair: (-pair[1].count, pair[0]))
+    return [with_urls(_line(problem)) for _, problem in ordered]
+
+
+def _line(problem: Problem) -> str:
+    line = count_words(problem.count, describe_problem(problem))
+    if remedy := describe_remedy(problem):
+        line += f" {remedy}"
+    if problem.places:
+        line += f": {', '.join(problem.places)}" + (", ..." if problem.count > len(problem.places) else "")
+    return line
+
+
+def describe_remedy(problem: Problem) -> str:
+    """Return the consequence of a problem and what to do, if its words do not say so; else an empty text."""
+    match problem.kind:
+        case ProblemKind.OTHER_MODEL:
+            expected = str(problem.expected)
+            return f"left out: {explain_mismatch('model', str(problem.value), expected, with_skipping=True)}"
+        case ProblemKind.OTHER_LOGPROBS:
+            setting, value, expected = str(problem.subject), str(problem.value), str(problem.expected)
+            return f"left out: {explain_mismatch(setting, value, expected, with_skipping=True)}"
+        case ProblemKind.NO_FEATURES:
+            remedy = remedy_of(str(problem.subject))
+            return f"({remedy})" if remedy else ""
+        case ProblemKind.NO_ESTIMATOR | ProblemKind.UNNAMED_MODELS:
+            return _LEFT_OUT
+        case ProblemKind.EARLIER_PROBLEM | ProblemKind.EARLIER_NOTE:
+            return problem.value or ""
+    return ""
+
+
+def explain_mismatch(setting: str, value: str, expected: str, with_skipping: bool = False) -> str:
+    """Return the estimator's value of a setting and the options to use responses that have another value.
+
+    With `with_skipping`, the option to skip them is also named.
+    """
+    remedies = []
+    if with_skipping:
+        remedies.append(f"--where {shlex.quote(f'{setting}={expected}')} skips them")
+    if setting == "model":
+        remedies.append(f"--same-model {shlex.quote(f'{expected}={value}')} continues with them")
+        remedies.append("--any-model takes them")
+    else:
+        if setting == "top_k_returned" and value.isdecimal():
+            if int(value) > int(expected):
+                remedies.append(f"--top-k {expected} cuts them")
+            else:
+                remedies.append(f"an estimator fitted with --top-k {value} takes them")
+        remedies.append("--any-logprobs takes them unchanged")
+    return f"the estimator has {setting} {expected} ({', '.join(remedies)})"
+
+
+def describe_earlier_problems(earlier: EarlierProblems) -> str:
+    """Return one line about the problems of files that earlier runs read; empty without any."""
+    if not earlier.problems:
+        return ""
+    days = "" if earlier.first is None else f" of {earlier.first}"
+    if earlier.first != earlier.last:
+        days += f" to {earlier.last}"
+    counts: dict[str, int] = {}
+    for problem in earlier.problems.values():
+        words = describe_problem(problem)
+        counts[words] = counts.get(words, 0) + problem.count
+    most = sorted(counts.items(), key=lambda pair: -pair[1])
+    kinds = [count_words(count, words) for words, count in most[:MOST_PLACES]]
+    if len(most) > MOST_PLACES:
+        kinds.append("...")
+    return with_urls(f"reported by earlier runs, in {counted(len(earlier.files), 'file')}{days}: {'; '.join(kinds)}")
+
+
+def describe_row(problem: Problem) -> dict[str, Any]:
+    """Return a problem for JSON: its fields, the slug of its kind, and a text for people."""
+    row = problem.as_row()
+    return {"code": row.pop("kind"), "slug": problem.kind.slug, **row, "text": with_urls(_line(problem))}
+
+
+def count_words(count: int, words: str) -> str:
+    """Return a count with words, such as "1 response without a time"; the first of the words is a plural."""
+    things, space, rest = words.partition(" ")
+    return f"{count:,} {things.removesuffix('s') if count == 1 else things}{space}{rest}"

@@ -1,0 +1,115 @@
+"""Add the responses of one file to the state of an estimator, frame by frame; the file counts once it is complete."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from entropy_sentinel.monitor.reading.clusters import CLUSTER
+from entropy_sentinel.monitor.reading.identity import NUMBERS
+from entropy_sentinel.monitor.reading.inputs import EstimatorInputs, SourceReader
+from entropy_sentinel.monitor.reading.problem_records import Problem
+from entropy_sentinel.monitor.reading.problems import Problems
+from entropy_sentinel.monitor.summing.cluster_sums import ClusterAccumulator
+from entropy_sentinel.monitor.summing.collecting import Collector
+from entropy_sentinel.monitor.summing.file_sums import FileSums
+from entropy_sentinel.monitor.summing.state import CLUSTERS, EXCLUSIONS, HASHES, RESPONSES, SUMS
+from entropy_sentinel.monitor.summing.state_file import Writer
+from entropy_sentinel.monitor.summing.sums import Accumulator, responses, sums_of
+
+
+@dataclass
+class KeptRows:
+    """Responses to keep besides their sums.
+
+    Attributes:
+        select: Returns the rows and columns to keep of a frame of `EstimatorInputs.prepare`.
+        by_file: What was kept, by the path of the file.
+    """
+
+    select: Callable[[pl.DataFrame], pl.DataFrame]
+    by_file: dict[str, list[pl.DataFrame]] = field(default_factory=dict)
+
+
+class FileReading:
+    """Adds up the responses of a file for an estimator, and writes them to its state."""
+
+    def __init__(
+        self, collector: Collector, about: FileSums, writer: Writer, compare: bool, kept: KeptRows | None
+    ) -> None:
+        self._kept_rows, self._kept_frames = kept, list[pl.DataFrame]()
+        self._collector, self._about, self._writer = collector, about, writer
+        saved, strict = collector.saved, collector.reading.strict
+        self._support, self._familiarity = saved.metadata.support, saved.metadata.familiarity
+        self._others = collector.state.others(about) if compare else None
+        about.strata = list(collector.state.strata)
+        model = str(saved.metadata.model or "")
+        self._problems = Problems(strict, model)
+        self._inputs = EstimatorInputs(
+            saved.metadata,
+            collector.reading,
+            self._problems,
+            self._others,
+            strata=about.strata,
+            only_model=collector.only_model,
+            labels=kept is not None,
+        )
+        self._sums, self._clusters = Accumulator(), ClusterAccumulator()
+
+    @classmethod
+    @contextmanager
+    def opened(
+        cls, collector: Collector, about: FileSums, compare: bool, kept: KeptRows | None = None
+    ) -> Iterator["FileReading"]:
+        """Yield the reading of a file; the file counts once the block has ended."""
+        with collector.state.writing(about) as writer:
+            yield cls(collector, about, writer, compare, kept)
+        collector.count_read(about)
+
+    def add_batch(self, batch: pl.DataFrame) -> None:
+        """Add responses with features, of which the estimator takes those of its model."""
+        frame = self._inputs.prepare(batch)
+        if frame is None:
+            return
+        about, writer, saved = self._about, self._writer, self._collector.saved
+        if self._kept_rows is not None:
+            self._kept_frames.append(self._kept_rows.select(frame))
+        about.n_responses += len(frame)
+        about.add_times(frame["grain"])
+        if self._others is not None:
+            writer.add_frame(HASHES, frame.select(*NUMBERS))
+        if self._collector.keeps_responses:
+            writer.add_frame(RESPONSES, responses(frame, saved))
+        of_frame = sums_of(frame, saved.estimator, self._support, self._familiarity)
+        if full := self._sums.add_frame(of_frame.slices):
+            writer.add_frame(SUMS, full.frame())
+        if (full_clusters := self._clusters.add_frame(of_frame.clusters)) is not None:
+            writer.add_frame(CLUSTERS, full_clusters)
+        about.n_clustered = (about.n_clustered or 0) + frame[CLUSTER].count()
+
+    def finish(self, reader: SourceReader, problems: Sequence[Problem]) -> None:
+        """Write the rest; `problems` are those of reading that depend on no estimator."""
+        about, writer, inputs = self._about, self._writer, self._inputs
+        if rest := self._sums.rest():
+            writer.add_frame(SUMS, rest.frame())
+        if (rest_of_clusters := self._clusters.rest()) is not None:
+            writer.add_frame(CLUSTERS, rest_of_clusters)
+        about.seen = sorted(reader.seen | inputs.seen)
+        inputs.exclusions.add_all(reader.exclusions)
+        if (exclusions := inputs.exclusions.frame()) is not None:
+            writer.add_frame(EXCLUSIONS, exclusions)
+        about.mismatches = [(*mismatch, n) for mismatch, n in inputs.excluding.rejected.items()]
+        about.taken = dict(inputs.excluding.taken)
+        about.other_models, about.same_models = inputs.exclusions.models, dict(inputs.excluding.same_models)
+        if self._others is not None:
+            self._others.note(self._problems, about.path)
+            if self._others.all_same:
+                writer.discard()
+                self._kept_frames.clear()
+                about.n_responses, about.mismatches, about.taken = 0, [], {}
+                about.other_models, about.same_models = [], {}
+                about.n_clustered = 0
+        about.problems = [*problems, *self._problems]
+        if self._kept_rows is not None:
+            self._kept_rows.by_file.setdefault(about.path, []).extend(self._kept_frames)

@@ -1,0 +1,214 @@
+"""Read every log once for all estimators of a run: its responses go to the estimator of their model."""
+
+import logging
+import shutil
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import polars as pl
+
+from entropy_sentinel.core.errors import EntropySentinelError
+from entropy_sentinel.core.opening import STANDARD_INPUT, standard_input
+from entropy_sentinel.estimators.training import one_thread
+from entropy_sentinel.monitor.catalogue import STATISTICS
+from entropy_sentinel.monitor.reading.identity import content
+from entropy_sentinel.monitor.reading.inputs import Source, SourceReader, first_columns
+from entropy_sentinel.monitor.reading.problem_codes import ProblemKind
+from entropy_sentinel.monitor.reading.problems import Problems
+from entropy_sentinel.monitor.settings import Reading
+from entropy_sentinel.monitor.summing.collecting import Collector, check_use
+from entropy_sentinel.monitor.summing.file_reading import FileReading, KeptRows
+from entropy_sentinel.monitor.summing.file_sums import FileSums
+from entropy_sentinel.monitor.summing.state_file import is_state, on_disk
+
+log = logging.getLogger(__name__)
+
+
+class _FileChanged(Exception):
+    """A file changed while it was being read."""
+
+
+class LogPass:
+    """One pass over logs, for the collectors of all estimators, which read alike but for their models.
+
+    `reading` has the options for all, with `where` for all their models. Several collectors have `watched_models`;
+    `user_named_models` says whether `where` named them.
+    """
+
+    def __init__(
+        self,
+        collectors: Sequence[Collector],
+        sources: Sequence[Source],
+        reading: Reading,
+        strata: Sequence[str] = (),
+        watched_models: Sequence[str] | None = None,
+        user_named_models: bool = False,
+        kept_rows: KeptRows | None = None,
+    ) -> None:
+        self.collectors, self._sources, self._reading, self._strata = collectors, list(sources), reading, strata
+        self._watched_models, self._user_named_models = watched_models, user_named_models
+        self._kept_rows = kept_rows
+        self._lasting, self._begins_with_state = collectors[0].lasting, False
+        # For a single file without later runs, no other file can contain the same responses.
+        self._compare = self._lasting or len(self._sources) > 1
+
+    def read(self) -> None:
+        """Read the files that some state does not know yet; raise InputError for an unreadable file."""
+        with one_thread():
+            for place, source in enumerate(self._sources):
+                if isinstance(source, pl.DataFrame):
+                    self._read(source, [each.number_file("features") for each in self.collectors])
+                elif is_state(source):
+                    self._begins_with_state |= place == 0
+                    for collector in self.collectors:
+                        collector.take_over(Path(source))
+                elif not self._lasting:
+                    self._read(source, [each.number_file(str(source)) for each in self.collectors])
+                elif str(source) == STANDARD_INPUT:
+                    self._read_standard_input()
+                else:
+                    self._read_unknown(str(source))
+
+    def check(self) -> None:
+        """Call `check_use` for each estimator; if it raises an error, remove the files that this run has added."""
+        try:
+            for each in self.collectors:
+                check_use(each.state.files.values(), self._sources, each.reading, each.saved.metadata)
+        except EntropySentinelError:
+            for each in self.collectors:
+                each.drop_files()
+            raise
+
+    def columns(self) -> Sequence[str]:
+        """Return the columns of the first record that can define slices; none if nothing was read now."""
+        if not any(each.read for each in self.collectors):
+            return []
+        return [] if self._begins_with_state else first_columns(self._sources[0])
+
+    def _read_unknown(self, path: str) -> None:
+        """Read a file for the states that do not know it."""
+        unknown = []
+        for collector in self.collectors:
+            if (known := collector.find_known(path)) is not None:
+                collector.count_known(known)
+            else:
+                unknown.append(collector)
+        if not unknown:
+            return
+        self._read_content(unknown, path, path, on_disk(path))
+
+    def _read_standard_input(self) -> None:
+        with TemporaryDirectory() as folder:
+            copy = Path(folder) / "standard-input.jsonl"
+            with copy.open("wb") as target:
+                shutil.copyfileobj(standard_input(), target)
+            self._read_content(self.collectors, str(copy), "standard input", None)
+
+    def _read_content(self, collectors: Sequence[Collector], path: str, name: str, file_stat: list[int] | None) -> None:
+        """Read a file for the states that lack its content; `file_stat` is null if it must not be recorded."""
+        sizes = {file.n_bytes for each in collectors for file in each.state.files.values()}
+        digests = content(path, sizes)
+        plans = [(each, each.plan_reading(digests, name)) for each in collectors]
+        rows = {each: about for each, about in plans if about is not None}
+        try:
+            if rows:
+                self._read(path, list(rows.values()), list(rows), file_stat)
+        except _FileChanged:
+            log.warning("%s: is growing, so a copy of its current content is read", path)
+            self._read_copy(list(rows), path)
+            return
+        if file_stat is not None:
+            for each in collectors:
+                each.state.remember(name, file_stat, digests.key)
+
+    def _read_copy(self, collectors: Sequence[Collector], path: str) -> None:
+        with TemporaryDirectory() as folder:
+            copy = Path(folder) / Path(path).name
+            shutil.copyfile(path, copy)
+            self._read_content(collectors, str(copy), path, None)
+
+    def _read(
+        self,
+        source: Source,
+        rows: Sequence[FileSums],
+        collectors: Sequence[Collector] | None = None,
+        file_stat: list[int] | None = None,
+    ) -> None:
+        """Read a source once for some collectors, each with the row of the file in its state."""
+        collectors = self.collectors if collectors is None else collectors
+        problems = Problems(self._reading.strict)
+        reader = SourceReader(
+            self._reading,
+            problems,
+            list(dict.fromkeys(name for each in collectors for name in each.saved.signals)),
+            collectors[0].names,
+            compare=self._compare,
+            watched_models=self._watched_models,
+            user_named_models=self._user_named_models,
+            strata=self._strata,
+        )
+        with ExitStack() as stack:
+            readings = [
+                stack.enter_context(FileReading.opened(each, about, self._compare, self._kept_rows))
+                for each, about in zip(collectors, rows, strict=True)
+            ]
+            for batch in reader.frames(source):
+                for reading in readings:
+                    reading.add_batch(batch)
+            if file_stat is not None and on_disk(str(source)) != file_stat:
+                raise _FileChanged
+            for reading in readings:
+                reading.finish(reader, list(problems))
+
+
+def sum_problems(collectors: Sequence[Collector]) -> Problems:
+    """Return the problems of the files read now, and those of the files that were read earlier, of all estimators.
+
+    Only the former are problems: otherwise, an outage of one day would hide every later problem. Problems that depend
+    on no estimator count once for each file.
+    """
+    problems, counted = Problems(), set[str]()
+    files = [
+        (each, about, about.key in {file.key for file in each.read})
+        for each in collectors
+        for about in each.given.values()
+        if about.key in each.state.files
+    ]
+    for _, about, is_new in sorted(files, key=lambda entry: not entry[2]):
+        found = [problem for problem in about.problems if problem.model is not None or about.key not in counted]
+        counted.add(about.key)
+        if is_new:
+            problems.add_all(found)
+        else:
+            problems.earlier.add_file(about.key, found, about.times.first, about.times.last)
+    n_twice = sum(
+        each.state.overlap.n_twice() for each in collectors if any(about.of_part for about in each.given.values())
+    )
+    if n_twice:
+        problems.add(ProblemKind.IN_TWO_PARTS, (), n_twice)
+    for kind, subject, paths in _list_outdated_files(collectors):
+        if paths:
+            problems.add(kind, list(paths), None, subject)
+    return problems
+
+
+def _list_outdated_files(collectors: Sequence[Collector]) -> list[tuple[ProblemKind, str | None, dict[str, None]]]:
+    """Return the files of which earlier versions or other options did not record something, each once."""
+    read_otherwise, repeats_unknown = dict[str, None](), dict[str, None]()
+    unknown: dict[str, dict[str, None]] = {name: {} for name in STATISTICS}
+    for each in collectors:
+        read_now = {file.key for file in each.read}
+        for about in each.state.files.values():
+            if about.n_responses and about.key not in read_now and about.reads_otherwise(each.names):
+                read_otherwise[about.path] = None
+            if about.n_responses and about.n_clustered is None:
+                repeats_unknown[about.path] = None
+            for name in about.unknown if about.n_responses else ():
+                unknown[name][about.path] = None
+    return [
+        (ProblemKind.OTHER_SAME_MODEL, None, read_otherwise),
+        *((ProblemKind.STATISTIC_UNKNOWN, name, paths) for name, paths in unknown.items()),
+        (ProblemKind.REPEATS_UNKNOWN, None, repeats_unknown),
+    ]
