@@ -118,15 +118,15 @@ def labels_in_table(features: Any) -> pl.DataFrame | None:
     return frame.select(_OF_EVALUATIONS)
 
 
-def merge_logged_labels(responses: Mapping[str, Sequence[pl.DataFrame]]) -> pl.DataFrame | None:
-    """Return the labels that logs of evaluations brought with their responses, by path; null if there are none.
+def merge_logged_labels(labels_by_path: Mapping[str, Sequence[pl.DataFrame]]) -> pl.DataFrame | None:
+    """Return the labels that logs of evaluations brought with their responses; null if there are none.
 
     A retried evaluation has a log for each attempt, and the label of the newest one counts.
     """
     frames: list[pl.DataFrame] = []
-    for path in sort_attempts([*responses]):
+    for path in sort_attempts([*labels_by_path]):
         if Path(path).suffix != ".parquet" and path != STANDARD_INPUT:
-            frames += [frame.select(_OF_EVALUATIONS) for frame in responses[path]]
+            frames += labels_by_path[path]
     if not frames:
         return None
     labels = pl.concat(frames).unique(RESPONSE, keep="first", maintain_order=True)

@@ -108,12 +108,11 @@ def estimated(
         others = [name for name in columns_of(sources) if name not in (*settings.by, TIME)]
         names = ", ".join(others[:_NAMED]) or "none"
         result.problems.add(ProblemKind.SLICES_ARE_FILES, (), len(result.slices), names)
-    rows = pl.concat([frame for frames in kept.by_file.values() for frame in frames])
     if labels is None:
-        labels = merge_logged_labels(kept.by_file)
+        labels = merge_logged_labels(kept.labels)
     if labels is None:
         return result
-    rows = with_labels(rows, labels).filter(pl.col("excluded").is_null())
+    rows = with_labels(pl.concat(kept.frames), labels).filter(pl.col("excluded").is_null())
     # Without columns, there is one slice with a fixed name.
     keys = [pl.col(f"{BY}{name}") for name in settings.by] or [pl.lit(EVERYTHING)]
     rows = rows.select(*FEATURES, *estimator.signals, "label", **dict(zip(result.by, keys, strict=True)))

@@ -17,6 +17,7 @@ from entropy_sentinel.monitor.summing.file_sums import FileSums
 from entropy_sentinel.monitor.summing.state import CLUSTERS, EXCLUSIONS, HASHES, RESPONSES, SUMS
 from entropy_sentinel.monitor.summing.state_file import Writer
 from entropy_sentinel.monitor.summing.sums import Accumulator, responses, sums_of
+from entropy_sentinel.schemas.response import RESPONSE
 
 
 @dataclass
@@ -25,11 +26,18 @@ class KeptRows:
 
     Attributes:
         select: Returns the rows and columns to keep of a frame of `EstimatorInputs.prepare`.
-        by_file: What was kept, by the path of the file.
+        frames: What was kept of the responses that count.
+        labels: The labels that logs bring, by path, also those of responses that count in another file.
     """
 
     select: Callable[[pl.DataFrame], pl.DataFrame]
-    by_file: dict[str, list[pl.DataFrame]] = field(default_factory=dict)
+    frames: list[pl.DataFrame] = field(default_factory=list)
+    labels: dict[str, list[pl.DataFrame]] = field(default_factory=dict)
+
+    def add_labels(self, path: str, batch: pl.DataFrame) -> None:
+        """Add the labels of responses that a file brings, if it does."""
+        if batch.schema.get("label") == pl.Boolean:
+            self.labels.setdefault(path, []).append(batch.select(*RESPONSE, "label"))
 
 
 class FileReading:
@@ -96,6 +104,7 @@ class FileReading:
         if (rest_of_clusters := self._clusters.rest()) is not None:
             writer.add_frame(CLUSTERS, rest_of_clusters)
         about.seen = sorted(reader.seen | inputs.seen)
+        about.n_clustered = about.n_clustered or 0  # nothing is unknown of a file without a response
         inputs.exclusions.add_all(reader.exclusions)
         if (exclusions := inputs.exclusions.frame()) is not None:
             writer.add_frame(EXCLUSIONS, exclusions)
@@ -112,4 +121,4 @@ class FileReading:
                 about.n_clustered = 0
         about.problems = [*problems, *self._problems]
         if self._kept_rows is not None:
-            self._kept_rows.by_file.setdefault(about.path, []).extend(self._kept_frames)
+            self._kept_rows.frames += self._kept_frames

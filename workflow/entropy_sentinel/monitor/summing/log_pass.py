@@ -24,6 +24,7 @@ from entropy_sentinel.monitor.summing.file_sums import FileSums
 from entropy_sentinel.monitor.summing.state_file import is_state, on_disk
 
 log = logging.getLogger(__name__)
+_OF_THE_RUN = (ProblemKind.NO_ESTIMATOR, ProblemKind.UNNAMED_MODELS)
 
 
 class _FileChanged(Exception):
@@ -155,6 +156,8 @@ class LogPass:
                 for each, about in zip(collectors, rows, strict=True)
             ]
             for batch in reader.frames(source):
+                if self._kept_rows is not None and not isinstance(source, pl.DataFrame):
+                    self._kept_rows.add_labels(str(source), batch)
                 for reading in readings:
                     reading.add_batch(batch)
             if file_stat is not None and on_disk(str(source)) != file_stat:
@@ -182,6 +185,8 @@ def sum_problems(collectors: Sequence[Collector]) -> Problems:
         if is_new:
             problems.add_all(found)
         else:
+            # Which models have an estimator is a fact of this run; alerts tell of traffic that is not watched.
+            found = [problem for problem in found if problem.kind not in _OF_THE_RUN]
             problems.earlier.add_file(about.key, found, about.times.first, about.times.last)
     n_twice = sum(
         each.state.overlap.n_twice() for each in collectors if any(about.of_part for about in each.given.values())
