@@ -103,7 +103,7 @@ def test_what_is_known_of_a_file_that_is_gone_still_counts(estimator, tmp_path: 
     whole = run(estimator, [first, second], None)
     share = dict(results.slices.select("route", "cut_off_share").rows())
     assert share == {"school": None, "shop": None, "support": 0}
-    hidden = ("cut_off_share", "flags", "reasons")  # that many are cut off is a flag
+    hidden = ("cut_off_share", "flags", "flag_codes", "reasons")  # that many are cut off is a flag
     assert results.slices.drop(hidden).equals(whole.slices.drop(hidden))
     (note,) = [line for line in results.problems.lines() if "'cut_off_share'" in line]
     assert (note[:7], note.endswith(f": {first}")) == ("1 file ", True)

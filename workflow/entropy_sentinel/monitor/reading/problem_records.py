@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
+from entropy_sentinel.core.validation_errors import describe_error
 from entropy_sentinel.logs.selection import LeftOut
 from entropy_sentinel.monitor.reading.problem_codes import ProblemKind
 
@@ -79,8 +80,7 @@ def load_problems(rows: Any, model: str | None) -> list[Problem]:
     try:
         return _PROBLEMS.validate_json(json.dumps(rows))  # strict only about JSON's types
     except ValidationError as error:
-        first = error.errors()[0]
-        raise ValueError(f"{'.'.join(map(str, ('problems', *first['loc'])))}: {first['msg']}") from None
+        raise ValueError(f"problems: {describe_error(error.errors()[0])}") from None
 
 
 def _convert_earlier_form(rows: Mapping[str, Any], model: str | None) -> Iterator[dict[str, Any]]:
