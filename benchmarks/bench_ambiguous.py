@@ -136,7 +136,7 @@ def estimated(estimator: FittedEstimator, rows: pl.DataFrame, share: float, draw
     result = slices(rows, share, draws, np.random.default_rng(round(100 * share)))
     true = result.group_by("slice").agg(true=pl.col("label").mean())
     by_slice = es.monitor(estimator, result.drop("answers", "counts", "keywords"), by=["slice"]).slices
-    flags = {flag: pl.col("flags").list.contains(flag) for flag in (AMBIGUOUS, OUTSIDE_SUPPORT)}
+    flags = {flag.slug: pl.col("flag_codes").list.contains(flag) for flag in (Flag.AMBIGUOUS, Flag.OUTSIDE_SUPPORT)}
     bad = (pl.col("estimated_accuracy") - pl.col("true")).abs() > BAD
     return by_slice.join(true, on="slice").select("true", "estimated_accuracy", **flags, bad=bad)
 
@@ -149,10 +149,10 @@ def told(result: pl.DataFrame) -> dict[str, float | None]:
         estimated=pl.col("estimated_accuracy").mean(),
         error=error.abs().mean(),
         bad=pl.col("bad").mean(),
-        flagged=pl.col(AMBIGUOUS).mean(),
-        bad_flagged=pl.col(AMBIGUOUS).filter("bad").mean(),
-        good_flagged=pl.col(AMBIGUOUS).filter(~pl.col("bad")).mean(),
-        bad_outside=pl.col(OUTSIDE_SUPPORT).filter("bad").mean(),
+        flagged=pl.col(Flag.AMBIGUOUS.slug).mean(),
+        bad_flagged=pl.col(Flag.AMBIGUOUS.slug).filter("bad").mean(),
+        good_flagged=pl.col(Flag.AMBIGUOUS.slug).filter(~pl.col("bad")).mean(),
+        bad_outside=pl.col(Flag.OUTSIDE_SUPPORT.slug).filter("bad").mean(),
     ).row(0, named=True)
 
 

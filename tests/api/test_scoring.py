@@ -77,7 +77,7 @@ def test_the_command(features: pl.DataFrame, labels: pl.DataFrame, tmp_path: Pat
     target = tmp_path / "scores.csv"
     status, message, errors = run(capsys, "score", tmp_path / "mine.estimator", TINY.traces, "-o", target)
     mean = expected["p_correct"].mean()
-    assert (status, [line.split(":")[0] for line in errors.splitlines()]) == (0, ["not judged", "ES116"])
+    assert (status, [line.split(":")[0] for line in errors.splitlines()]) == (0, ["not judged", "do not use"])
     assert message == f"{target}: 160 responses, 0 of them without P(correct); mean P(correct) {mean:.3f}\n"
     rows = list(csv.DictReader(target.read_text().splitlines()))
     assert [row["item_id"] for row in rows] == expected["item_id"].to_list()

@@ -229,7 +229,7 @@ def score(
     for line in familiarity_lines(scores, slicing.by):
         say(line, err=True)
     for flag, reason in general_flags(loaded, read.taken).items():
-        say(f"{flag}: {reason}", err=True)
+        say(f"{flag.words}: {reason}", err=True)
     # Last, so that a server that fails costs none of the above.
     if langfuse is not None:
         try:
@@ -316,7 +316,7 @@ def sample(
     else:
         _say_chosen(chosen, list(settings.by), output, to_judge, html, kept)
     for flag, reason in general_flags(saved, chosen.taken).items() if saved else ():
-        say(f"{flag}: {reason}", err=True)
+        say(f"{flag.words}: {reason}", err=True)
     if langfuse_queue is not None:
         try:
             n_added = send_to_queue(chosen.responses, "trace", langfuse_queue)
