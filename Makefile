@@ -159,12 +159,13 @@ attack: $(INSTALLED)
 	    $(addprefix tests/logs/test_,envelopes.py pipes.py response_identity.py streams.py)
 
 # Runs linters, import contracts and types: a minute the first time, then seconds with the cache of mypy. The last command
-# looks for unclear English in pages, help and messages.
+# but one looks for unclear English in pages, help and messages; the last counts names that say nothing.
 check: $(INSTALLED)
 	$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/mypy && $(BIN)/lint-imports --no-logo
 	$(BIN)/mypy -p compared -p native_engine -p web_judge  # examples/extensions
 	$(BIN)/snakefmt --check Snakefile workflow papers examples && $(BIN)/snakemake --lint
 	$(BIN)/python tests/shared/prose.py
+	$(BIN)/python tests/shared/names.py
 
 # Builds the documentation site in site/. A warning or a dead link is an error.
 docs: $(DOCS)
