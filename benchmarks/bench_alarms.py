@@ -95,7 +95,7 @@ class Slice:
         self.n_total, self.total = np.append(0, np.cumsum(self.n)), np.append(0, np.cumsum(self.sums))
 
     def z(self, first: np.ndarray, end: np.ndarray) -> np.ndarray:
-        """Return how far the nights from `first` to `end` are below the reference, in standard deviations."""
+        """How far the nights from `first` to `end` are below the reference, in standard deviations."""
         n = self.n_total[end] - self.n_total[first]
         mean = (self.total[end] - self.total[first]) / n
         n0 = self.n_total[REFERENCE]
@@ -103,7 +103,7 @@ class Slice:
         return np.where(n >= LEAST, (self.total[REFERENCE] / n0 - mean) / deviation, -np.inf)
 
     def newest(self, ends: np.ndarray) -> np.ndarray:
-        """Return `z` of each newest night, pooled with earlier ones until there are LEAST responses."""
+        """`z` of each newest night, pooled with earlier ones until there are LEAST responses."""
         first = np.searchsorted(self.n_total, self.n_total[ends] - LEAST, side="right") - 1
         return self.z(np.clip(first, REFERENCE, ends - 1), ends)
 
@@ -173,12 +173,12 @@ RULES: dict[str, Callable[[list[Slice]], Nights]] = {
 
 
 def begun(alarms: Nights) -> int:
-    """Return the number of alarms that begin; one that lasts several nights counts once."""
+    """The number of alarms that begin; one that lasts several nights counts once."""
     return int((alarms[:, 0]).sum() + (alarms[:, 1:] & ~alarms[:, :-1]).sum())
 
 
 def measured(case: tuple[str, int, int, int, int, tuple[str, ...]]) -> dict[str, list[float]]:
-    """Return for each rule the false alarms a month, and the mean nights until each of DROPS is told.
+    """For each rule the false alarms a month, and the mean nights until each of DROPS is told.
 
     `case` is the world, responses a night, slices, nights without a drop in all, drops of each size, and the rules.
     """

@@ -39,7 +39,7 @@ SHARES, QUESTIONS, BAD = (0.0, 0.25, 0.5, 0.75, 1.0), 40, 0.1
 
 
 def drawn(folder: Path, samples: int) -> Path:
-    """Return answers of tiny-facts at temperature 1 with their tokens' log-probabilities, a table per benchmark."""
+    """Answers of tiny-facts at temperature 1 with their tokens' log-probabilities, a table per benchmark."""
     import torch  # not needed for existing answers
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -58,7 +58,7 @@ def drawn(folder: Path, samples: int) -> Path:
 
 
 def answers(model: Any, tokenizer: Any, prompt: str, samples: int) -> Iterator[dict[str, Any]]:
-    """Return this many answers to a prompt; an answer's last log-probability is that of its end token."""
+    """This many answers to a prompt; an answer's last log-probability is that of its end token."""
     import torch
 
     messages = [{"role": "user", "content": prompt}]
@@ -88,7 +88,7 @@ def answers(model: Any, tokenizer: Any, prompt: str, samples: int) -> Iterator[d
 
 
 def items(benchmark: str) -> pl.DataFrame:
-    """Return the benchmark's questions from the demo, with the item ids of a study."""
+    """The benchmark's questions from the demo, with the item ids of a study."""
     rows = pl.read_ndjson(DEMO / "benchmarks" / f"{benchmark}.jsonl")
     return rows.with_columns(
         item_id=pl.format("{}-{}", pl.lit(benchmark), pl.int_range(pl.len()).cast(pl.String).str.zfill(5))
@@ -96,7 +96,7 @@ def items(benchmark: str) -> pl.DataFrame:
 
 
 def responses(folder: Path, samples: int) -> pl.DataFrame:
-    """Return features of the first answers to each question, with `label`, `stable_classes` and the kind."""
+    """Features of the first answers to each question, with `label`, `stable_classes` and the kind."""
     result = []
     for benchmark in BENCHMARKS:
         path, asked = folder / f"{benchmark}.parquet", items(benchmark)
@@ -119,7 +119,7 @@ def responses(folder: Path, samples: int) -> pl.DataFrame:
 
 
 def slices(rows: pl.DataFrame, share: float, draws: int, rng: np.random.Generator) -> pl.DataFrame:
-    """Return responses of slices of QUESTIONS questions, numbered by `slice`; `share` of them have several answers."""
+    """Responses of slices of QUESTIONS questions, numbered by `slice`; `share` of them have several answers."""
     by_item = rows.partition_by("item_id", as_dict=True)
     known = rows.select("item_id", several=pl.col("n_answers") > 1).unique(maintain_order=True)
     several, single = (known.filter(which)["item_id"].to_numpy() for which in (pl.col("several"), ~pl.col("several")))
@@ -132,7 +132,7 @@ def slices(rows: pl.DataFrame, share: float, draws: int, rng: np.random.Generato
 
 
 def estimated(estimator: FittedEstimator, rows: pl.DataFrame, share: float, draws: int) -> pl.DataFrame:
-    """Return a row per slice: estimated and true accuracy, and whether it is flagged."""
+    """A row per slice: estimated and true accuracy, and whether it is flagged."""
     result = slices(rows, share, draws, np.random.default_rng(round(100 * share)))
     true = result.group_by("slice").agg(true=pl.col("label").mean())
     by_slice = es.monitor(estimator, result.drop("answers", "counts", "keywords"), by=["slice"]).slices

@@ -33,7 +33,7 @@ def serve(ready: Any) -> None:
 
 
 async def ask(client: AsyncOpenAI, requests: int) -> list[float]:
-    """Return the seconds that each request took."""
+    """The seconds that each request took."""
     turns = asyncio.Semaphore(AT_A_TIME)
 
     async def once() -> float:

@@ -54,7 +54,7 @@ JUDGES, SLICES = ((0.95, 0.9), (0.8, 0.7), (0.5, 0.5)), 6
 def ways(
     residuals: Residuals, estimate: float, correct: np.ndarray, p: np.ndarray, some: np.ndarray
 ) -> tuple[list[tuple[float, float, float]], bool]:
-    """Return accuracy, lower and upper limit of each of WAYS, and whether the labels contradict the estimate."""
+    """Accuracy, lower and upper limit of each of WAYS, and whether the labels contradict the estimate."""
     interval = residuals.intervals([estimate], [len(p)], LEVEL)
     labels = prediction_powered_mean(correct[some], p[some], p, LEVEL)
     [variance] = sampling_variance([estimate], [len(p)])
@@ -64,7 +64,7 @@ def ways(
 
 
 def summary(found: list[tuple[list[tuple[float, float, float]], bool, float]]) -> list[str]:
-    """Return for each of WAYS: mean error, width, how often the interval holds; then the share of contradictions."""
+    """For each of WAYS: mean error, width, how often the interval holds; then the share of contradictions."""
     cells = []
     for place in range(len(WAYS)):
         rows = [
@@ -78,7 +78,7 @@ def summary(found: list[tuple[list[tuple[float, float, float]], bool, float]]) -
 
 
 def simulated(case: tuple[float, int, int], choice: str = "even") -> list[str]:
-    """Return the summary of slices whose estimate is off by `bias`, with n labels, over draws.
+    """The summary of slices whose estimate is off by `bias`, with n labels, over draws.
 
     `choice` is a key of CHOICES: how the labelled responses are chosen.
     """
@@ -99,13 +99,13 @@ def simulated(case: tuple[float, int, int], choice: str = "even") -> list[str]:
 
 
 def chosen(case: tuple[str, int, int]) -> list[str]:
-    """Return the summary of slices like the validated ones whose labels were chosen in some way, over draws."""
+    """The summary of slices like the validated ones whose labels were chosen in some way, over draws."""
     choice, n, draws = case
     return simulated((0.0, n, draws), choice)
 
 
 def held_out(job: tuple[str, str]) -> dict[str, Any]:
-    """Return what is known of a held-out domain of a real model."""
+    """What is known of a held-out domain of a real model."""
     model, domain = job
     features, labels = real_rows(model)
     saved = es.fit(features.filter(pl.col("benchmark") != domain), labels)
@@ -121,7 +121,7 @@ def held_out(job: tuple[str, str]) -> dict[str, Any]:
 
 
 def real_rows(model: str) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return features, with the domain as benchmark, and labels of a model's answers."""
+    """Features, with the domain as benchmark, and labels of a model's answers."""
     kinds = [
         (f"{path.stem}-{number:05d}", f"{path.stem}/{json.loads(line)['kind']}")
         for path in sorted((REAL / "benchmarks").glob("*.jsonl"))
@@ -136,14 +136,14 @@ def real_rows(model: str) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 
 def jobs(model: str) -> list[tuple[str, str]]:
-    """Return the domains of a model with enough labels."""
+    """The domains of a model with enough labels."""
     features, labels = real_rows(model)
     counts = features.join(labels, on=["item_id", "sample"]).group_by("benchmark").len()
     return [(model, domain) for domain in sorted(counts.filter(pl.col("len") >= FEWEST_LABELS)["benchmark"])]
 
 
 def of_real(cases: list[dict[str, Any]], n: int, draws: int) -> list[str]:
-    """Return the summary of n random labels of each held-out domain, over draws."""
+    """The summary of n random labels of each held-out domain, over draws."""
     rng, found = np.random.default_rng(n), []
     for case in cases:
         estimated, true, counts = case["residuals"]
@@ -156,7 +156,7 @@ def of_real(cases: list[dict[str, Any]], n: int, draws: int) -> list[str]:
 
 
 def judged_by(case: tuple[float, float, int, int, int]) -> list[str]:
-    """Return error, width and coverage with labels and predictions, and with a judge's verdicts too, over draws."""
+    """Error, width and coverage with labels and predictions, and with a judge's verdicts too, over draws."""
     sensitivity, specificity, n, m, draws = case
     rng, found = np.random.default_rng([n, m, round(100 * sensitivity)]), []
     for _ in range(draws):

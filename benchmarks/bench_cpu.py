@@ -55,7 +55,7 @@ class Side:
 
 
 def questions(number: int) -> Chats:
-    """Return questions from the demo's benchmarks in turn, each in the paper's prompt."""
+    """Questions from the demo's benchmarks in turn, each in the paper's prompt."""
     files = sorted((ROOT / "demo" / "benchmarks").glob("*.jsonl"))
     rows = [file.read_text().splitlines()[: -(-number // len(files))] for file in files]
     results = [json.loads(row)["question"] for turn in zip(*rows, strict=True) for row in turn][:number]
@@ -65,7 +65,7 @@ def questions(number: int) -> Chats:
 
 
 def timed(answer: Callable[[Chats], int], chats: Chats, process: psutil.Process) -> dict[str, float]:
-    """Return tokens, seconds and CPU seconds of answering `chats`, after one answer that does not count.
+    """Tokens, seconds and CPU seconds of answering `chats`, after one answer that does not count.
 
     CPU seconds are those of `process` and its children.
     """
@@ -167,7 +167,7 @@ def llama(side: Side, gguf: str, server: str, chats: Chats, tokens: int, log: st
 
 
 def send(port: int, path: str, content: dict[str, Any] | None = None) -> Any:
-    """Return the reply of a server on this machine."""
+    """The reply of a server on this machine."""
     data = None if content is None else json.dumps(content).encode()
     request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", data, {"Content-Type": "application/json"})
     with urllib.request.urlopen(request) as reply:
@@ -211,7 +211,7 @@ def measured(side: Side, arguments: argparse.Namespace, folder: str) -> dict[str
 
 
 def sides(batches: Sequence[int], llama_batches: Sequence[int], cores: int) -> list[Side]:
-    """Return all runs; the ratios use those with the most concurrent responses."""
+    """All runs; the ratios use those with the most concurrent responses."""
     most = max(batches)
     return [
         Side("vllm", most),
@@ -223,7 +223,7 @@ def sides(batches: Sequence[int], llama_batches: Sequence[int], cores: int) -> l
 
 
 def ratios(speeds: dict[Side, float], batches: Sequence[int], cores: int) -> dict[str, float]:
-    """Return ratios of speeds, first those of our engine on all cores with the most concurrent responses."""
+    """Ratios of speeds, first those of our engine on all cores with the most concurrent responses."""
     most = max(batches)
     best = speeds[Side("ours", most, cores)]
     over = {

@@ -24,7 +24,7 @@ ESTIMATORS, FEWEST = ("log-3d", "recommended", "log-digits"), 5
 
 
 def measured(case: tuple[str, str]) -> tuple[float, float]:
-    """Return the mean AUROC over the benchmarks with FEWEST right and wrong answers, and the mean error over all."""
+    """The mean AUROC over the benchmarks with FEWEST right and wrong answers, and the mean error over all."""
     model, name = case
     features, labels = real_rows(model)
     paths = sorted((REAL / "traces" / model).glob("*.parquet"))

@@ -79,7 +79,7 @@ class Other(Measured):
 
 
 def engines() -> list[psutil.Process]:
-    """Return the engine processes of runs that descend from this process."""
+    """The engine processes of runs that descend from this process."""
     result = []
     for process in psutil.process_iter():
         try:
@@ -91,7 +91,7 @@ def engines() -> list[psutil.Process]:
 
 
 def moments(project: Project) -> dict[str, Callable[[], bool]]:
-    """Return the moments of kills: while the engine starts, answers, idles, works beside another, and is replaced."""
+    """The moments of kills: while the engine starts, answers, idles, works beside another, and is replaced."""
 
     def logs() -> str:
         folder = project.folder / "logs"
@@ -110,7 +110,7 @@ def moments(project: Project) -> dict[str, Callable[[], bool]]:
 
 
 def killed(project: Project, whole: Path) -> dict[str, int]:
-    """Return the remaining processes of each killed run; fail if the final run gives other responses."""
+    """The remaining processes of each killed run; fail if the final run gives other responses."""
     left = {}
     for name, comes in moments(project).items():
         for log in (project.folder / "logs").rglob("generations/*/*.log"):

@@ -42,7 +42,7 @@ SETTINGS = Fitting.of(Estimation().model_dump() | {"seed": 42})
 
 @cache
 def rows_of(model: str) -> pl.DataFrame:
-    """Return the features, words and labels of a model's answers: `family`, `domain`, `fitted` (for fitting)."""
+    """The features, words and labels of a model's answers: `family`, `domain`, `fitted` (for fitting)."""
     parts = []
     for folder in ("kinds", "real"):
         traces = EXAMPLES / folder / "traces" / model
@@ -94,7 +94,7 @@ def training_sets(model: str, n: int, draw: random.Random) -> Iterator[tuple[str
 
 
 def measure(job: tuple[str, str, tuple[str, ...], int]) -> list[dict[str, Any]]:
-    """Return the cases of one training set."""
+    """The cases of one training set."""
     model, title, group, seed = job
     rows = rows_of(model)
     known = rows.filter(pl.col("fitted"), pl.col("domain").is_in(group))
@@ -151,7 +151,7 @@ def _of_sizes(part: pl.DataFrame, seed: int) -> Iterator[pl.DataFrame]:
 
 
 def shares(part: pl.DataFrame) -> list[Any]:
-    """Return a row of a table: cases, far ones, recall, false flags, intervals that hold and their width."""
+    """A row of a table: cases, far ones, recall, false flags, intervals that hold and their width."""
     error, new, old = (part[name].to_numpy() for name in ("error", "unfamiliar", "outside"))
 
     def share(of: np.ndarray, among: np.ndarray) -> float | None:

@@ -65,7 +65,7 @@ def write_traces(n_responses: int, n_tokens: int, path: str) -> None:
 
 
 def loop(traces: pl.DataFrame) -> np.ndarray:
-    """Return the 17 features, (n_responses, 17), computed one response at a time."""
+    """The 17 features, (n_responses, 17), computed one response at a time."""
     from scipy.stats import kurtosis, skew
 
     rows = []
@@ -159,7 +159,7 @@ def compare(
 
 
 def peers_python() -> str:
-    """Return the Python of an environment with the peers' packages; create it once if none is named."""
+    """The Python of an environment with the peers' packages; create it once if none is named."""
     if named := os.environ.get("ENTROPY_SENTINEL_PEERS"):
         return named
     folder = ROOT / ".venv" / "peers"
@@ -205,7 +205,7 @@ def write_log(n_responses: int, n_tokens: int, path: str) -> None:
 
 
 def measure_log(side: str, path: str) -> dict[str, float]:
-    """Return CPU-seconds and peak memory of one side, after a small log that loads the libraries."""
+    """CPU-seconds and peak memory of one side, after a small log that loads the libraries."""
     from entropy_sentinel.api.reading import features_in
     from entropy_sentinel.schemas.arrow import read_batches
 
@@ -228,7 +228,7 @@ def _apart(function: object, *arguments: object) -> None:
 
 
 def _run(*command: object) -> dict:
-    """Return the JSON object that a process prints as its last line."""
+    """The JSON object that a process prints as its last line."""
     done = subprocess.run(list(map(str, command)), check=True, stdout=subprocess.PIPE, text=True)
     return json.loads(done.stdout.splitlines()[-1])
 

@@ -36,7 +36,7 @@ FEWER: dict[str, str | int] = {"every_4th": 4, "every_8th": 8, "sentence_ends": 
 
 
 def cpu_s(work: Callable[[], Any]) -> float:
-    """Return the CPU seconds that `work` takes in this process, over all threads."""
+    """The CPU seconds that `work` takes in this process, over all threads."""
     start = time.process_time()
     work()
     return time.process_time() - start
@@ -85,13 +85,13 @@ def prepare(config: Any, prompts: int, folder: str) -> None:
 
 
 def areas(folder: str, model: str, name: str) -> pl.DataFrame:
-    """Return the areas for one choice of positions, and the number of contexts."""
+    """The areas for one choice of positions, and the number of contexts."""
     path = Path(folder, "True-1", "passes", "forced_answer", model, f"{name}.parquet")
     return FORCED_ANSWERS.read(path, ["item_id", "eas", "positions"])
 
 
 def against_all(folder: str, model: str, name: str, taken: Mapping[str, float]) -> dict[str, float]:
-    """Return the error and the cost of fewer positions, compared with all of them."""
+    """The error and the cost of fewer positions, compared with all of them."""
     all_of, some = areas(folder, model, "all").drop_nulls(), areas(folder, model, name).drop_nulls()
     exact, result = all_of["eas"].to_numpy(), some["eas"].to_numpy()
     contexts = [frame["positions"].list.len().sum() for frame in (some, all_of)]

@@ -34,7 +34,7 @@ GOAL, GOAL_BYTES = 0.9, 100
 
 
 class Clock:
-    """Return wall and CPU seconds since the start of the run, and the time when the engine was ready."""
+    """Wall and CPU seconds since the start of the run, and the time when the engine was ready."""
 
     def __init__(self) -> None:
         self.start = self.ready = self.now()

@@ -42,7 +42,7 @@ class ByMeaning(PairClassifier):
 
 
 def answers(generator: np.random.Generator, n: int, meanings: int, wordings: int) -> list[str]:
-    """Return n sampled answers: the k-th meaning is 1/k as likely as the first; its wordings follow the same law."""
+    """N sampled answers: the k-th meaning is 1/k as likely as the first; its wordings follow the same law."""
 
     def drawn(size: int) -> np.ndarray:
         shares = 1 / np.arange(1, size + 1)

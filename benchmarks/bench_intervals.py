@@ -74,7 +74,7 @@ def cases(arguments: argparse.Namespace) -> Iterator[Case]:
 
 
 def measure(case: Case) -> list[dict[str, Any]]:
-    """Return the intervals of the unlabelled domains, with their true accuracies."""
+    """The intervals of the unlabelled domains, with their true accuracies."""
     name, source, labelled, estimator = case
     frame = source if isinstance(source, pl.DataFrame) else world(*source[:2], n_domains=source[2], n=RESPONSES)
     if isinstance(labelled, int):
@@ -100,7 +100,7 @@ def measure(case: Case) -> list[dict[str, Any]]:
 
 
 def clustered(part: pl.DataFrame) -> tuple[float, float]:
-    """Return coverage and its standard error by fits, because new domains of one fit share its errors."""
+    """Coverage and its standard error by fits, because new domains of one fit share its errors."""
     inside = part.with_columns(inside=pl.col("true").is_between("lower", "upper"))
     by_fit = inside.group_by("fit").agg(pl.col("inside").mean())["inside"]
     spread = by_fit.std() if len(by_fit) > 1 else math.nan
@@ -108,7 +108,7 @@ def clustered(part: pl.DataFrame) -> tuple[float, float]:
 
 
 def given(part: pl.DataFrame, usable: bool) -> str:
-    """Return coverage if the validation says `usable`, or does not; a dash if there are too few such validations."""
+    """Coverage if the validation says `usable`, or does not; a dash if there are too few such validations."""
     chosen = part.filter(pl.col("usable") == usable)
     return f"{clustered(chosen)[0]:.3f}" if chosen["fit"].n_unique() >= FEWEST_FITS else "-"
 

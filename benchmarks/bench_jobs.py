@@ -82,7 +82,7 @@ runpy.run_path(script, run_name="__main__")
 
 
 def measure(folder: Path, script: Path) -> dict[str, Any]:
-    """Return the CPU seconds of a job by cause."""
+    """The CPU seconds of a job by cause."""
     with tempfile.TemporaryDirectory() as scratch:
         told = Path(scratch, "told.json")
         done = subprocess.run(
@@ -99,7 +99,7 @@ def measure(folder: Path, script: Path) -> dict[str, Any]:
 
 
 def of_job(folder: Path, call: str) -> dict[str, Any]:
-    """Return the medians over a few runs of the job that calls this function."""
+    """The medians over a few runs of the job that calls this function."""
     scripts = (folder / ".snakemake" / "scripts").glob("*.py")
     script = next(path for path in sorted(scripts) if call in path.read_text())
     runs = []

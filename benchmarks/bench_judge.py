@@ -122,7 +122,7 @@ def _rewritings(write, title: str):
 
 
 def _equal(one: str, other: str, tolerance: dict | None) -> bool:
-    """Return whether two references are the same answer, by Python's fractions or as text, ignoring units."""
+    """Whether two references are the same answer, by Python's fractions or as text, ignoring units."""
     values = [_value(reference) for reference in (one, other)]
     if None not in values:
         relative = Fraction(str((tolerance or {}).get("relative", "0.0001")))
@@ -215,7 +215,7 @@ def _wrong_text(result, tolerances, arguments) -> dict:
 
 
 def _forms(result, tolerances, arguments) -> dict:
-    """Return counts for each form of an answer: of its own row, of another row, and in a trick; also for options."""
+    """Counts for each form of an answer: of its own row, of another row, and in a trick; also for options."""
     draw, report = random.Random(7), {}
     rows = [(one, draw.choice(rows)) for rows in result.values() for one in draw.sample(rows, min(len(rows), 60))]
     rows = [(one, other) for one, other in rows if not _equal(one, other, None) and _readable(one) and _readable(other)]
@@ -241,7 +241,7 @@ def _forms(result, tolerances, arguments) -> dict:
 
 
 def _readable(reference: str) -> bool:
-    """Return whether a reference in a box is read, and has no dollars that end a formula around it."""
+    """Whether a reference in a box is read, and has no dollars that end a formula around it."""
     [verdict] = MathVerifyJudge().judge([Case("?", boxed(reference), reference, False)])
     return "$" not in reference and verdict.label is True
 
@@ -301,7 +301,7 @@ def _against_plain(rows) -> dict:
 
 
 def _plain_verdict(case: Case, tolerance: dict | None) -> bool | None:
-    """Return math-verify's verdict on the unchanged response; for a one-word reference, compare the boxed word."""
+    """Math-verify's verdict on the unchanged response; for a one-word reference, compare the boxed word."""
     if (word := _word(case.reference)) is not None:
         box = _word(last_boxed(case.response) or "")
         return None if box is None else box == word
@@ -326,7 +326,7 @@ def _word(text: str) -> str | None:
 
 
 def _real(tolerances):
-    """Return the labels of real traces with their cases, without null labels."""
+    """The labels of real traces with their cases, without null labels."""
     for path in sorted((ROOT / "examples/real/labels").glob("*/*.parquet")):
         benchmark = path.stem
         items = {

@@ -58,7 +58,7 @@ REAL_MODELS = "qwen2.5-coder-0.5b", "qwen2.5-coder-1.5b"
 
 
 def simulated(case: Case, worlds: int) -> dict[str, Any]:
-    """Return how often the verdict is `usable`, and how well the noise of errors is known."""
+    """How often the verdict is `usable`, and how well the noise of errors is known."""
     name, judge, errors, aee, k, labels, between = case
     drawn = draw_judged(errors, aee, k, worlds, judge, between=between, seed=k)
     verdicts, off, stated, errors_of_estimates = [], [], [], []
@@ -91,7 +91,7 @@ def simulated(case: Case, worlds: int) -> dict[str, Any]:
 
 
 def looks(name: str, judge: Judge, errors: Errors, aee: float, worlds: int, labels: int) -> dict[str, Any]:
-    """Return how often `usable` was reached at one of several looks, and the labels for four chances in five."""
+    """How often `usable` was reached at one of several looks, and the labels for four chances in five."""
     drawn = draw_judged(errors, aee, LOOKS[-1], worlds, judge, seed=1)
     first = []
     for world in range(worlds):
@@ -110,7 +110,7 @@ def looks(name: str, judge: Judge, errors: Errors, aee: float, worlds: int, labe
 
 
 def judge_of(rows: pl.DataFrame, rng: np.random.Generator) -> pl.DataFrame:
-    """Return the verdicts of a judge of .9 and .85, whose rates differ between kinds."""
+    """The verdicts of a judge of .9 and .85, whose rates differ between kinds."""
     parts = []
     for part in rows.partition_by("benchmark"):
         leniency, skill = rng.normal(size=2)
@@ -123,14 +123,14 @@ def judge_of(rows: pl.DataFrame, rng: np.random.Generator) -> pl.DataFrame:
 
 
 def agreement(model: str, other: str) -> pl.DataFrame:
-    """Return whether the last number in an answer is that of the other model's answer to the same item."""
+    """Whether the last number in an answer is that of the other model's answer to the same item."""
     last = [read_last_numbers(name) for name in (model, other)]
     both = last[0].join(last[1], on=["item_id", "sample"], suffix="_other")
     return both.select("item_id", "sample", label=pl.col("last").eq_missing(pl.col("last_other")))
 
 
 def read_last_numbers(model: str) -> pl.DataFrame:
-    """Return the last number in each of a model's answers, as text."""
+    """The last number in each of a model's answers, as text."""
     traces = [
         pl.read_parquet(path, columns=["item_id", "sample", "text"])
         for path in sorted((REAL / "traces" / model).glob("*.parquet"))
@@ -140,7 +140,7 @@ def read_last_numbers(model: str) -> pl.DataFrame:
 
 
 def real(model: str, other: str, labels: int, draws: int) -> list[dict[str, Any]]:
-    """Return how often the validation is `usable` with so many labels of each kind, by the judge."""
+    """How often the validation is `usable` with so many labels of each kind, by the judge."""
     features, every = real_rows(model)
     rows = features.join(every, on=["item_id", "sample"])
     rows = rows.join(rows.group_by("benchmark").len().filter(pl.col("len") >= 20), on="benchmark", how="semi")

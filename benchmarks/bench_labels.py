@@ -26,7 +26,7 @@ RESPONSES, BUDGET = 600, 40
 
 
 def measure(kind: str, accuracy: float, n: int, level: float, draws: int) -> dict[str, Any]:
-    """Return coverages and widths over draws of RESPONSES responses with n labels."""
+    """Coverages and widths over draws of RESPONSES responses with n labels."""
     rng = np.random.default_rng([n, round(1000 * accuracy), round(100 * level)])
     ends = np.empty((draws, 3, 2))
     for place in range(draws):
@@ -49,7 +49,7 @@ def measure(kind: str, accuracy: float, n: int, level: float, draws: int) -> dic
 def normal(
     labels: np.ndarray, on_labelled: np.ndarray, on_all: np.ndarray, power: float, level: float
 ) -> tuple[float, float]:
-    """Return the interval of ppi-python's `ppi_mean_ci` with the power rescaled to its definition."""
+    """The interval of ppi-python's `ppi_mean_ci` with the power rescaled to its definition."""
     others, power = on_all[len(labels) :], power * (1 - len(labels) / len(on_all))
     left = labels - power * on_labelled
     middle = left.mean() + power * others.mean()
@@ -58,7 +58,7 @@ def normal(
 
 
 def stratified(accuracy: float, draws: int) -> dict[str, Any]:
-    """Return the same for BUDGET labels chosen like `sample`, and the width that it predicts."""
+    """The same for BUDGET labels chosen like `sample`, and the width that it predicts."""
     rng, ends, foretold = np.random.default_rng(round(1000 * accuracy)), np.empty((draws, 2)), 0.0
     for place in range(draws):
         correct, p = labelled_slice("calibrated", accuracy, RESPONSES, rng)

@@ -58,7 +58,7 @@ class Case:
     noise: float
 
     def off(self, method: str) -> float:
-        """Return the absolute error of a candidate, or of `recommended`."""
+        """The absolute error of a candidate, or of `recommended`."""
         return abs(self.estimates[method] - self.true)
 
 
@@ -83,7 +83,7 @@ def _least(case: Case) -> str:
 
 
 def _chosen_from(fewest: int) -> Callable[[Case], str]:
-    """Return the one-standard-error rule for at least `fewest` labelled domains, with the consensus below that."""
+    """The one-standard-error rule for at least `fewest` labelled domains, with the consensus below that."""
     return lambda case: choose(case.errors)[0] if len(case.group) >= fewest else CANDIDATES[0]
 
 
@@ -99,7 +99,7 @@ def _flagged(case: Case, least_risk: float) -> float:
 
 
 def _missed(cases: Sequence[Case], flagged: np.ndarray) -> float:
-    """Return 1 minus Youden's index: the share of unflagged bad cases plus the share of flagged others."""
+    """1 minus Youden's index: the share of unflagged bad cases plus the share of flagged others."""
     bad = np.array([case.off(RECOMMENDED) > BAD for case in cases])
     return float(1 - flagged[bad].mean() + flagged[~bad].mean()) if bad.any() and not bad.all() else math.nan
 
@@ -134,7 +134,7 @@ SETTINGS = {
 
 
 def measure(job: tuple[pl.DataFrame, tuple[str, ...]]) -> list[Case]:
-    """Return the cases of one training group."""
+    """The cases of one training group."""
     frame, group = job
     known = frame.filter(pl.col("benchmark").is_in(group))
     rows = TrainingRows(known, known["label"].to_numpy(), _FIT, known["benchmark"], item_numbers(known))
@@ -153,14 +153,14 @@ def measure(job: tuple[pl.DataFrame, tuple[str, ...]]) -> list[Case]:
 
 
 def results(setting: Setting, cases: Sequence[Case]) -> pl.DataFrame:
-    """Return the result of every value in every case, a column for each, (n_cases,)."""
+    """The result of every value in every case, a column for each, (n_cases,)."""
     return pl.DataFrame(
         {name: [setting.result(case, value) for case in cases] for name, value in setting.values.items()}
     )
 
 
 def costs(setting: Setting, cases: Sequence[Case], actual: pl.DataFrame, which: np.ndarray) -> dict[str, float]:
-    """Return the cost of every value in the cases `which`, a mask (n_cases,); all models have equal weight."""
+    """The cost of every value in the cases `which`, a mask (n_cases,); all models have equal weight."""
     models = np.array([case.model for case in cases])
     masks = [which & (models == one) for one in np.unique(models[which])]
     by_value = {}
@@ -174,7 +174,7 @@ def costs(setting: Setting, cases: Sequence[Case], actual: pl.DataFrame, which: 
 
 
 def learned(setting: Setting, cases: Sequence[Case], actual: pl.DataFrame, tested: str) -> tuple[float, dict[str, int]]:
-    """Return the cost of values chosen without this model and the tested domain, and how often each was chosen."""
+    """The cost of values chosen without this model and the tested domain, and how often each was chosen."""
     own = [at for at, case in enumerate(cases) if case.model == tested]
     taken: dict[str, str] = {}
     for domain in sorted({cases[at].domain for at in own}):

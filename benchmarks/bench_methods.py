@@ -37,7 +37,7 @@ GOAL_RATIO, GOAL_EXCESS = 2.0, 0.01
 
 
 def settings(names: tuple[str, ...]) -> dict[str, object]:
-    """Return the paper's settings in the form that a study's jobs get."""
+    """The paper's settings in the form that a study's jobs get."""
     fields = Estimation().model_dump(exclude={"default", "seed", "test_share", "estimators", "keep"})
     return {"seed": 42, **fields, "estimators": list(names)}
 
@@ -62,7 +62,7 @@ def groups(frame: pl.DataFrame, sizes: list[int], most: int | None) -> list[str]
 
 
 def measure(job: tuple[str, pl.DataFrame, str, dict[str, object]]) -> pl.DataFrame:
-    """Return AEE and rho on unseen domains for all methods fitted on one group."""
+    """AEE and rho on unseen domains for all methods fitted on one group."""
     name, frame, group, fitting = job
     errors = sweep(estimate(frame, group, fitting)).filter(pl.col("scope") == "held_out")
     return errors.with_columns(model=pl.lit(name))

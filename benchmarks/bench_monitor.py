@@ -101,7 +101,7 @@ def write_days(n: int, folder: str) -> None:
 
 
 def measure(side: str, estimator: str, path: str, by: str, state: str) -> dict[str, object]:
-    """Return CPU-seconds and peak memory of one side, after a small frame that loads the libraries."""
+    """CPU-seconds and peak memory of one side, after a small frame that loads the libraries."""
     from production import traffic
 
     import entropy_sentinel as es

@@ -39,7 +39,7 @@ LOOKS, LABELS_OF_LOOKS = range(8, 41, 4), 20
 
 
 def look_again(case: tuple[str, Errors, float, int]) -> dict[str, object]:
-    """Return how often the last verdict in a world is `usable`, and how often any verdict was."""
+    """How often the last verdict in a world is `usable`, and how often any verdict was."""
     name, errors, aee, worlds = case
     estimated, _, seen = draw(errors, aee, LOOKS[-1], LABELS_OF_LOOKS, worlds)
     usable = np.zeros((worlds, len(LOOKS)), dtype=bool)
@@ -52,7 +52,7 @@ def look_again(case: tuple[str, Errors, float, int]) -> dict[str, object]:
 
 
 def measure(case: tuple[float, int, int]) -> list[tuple[str, int, bool, float]]:
-    """Return for each validation with too few domains: what it names, how many, whether it is right, the mean error."""
+    """For each validation with too few domains: what it names, how many, whether it is right, the mean error."""
     aee, k, worlds = case
     estimated, _, seen = draw(normal, aee, k + MOST_MORE, LABELS, worlds)
     return [named for one in zip(estimated, seen, strict=True) if (named := _named(*one, aee, k))]

@@ -40,7 +40,7 @@ HOW = Fitting.of(Estimation().model_dump() | {"seed": 42})
 
 
 def real_slices(folder: str) -> pl.DataFrame:
-    """Return features, label and slice of a model's answers: the kinds of question, or the benchmarks."""
+    """Features, label and slice of a model's answers: the kinds of question, or the benchmarks."""
     root = EXAMPLES / folder
     features = es.read_features(sorted((root / "traces" / MODEL).glob("*.parquet")))
     labels = es.read_labels(sorted((root / "labels" / MODEL).glob("*.parquet")))
@@ -58,7 +58,7 @@ def real_slices(folder: str) -> pl.DataFrame:
 
 
 def simulated_slices(answers: pl.DataFrame, n_slices: int, alike: bool, rng: np.random.Generator) -> pl.DataFrame:
-    """Return slices: real answers with noise in their features, and labels that depend on them.
+    """Slices: real answers with noise in their features, and labels that depend on them.
 
     Each slice has the answers to one kind of question, or if `alike` those to all, with more or less entropy.
     """
@@ -80,13 +80,13 @@ def simulated_slices(answers: pl.DataFrame, n_slices: int, alike: bool, rng: np.
 
 
 def draw(rows: pl.DataFrame, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Return the places of n responses of each slice, and of n others."""
+    """The places of n responses of each slice, and of n others."""
     places = [rng.permutation(part["index"]) for part in rows.with_row_index().partition_by("slice")]
     return np.concatenate([part[:n] for part in places]), np.concatenate([part[n : 2 * n] for part in places])
 
 
 def measure(name: str, rows: pl.DataFrame, n: int, rng: np.random.Generator, with_use: bool) -> list[dict[str, Any]]:
-    """Return the difference from the truth, and from labels alone, and the interval of each slice by each way."""
+    """The difference from the truth, and from labels alone, and the interval of each slice by each way."""
     y, slices = rows["label"].to_numpy().astype(float), rows["slice"].to_numpy()
     same, new = draw(rows, n, rng)
     training = TrainingRows(rows[same], y[same] > 0, HOW, slices[same])
@@ -122,7 +122,7 @@ def measure(name: str, rows: pl.DataFrame, n: int, rng: np.random.Generator, wit
 
 
 def summarise(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return mean difference, its root mean square over slices, and coverage by kind and way."""
+    """Mean difference, its root mean square over slices, and coverage by kind and way."""
     by_way = defaultdict(list)
     for (kind, way), part in pl.DataFrame(found).group_by("kind", "way", maintain_order=True):
         by_slice = part.group_by("slice").agg(pl.col("off").mean(), var=pl.col("off").var() / pl.len())

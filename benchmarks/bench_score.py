@@ -23,7 +23,7 @@ TOKENS, ALTERNATIVES = 600, 20
 
 
 def reply(model: str, number: int) -> dict[str, Any]:
-    """Return a chat completion with random log-probabilities and the bytes of each token, as OpenAI's servers send."""
+    """A chat completion with random log-probabilities and the bytes of each token, as OpenAI's servers send."""
     draw = np.random.default_rng(number)
     tokens = [f" word{place}" for place in draw.integers(0, 3000, (TOKENS, ALTERNATIVES)).ravel()]
     logits = -np.sort(-draw.normal(scale=4, size=(TOKENS, ALTERNATIVES)), axis=1)
@@ -46,7 +46,7 @@ def reply(model: str, number: int) -> dict[str, Any]:
 
 
 def measured(score: Callable[[Any], Any], given: list[Any], rounds: int) -> tuple[float, list[float]]:
-    """Return milliseconds of CPU time a reply, the lowest of the rounds, and P(correct) of each reply."""
+    """Milliseconds of CPU time a reply, the lowest of the rounds, and P(correct) of each reply."""
     p = [score(one)["p_correct"][0] for one in given]
     times = []
     for _ in range(rounds):

@@ -147,7 +147,7 @@ def sum_of(side: Mapping[str, float]) -> float:
 
 
 def over_seeds(n_rows: int, n_seeds: int) -> dict[str, dict[str, float]]:
-    """Return the differences of forests from the reference with the same seed, and of two seeds from each other."""
+    """The differences of forests from the reference with the same seed, and of two seeds from each other."""
 
     def estimates(side: Callable) -> np.ndarray:
         of_seeds = (apart(side, YARDSTICKS, n_rows, seed=SEED + number)[1] for number in range(n_seeds))

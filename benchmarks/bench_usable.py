@@ -29,7 +29,7 @@ DRAWN = {"normal": normal, "heavy": heavy, "one-sided": one_sided}
 
 
 def usable(case: tuple[str, float, int, int, int]) -> float:
-    """Return the share of validations that say `usable`.
+    """The share of validations that say `usable`.
 
     `case` is the name of the errors, their mean, domains, labels per domain, and draws.
     """
@@ -44,7 +44,7 @@ def usable(case: tuple[str, float, int, int, int]) -> float:
 
 
 def usable_with_judge(case: tuple[str, float, int, int, int]) -> float:
-    """Return the share of validations that say `usable`, with a judge and labels that tell as much as `labels` alone.
+    """The share of validations that say `usable`, with a judge and labels that tell as much as `labels` alone.
 
     The noise of the true accuracies is normal and its variance known, as benchmarks/bench_judged.py finds it.
     """

@@ -56,7 +56,7 @@ def heavy(rng: np.random.Generator, p: np.ndarray, aee: float) -> np.ndarray:
 
 
 def one_sided(rng: np.random.Generator, p: np.ndarray, aee: float) -> np.ndarray:
-    """Return errors with a bias, the same for all domains of a world, and random parts a third as large."""
+    """Errors with a bias, the same for all domains of a world, and random parts a third as large."""
     return aee * rng.choice([-1.0, 1.0], (len(p), 1)) * (1 + rng.normal(size=p.shape) / 3)
 
 
@@ -129,7 +129,7 @@ def cases_of_groups(sizes: Sequence[tuple[int, int]], labels: int, draws: int, p
 
 
 def measure(case: Case) -> dict[str, object]:
-    """Return verdicts and coverage in one world."""
+    """Verdicts and coverage in one world."""
     name, errors, aee, k, labels, worlds, prior, groups = case
     estimated, p, seen = draw(errors, aee, k, labels, worlds)
     verdicts, inside, widths = [], np.empty((worlds, len(LEVELS)), dtype=bool), []
@@ -167,7 +167,7 @@ def _shares(inside: np.ndarray) -> list[float] | None:
 
 
 def shortest(rows: list[dict[str, object]]) -> float:
-    """Return the largest shortfall of coverage over all draws from its level."""
+    """The largest shortfall of coverage over all draws from its level."""
     known = [row["covered"] for row in rows if row["covered"] is not None]
     return max((level - one for shares in known for level, one in zip(LEVELS, shares, strict=True)), default=math.nan)
 

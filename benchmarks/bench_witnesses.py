@@ -23,13 +23,13 @@ WATCHED = ("qwen2.5-coder-0.5b", "smollm2-135m")
 
 
 def fit_estimators(model: str) -> Watched:
-    """Return a watched model with the estimates of `recommended`, if its kinds and families are left out."""
+    """A watched model with the estimates of `recommended`, if its kinds and families are left out."""
     rows = read_observations_of_kinds(model)
     return watch(model, [estimates_left_out(rows, column, [RECOMMENDED]) for column in ("benchmark", "family")])
 
 
 def measure_ways(model: str, watched: Watched) -> list[dict[str, Any]]:
-    """Return the quality of each way, on all kinds and on the comparable ones, if a kind or a family is left out."""
+    """The quality of each way, on all kinds and on the comparable ones, if a kind or a family is left out."""
     rows = []
     for group in GROUPS:
         for part in (watched.kinds[group], watched.kinds[group].filter("comparable")):
@@ -45,7 +45,7 @@ def measure_ways(model: str, watched: Watched) -> list[dict[str, Any]]:
 
 
 def describe_pair(watched: str, partner: str, answers: pl.DataFrame) -> dict[str, Any]:
-    """Return the accuracies of both models on the same questions, and the error of the raw agreement."""
+    """The accuracies of both models on the same questions, and the error of the raw agreement."""
     kinds = opinion.add_floor(opinion.count_kinds(answers))
     comparable = kinds.filter("comparable")
     return {
@@ -63,14 +63,14 @@ def describe_pair(watched: str, partner: str, answers: pl.DataFrame) -> dict[str
 
 
 def count_questions(watched: str, answers: pl.DataFrame) -> dict[str, Any]:
-    """Return the expected error of the agreement by the number of questions, on comparable kinds."""
+    """The expected error of the agreement by the number of questions, on comparable kinds."""
     kinds = opinion.count_kinds(answers).filter("comparable")
     errors = {str(n): opinion.expect_error_of_questions(kinds, n) for n in opinion.QUESTIONS}
     return {"watched": watched, "kinds": len(kinds), **errors}
 
 
 def list_kinds(answers: pl.DataFrame) -> list[dict[str, Any]]:
-    """Return the numbers of each kind."""
+    """The numbers of each kind."""
     columns = ["kind", "accuracy", "n", "agreement", "asked", "comparable", "watched", "partner"]
     kinds = opinion.count_kinds(answers).select(columns)
     return kinds.with_columns(error=pl.col("agreement") - pl.col("accuracy")).to_dicts()

@@ -66,7 +66,7 @@ def simulate(days: int, folder: str) -> None:
 
 
 def night(estimator: str, log: str, state: str) -> dict[str, object]:
-    """Return the time and the peak memory of one night."""
+    """The time and the peak memory of one night."""
     import entropy_sentinel as es
 
     start, cpu = time.perf_counter(), time.process_time()

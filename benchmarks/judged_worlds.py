@@ -68,7 +68,7 @@ def draw_judged(
 
 
 def residuals_of(drawn: JudgedWorlds, world: int, labels: int, k: int | None = None) -> Residuals:
-    """Return the validation errors of the first k domains of a world, with so many labels by people in each."""
+    """The validation errors of the first k domains of a world, with so many labels by people in each."""
     k = drawn.p.shape[1] if k is None else k
     domains, estimates = [], []
     for at in range(k):
@@ -83,5 +83,5 @@ def residuals_of(drawn: JudgedWorlds, world: int, labels: int, k: int | None = N
 
 
 def verdicts_of(drawn: JudgedWorlds, labels: int) -> list[str]:
-    """Return the verdict of each world."""
+    """The verdict of each world."""
     return [decide(residuals_of(drawn, world, labels), None) for world in range(len(drawn.p))]

@@ -24,7 +24,7 @@ MOST = 100
 
 
 def polygraph(sampled: list, top: list) -> dict[str, list[float]]:
-    """Return mean entropy, mean and summed negative log-likelihood, one response at a time."""
+    """Mean entropy, mean and summed negative log-likelihood, one response at a time."""
     entropies, estimators = EntropyCalculator(), (MeanTokenEntropy(), Perplexity(), MaximumSequenceProbability())
     rows = []
     for chosen, steps in zip(sampled, top, strict=True):
@@ -34,7 +34,7 @@ def polygraph(sampled: list, top: list) -> dict[str, list[float]]:
 
 
 def uqlm(responses: list) -> dict[str, list[float]]:
-    """Return LNTP and MTP; the entropies are renormalised, so they are not features."""
+    """LNTP and MTP; the entropies are renormalised, so they are not features."""
     result = SingleLogprobsScorer(length_normalize=True).evaluate(responses)
     TopLogprobsScorer(["mean_token_negentropy"], top_k_logprobs=20).evaluate(responses)
     return {

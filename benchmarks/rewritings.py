@@ -33,7 +33,7 @@ _ROMAN = re.compile(r"\\(?:mathrm|text|rm)\s*\{\s*~?\s*([A-Za-z]+)\s*\}(?:\^\{?(
 
 
 def references(folder: str) -> dict[str, list[str]]:
-    """Return the references of those of the paper's benchmarks for which `folder` has real rows."""
+    """The references of those of the paper's benchmarks for which `folder` has real rows."""
     result: dict[str, list[str]] = {}
     for benchmark, files in FILES.items():
         for file in files:
@@ -43,7 +43,7 @@ def references(folder: str) -> dict[str, list[str]]:
 
 
 def items_of(benchmark: str, path: str) -> list[dict[str, Any]]:
-    """Return the items of a file of real rows, read as in the paper's config."""
+    """The items of a file of real rows, read as in the paper's config."""
     config = load_config(yaml.safe_load((ROOT / "config.yaml").read_text()))
     settings = benchmark_settings(config, benchmark) | {"dataset": None, "path": path}
     items, _ = read_items(open_source(settings, Path("unused"))[0], settings, benchmark)
@@ -51,14 +51,14 @@ def items_of(benchmark: str, path: str) -> list[dict[str, Any]]:
 
 
 def number(reference: str) -> Fraction | None:
-    """Return the value of a reference that is only a plain number."""
+    """The value of a reference that is only a plain number."""
     text = reference.strip().strip("$").replace("−", "-").replace("\\!", "").replace("\\$", "")
     text = re.sub(r",\s*(?=\d{3})", ",", text)
     return Fraction(text.replace(",", "")) if _NUMBER.fullmatch(text) else None
 
 
 def measured(reference: str) -> tuple[str, str] | None:
-    """Return digits and unit of a measured quantity in scibench's notation, with the power of ten in the unit."""
+    """Digits and unit of a measured quantity in scibench's notation, with the power of ten in the unit."""
     result = _MEASURED.fullmatch(reference.strip())
     no_unit = r"[\d+-]|\\mathrm\{10|\\frac|\\sqrt|\\pi"
     return (result[1], result[2]) if result and not re.match(no_unit, result[2].strip("$ \r\n")) else None
@@ -154,7 +154,7 @@ def _over_measured(digits: str, unit: str) -> str | None:
 
 
 def _prefixed_measured(digits: str, unit: str) -> str | None:
-    """Return the quantity in a thousandth or a thousand times its unit."""
+    """The quantity in a thousandth or a thousand times its unit."""
     other = {"kJ": ("J", 3), "J": ("kJ", -3), "nm": ("pm", 3), "m": ("cm", 2), "km": ("m", 3), "kPa": ("Pa", 3),
              "mm": ("m", -3), "cm": ("m", -2), "s": ("ms", 3), "N": ("mN", 3)}  # fmt: skip
     plain = _plain_unit(unit)
@@ -171,7 +171,7 @@ def _fraction(value: Fraction, digits: str) -> str | None:
 
 
 def _decimal(reference: str) -> str | None:
-    """Return a fraction as a terminating decimal, or None."""
+    """A fraction as a terminating decimal, or None."""
     result = re.fullmatch(r"(-?)\\[dt]?frac\{?(\d+)\}?\{(\d+)\}", _inner(reference))
     if not result or (Fraction(10**6) / int(result[3])).denominator != 1:
         return None
@@ -184,7 +184,7 @@ def _slashed(reference: str) -> str | None:
 
 
 def list_parts(reference: str) -> list[str] | None:
-    """Return the parts of an unbracketed list, `1,-2`, `$69$,$84$`; None for others, also for thousands commas."""
+    """The parts of an unbracketed list, `1,-2`, `$69$,$84$`; None for others, also for thousands commas."""
     text = reference.replace("$", "").strip()
     if reference.endswith(" $"):
         return None  # money
@@ -210,7 +210,7 @@ def _of_json(write: Callable[[str], str]) -> Callable[[str], str | None]:
 
 
 def _named(reference: str) -> str | None:
-    """Return the answer with a name; None for words, several answers and relations."""
+    """The answer with a name; None for words, several answers and relations."""
     text = _inner(reference)
     if re.fullmatch(r"\([a-e]\)|[A-E]", text):
         return None
@@ -247,7 +247,7 @@ def _letter(form: str) -> Callable[[str], str | None]:
 
 
 def _sized(reference: str) -> str | None:
-    """Return the reference with sized parentheses, if they match."""
+    """The reference with sized parentheses, if they match."""
     if "(" not in reference or re.search(r"\\left|\\text", reference) or reference.count("(") != reference.count(")"):
         return None
     return reference.replace("(", "\\left(").replace(")", "\\right)")
@@ -331,7 +331,7 @@ def boxed(rewritten: str) -> str:
 
 
 def unboxed(rewritten: str, row: int) -> str:
-    r"""Return the answer as the last statement: formulas between dollars, text and plain numbers unchanged."""
+    r"""The answer as the last statement: formulas between dollars, text and plain numbers unchanged."""
     plain = rewritten.replace("} and \\boxed{", " and ")
     is_formula = bool(re.search(r"[\\^_{}]|(?<![A-Za-z])[A-Za-z](?![A-Za-z])", plain.replace("\\$", "")))
     math = f"${plain}$" if is_formula and not re.search(r"(?<!\\)\$", plain) else plain

@@ -100,7 +100,7 @@ if workflow.is_main_process:
 
 
 def rules_of_analysis(name):
-    """Return the rules beside the module that declares an analysis."""
+    """The rules beside the module that declares an analysis."""
     path = extensions.folder_of("analyses", name) / "rules.smk"
     if not path.is_file():
         raise WorkflowError(
@@ -158,7 +158,7 @@ JOB_SCRIPT = f"{ROOT}/workflow/scripts/job.py"
 
 
 def of_content(settings, files, output):
-    """Return the settings of the job that makes `output` from `files` (one, several or None), with their content."""
+    """The settings of the job that makes `output` from `files` (one, several or None), with their content."""
     record = workflow.persistence.metadata(IOFile(output))
     settings = as_recorded(settings, record and record.params)
     files = [files] if isinstance(files, str) else files or []
@@ -166,7 +166,7 @@ def of_content(settings, files, output):
 
 
 def items_settings(benchmark):
-    """Return the settings of a benchmark's job, and whether its changed file still gives the same items."""
+    """The settings of a benchmark's job, and whether its changed file still gives the same items."""
     output = ITEMS.format(benchmark=benchmark)
     found = of_content(generations.benchmark_settings(CONFIG, benchmark), CONFIG.benchmarks[benchmark].path, output)
     record = workflow.persistence.metadata(IOFile(output))
@@ -180,7 +180,7 @@ def rows_file(benchmark):
 
 
 def named(function):
-    """Return the function that a job calls, for its parameter `call`; a new name alone does not rerun the job.
+    """The function that a job calls, for its parameter `call`; a new name alone does not rerun the job.
 
     Snakemake does not record a parameter that depends on a job's inputs.
     """
@@ -193,7 +193,7 @@ def named(function):
 
 
 def in_any_order(values):
-    """Return values, which the names of a job's inputs determine, for a parameter: a new order does not rerun the job.
+    """Values, which the names of a job's inputs determine, for a parameter: a new order does not rerun the job.
 
     Snakemake does not record a parameter that depends on a job's inputs.
     """
@@ -201,7 +201,7 @@ def in_any_order(values):
 
 
 def calls(function, *modules, exhibits={}):
-    """Return params with a job's function, as `call`, and a hash of each folder of its code.
+    """Params with a job's function, as `call`, and a hash of each folder of its code.
 
     A function of an extension has its full name, others are named below the package. `modules` are further modules
     whose code counts. `exhibits` are declared tables or figures, whose functions the job calls as well. An analysis
@@ -246,20 +246,20 @@ def check_rules():
 
 
 def shown(section, *keys):
-    """Return the settings of an analysis's exhibits: these keys of its section, its label, and the groups."""
+    """The settings of an analysis's exhibits: these keys of its section, its label, and the groups."""
     chosen = {key: getattr(section, key) for key in ("headline_group", *keys)}
     return {**chosen, "label": section.label(CONFIG.study), "groups": NAMED_GROUPS}
 
 
 def exhibits_of(analysis, **wildcards):
-    """Return the tables, figures and report of an analysis; as targets, they are rebuilt if deleted."""
+    """The tables, figures and report of an analysis; as targets, they are rebuilt if deleted."""
     names = [in_workflow(f"{analysis}_{exhibit}") for exhibit in ("tables", "figures", "report")]
     files = [strip_wildcard_constraints(file) for rule in workflow.rules if rule.name in names for file in rule.output]
     return expand(files, **wildcards)
 
 
 def drawn_figures(section, of_each_model):
-    """Return the figures of an analysis by the names of their files; `of_each_model` has one for each model."""
+    """The figures of an analysis by the names of their files; `of_each_model` has one for each model."""
     found = {}
     for name in section.figures:
         for model in MODELS if name == of_each_model else [None]:
@@ -288,7 +288,7 @@ for number in set(ENGINES.values()):
 
 
 def engine_resources(asked):
-    """Return the engine of a job as a resource; `asked(model)` is the engine's model, None without one."""
+    """The engine of a job as a resource; `asked(model)` is the engine's model, None without one."""
     return {
         f"engine_{number}": lambda wildcards, number=number: int(ENGINES.get(asked(wildcards.model)) == number)
         for number in set(ENGINES.values())

@@ -33,7 +33,7 @@ def main() -> None:
 
 
 def monitored(folder: Path) -> Any:
-    """Return the monitor's result on the two weeks of a log, which are written to `folder`."""
+    """The monitor's result on the two weeks of a log, which are written to `folder`."""
     write(folder, SHOWN)
     estimator = es.fit(
         folder / "logs" / "week-1.parquet",
@@ -52,7 +52,7 @@ def monitored(folder: Path) -> Any:
 
 
 def drawn(result: Any) -> Figure:
-    """Return the figure, a panel for each route."""
+    """The figure, a panel for each route."""
     fallen = {alert["slice"]["metadata.route"]: alert["window"] for alert in result.alerts}
     figure = new_figure(*_SIZE, "")
     for axes, route in zip(figure.subplots(1, len(ROUTES), sharey=True), ROUTES, strict=True):

@@ -7,7 +7,7 @@ MARK = "<!-- rooms -->"
 
 
 def filled(markdown: str) -> str:
-    """Return the text of a page with its placeholder replaced by the table of rooms."""
+    """The text of a page with its placeholder replaced by the table of rooms."""
     if MARK not in markdown:
         return markdown
     rows = ([floor, code(room), modules, below] for floor, room, modules, below in table_of_imports())

@@ -23,7 +23,7 @@ from made.markdown import code, paragraphs, plain, table
 
 
 def signals() -> str:
-    """Return the page of signals: features of a response, signals of further families, and other columns."""
+    """The page of signals: features of a response, signals of further families, and other columns."""
     head = ["name", "meaning", "unit", "larger means", "title"]
     sets = [[code(name), ", ".join(map(code, members))] for name, members in FEATURE_SETS.items()]
     return "\n".join(
@@ -61,7 +61,7 @@ def _signal(signal: Signal) -> list[str]:
 
 
 def estimators() -> str:
-    """Return the page of estimators: their families, with the names of the members."""
+    """The page of estimators: their families, with the names of the members."""
     parts = [
         "# Estimators\n",
         "Names of estimators in `estimation`, in `fit --estimator` and in results.\n",
@@ -78,7 +78,7 @@ def _sentence(text: str) -> str:
 
 
 def judges() -> str:
-    """Return the page of judges: their kinds, and the prompts of judges and models."""
+    """The page of judges: their kinds, and the prompts of judges and models."""
     kinds = [[code(name), paragraphs(kind.__doc__).replace("\n\n", " ")] for name, kind in KINDS.items()]
     parts = [
         "# Kinds of judges, and prompts\n",
@@ -108,7 +108,7 @@ _LONGEST_TEXT = 60
 
 
 def formats() -> str:
-    """Return the page of formats of logs: for each, a record and how to request log-probabilities from the server."""
+    """The page of formats of logs: for each, a record and how to request log-probabilities from the server."""
     parts = [
         "# Formats of logs\n",
         "`entropy-sentinel features`, `estimate`, `monitor` and `es.read_logs` read these formats, as JSON Lines, JSON "
@@ -128,7 +128,7 @@ def formats() -> str:
 
 
 def _example(name: str) -> str | None:
-    """Return the first record of a format's sample, shortened; None for archives."""
+    """The first record of a format's sample, shortened; None for archives."""
     path = _SAMPLES / _NAMED.get(name, f"{name.replace('-', '_')}.jsonl")
     if not path.exists():
         path = path.with_suffix(".json")
@@ -141,7 +141,7 @@ def _example(name: str) -> str | None:
 
 
 def _short(value: Any) -> Any:
-    """Return a value with one entry per list and without long texts."""
+    """A value with one entry per list and without long texts."""
     if isinstance(value, dict):
         return {name: _short(part) for name, part in value.items()}
     if isinstance(value, list):
@@ -152,7 +152,7 @@ def _short(value: Any) -> Any:
 
 
 def slices() -> str:
-    """Return the page of the monitor's columns and metrics."""
+    """The page of the monitor's columns and metrics."""
     columns = (
         [
             code(one.name),
@@ -174,7 +174,7 @@ def slices() -> str:
 
 
 def exhibits() -> str:
-    """Return the page of analyses, with their tables and figures."""
+    """The page of analyses, with their tables and figures."""
     parts = ["# Analyses, tables and figures\n", "Names for `run.analyses`, and for `tables` and `figures` of each.\n"]
     for name, settings in sections().items():
         text = import_module(module_of("analyses", name)).__doc__

@@ -15,7 +15,7 @@ _FAMILY = re.compile(r"^class (\w+)\(StableCode\)", re.MULTILINE)
 
 
 def page() -> str:
-    """Return the page of all codes."""
+    """The page of all codes."""
     parts = [
         "# Codes\n",
         "Files, metrics and states name flags, problems and alerts by a code, such as `ES110`, beside their words. A "
@@ -39,7 +39,7 @@ def page() -> str:
 
 
 def families() -> list[type[StableCode]]:
-    """Return all families of the package, in the order of their numbers."""
+    """All families of the package, in the order of their numbers."""
     found: list[type[StableCode]] = []
     for path in sorted(_PACKAGE.rglob("*.py")):
         for name in _FAMILY.findall(path.read_text("utf-8")):

@@ -18,7 +18,7 @@ statuses lists them.
 
 
 def page() -> str:
-    """Return the page as Markdown."""
+    """The page as Markdown."""
     root = typer.main.get_command(app)
     return HEAD + "\n".join(_described(root, root.make_context("entropy-sentinel", [], resilient_parsing=True)))
 

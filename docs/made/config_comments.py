@@ -22,7 +22,7 @@ _RULER = "# ---"
 
 
 def rewritten(text: str) -> str:
-    """Return the text of the config file with each key's comment replaced by its description."""
+    """The text of the config file with each key's comment replaced by its description."""
     known, written, comment = described(), [], []
     above: list[tuple[int, str]] = []
     for line in text.splitlines():
@@ -42,7 +42,7 @@ def rewritten(text: str) -> str:
 
 
 def missing(text: str) -> list[str]:
-    """Return the keys that a config file neither sets nor shows after a `#`.
+    """The keys that a config file neither sets nor shows after a `#`.
 
     Keys of an analysis or family that the file omits altogether do not count.
     """
@@ -65,7 +65,7 @@ def _without_remark(line: str) -> str:
 
 
 def described() -> dict[str, list[str]]:
-    """Return the lines of every key's comment by its dotted name; lines of a list are indented.
+    """The lines of every key's comment by its dotted name; lines of a list are indented.
 
     Keys below a name of the user's choice, or in a list, are described in the comment of their section, because they
     can occur in several places.
@@ -97,7 +97,7 @@ def _listed(name: str, section: Schema, definitions: Schema, depth: int) -> Iter
 
 
 def _meanings(of: Mapping[str, Schema], n_kinds: int, definitions: Schema) -> str:
-    """Return a key's meaning; if only some kinds have the key, prefixed with these kinds."""
+    """A key's meaning; if only some kinds have the key, prefixed with these kinds."""
     by_text: dict[str, list[str]] = {}
     for kind, key in of.items():
         by_text.setdefault(meaning(key, definitions), []).append(kind)
@@ -106,7 +106,7 @@ def _meanings(of: Mapping[str, Schema], n_kinds: int, definitions: Schema) -> st
 
 
 def _sentence(text: str) -> str:
-    """Return a description as a sentence, with a capital letter and a full stop."""
+    """A description as a sentence, with a capital letter and a full stop."""
     text = " ".join(text.split())
     return text[:1].upper() + text[1:].removesuffix(".") + "."
 

@@ -20,13 +20,13 @@ Schema = Mapping[str, Any]
 
 
 def page() -> str:
-    """Return the page as Markdown."""
+    """The page as Markdown."""
     schema = Config.model_json_schema()
     return HEAD + "\n".join(_section("", schema, schema["$defs"]))
 
 
 def keys() -> dict[str, Schema]:
-    """Return the JSON schema of every key by its dotted name, such as `models.NAME.id`."""
+    """The JSON schema of every key by its dotted name, such as `models.NAME.id`."""
     schema = Config.model_json_schema()
     return dict(_keys("", schema, schema["$defs"]))
 
@@ -51,29 +51,29 @@ def inside(name: str, key: Schema, definitions: Schema) -> Iterator[tuple[str, S
 
 
 def _values(key: Schema) -> Schema | None:
-    """Return the schema of a mapping's values, or None if the key is not a mapping with declared values."""
+    """The schema of a mapping's values, or None if the key is not a mapping with declared values."""
     values = [*key.get("patternProperties", {}).values(), key.get("additionalProperties")]
     return next((value for value in values if isinstance(value, Mapping)), None)
 
 
 def _is_section(key: Schema, definitions: Schema) -> bool:
-    """Return whether a key is a section with declared keys, of one or several kinds."""
+    """Whether a key is a section with declared keys, of one or several kinds."""
     return "oneOf" in key or ("$ref" in key and "properties" in kinds_of(key, definitions)[0])
 
 
 def kinds_of(section: Schema, definitions: Schema) -> list[Schema]:
-    """Return the schemas of a section's classes: a single one, or one for each kind."""
+    """The schemas of a section's classes: a single one, or one for each kind."""
     refs = section.get("oneOf", [section])
     return [definitions[one["$ref"].removeprefix("#/$defs/")] for one in refs]
 
 
 def kind_names(kinds: list[Schema]) -> list[str]:
-    """Return the name of each kind: its value of `kind`, or else its required key."""
+    """The name of each kind: its value of `kind`, or else its required key."""
     return [kind["properties"].get("kind", {}).get("const") or next(iter(kind.get("required", [""]))) for kind in kinds]
 
 
 def section_of(kinds: list[Schema]) -> dict[str, dict[str, Schema]]:
-    """Return every key of a section with its schemas by kind; keys that all kinds share come first."""
+    """Every key of a section with its schemas by kind; keys that all kinds share come first."""
     names = kind_names(kinds)
     every = dict.fromkeys(key for kind in kinds for key in kind["properties"])
     by_name = dict(zip(names, kinds, strict=True))
@@ -103,7 +103,7 @@ def _section(name: str, section: Schema, definitions: Schema) -> Iterator[str]:
 
 
 def _level(name: str) -> int:
-    """Return the level of a section's heading; `models.NAME` has the level of `models`."""
+    """The level of a section's heading; `models.NAME` has the level of `models`."""
     return min(2 + name.replace(".NAME", "").count("."), 4)
 
 
@@ -125,7 +125,7 @@ def _row(section: str, key: str, of: Mapping[str, Schema], kinds: list[Schema], 
 
 
 def meaning(schema: Schema, definitions: Schema) -> str:
-    """Return a key's description; for a section without one, its class's docstring."""
+    """A key's description; for a section without one, its class's docstring."""
     if "description" in schema or "$ref" not in schema:
         return schema.get("description", "")
     return " ".join(kinds_of(schema, definitions)[0].get("description", "").split())
@@ -140,7 +140,7 @@ def _default(schema: Schema) -> str:
 
 
 def kind_of(schema: Schema, definitions: Schema) -> str:
-    """Return the type of a value in words, with its limits."""
+    """The type of a value in words, with its limits."""
     if "anyOf" in schema:
         return " or ".join(kind_of(one, definitions) for one in schema["anyOf"]) + _range(schema)
     if "const" in schema:
@@ -169,7 +169,7 @@ def _plural(kind: str) -> str:
 
 
 def _range(schema: Schema) -> str:
-    """Return the limits of a number as text: ` ≥ 1, ≤ 100`."""
+    """The limits of a number as text: ` ≥ 1, ≤ 100`."""
     signs = {"minimum": "≥", "exclusiveMinimum": "&gt;", "maximum": "≤", "exclusiveMaximum": "&lt;"}
     result = [f"{sign} {schema[limit]:,.10g}" for limit, sign in signs.items() if limit in schema]
     # Omit the limit that only ensures that counts fit a column.

@@ -20,12 +20,12 @@ read. The metadata of each file records its provenance. This page is generated f
 
 
 def page() -> str:
-    """Return the page as Markdown."""
+    """The page as Markdown."""
     return HEAD + "\n".join(_described(text, contract) for text, contract in _contracts())
 
 
 def _contracts() -> Iterator[tuple[str, Contract]]:
-    """Return every contract of the package once, with the docstring of the module that declares it."""
+    """Every contract of the package once, with the docstring of the module that declares it."""
     root = Path(entropy_sentinel.__file__).parent
     modules = [f"entropy_sentinel.schemas.{one.name}" for one in pkgutil.iter_modules([str(root / "schemas")])]
     modules += [f"entropy_sentinel.features.{path.stem}" for path in sorted(root.glob("features/*_frame.py"))]

@@ -9,7 +9,7 @@ MARK = "<!-- extensions -->"
 
 
 def filled(markdown: str) -> str:
-    """Return the text of a page with its placeholder replaced by the table of functions."""
+    """The text of a page with its placeholder replaced by the table of functions."""
     if MARK not in markdown:
         return markdown
     rows = ([code(f"{kind}()"), *map(_marked, text.split(": ", 1))] for kind, text in KINDS.items())
@@ -17,6 +17,6 @@ def filled(markdown: str) -> str:
 
 
 def _marked(text: str) -> str:
-    """Return a description in which names are code, those of the package's classes in full."""
+    """A description in which names are code, those of the package's classes in full."""
     names = re.sub(r"\b[a-z_.]+\.[A-Z]\w+", lambda name: f"`{PACKAGE}.{name[0]}`", text)
     return plain(re.sub(r"\brules\.smk\b", "`rules.smk`", names))

@@ -70,7 +70,7 @@ def write_gallery(results: Path, docs: Path) -> Path:
 
 
 def _introduction(results: Path) -> str:
-    """Return the introduction, with the study's own summary."""
+    """The introduction, with the study's own summary."""
     domains = pl.read_parquet(results / "domains.parquet", columns=["model", "benchmark", "n_responses"])
     return INTRODUCTION.format(
         responses=domains["n_responses"].max(),

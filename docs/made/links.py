@@ -23,12 +23,12 @@ _CODE = re.compile(r"(^(`{3,})[^\n]*\n.*?^\2[ \t]*$|`[^`\n]+`)", re.MULTILINE | 
 
 
 def source_of(page: str) -> str:
-    """Return the repository file from which a page of the site is built."""
+    """The repository file from which a page of the site is built."""
     return next((name for name, uri in ROOT_PAGES.items() if uri == page), f"docs/{page}")
 
 
 def in_site(text: str, page: str) -> str:
-    """Return a page's text with links that work in the site."""
+    """A page's text with links that work in the site."""
     folder = posixpath.dirname(page) or "."
 
     def moved(link: str) -> str:
@@ -62,14 +62,14 @@ def copies(text: str, page: str) -> Iterator[str]:
 
 
 def _target(link: str, page: str) -> str | None:
-    """Return the path in the repository to which a link points, or None for an external link."""
+    """The path in the repository to which a link points, or None for an external link."""
     if re.match(r"[a-z][a-z0-9+.-]*:|/", link):
         return None
     return posixpath.normpath(posixpath.join(posixpath.dirname(source_of(page)), link))
 
 
 def _each_link(text: str, change: Callable[[str], str]) -> str:
-    """Return the text with every link outside code replaced by `changed`."""
+    """The text with every link outside code replaced by `changed`."""
 
     def changed(result: re.Match[str]) -> str:
         before, link, after = [part for part in result.groups() if part is not None]
@@ -84,5 +84,5 @@ def _each_link(text: str, change: Callable[[str], str]) -> str:
 
 
 def with_full_size(html: str) -> str:
-    """Return a page's HTML in which each picture that is in no link is a link to its file."""
+    """A page's HTML in which each picture that is in no link is a link to its file."""
     return _PICTURE.sub(r'<a href="\2">\1</a>', html)

@@ -11,23 +11,23 @@ _SPECIAL = str.maketrans(
 
 
 def plain(text: str) -> str:
-    """Return the text as one line with Markdown escaped, except `code` in backticks."""
+    """The text as one line with Markdown escaped, except `code` in backticks."""
     parts = re.split(r"(`[^`]+`)", " ".join(text.split()))
     return "".join(code(part[1:-1]) if part.startswith("`") else part.translate(_SPECIAL) for part in parts)
 
 
 def code(text: object) -> str:
-    """Return the text as code that is also valid in a table cell."""
+    """The text as code that is also valid in a table cell."""
     return f"<code>{html.escape(str(text), quote=False).replace('|', '&#124;')}</code>"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a Markdown table from cells, each one line of Markdown."""
+    """A Markdown table from cells, each one line of Markdown."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 
 def paragraphs(docstring: str | None) -> str:
-    """Return a docstring's paragraphs up to its first example, as Markdown."""
+    """A docstring's paragraphs up to its first example, as Markdown."""
     blocks = re.split(r"\n\s*\n", (docstring or "").split(">>>")[0].strip())
     return "\n\n".join(plain(block) for block in blocks)

@@ -35,7 +35,7 @@ def run(notebook: Any) -> dict[str, Any]:
 
 
 def _outputs(source: str, number: int, names: dict[str, Any]) -> list[Any]:
-    """Return what a cell prints and, if its last line is an expression, the value of that line."""
+    """What a cell prints and, if its last line is an expression, the value of that line."""
     code = ast.parse(source, f"cell {number}")
     last = code.body.pop() if code.body and isinstance(code.body[-1], ast.Expr) else None
     printed, value = io.StringIO(), None

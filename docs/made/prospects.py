@@ -16,7 +16,7 @@ from made.markdown import table
 
 
 def page() -> str:
-    """Return the page: for each mean error, a table by number of domains and of labels in each."""
+    """The page: for each mean error, a table by number of domains and of labels in each."""
     cells = read_table()
     judge = JudgeQuality(0.9, 0.85)
     parts = [

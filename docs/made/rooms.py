@@ -16,7 +16,7 @@ STUDY = "study"
 
 
 def floors() -> dict[str, int]:
-    """Return the floor of each room from pyproject.toml, from 0; a room on several floors gets the lowest.
+    """The floor of each room from pyproject.toml, from 0; a room on several floors gets the lowest.
 
     The rooms of the study's wing, `study/NAME`, stand above all others.
     """
@@ -35,7 +35,7 @@ def floors() -> dict[str, int]:
 
 
 def _room(parts: list[str]) -> str:
-    """Return the room of a module below the package, such as `study/items` or `logs`."""
+    """The room of a module below the package, such as `study/items` or `logs`."""
     return "/".join(parts[:2]) if parts[0] == STUDY and len(parts) > 1 else parts[0]
 
 
@@ -52,7 +52,7 @@ def imports() -> Counter[tuple[str, str]]:
 
 
 def direct(pairs: set[tuple[str, str]]) -> set[tuple[str, str]]:
-    """Return the imports between rooms without those implied by a path through a third room."""
+    """The imports between rooms without those implied by a path through a third room."""
     above: dict[str, set[str]] = {}
     for room, below in pairs:
         above.setdefault(room, set()).add(below)
@@ -69,7 +69,7 @@ def direct(pairs: set[tuple[str, str]]) -> set[tuple[str, str]]:
 
 
 def table_of_imports() -> list[list[str]]:
-    """Return a table with a row per room, from the top floor: floor, room, modules, imports with their numbers."""
+    """A table with a row per room, from the top floor: floor, room, modules, imports with their numbers."""
     known = floors()
     rows = []
     for room in sorted(known, key=lambda one: (-known[one], one)):
@@ -81,7 +81,7 @@ def table_of_imports() -> list[list[str]]:
 
 
 def picture() -> str:
-    """Return the picture as SVG: a row of boxes for each floor, a line for each import that no other path implies."""
+    """The picture as SVG: a row of boxes for each floor, a line for each import that no other path implies."""
     known = floors()
     top = max(known.values())
     most = max(list(known.values()).count(floor) for floor in known.values())
@@ -103,7 +103,7 @@ def picture() -> str:
 
 
 def _line(room: tuple[float, float], below: tuple[float, float]) -> str:
-    """Return a line from the bottom of a box to the top of another; on one floor, an arc below both."""
+    """A line from the bottom of a box to the top of another; on one floor, an arc below both."""
     x, y, to_x, to_y = room[0] + BOX / 2, room[1] + HIGH, below[0] + BOX / 2, below[1]
     if room[1] == below[1]:
         to_y += HIGH

@@ -128,7 +128,7 @@ def write_page(results: Path, docs: Path) -> Path:
 
 
 def verdict(result: pl.DataFrame, runs: pl.DataFrame) -> str:
-    """Return a list in Markdown: the difference of each strategy from random with its interval, and random's own
+    """A list in Markdown: the difference of each strategy from random with its interval, and random's own
     gain."""
     parts = []
     for row in result.filter(pl.col("strategy") != BASELINE).iter_rows(named=True):
@@ -146,7 +146,7 @@ def verdict(result: pl.DataFrame, runs: pl.DataFrame) -> str:
 
 
 def _by_domain(runs: pl.DataFrame) -> str:
-    """Return a Markdown table of mean pass@1 by domain, in per cent, with a column for each selection."""
+    """A Markdown table of mean pass@1 by domain, in per cent, with a column for each selection."""
     fixed = ("strategy", "seed", "items", "pass_at_1")
     names = [name for name in (BEFORE, *STRATEGIES) if name in runs["strategy"]]
     means = runs.group_by("strategy").agg(pl.col(name).mean() * 100 for name in runs.columns if name not in fixed)

@@ -16,7 +16,7 @@ docstrings. A verb is imported when it is first used, so the import itself is fa
 
 
 def page() -> str:
-    """Return the page as Markdown; mkdocstrings replaces the `:::` blocks."""
+    """The page as Markdown; mkdocstrings replaces the `:::` blocks."""
     verbs = {name: es._verb(name) for name in sorted(es.__all__)}
     classes = dict.fromkeys(result for verb in verbs.values() for result in _given_back(verb))
     parts = []
@@ -28,7 +28,7 @@ def page() -> str:
 
 
 def _block(thing: Any, **options: Any) -> str:
-    """Return the `:::` block that requests the documentation of an object."""
+    """The `:::` block that requests the documentation of an object."""
     lines = [f"::: {thing.__module__}.{thing.__qualname__}", "    options:"]
     return "\n".join([*lines, *(f"      {name}: {value}" for name, value in options.items())]) + "\n"
 
@@ -42,6 +42,6 @@ def _given_back(verb: Any) -> Iterator[type]:
 
 
 def _members(one: type) -> list[str]:
-    """Return the public methods and properties of a class, in order of definition."""
+    """The public methods and properties of a class, in order of definition."""
     kinds = (property, FunctionType)
     return [name for name, member in vars(one).items() if not name.startswith("_") and isinstance(member, kinds)]

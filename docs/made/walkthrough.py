@@ -40,12 +40,12 @@ def main() -> None:
 
 
 def blocks(text: str) -> list[tuple[str, str | None]]:
-    """Return the guide's blocks of commands, each with the output that the guide shows, or None if it shows none."""
+    """The guide's blocks of commands, each with the output that the guide shows, or None if it shows none."""
     return [(result[1], result[2]) for result in _BLOCK.finditer(text)]
 
 
 def filled(text: str, printed: Sequence[str]) -> str:
-    """Return the guide with each output that it shows replaced by the next text in `printed`."""
+    """The guide with each output that it shows replaced by the next text in `printed`."""
     rest = iter(printed)
 
     def replaced(result: re.Match[str]) -> str:

@@ -96,32 +96,32 @@ ROWS = [
 
 
 def split_words(text: str) -> list[str]:
-    """Return the words of a text, in lower case, without accents and punctuation."""
+    """The words of a text, in lower case, without accents and punctuation."""
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
     return re.findall(r"\w+", plain.lower())
 
 
 def check_number(text: str, answer: list[str]) -> bool:
-    """Return whether the last number is the right one."""
+    """Whether the last number is the right one."""
     numbers = _NUMBER.findall(text)
     return bool(numbers) and float(numbers[-1].replace(",", "")) == float(answer[0])
 
 
 def check_letter(text: str, answer: list[str]) -> bool:
-    """Return whether the letter of the first option is the right one; in an argument, the letter of its conclusion."""
+    """Whether the letter of the first option is the right one; in an argument, the letter of its conclusion."""
     final = _FINAL_LETTER.findall(text) if len(text.split()) > 30 else []
     letters = final[-1:] or _LETTER.findall(text)
     return bool(letters) and bool(letters[0] == answer[0])
 
 
 def check_word(text: str, answer: list[str]) -> bool:
-    """Return whether the text has a right name."""
+    """Whether the text has a right name."""
     padded = f" {' '.join(split_words(text))} "
     return any(f" {' '.join(split_words(name))} " in padded for name in answer)
 
 
 def check_json(text: str, answer: list[str]) -> bool:
-    """Return whether the object has the right values; neither case nor surrounding spaces count."""
+    """Whether the object has the right values; neither case nor surrounding spaces count."""
 
     def read(raw: str) -> dict[str, str]:
         return {key: str(value).strip().lower() for key, value in json.loads(raw).items()}
@@ -134,7 +134,7 @@ def check_json(text: str, answer: list[str]) -> bool:
 
 
 def check_sql(text: str, answer: list[str]) -> bool:
-    """Return whether the first query has the right result on a made-up table."""
+    """Whether the first query has the right result on a made-up table."""
     table, column, right = json.loads(answer[0])
     block = _BLOCK.search(text)
     query = (block.group(1) if block else text).split(";")[0]
@@ -148,7 +148,7 @@ def check_sql(text: str, answer: list[str]) -> bool:
 
 
 def check_code(text: str, answer: list[str]) -> bool:
-    """Return whether the function `f` returns what it should, in a process of its own."""
+    """Whether the function `f` returns what it should, in a process of its own."""
     block = _BLOCK.search(text)
     program = _PROGRAM.format(code=block.group(1) if block else text, calls=CALLS[int(answer[0])])
     try:
@@ -176,7 +176,7 @@ CHECKS: dict[str, Callable[[str, list[str]], bool]] = {
 
 
 def label_family(traces: Path) -> pl.DataFrame:
-    """Return the labels of a family's answers: `item_id`, `sample` and `label`."""
+    """The labels of a family's answers: `item_id`, `sample` and `label`."""
     lines = (FOLDER / "benchmarks" / f"{traces.stem}.jsonl").read_text(encoding="utf-8").splitlines()
     answers = pl.read_parquet(traces, columns=["item_id", "sample", "text"])
 

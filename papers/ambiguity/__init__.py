@@ -8,14 +8,14 @@ if TYPE_CHECKING:
 
 
 def analyses() -> "dict[str, type[Analysis]]":
-    """Return the analysis."""
+    """The analysis."""
     from papers.ambiguity.settings import Ambiguity
 
     return {"ambiguity": Ambiguity}
 
 
 def commands() -> dict[str, Callable[..., None]]:
-    """Return the subcommand."""
+    """The subcommand."""
     from papers.ambiguity.counts.command_counts import command
 
     return {"counts": command}

@@ -42,13 +42,13 @@ class PStar:
 
     @property
     def probabilities(self) -> np.ndarray:
-        """Return p*, (n_answers,): the shares of the counts, or equal shares without counts."""
+        """P*, (n_answers,): the shares of the counts, or equal shares without counts."""
         weights = np.ones(len(self.answers)) if self.counts is None else np.array(self.counts)
         return np.asarray(weights / weights.sum())
 
 
 def of_items(benchmark: str) -> dict[str, PStar]:
-    """Return p* by item_id, for the items of a benchmark file that have answers."""
+    """P* by item_id, for the items of a benchmark file that have answers."""
     rows = BENCHMARKS.read(benchmark, ["item_id", "question", "answers", "counts"]).drop_nulls("answers")
     p_stars = {}
     for item, question, answers, counts in rows.iter_rows():
@@ -57,7 +57,7 @@ def of_items(benchmark: str) -> dict[str, PStar]:
 
 
 def of_file(path: str, benchmark: str) -> dict[str, PStar]:
-    """Return p* of a benchmark's items by item_id, from a file with columns question, answers and counts.
+    """P* of a benchmark's items by item_id, from a file with columns question, answers and counts.
 
     Rows are matched by their question. As in the paper, rows without counts, or with a count of 0, are left out. An
     answer also has all names of the benchmark's answer with which it shares a name. Raises InputError with file and row
@@ -91,7 +91,7 @@ def of_file(path: str, benchmark: str) -> dict[str, PStar]:
 
 
 def _with_further_names(names: tuple[str, ...], answers: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """Return the names, extended by those of the first answer in `answers` that shares a name with them."""
+    """The names, extended by those of the first answer in `answers` that shares a name with them."""
     own = set(map(normalised, names))
     for other in answers:
         if own & set(map(normalised, other)):
@@ -107,7 +107,7 @@ class Classes(NamedTuple):
 
 
 def matched(classes: Sequence[Classes], backend: Backend) -> list[list[int | None]]:
-    """Return the index of the matching right answer for each class of each question, or None.
+    """The index of the matching right answer for each class of each question, or None.
 
     A class matches an answer if one of its texts is a name of the answer. For the other classes the backend compares
     the first text with the first name of each answer; the first answer with the same meaning gets the class. An answer
@@ -172,7 +172,7 @@ def write_aligned(
 
 
 def class_frame(semantics: str) -> pl.DataFrame:
-    """Return a row for each class of each item: its texts, probability, share of the samples, and their number."""
+    """A row for each class of each item: its texts, probability, share of the samples, and their number."""
     with readable(semantics, SEMANTICS.stage):
         columns = (*RESPONSE, "answer", "answer_class", "class_probability")
         rows = SEMANTICS.scan(semantics).select(columns).drop_nulls("answer_class").sort("item_id", "sample").collect()
@@ -190,7 +190,7 @@ def class_frame(semantics: str) -> pl.DataFrame:
 
 
 def aligned(groups: pl.DataFrame, p_stars: Mapping[str, PStar], backend: Backend) -> list[dict[str, Any]]:
-    """Return rows of ALIGNED, without model, benchmark and source, for the items that have answers and p*."""
+    """Rows of ALIGNED, without model, benchmark and source, for the items that have answers and p*."""
     items = {str(item): own for (item,), own in groups.group_by("item_id", maintain_order=True) if item in p_stars}
     if without := len(p_stars) - len(items):
         log.warning("%d items have right answers, but no answer of the model: they are left out", without)
@@ -205,7 +205,7 @@ def aligned(groups: pl.DataFrame, p_stars: Mapping[str, PStar], backend: Backend
 
 
 def _rows(known: PStar, own: pl.DataFrame, numbers: Sequence[int | None]) -> list[dict[str, Any]]:
-    """Return a row for each right answer with the model's probability, then rows for the model's other classes."""
+    """A row for each right answer with the model's probability, then rows for the model's other classes."""
     groups = own.with_columns(number=pl.Series(numbers, dtype=pl.Int64))
     by_answer = groups.group_by("number").agg(pl.col("p", "frequency").sum())
     sums = {number: (p, frequency) for number, p, frequency in by_answer.iter_rows()}

@@ -99,17 +99,17 @@ FIGURES: dict[str, ExhibitDeclaration] = {
 
 
 def dirichlet(gamma: float) -> str:
-    """Return the name of a form: `dirichlet-0.5`, `dirichlet-10`."""
+    """The name of a form: `dirichlet-0.5`, `dirichlet-10`."""
     return f"dirichlet-{gamma:g}"
 
 
 def form_title(form: str) -> str:
-    """Return the title of a form in tables: `gamma = 10`."""
+    """The title of a form in tables: `gamma = 10`."""
     return FORMS.get(form) or form.replace("dirichlet-", "gamma = ")
 
 
 def compared(table: str, models: Iterable[str], benchmarks: Iterable[str]) -> bool:
-    """Return whether the paper prints values for a table of these models and benchmarks."""
+    """Whether the paper prints values for a table of these models and benchmarks."""
     return TABLES[table].is_comparable(models, benchmarks)
 
 
@@ -137,7 +137,7 @@ INTERVAL_NOTE = "from, to: 95 % interval, normal, its variance by the infinitesi
 
 
 def made_note(settings: AmbiguityExhibitSettings) -> str:
-    """Return a note on the computation of the uncertainties."""
+    """A note on the computation of the uncertainties."""
     return (
         f"Answers were grouped, and classes found among the right answers, by the backend {settings['grouping']}; an "
         f"answer that no sample gave has p = {settings['epsilon']:g}, and p is not renormalised, so EU can be "

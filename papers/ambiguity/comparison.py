@@ -15,7 +15,7 @@ _STATISTICS = {"n": "Items", "count_mean": "Count", "count_sd": "SD", "entropy_m
 
 
 def printed(table: str) -> pl.DataFrame:
-    """Return a row for each printed value: its keys, model and benchmark, the column's `name`, and `paper`."""
+    """A row for each printed value: its keys, model and benchmark, the column's `name`, and `paper`."""
     # The paper's Tables 2 and 6 have one model in common.
     wide = pl.read_csv(PUBLISHED / f"table_{table}.csv").drop("table", strict=False).unique(maintain_order=True)
     keys = [name for name in wide.columns if name.partition("_")[0] not in _ANSWERS]
@@ -36,7 +36,7 @@ def printed(table: str) -> pl.DataFrame:
 def beside(
     table: str, ours: pl.DataFrame, settings: AmbiguityExhibitSettings, value: str, keys: Sequence[str], title: str
 ) -> Table | None:
-    """Return our estimators' values next to the paper's, by model, benchmark and `keys`; None if none match.
+    """Our estimators' values next to the paper's, by model, benchmark and `keys`; None if none match.
 
     `value` is the column of `ours`, which has lower and upper, and `title` its heading.
     """
@@ -60,7 +60,7 @@ def beside(
 
 
 def beside_statistics(ours: pl.DataFrame, settings: AmbiguityExhibitSettings) -> Table | None:
-    """Return our statistics of p* next to the paper's, by benchmark and source; None if none match."""
+    """Our statistics of p* next to the paper's, by benchmark and source; None if none match."""
     if not compared("8_p_star", settings["models"], settings["benchmarks"]):
         return None
     long = ours.unpivot(index=["benchmark", "source"], value_name="ours", variable_name="name")

@@ -32,7 +32,7 @@ class Concordance(NamedTuple):
 
 
 def concordance(estimator: Numbers, epistemic: Numbers) -> Concordance:
-    """Return AUC_c of an estimator for the epistemic uncertainty, (n_items,) each, without nulls.
+    """AUC_c of an estimator for the epistemic uncertainty, (n_items,) each, without nulls.
 
     The interval is normal, cut off at 0 and 1. Its variance is the infinitesimal jackknife, as in survival: the sum of
     the squared derivatives of AUC_c by the weight of each question.
@@ -58,7 +58,7 @@ def concordance(estimator: Numbers, epistemic: Numbers) -> Concordance:
 
 
 def separation(estimator: Numbers, epistemic: Numbers, threshold: float) -> Auroc:
-    """Return the AUROC of an estimator for questions whose epistemic uncertainty is at least `threshold` nats.
+    """The AUROC of an estimator for questions whose epistemic uncertainty is at least `threshold` nats.
 
     Both arrays are (n_items,), without nulls. The AUROC is null, with a reason, if all questions are on one side.
     """
@@ -70,13 +70,13 @@ def separation(estimator: Numbers, epistemic: Numbers, threshold: float) -> Auro
 
 
 def _of_its_kind(*values: np.ndarray) -> np.ndarray:
-    """Return the number of questions with the same values as each question, itself included, (n,)."""
+    """The number of questions with the same values as each question, itself included, (n,)."""
     _, kind, size = np.unique(np.column_stack(values), axis=0, return_inverse=True, return_counts=True)
     return np.asarray(size[kind])
 
 
 def _below_both(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return the number of questions with both a smaller x and a smaller y than each question, (n,)."""
+    """The number of questions with both a smaller x and a smaller y than each question, (n,)."""
     # Among equal x, sort larger y first, so that no earlier question has the same x and a smaller y.
     order = np.lexsort((-y, x))
     counts, before = np.empty(len(x), dtype=int), list[float]()

@@ -14,7 +14,7 @@ _ROUNDING = 1e-12
 
 
 def alpha_delta(delta: float, n_classes: int) -> float:
-    """Return the largest probability that one of `n_classes` can have if H(p) is at least `delta`.
+    """The largest probability that one of `n_classes` can have if H(p) is at least `delta`.
 
     It is the probability in [1/K, 1] at which the entropy is `delta` if the other classes share the rest evenly. Raises
     ValueError for fewer than two classes, and for a delta outside [0, log K].
@@ -34,7 +34,7 @@ def alpha_delta(delta: float, n_classes: int) -> float:
 
 
 def gamma_delta(delta: float) -> float:
-    """Return the smallest probability that the likeliest class can have if H(p) is at most `delta`.
+    """The smallest probability that the likeliest class can have if H(p) is at most `delta`.
 
     It is the probability in [1/2, 1] at which the entropy is `delta` if one other class has all the rest. Raises
     ValueError for a delta outside [0, log 2].
@@ -43,10 +43,10 @@ def gamma_delta(delta: float) -> float:
 
 
 def least_uncertainty(delta: float, n_classes: int) -> float:
-    """Return the lower bound of Theorem 1 on the epistemic uncertainty if H(p) is at least `delta`."""
+    """The lower bound of Theorem 1 on the epistemic uncertainty if H(p) is at least `delta`."""
     return -math.log(alpha_delta(delta, n_classes))
 
 
 def most_uncertainty(delta: float) -> float:
-    """Return the upper bound of Theorem 2 if H(p) is at most `delta` and the likeliest class is right."""
+    """The upper bound of Theorem 2 if H(p) is at most `delta` and the likeliest class is right."""
     return -math.log(gamma_delta(delta))

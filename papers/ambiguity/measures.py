@@ -82,12 +82,12 @@ def joined(uncertainties: pl.DataFrame, estimates: pl.DataFrame) -> pl.DataFrame
 
 
 def common(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the items that have all estimators, ignoring estimators that no item has."""
+    """The items that have all estimators, ignoring estimators that no item has."""
     return rows.drop_nulls([name for name in COMPARED if rows[name].null_count() < len(rows)])
 
 
 def concordances(rows: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    """Return the rows of CONCORDANCES from `joined` rows. All estimators are compared on the same items."""
+    """The rows of CONCORDANCES from `joined` rows. All estimators are compared on the same items."""
     for about, part, compared in _parts(rows, ("model", "benchmark", "source", "form")):
         for name in COMPARED:
             reason = _lacking(part, name)
@@ -96,7 +96,7 @@ def concordances(rows: pl.DataFrame) -> Iterator[dict[str, Any]]:
 
 
 def aurocs(rows: pl.DataFrame, settings: AmbiguityMeasureSettings) -> Iterator[dict[str, Any]]:
-    """Return the rows of AUROCS from the `joined` rows with the paper's form and the benchmarks' own p*."""
+    """The rows of AUROCS from the `joined` rows with the paper's form and the benchmarks' own p*."""
     own = rows.filter(form=KL, source=settings["source"])
     for about, part, compared in _parts(own, ("model", "benchmark")):
         for threshold, name in product(settings["thresholds"], COMPARED):
@@ -119,7 +119,7 @@ def _parts(rows: pl.DataFrame, keys: Sequence[str]) -> Iterator[tuple[dict[str, 
 
 
 def _lacking(part: pl.DataFrame, name: str) -> str | None:
-    """Return why no item has the estimator; None if at least one has it."""
+    """Why no item has the estimator; None if at least one has it."""
     if part[name].null_count() < len(part):
         return None
     return str(part[f"{name}_reason"].drop_nulls().mode().sort()[0])

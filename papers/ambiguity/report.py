@@ -46,7 +46,7 @@ class AmbiguitySummary:
 
     @property
     def verdict(self) -> str:
-        """Return how well semantic entropy works, and which caveats apply."""
+        """How well semantic entropy works, and which caveats apply."""
         row = self.by_estimator["se"]
         if row["auc_c"] is None:
             return f"Semantic entropy cannot be assessed: {row['reason']}."
@@ -55,7 +55,7 @@ class AmbiguitySummary:
 
     @property
     def caveats(self) -> list[str]:
-        """Return sentences about pairs of items without information on semantic entropy, if there are many."""
+        """Sentences about pairs of items without information on semantic entropy, if there are many."""
         row = self.by_estimator["se"]
         remarks = []
         if (row["tied"] or 0) >= _MANY:
@@ -77,12 +77,12 @@ def _worth(row: Mapping[str, Any]) -> str:
 
 
 def interval(row: Mapping[str, Any]) -> str:
-    """Return the interval of a row of CONCORDANCES in brackets; an empty text if there is none."""
+    """The interval of a row of CONCORDANCES in brackets; an empty text if there is none."""
     return "" if row["lower"] is None else f" ({span(row)})"
 
 
 def summaries(concordances: pl.DataFrame, source: str) -> Iterator[AmbiguitySummary]:
-    """Return summaries by model, kind of items and benchmark, for the paper's form and the benchmarks' own p*."""
+    """Summaries by model, kind of items and benchmark, for the paper's form and the benchmarks' own p*."""
     rows = concordances.filter(pl.col("estimator").is_in(list(ESTIMATORS)), form=KL, source=source)
     for (model, answers, benchmark), own in rows.group_by("model", "answers", "benchmark", maintain_order=True):
         by_estimator = {row["estimator"]: row for row in own.iter_rows(named=True)}
@@ -90,7 +90,7 @@ def summaries(concordances: pl.DataFrame, source: str) -> Iterator[AmbiguitySumm
 
 
 def answer(summaries: Sequence[AmbiguitySummary]) -> str:
-    """Return the answer over all models and benchmarks, from the medians of the semantic entropy's AUC_c."""
+    """The answer over all models and benchmarks, from the medians of the semantic entropy's AUC_c."""
     parts = []
     for kind, where in (("one", "where questions have one answer"), ("several", "where they have several")):
         rows = [summary.by_estimator["se"] for summary in summaries if summary.answers == kind]
@@ -101,7 +101,7 @@ def answer(summaries: Sequence[AmbiguitySummary]) -> str:
 
 
 def _answer_from(known: Sequence[Mapping[str, Any]]) -> str:
-    """Return the answer from the semantic entropy's rows of CONCORDANCES for one kind of items."""
+    """The answer from the semantic entropy's rows of CONCORDANCES for one kind of items."""
     middle = median(row["auc_c"] for row in known)
     alike = median(row["alike"] for row in known)
     above_chance = sum((row["lower"] or 0) > 0.5 for row in known)
@@ -120,7 +120,7 @@ def _answer_from(known: Sequence[Mapping[str, Any]]) -> str:
 
 
 def by_frequency(concordances: pl.DataFrame, source: str) -> str:
-    """Return the same medians with p and semantic entropy from the shares of the samples; empty without these."""
+    """The same medians with p and semantic entropy from the shares of the samples; empty without these."""
     rows = concordances.filter(form=FREQUENCIES, estimator=BY_FREQUENCY, source=source).drop_nulls("auc_c")
     medians = dict(rows.group_by("answers").agg(pl.col("auc_c").median()).iter_rows())
     parts = [f"{medians[kind]:.2f} where questions have {kind}" for kind in ANSWERS if kind in medians]
@@ -128,7 +128,7 @@ def by_frequency(concordances: pl.DataFrame, source: str) -> str:
 
 
 def summarise(shown: Sequence[AmbiguitySummary], frequencies: str) -> str:
-    """Return plain text: the answer, `by_frequency` too, then AUC_c of every estimator by model, benchmark and kind."""
+    """Plain text: the answer, `by_frequency` too, then AUC_c of every estimator by model, benchmark and kind."""
     if not shown:
         return "There are no items.\n"
     rows, caveats = [], []

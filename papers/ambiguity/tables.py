@@ -153,7 +153,7 @@ def table_intervals(inputs: AmbiguityTableInputs) -> Table:
 
 
 def _own(concordances: pl.DataFrame, settings: AmbiguityExhibitSettings) -> pl.DataFrame:
-    """Return the rows for the paper's estimators with the benchmarks' own p*."""
+    """The rows for the paper's estimators with the benchmarks' own p*."""
     return concordances.filter(pl.col("estimator").is_in(list(ESTIMATORS)), source=settings["source"])
 
 
@@ -172,7 +172,7 @@ def _wide(
 
 
 def _reasons(rows: pl.DataFrame) -> list[str]:
-    """Return a line for each estimator and reason for missing values."""
+    """A line for each estimator and reason for missing values."""
     missing = []
     for row in rows.drop_nulls("reason").iter_rows(named=True):
         whose = f"{row['model']}, {row['benchmark']}, {row['answers']}"
@@ -239,7 +239,7 @@ def table_8_p_star(inputs: AmbiguityTableInputs) -> Table:
 
 
 def statistics(p_stars: pl.DataFrame) -> pl.DataFrame:
-    """Return a row for each benchmark and source."""
+    """A row for each benchmark and source."""
     rows = []
     for (benchmark, source), own in p_stars.group_by("benchmark", "source", maintain_order=True):
         counts = own["counts"].drop_nulls().explode().to_numpy()
@@ -261,7 +261,7 @@ def statistics(p_stars: pl.DataFrame) -> pl.DataFrame:
 
 
 def _listed(values: Sequence[float | None] | pl.Series, form: str) -> str:
-    """Return numbers as text, such as `0.67, 0.33`."""
+    """Numbers as text, such as `0.67, 0.33`."""
     return ", ".join(number(value, form) for value in values)
 
 

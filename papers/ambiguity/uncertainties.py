@@ -67,12 +67,12 @@ def _forms(own: pl.DataFrame, right: pl.DataFrame, settings: UncertaintySettings
 
 
 def _numbers(column: pl.Series) -> np.ndarray:
-    """Return a column as an array, with NaN for null."""
+    """A column as an array, with NaN for null."""
     return column.fill_null(float("nan")).to_numpy()
 
 
 def estimates(model: str, benchmark: str, paths: Mapping[str, str]) -> pl.DataFrame:
-    """Return a frame ESTIMATES of one benchmark from the files of its families of signals, by family."""
+    """A frame ESTIMATES of one benchmark from the files of its families of signals, by family."""
     groups = class_frame(paths[ESTIMATORS["se"].family])
     items = groups.group_by("item_id", maintain_order=True).agg(
         pl.col("n_samples").first(), pl.len().alias("n_classes"), pl.col("frequency")
@@ -95,7 +95,7 @@ def estimates(model: str, benchmark: str, paths: Mapping[str, str]) -> pl.DataFr
 
 
 def _by_item(path: str, family: str, signal: str, name: str) -> pl.DataFrame:
-    """Return each item's signal, equal for all its responses, as `name`, and the reason for null as `{name}_reason`."""
+    """Each item's signal, equal for all its responses, as `name`, and the reason for null as `{name}_reason`."""
     contract = contract_of(FAMILIES[family])
     with readable(path, contract.stage):
         lazy = contract.scan(path)

@@ -26,7 +26,7 @@ class Uncertainty(NamedTuple):
 
 
 def uncertainty(p_star: Numbers, p: Numbers, epsilon: float = EPSILON, renormalise: bool = False) -> Uncertainty:
-    """Return the uncertainties from p*, (n_classes,), and p, (n_classes,), over the classes of both.
+    """The uncertainties from p*, (n_classes,), and p, (n_classes,), over the classes of both.
 
     p* is 0 for a class that is not a right answer. p is NaN or 0 for a class that the model never gave, and is replaced
     by `epsilon`. p is then not normalised, because the paper mentions no such step, so the epistemic uncertainty can be
@@ -43,13 +43,13 @@ def uncertainty(p_star: Numbers, p: Numbers, epsilon: float = EPSILON, renormali
 
 
 def imputed(p: Numbers, epsilon: float = EPSILON) -> np.ndarray:
-    """Return p, (n_classes,), with `epsilon` instead of NaN and 0, for classes that the model never gave."""
+    """P, (n_classes,), with `epsilon` instead of NaN and 0, for classes that the model never gave."""
     model = np.asarray(p, dtype=float)
     return np.where(model > 0, model, epsilon)
 
 
 def expected_uncertainty(counts: Numbers, p: Numbers, gamma: float = 1.0, epsilon: float = EPSILON) -> Uncertainty:
-    """Return E[H(p*)], E[KL(p* || p)] and their sum for p* ~ Dir(1 + gamma n); n, (n_answers,), are the `counts`.
+    """E[H(p*)], E[KL(p* || p)] and their sum for p* ~ Dir(1 + gamma n); n, (n_answers,), are the `counts`.
 
     `p`, (n_answers,), has the model's probabilities of the same answers; NaN or 0, for answers that it never gave, is
     replaced by `epsilon`. The model's other classes are ignored, because they have no count. A larger gamma gives the
@@ -66,7 +66,7 @@ def expected_uncertainty(counts: Numbers, p: Numbers, gamma: float = 1.0, epsilo
 
 
 def jensen_shannon(p: Numbers, q: Numbers) -> float:
-    """Return the Jensen-Shannon divergence of two distributions, (n_classes,) each: 0 if equal, log 2 if disjoint.
+    """The Jensen-Shannon divergence of two distributions, (n_classes,) each: 0 if equal, log 2 if disjoint.
 
     It is (KL(p || m) + KL(q || m)) / 2 with m = (p + q) / 2 (Lin 1991).
     """

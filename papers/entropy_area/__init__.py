@@ -7,7 +7,7 @@ if TYPE_CHECKING:
 
 
 def analyses() -> "dict[str, type[Analysis]]":
-    """Return the analysis."""
+    """The analysis."""
     from papers.entropy_area.settings import EntropyArea
 
     return {"entropy_area": EntropyArea}

@@ -59,7 +59,7 @@ FIGURES: dict[str, ExhibitDeclaration] = {
 
 
 def area_measures(answers: Sequence[str]) -> list[str]:
-    """Return the names of the area's measures for these kinds of answers: `eas_reference`, `mean_eas_reference`, ..."""
+    """The names of the area's measures for these kinds of answers: `eas_reference`, `mean_eas_reference`, ..."""
     names = []
     for answer in answers:
         names += [f"{name}_{answer}" for name in AREA]
@@ -67,12 +67,12 @@ def area_measures(answers: Sequence[str]) -> list[str]:
 
 
 def measures(answers: Sequence[str]) -> list[str]:
-    """Return all measures of a response that are compared, first those of the area."""
+    """All measures of a response that are compared, first those of the area."""
     return [*area_measures(answers), *BESIDE]
 
 
 def measure_title(measure: str) -> str:
-    """Return a measure's title: `EAS (own answer)` for `eas_own`, `Perplexity`."""
+    """A measure's title: `EAS (own answer)` for `eas_own`, `Perplexity`."""
     if measure in BESIDE:
         return _TITLES[measure]
     name, _, answer = measure.rpartition("_")
@@ -80,7 +80,7 @@ def measure_title(measure: str) -> str:
 
 
 def compared(table: str, models: Iterable[str], sets: Iterable[str], answers: Iterable[str]) -> bool:
-    """Return whether the paper has values for a table of these models, benchmarks and kinds of answers."""
+    """Whether the paper has values for a table of these models, benchmarks and kinds of answers."""
     return "reference" in answers and TABLES[table].is_comparable(models, sets)
 
 
@@ -107,7 +107,7 @@ INTERVAL_NOTE = "from, to: 95 % interval by bootstrap over items."
 
 
 def answer_note(answers: Sequence[str]) -> str:
-    """Return the note on the kinds of answers."""
+    """The note on the kinds of answers."""
     notes = {
         "reference": "reference: the benchmark's answer is inserted, as in the paper, which needs a label",
         "own": "own answer: the response's own final answer, which needs none",

@@ -40,7 +40,7 @@ def why_none(x: Numbers, y: Numbers, what: tuple[str, str] = ("x", "y")) -> str 
 
 
 def correlate(x: Numbers, y: Numbers, n_resamples: int, seed: int) -> Correlation:
-    """Return the correlation of two numbers of the same items, (n_items,) each. Raises ValueError (`why_none`).
+    """The correlation of two numbers of the same items, (n_items,) each. Raises ValueError (`why_none`).
 
     The bootstrap samples are equal for numbers of the same items, so intervals of several measures are comparable.
     """
@@ -62,7 +62,7 @@ def correlate(x: Numbers, y: Numbers, n_resamples: int, seed: int) -> Correlatio
 
 
 def _resampled(x: np.ndarray, y: np.ndarray, n_resamples: int, seed: int) -> np.ndarray:
-    """Return Pearson's r of bootstrap samples of items, (n_resamples,); NaN if either number is constant."""
+    """Pearson's r of bootstrap samples of items, (n_resamples,); NaN if either number is constant."""
     random, n, parts = np.random.default_rng(seed), len(x), []
     step = max(1, MOST_CELLS // n)
     for start in range(0, n_resamples, step):

@@ -147,7 +147,7 @@ def figure_3_ranges(inputs: AreaFigureInputs) -> Drawing:
 
 
 def _benchmark(passes: Mapping[str, str], settings: AreaFigureSettings) -> str:
-    """Return the benchmark of the settings, or else the first with options, or else the first."""
+    """The benchmark of the settings, or else the first with options, or else the first."""
     if settings["figure_benchmark"]:
         return settings["figure_benchmark"]
     for benchmark, path in passes.items():

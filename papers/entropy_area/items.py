@@ -20,7 +20,7 @@ from papers.entropy_area.frames import ANSWER_CLASSES, ITEMS, RESPONSES, TRUNCAT
 
 
 def entropy_bits(counts: Numbers) -> float:
-    """Return the entropy of the shares of these counts, (n_classes,), in bits; classes with count 0 contribute nothing.
+    """The entropy of the shares of these counts, (n_classes,), in bits; classes with count 0 contribute nothing.
 
     Raises ValueError if all counts are 0.
     """
@@ -33,7 +33,7 @@ def entropy_bits(counts: Numbers) -> float:
 
 
 def answer_entropy(answers: Sequence[Hashable | None], unreadable: bool = True) -> float | None:
-    """Return the entropy in bits of the answers to one question, (n_samples,); equal values are the same answer.
+    """The entropy in bits of the answers to one question, (n_samples,); equal values are the same answer.
 
     None is a sample without a readable answer: these form one class, or, with `unreadable` false, are left out. Returns
     None if nothing is left.
@@ -45,7 +45,7 @@ def answer_entropy(answers: Sequence[Hashable | None], unreadable: bool = True) 
 
 
 def correctness_entropy(n_correct: int, n_samples: int) -> float:
-    """Return the entropy of being correct, in bits, for `n_correct` of `n_samples` answers to one question."""
+    """The entropy of being correct, in bits, for `n_correct` of `n_samples` answers to one question."""
     if not 0 <= n_correct <= n_samples:
         raise ValueError(f"n_correct must be between 0 and n_samples {n_samples}, was {n_correct}")
     return entropy_bits([n_correct, n_samples - n_correct])
@@ -66,7 +66,7 @@ def write_items(
 
 
 def gather(answers: pl.DataFrame, features: pl.DataFrame, forced: pl.DataFrame) -> pl.DataFrame:
-    """Return a frame of contract RESPONSES: a row for each of `answers`, null if a response has no area."""
+    """A frame of contract RESPONSES: a row for each of `answers`, null if a response has no area."""
     responses = answers.select(*RESPONSE, "label", "answer_class").join(
         features, on=RESPONSE, how="left", maintain_order="left", validate="1:1"
     )
@@ -78,7 +78,7 @@ def gather(answers: pl.DataFrame, features: pl.DataFrame, forced: pl.DataFrame) 
 
 
 def by_item(responses: pl.DataFrame) -> pl.DataFrame:
-    """Return a frame of contract ITEMS from a frame RESPONSES. The first response has the lowest sample number."""
+    """A frame of contract ITEMS from a frame RESPONSES. The first response has the lowest sample number."""
     rows = []
     for which, own in responses.sort(RESPONSE).group_by(ITEMS.key, maintain_order=True):
         answers = own["answer_class"].to_list()

@@ -48,12 +48,12 @@ def write_measures(
 
 
 def of_set(frame: pl.DataFrame, model: str, benchmarks: Sequence[str]) -> pl.DataFrame:
-    """Return the rows of one model on some benchmarks."""
+    """The rows of one model on some benchmarks."""
     return frame.filter(pl.col("model") == model, pl.col("benchmark").is_in(benchmarks))
 
 
 def common(items: pl.DataFrame, names: Sequence[str], target: str) -> pl.DataFrame:
-    """Return the items with all of these measures and the entropy, except measures that no item has."""
+    """The items with all of these measures and the entropy, except measures that no item has."""
     present = [name for name in names if items[name].null_count() < len(items)]
     return items.drop_nulls([*present, target])
 
@@ -95,7 +95,7 @@ def spread(items: pl.DataFrame, responses: pl.DataFrame, settings: AreaMeasureSe
 
 
 def _spread(rows: pl.DataFrame) -> dict[str, Any]:
-    """Return the spread of scores, and r by sample number, of rows with `sample`, `score` and `answer_entropy`."""
+    """The spread of scores, and r by sample number, of rows with `sample`, `score` and `answer_entropy`."""
     by_item = rows.group_by("benchmark", "item_id", maintain_order=True).agg(
         pl.col("score").mean(), pl.col("answer_entropy").first(), variance=pl.col("score").var(), n=pl.len()
     )

@@ -29,7 +29,7 @@ class AreaSummary:
 
     @property
     def verdict(self) -> str:
-        """Return a sentence with the measure of strongest correlation with the answer entropy, and the place of EAS."""
+        """A sentence with the measure of strongest correlation with the answer entropy, and the place of EAS."""
         known = {name: row for name, row in self.by_measure.items() if row["r"] is not None}
         if not known:
             reason = next(iter(self.by_measure.values()))["reason"]
@@ -49,7 +49,7 @@ def _r(row: Mapping[str, Any]) -> str:
 
 
 def interval(row: Mapping[str, Any]) -> str:
-    """Return the interval of a row of CORRELATIONS as text."""
+    """The interval of a row of CORRELATIONS as text."""
     return span(row, "+.2f")
 
 
@@ -62,7 +62,7 @@ def summaries(correlations: pl.DataFrame) -> Iterator[AreaSummary]:
 
 
 def summarise(shown: Sequence[AreaSummary]) -> str:
-    """Return plain text: r of every measure with the answer entropy, by model and benchmark, each with a sentence."""
+    """Plain text: r of every measure with the answer entropy, by model and benchmark, each with a sentence."""
     parts = ["Correlation of one response's uncertainty with the variety of many answers: Pearson's r, 95 % interval"]
     for summary in shown:
         rows = []

@@ -79,7 +79,7 @@ class EntropyArea(Analysis):
                 seen[benchmark] = name
 
     def sets(self, labelled: list[str]) -> dict[str, list[str]]:
-        """Return the benchmarks with references that are shown as one, by name, in the order of the first of each."""
+        """The benchmarks with references that are shown as one, by name, in the order of the first of each."""
         name_of = {benchmark: benchmark for benchmark in labelled}
         for name, benchmarks in self.together.items():
             name_of |= dict.fromkeys(benchmarks, name)
@@ -89,7 +89,7 @@ class EntropyArea(Analysis):
         return sets
 
     def shown_answer(self, asked: list[str]) -> str:
-        """Return the kind of answer whose score is shown, from those that are `asked`; raise ValueError for another."""
+        """The kind of answer whose score is shown, from those that are `asked`; raises ValueError for another."""
         if self.answer and self.answer not in asked:
             raise ValueError(
                 f"analyses.entropy_area.answer: '{self.answer}' is not in signals.forced_answer.answers, which has "

@@ -196,7 +196,7 @@ def table_2_correlation(inputs: AreaTableInputs) -> Table:
 
 
 def _order(correlations: pl.DataFrame) -> list[pl.Expr]:
-    """Return expressions that sort by model and benchmark, then by the compared entropy."""
+    """Expressions that sort by model and benchmark, then by the compared entropy."""
     models = pl.Enum(correlations["model"].unique(maintain_order=True))
     benchmarks = pl.Enum(correlations["benchmark"].unique(maintain_order=True))
     targets = pl.Enum(list(TARGETS))
@@ -204,7 +204,7 @@ def _order(correlations: pl.DataFrame) -> list[pl.Expr]:
 
 
 def _published(correlations: pl.DataFrame) -> Table:
-    """Return the paper's Table 2 with ours, for models and benchmarks that the study has under the same names."""
+    """The paper's Table 2 with ours, for models and benchmarks that the study has under the same names."""
     theirs = pl.read_csv(PUBLISHED / "table_2_correlation.csv")
     ours = correlations.filter(measure="eas_reference", target="answer_entropy")
     joined = theirs.join(ours, on=["model", "benchmark"], how="inner", maintain_order="left")

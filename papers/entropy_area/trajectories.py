@@ -11,7 +11,7 @@ from entropy_sentinel.study.signals.forced_answer.frames import FORCED_ANSWERS
 
 
 def decayed(probabilities: np.ndarray, alpha: float = 0.5) -> np.ndarray:
-    """Return decayed sums of probabilities, both (n_options, n_steps): at step t the sum over k = 1 .. t of
+    """Decayed sums of probabilities, both (n_options, n_steps): at step t the sum over k = 1 .. t of
     (t - k + 1)^-alpha P_k.
 
     Nothing is renormalised, so the options need not add up to 1. With alpha = 0 it is the plain sum, with alpha = inf
@@ -48,7 +48,7 @@ class Trajectory:
     probabilities: np.ndarray | None
 
     def decayed_options(self, alpha: float) -> np.ndarray:
-        """Return the decayed sums of the options' probabilities at each token t = 1 .. T - 1, (O, T - 1).
+        """The decayed sums of the options' probabilities at each token t = 1 .. T - 1, (O, T - 1).
 
         Probabilities at other positions are interpolated, as for the area.
         """
@@ -59,20 +59,20 @@ class Trajectory:
 
 
 def has_options(path: str) -> bool:
-    """Return whether a response in a file of the pass has the probabilities of its question's options."""
+    """Whether a response in a file of the pass has the probabilities of its question's options."""
     with readable(path, FORCED_ANSWERS.stage):
         known = FORCED_ANSWERS.scan(path).select(pl.col("option_probabilities").is_not_null().any())
         return bool(known.collect().item())
 
 
 def median_item(items: pl.DataFrame, score: str) -> dict[str, object] | None:
-    """Return the row of ITEMS with the median score (the lower of two; ties by item id); None without any."""
+    """The row of ITEMS with the median score (the lower of two; ties by item id); None without any."""
     known = items.drop_nulls(score).sort(score, "item_id")
     return known.row((len(known) - 1) // 2, named=True) if len(known) else None
 
 
 def trajectory(path: str, item: Mapping[str, object], answer: str) -> Trajectory:
-    """Return the trajectory of the response that a row of ITEMS names; it exists because its score is known."""
+    """The trajectory of the response that a row of ITEMS names; it exists because its score is known."""
     with readable(path, FORCED_ANSWERS.stage):
         rows = FORCED_ANSWERS.scan(path).filter(item_id=item["item_id"], sample=item["sample"], answer=answer)
         row = rows.select(_COLUMNS).collect().row(0, named=True)

@@ -38,7 +38,7 @@ class AdjustedIntervals(NamedTuple):
 
 
 def available(known: Questions, level: float) -> list[str]:
-    """Return the methods whose inputs are available, in the order of the catalogue."""
+    """The methods whose inputs are available, in the order of the catalogue."""
     has_source = {
         "stated": True,
         "repeats": known.stated[level][0].shape[1] > 1,
@@ -60,7 +60,7 @@ class FittedMethods:
         self.known, self.undercoverage = known, undercoverage
 
     def apply(self, method: str, level: float, to: Questions) -> AdjustedIntervals:
-        """Return the intervals of an available method at a level; raise TooFewQuestions if it cannot be fitted."""
+        """The intervals of an available method at a level; raises TooFewQuestions if it cannot be fitted."""
         if method in ADJUSTMENTS:
             return self._adjusted(method, level, to)
         adjusted: AdjustedIntervals = getattr(self, f"_{method}")(level, to)
@@ -107,12 +107,12 @@ class FittedMethods:
 
     @property
     def _plain(self) -> float:
-        """Return the sampling temperature without a search: the one nearest to 1."""
+        """The sampling temperature without a search: the one nearest to 1."""
         return min(self.known.samples, key=lambda temperature: abs(temperature - 1))
 
     @cached_property
     def _best(self) -> float:
-        """Return T*, the same temperature for all levels."""
+        """T*, the same temperature for all levels."""
         if not self.known.believed.any():
             raise adjusting.TooFewQuestions(1, 0, "distributions")
         beliefs = [belief for belief in self.known.beliefs if belief is not None]
@@ -121,7 +121,7 @@ class FittedMethods:
 
 
 def end_of(value: float, candidates: Collection[float]) -> str | None:
-    """Return whether a value is the `smallest` or `largest` of its candidates; None for neither."""
+    """Whether a value is the `smallest` or `largest` of its candidates; None for neither."""
     if value == min(candidates):
         return "smallest"
     return "largest" if value == max(candidates) else None
@@ -188,7 +188,7 @@ def write_adjusted(
 
 
 def of_model(known: Questions, new: Questions, undercoverage: float, seed: int) -> Rows:
-    """Return rows of ADJUSTED for one model. If a method fails on any fold, its rows state the reason."""
+    """Rows of ADJUSTED for one model. If a method fails on any fold, its rows state the reason."""
     known, new = alike(known, new)
     folds = np.random.default_rng(seed).permutation(len(known)) % FOLDS
     parts: list[Part] = [(FittedMethods(known, undercoverage), new, TEST)]
@@ -205,7 +205,7 @@ def of_model(known: Questions, new: Questions, undercoverage: float, seed: int) 
 
 
 def _on_all(parts: Sequence[Part], level: float, method: str) -> tuple[list[AdjustedIntervals], str | None]:
-    """Return the intervals of a method on each part, or the reason why it cannot be fitted."""
+    """The intervals of a method on each part, or the reason why it cannot be fitted."""
     try:
         return [fitted.apply(method, level, to) for fitted, to, _ in parts], None
     except TooFewQuestions as error:

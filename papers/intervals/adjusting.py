@@ -56,12 +56,12 @@ class StatedIntervals:
 
     @property
     def bounds(self) -> Bounds:
-        """Return both limits, (n,) each."""
+        """Both limits, (n,) each."""
         return np.asarray(self.lower, dtype=float), np.asarray(self.upper, dtype=float)
 
     @property
     def width(self) -> np.ndarray:
-        """Return upper - lower, (n,)."""
+        """Upper - lower, (n,)."""
         lower, upper = self.bounds
         return upper - lower
 
@@ -69,7 +69,7 @@ class StatedIntervals:
         return len(self.lower)
 
     def rows(self, which: slice | np.ndarray) -> "StatedIntervals":
-        """Return the questions that `which` selects, as in NumPy's row indexing."""
+        """The questions that `which` selects, as in NumPy's row indexing."""
         lower, upper = self.bounds
         covariates = None if self.covariates is None else self.covariates[which]
         group = None if self.group is None else np.asarray(self.group)[which]
@@ -93,7 +93,7 @@ class Adjustment:
     ends: Callable[[StatedIntervals], Bounds] = lambda stated: stated.bounds
 
     def apply(self, stated: StatedIntervals) -> Bounds:
-        """Return the adjusted intervals, lower and upper, (n,) each.
+        """The adjusted intervals, lower and upper, (n,) each.
 
         An interval that would shrink below width 0 becomes its midpoint; the empty set would also be valid.
         """
@@ -110,7 +110,7 @@ class Adjustment:
 
 
 def fit_adjustment(name: str, calibration: StatedIntervals, true: Numbers, alpha: float) -> Adjustment:
-    """Return the adjustment of this name (`catalogue.ADJUSTMENTS`), fitted to a level of 1 - alpha.
+    """The adjustment of this name (`catalogue.ADJUSTMENTS`), fitted to a level of 1 - alpha.
 
     `true` are the true answers of the calibration questions, (n,), in the unit of the bounds. Raises ValueError for an
     invalid level, or if the questions lack data that the adjustment needs; TooFewQuestions for too few questions.
@@ -167,7 +167,7 @@ def _cqr(calibration: StatedIntervals, true: np.ndarray, level: float) -> Adjust
 
 
 def _regressed(training: StatedIntervals, true: np.ndarray, level: float) -> Callable[[StatedIntervals], Bounds]:
-    """Return a function that predicts both limits by linear quantile regression (Koenker and Bassett 1978).
+    """A function that predicts both limits by linear quantile regression (Koenker and Bassett 1978).
 
     Its inputs are the stated limits and the covariates. Stated limits are clipped at ten times the range of the true
     answers: 10^18, where the truth is between -5 and 40, would dominate the regression.

@@ -46,7 +46,7 @@ def write_beliefs(
 
 
 def _near(row: dict[str, Any], farthest: int | None) -> dict[str, Any]:
-    """Return a row of BELIEFS without integers far from 0."""
+    """A row of BELIEFS without integers far from 0."""
     values, probabilities = [], []
     for value, p in zip(row["values"], row["probabilities"], strict=True):
         if farthest is None or abs(value) <= farthest:
@@ -56,14 +56,14 @@ def _near(row: dict[str, Any], farthest: int | None) -> dict[str, Any]:
 
 
 def of_pass(replies: pl.DataFrame) -> Rows:
-    """Return rows of BELIEFS from a frame INTEGERS, whose first samples have distributions."""
+    """Rows of BELIEFS from a frame INTEGERS, whose first samples have distributions."""
     for row in replies.drop_nulls("values").iter_rows(named=True):
         yield _row(row, "whole", row["values"], row["logprobs"])
         yield _row(row, "first_token", row["first_values"], row["first_logprobs"])
 
 
 def of_samples(answers: pl.DataFrame) -> Rows:
-    """Return rows of BELIEFS from a frame INTEGER_ANSWERS: an integer has the probability of its likeliest text."""
+    """Rows of BELIEFS from a frame INTEGER_ANSWERS: an integer has the probability of its likeliest text."""
     seen = answers.drop_nulls(["value", "probability"])
     likely = seen.group_by("model", *_ITEM, "value", maintain_order=True).agg(pl.col("probability").max())
     for _, own in likely.group_by("model", *_ITEM, maintain_order=True):
@@ -72,7 +72,7 @@ def of_samples(answers: pl.DataFrame) -> Rows:
 
 
 def of_tokens(first: pl.DataFrame) -> Rows:
-    """Return rows of BELIEFS from first steps: `tokens`, the texts of the likely tokens, and their `logprobs`."""
+    """Rows of BELIEFS from first steps: `tokens`, the texts of the likely tokens, and their `logprobs`."""
     for row in first.iter_rows(named=True):
         values, logprobs = [], []
         for token, logprob in zip(row["tokens"], row["logprobs"], strict=True):
@@ -83,7 +83,7 @@ def of_tokens(first: pl.DataFrame) -> Rows:
 
 
 def _first_steps(path: str) -> pl.DataFrame:
-    """Return the first step of each item's first sample where the texts of its tokens are known."""
+    """The first step of each item's first sample where the texts of its tokens are known."""
     lazy = scan_traces(path).filter(pl.col("sample") == 0, pl.col("top_tokens").list.len() > 0)
     tokens = pl.col("top_tokens").list.first().arr.to_list()
     logprobs = pl.col("top_logprobs").list.first().arr.to_list()
@@ -91,7 +91,7 @@ def _first_steps(path: str) -> pl.DataFrame:
 
 
 def _row(about: Mapping[str, Any], basis: str, values: Sequence[int], logprobs: Sequence[float]) -> dict[str, Any]:
-    """Return a row of BELIEFS with the summed probabilities of equal values, such as `3` and ` 3`."""
+    """A row of BELIEFS with the summed probabilities of equal values, such as `3` and ` 3`."""
     distinct, place = np.unique(np.asarray(values, dtype=np.int64), return_inverse=True)
     probabilities = np.bincount(place, np.exp(logprobs), len(distinct))
     return {
@@ -104,5 +104,5 @@ def _row(about: Mapping[str, Any], basis: str, values: Sequence[int], logprobs: 
 
 
 def _missing(probabilities: Sequence[float]) -> float:
-    """Return 1 minus the sum, clipped at 0 because rounding may make it negative."""
+    """1 minus the sum, clipped at 0 because rounding may make it negative."""
     return max(0.0, 1.0 - sum(probabilities))

@@ -136,17 +136,17 @@ FIGURES: dict[str, ExhibitDeclaration] = {
 
 
 def alpha_of(level: float) -> float:
-    """Return the probability outside an interval of `level` percent: 0.002 for 99.8, without cancellation error."""
+    """The probability outside an interval of `level` percent: 0.002 for 99.8, without cancellation error."""
     return round(1 - level / 100, 12)
 
 
 def method_title(method: str) -> str:
-    """Return a method's title, such as `Split conformal`."""
+    """A method's title, such as `Split conformal`."""
     return METHODS[method].title
 
 
 def level_title(level: float) -> str:
-    """Return a level as text, such as `99.8 %`."""
+    """A level as text, such as `99.8 %`."""
     return f"{level:g} %"
 
 
@@ -169,10 +169,10 @@ WILSON_NOTE = "from, to: Wilson's 95 % interval."
 
 
 def end_note(whose: str, temperature: float, end: str) -> str:
-    """Return the note on a temperature that is the first or last candidate."""
+    """The note on a temperature that is the first or last candidate."""
     return f"{whose}: T* {temperature:g} is the {end} candidate; a better one may lie beyond it."
 
 
 def method_note(methods: Iterable[str]) -> str:
-    """Return the note on the methods."""
+    """The note on the methods."""
     return "; ".join(f"{method_title(name)}: {METHODS[name].meaning}" for name in methods) + "."

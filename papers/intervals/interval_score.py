@@ -14,7 +14,7 @@ from entropy_sentinel.statistics.numbers import Numbers
 
 
 def winkler(lower: Numbers, upper: Numbers, true: Numbers, alpha: float) -> np.ndarray:
-    """Return the interval score of each question, (n,), in the unit of the bounds; lower is better.
+    """The interval score of each question, (n,), in the unit of the bounds; lower is better.
 
     It is the width plus 2 / alpha times the distance of the true value from the interval. `alpha` is 1 - level: 0.05
     for an interval of 95 %. An infinite interval has an infinite score. Raises ValueError if an interval is NaN or its
@@ -41,7 +41,7 @@ class Difference(NamedTuple):
 
 
 def score_difference(first: Numbers, second: Numbers, n_resamples: int, seed: int) -> Difference:
-    """Return the difference in mean score between two methods on the same questions, (n,) each.
+    """The difference in mean score between two methods on the same questions, (n,) each.
 
     The interval has percentiles over bootstrap samples of questions, each with both of its scores. Null if a score is
     infinite.

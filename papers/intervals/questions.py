@@ -49,18 +49,18 @@ class Questions:
         )
 
     def first(self, level: float) -> Ends:
-        """Return the interval of the first query, (n,) each, which counts as the model's statement."""
+        """The interval of the first query, (n,) each, which counts as the model's statement."""
         lower, upper = self.stated[level]
         return lower[:, 0], upper[:, 0]
 
     @property
     def believed(self) -> np.ndarray:
-        """Return whether each question has a distribution, (n,) of bool."""
+        """Whether each question has a distribution, (n,) of bool."""
         return np.array([belief is not None for belief in self.beliefs], dtype=bool)
 
 
 def alike(known: Questions, new: Questions) -> tuple[Questions, Questions]:
-    """Return both with only the parts that both have: kinds, and covariates of a level."""
+    """Both with only the parts that both have: kinds, and covariates of a level."""
     if known.group is None or new.group is None:
         known, new = replace(known, group=None), replace(new, group=None)
     lacking: dict[float, None] = {}
@@ -102,7 +102,7 @@ def gather(
 
 
 def _matrix(items: pl.DataFrame, answers: pl.DataFrame, column: str) -> np.ndarray:
-    """Return a matrix with a row for each item and a column for each sample number."""
+    """A matrix with a row for each item and a column for each sample number."""
     rows = items.select("item_id").join(answers, on="item_id", how="left", maintain_order="left")
     row = rows.select(pl.col("item_id").rle_id()).to_series().to_numpy()
     values = np.full((len(items), int(answers["sample"].to_numpy().max(initial=0)) + 1), np.nan)
@@ -117,7 +117,7 @@ def _covariates(items: pl.DataFrame, features: pl.DataFrame, lower: np.ndarray) 
 
 
 def first_basis(beliefs: pl.DataFrame) -> str | None:
-    """Return the first basis of the catalogue that a frame BELIEFS has."""
+    """The first basis of the catalogue that a frame BELIEFS has."""
     for basis in BASES:
         if basis in beliefs["basis"]:
             return basis
@@ -125,7 +125,7 @@ def first_basis(beliefs: pl.DataFrame) -> str | None:
 
 
 def distributions(beliefs: pl.DataFrame, basis: str | None) -> list[tuple[str, Distribution, float]]:
-    """Return item, normalised distribution and missing mass of this basis's rows with at least one integer."""
+    """Item, normalised distribution and missing mass of this basis's rows with at least one integer."""
     rows = beliefs.filter(pl.col("values").list.len() > 0, pl.col("basis").eq_missing(basis))
     triples = []
     for item, values, shares, missing in rows.select("item_id", "values", "probabilities", "missing").iter_rows():
@@ -135,7 +135,7 @@ def distributions(beliefs: pl.DataFrame, basis: str | None) -> list[tuple[str, D
 
 
 def exponents(items: pl.DataFrame) -> dict[str, int]:
-    """Return right answers of a frame BENCHMARKS by item; raise InputError for a reference that is not an integer."""
+    """Right answers of a frame BENCHMARKS by item; raises InputError for a reference that is not an integer."""
     return {item: _exponent(item, reference) for item, reference in items.select("item_id", "reference").iter_rows()}
 
 

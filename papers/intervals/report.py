@@ -45,18 +45,18 @@ class IntervalsSummary:
 
     @property
     def n_common(self) -> int:
-        """Return the number of questions for which every method has an interval."""
+        """The number of questions for which every method has an interval."""
         return max(int(row["n_common"]) for row in self.scores.values())
 
     @property
     def n_unread(self) -> int:
-        """Return the number of questions whose answer could not be read; those too far from 0 are not among them."""
+        """The number of questions whose answer could not be read; those too far from 0 are not among them."""
         base = self.scores["base"]
         return int(base["n_questions"] - base["n"] - base["n_too_far"])
 
     @property
     def holds(self) -> str:
-        """Return a sentence with the share of stated intervals that contain the truth, and the number without one."""
+        """A sentence with the share of stated intervals that contain the truth, and the number without one."""
         base, level = self.scores["base"], level_title(self.level)
         rest = []
         if self.n_unread:
@@ -71,7 +71,7 @@ class IntervalsSummary:
 
     @property
     def advice(self) -> str:
-        """Return sentences with the method that the calibration half recommends, and its result on the test half."""
+        """Sentences with the method that the calibration half recommends, and its result on the test half."""
         if self.chosen is None:
             return "No method can be chosen: there is no question on which all have a finite interval."
         scored, title = self.scores[self.chosen], method_title(self.chosen)
@@ -113,7 +113,7 @@ def _share(row: Row) -> str:
 
 
 def summaries(scores: pl.DataFrame, differences: pl.DataFrame) -> list[IntervalsSummary]:
-    """Return a summary for each model and level, in order."""
+    """A summary for each model and level, in order."""
     rows = []
     for (model, level), own in scores.filter(half=TEST).group_by("model", "level", maintain_order=True):
         compared = differences.filter(model=model, level=level)
@@ -135,7 +135,7 @@ def summaries(scores: pl.DataFrame, differences: pl.DataFrame) -> list[Intervals
 
 
 def choice(scores: pl.DataFrame, differences: pl.DataFrame) -> tuple[str | None, bool]:
-    """Return the recommended method by rows of SCORES and DIFFERENCES of a model, level and half; whether it may hold.
+    """The recommended method by rows of SCORES and DIFFERENCES of a model, level and half; whether it may hold.
 
     It has the lowest finite score among the methods that may hold: the level is in the Wilson interval of their
     coverage, or below. If none may hold, it has the lowest finite score of all. So a method that misses the level is
@@ -147,13 +147,13 @@ def choice(scores: pl.DataFrame, differences: pl.DataFrame) -> tuple[str | None,
 
 
 def _lowest(differences: pl.DataFrame) -> str | None:
-    """Return the method with the lowest finite score in rows of DIFFERENCES; of equals, the first in the catalogue."""
+    """The method with the lowest finite score in rows of DIFFERENCES; of equals, the first in the catalogue."""
     finite = differences.filter(pl.col("score").is_finite()).sort("score", maintain_order=True)
     return finite["method"][0] if len(finite) else None
 
 
 def headline(shown: Sequence[IntervalsSummary]) -> list[IntervalsSummary]:
-    """Return for each model the summary at the top of the page."""
+    """For each model the summary at the top of the page."""
     nearest: dict[str, IntervalsSummary] = {}
     for summary in sorted(shown, key=lambda summary: abs(summary.level - HEADLINE)):
         nearest.setdefault(summary.model, summary)
@@ -165,7 +165,7 @@ def _by_method(rows: pl.DataFrame) -> dict[str, Row]:
 
 
 def summarise(shown: Sequence[IntervalsSummary]) -> str:
-    """Return plain text: coverage and recommendation by model, and scores of every method at the headline level."""
+    """Plain text: coverage and recommendation by model, and scores of every method at the headline level."""
     parts = ["Intervals that a model states, and adjusted intervals: scores are Winkler's, lower is better"]
     for summary in headline(shown):
         rows = []

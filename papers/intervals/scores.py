@@ -59,13 +59,13 @@ def write_scores(
 
 
 def find_too_far(stated: pl.DataFrame, models: Mapping[str, str]) -> pl.DataFrame:
-    """Return model, level and item_id where the first query states an interval that is too far from 0 to be used."""
+    """Model, level and item_id where the first query states an interval that is too far from 0 to be used."""
     name = pl.col("model").replace_strict(models, return_dtype=pl.String)
     return stated.filter(sample=0, reason="too_far").select(name, "level", "item_id")
 
 
 def scores(adjusted: pl.DataFrame, too_far: pl.DataFrame) -> Rows:
-    """Return rows of SCORES from a frame ADJUSTED: coverage over a method's intervals, others over common questions.
+    """Rows of SCORES from a frame ADJUSTED: coverage over a method's intervals, others over common questions.
 
     `too_far` has model, level and item_id of the statements that `find_too_far` finds.
     """
@@ -93,7 +93,7 @@ def scores(adjusted: pl.DataFrame, too_far: pl.DataFrame) -> Rows:
 
 
 def common(adjusted: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of one model, level and half whose question has an interval of every remaining method."""
+    """The rows of one model, level and half whose question has an interval of every remaining method."""
     own = adjusted.filter(pl.col("reason").is_null())
     lacking = own.filter(pl.col("lower").is_null())["item_id"].unique()
     return own.filter(~pl.col("item_id").is_in(lacking.implode()))
@@ -109,13 +109,13 @@ def _scored(rows: pl.DataFrame, level: float) -> dict[str, float | None]:
 
 
 def _ends(rows: pl.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return lower and upper limits and the right answers, (n,) each."""
+    """Lower and upper limits and the right answers, (n,) each."""
     lower, upper, true = rows.select(pl.col("lower", "upper", "true").cast(pl.Float64)).to_numpy().T
     return lower, upper, true
 
 
 def differences(adjusted: pl.DataFrame, settings: ScoreSettings) -> Rows:
-    """Return rows of DIFFERENCES, over the questions for which every method of the model and level has an interval.
+    """Rows of DIFFERENCES, over the questions for which every method of the model and level has an interval.
 
     A method that is left out has the reason in its row.
     """
@@ -150,7 +150,7 @@ def write_sets(beliefs: str, adjusted: str, calibration: str, test: str, output:
 
 
 def sets(beliefs: pl.DataFrame, base: pl.DataFrame, calibration: dict[str, int], test: dict[str, int]) -> Rows:
-    """Return rows of SETS; `base` are rows of ADJUSTED, `calibration` and `test` the right answers by item."""
+    """Rows of SETS; `base` are rows of ADJUSTED, `calibration` and `test` the right answers by item."""
     for model in beliefs["model"].unique(maintain_order=True):
         own = base.filter(model=model)
         levels = own["level"].unique().sort().to_list()
@@ -208,7 +208,7 @@ def write_tunnel_index(
 
 
 def indices(beliefs: pl.DataFrame, answers: pl.DataFrame, settings: ScoreSettings) -> Rows:
-    """Return rows of TUNNEL_INDEX, from the first m readable answers to questions with so many and a distribution."""
+    """Rows of TUNNEL_INDEX, from the first m readable answers to questions with so many and a distribution."""
     read = answers.drop_nulls("value").sort("sample", maintain_order=True)
     for (model, temperature), own in read.group_by("model", "temperature", maintain_order=True):
         mine = beliefs.filter(model=model)

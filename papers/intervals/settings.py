@@ -45,11 +45,11 @@ class Asked(Settings):
 
     @property
     def variants(self) -> list[str]:
-        """Return all variants."""
+        """All variants."""
         return [*self.stated.values(), *self.integers.values()]
 
     def only(self, run: list[str]) -> "Asked | None":
-        """Return the setting with only the variants that are `run`; None if none of them states an interval."""
+        """The setting with only the variants that are `run`; None if none of them states an interval."""
         stated = {level: variant for level, variant in self.stated.items() if variant in run}
         integers = {temperature: variant for temperature, variant in self.integers.items() if variant in run}
         section: dict[str, Any] = {"stated": stated, "integers": integers}
@@ -124,11 +124,11 @@ class Intervals(Analysis):
 
     @property
     def halves(self) -> list[str]:
-        """Return both benchmarks, first the one for calibration."""
+        """Both benchmarks, first the one for calibration."""
         return [name for name in (self.calibration, self.test) if name is not None]
 
     def of_variants(self, kind: str) -> Mapping[str, float]:
-        """Return the level (`kind` is "stated") or temperature ("integers") of every variant of this kind."""
+        """The level (`kind` is "stated") or temperature ("integers") of every variant of this kind."""
         numbers = {}
         for model in self.models.values():
             for number, variant in getattr(model, kind).items():

@@ -22,7 +22,7 @@ class Distribution(NamedTuple):
     probabilities: np.ndarray
 
     def scaled(self, temperature: float) -> "Distribution":
-        """Return p^(1 / temperature), normalised: flatter above 1. Raises ValueError unless it is above 0."""
+        """P^(1 / temperature), normalised: flatter above 1. Raises ValueError unless it is above 0."""
         if not temperature > 0:
             raise ValueError(f"temperature must be above 0, was {temperature}")
         powers = (self.probabilities / self.probabilities.max()) ** (1 / temperature)
@@ -30,7 +30,7 @@ class Distribution(NamedTuple):
 
 
 def smallest_set(values: Numbers, probabilities: Numbers, coverage: float) -> np.ndarray:
-    """Return the smallest sorted set of values with a total probability above `coverage`, from distinct values, (k,).
+    """The smallest sorted set of values with a total probability above `coverage`, from distinct values, (k,).
 
     The likeliest are added first, of ties the smaller value. Returns all values if their sum does not exceed
     `coverage`.
@@ -43,7 +43,7 @@ def smallest_set(values: Numbers, probabilities: Numbers, coverage: float) -> np
 
 
 def hulls(distributions: Sequence[Distribution], coverage: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ends of the smallest interval around each question's smallest set: lower and upper, (n,) each."""
+    """The ends of the smallest interval around each question's smallest set: lower and upper, (n,) each."""
     sets = [smallest_set(*distribution, coverage) for distribution in distributions]
     return np.array([values[0] for values in sets], dtype=float), np.array([values[-1] for values in sets], dtype=float)
 
@@ -51,7 +51,7 @@ def hulls(distributions: Sequence[Distribution], coverage: float) -> tuple[np.nd
 def best_temperature(
     distributions: Sequence[Distribution], true: Numbers, alphas: Sequence[float], grid: Sequence[float]
 ) -> float:
-    """Return the temperature of the grid whose hulls have the smallest mean interval score over questions and targets.
+    """The temperature of the grid whose hulls have the smallest mean interval score over questions and targets.
 
     `distributions` and `true` are those of the n calibration questions, `alphas` is 1 - coverage of each target. Of
     equals, the first.

@@ -96,7 +96,7 @@ _DECODER = json.JSONDecoder(
 
 
 def _last_object(text: str) -> list[tuple[str, Any]] | None:
-    """Return the members of the last JSON object of a text that is inside no other one; None without any.
+    """The members of the last JSON object of a text that is inside no other one; None without any.
 
     None also if objects are nested hundreds deep.
     """

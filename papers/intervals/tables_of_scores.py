@@ -67,7 +67,7 @@ def table_2_winkler(inputs: IntervalsTableInputs) -> Table:
 
 
 def _temperatures(rows: pl.DataFrame) -> list[str]:
-    """Return a line for each chosen temperature, with its levels."""
+    """A line for each chosen temperature, with its levels."""
     keys = ("model", "method", "temperature", "temperature_end")
     chosen = rows.drop_nulls("temperature").group_by(keys, maintain_order=True).agg("level")
     notes = []
@@ -82,7 +82,7 @@ def _whose(row: dict[str, Any]) -> str:
 
 
 def _published_scores(scores: pl.DataFrame) -> Table:
-    """Return the paper's Table 2 with ours, for models that the study has under the paper's names."""
+    """The paper's Table 2 with ours, for models that the study has under the paper's names."""
     theirs = _paper()
     joined = theirs.join(scores, on=["model", "level", "method"], how="inner", maintain_order="left")
     compared = joined.with_columns(difference=pl.col("score") - pl.col("published"))
@@ -92,7 +92,7 @@ def _published_scores(scores: pl.DataFrame) -> Table:
 
 
 def _paper() -> pl.DataFrame:
-    """Return the paper's Table 2: level, alpha, method, model, published."""
+    """The paper's Table 2: level, alpha, method, model, published."""
     printed = pl.read_csv(PUBLISHED / "table_2_winkler.csv", schema_overrides={"level": pl.Float64})
     return printed.unpivot(
         index=["level", "alpha", "method"], variable_name="model", value_name="published"
@@ -157,7 +157,7 @@ def table_reductions(inputs: IntervalsTableInputs) -> Table:
 
 
 def _reductions(scores: pl.DataFrame, whose: str) -> Iterator[dict[str, Any]]:
-    """Return the reduction of these scores: rows of model, level, method and `published`."""
+    """The reduction of these scores: rows of model, level, method and `published`."""
     both = scores.filter(pl.col("method").is_in(["base", "conformal"])).pivot(
         on="method", index=["model", "level"], values="published", maintain_order=True
     )

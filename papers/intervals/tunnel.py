@@ -23,7 +23,7 @@ _ROUNDING = 1e-9
 
 
 def empirical_quantile(samples: np.ndarray, share: float) -> np.ndarray:
-    """Return the smallest sample that is at least as large as this share of the samples, (...); NaN without samples.
+    """The smallest sample that is at least as large as this share of the samples, (...); NaN without samples.
 
     It is one of the samples, so an integer if these are.
     """
@@ -35,7 +35,7 @@ def empirical_quantile(samples: np.ndarray, share: float) -> np.ndarray:
 
 
 def empirical_interval(samples: np.ndarray, alpha: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the alpha / 2 and 1 - alpha / 2 quantiles of n questions' samples, (n, m): lower and upper, (n,) each.
+    """The alpha / 2 and 1 - alpha / 2 quantiles of n questions' samples, (n, m): lower and upper, (n,) each.
 
     These intervals have the best expected score if the samples are from the true distribution (Proposition 2).
     """
@@ -54,7 +54,7 @@ class TemperatureSearch(NamedTuple):
 def temperature_search(
     samples: Mapping[float, np.ndarray], true: Numbers, alpha: float, penalty: float
 ) -> list[TemperatureSearch]:
-    """Return all temperatures, the best first, from samples of n questions at each, (n, m).
+    """All temperatures, the best first, from samples of n questions at each, (n, m).
 
     The minimised value is the mean interval score plus `penalty` (the paper's lambda, whose value it does not give)
     times the squared shortfall of the coverage below 1 - alpha. Questions without a readable answer at any of the
@@ -75,7 +75,7 @@ def temperature_search(
 
 
 def quantiles_of_quantiles(lowers: np.ndarray, uppers: np.ndarray, alpha: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the tunnel estimator: lower and upper, (n,) each, from the limits of m queries, (n, m) each.
+    """The tunnel estimator: lower and upper, (n,) each, from the limits of m queries, (n, m) each.
 
     It is the alpha / 2 quantile of the lower limits and the 1 - alpha / 2 quantile of the upper limits, which converge
     to those of F for any beta (Theorem 1). A query without an interval is NaN; if all are, so is the result.
@@ -86,14 +86,14 @@ def quantiles_of_quantiles(lowers: np.ndarray, uppers: np.ndarray, alpha: float)
 def perceived(
     inverse_cdf: Callable[[np.ndarray], np.ndarray], starts: np.ndarray, beta: float, alpha: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the limits, lower and upper, that queries state if their perceived mass begins at `starts`, each I."""
+    """The limits, lower and upper, that queries state if their perceived mass begins at `starts`, each I."""
     return inverse_cdf(starts + beta * alpha / 2), inverse_cdf(starts + beta * (1 - alpha / 2))
 
 
 def simulate(
     inverse_cdf: Callable[[np.ndarray], np.ndarray], beta: float, alpha: float, shape: tuple[int, ...], seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return what independent queries state under the theory: lower and upper, of `shape`, such as (n, m)."""
+    """What independent queries state under the theory: lower and upper, of `shape`, such as (n, m)."""
     if not 0 <= beta <= 1:
         raise ValueError(f"beta is a share of the distribution and must be in [0, 1], was {beta}")
     starts = np.random.default_rng(seed).uniform(0, 1 - beta, size=shape)
@@ -101,7 +101,7 @@ def simulate(
 
 
 def asymptotic_covariance(alpha: float, beta: float, densities: tuple[float, float]) -> np.ndarray:
-    """Return the covariance, (2, 2), of sqrt(m) times the errors of lower and upper, for many queries m.
+    """The covariance, (2, 2), of sqrt(m) times the errors of lower and upper, for many queries m.
 
     `densities` are those of F at its alpha / 2 and 1 - alpha / 2 quantiles. The lower ends are uniform on the scale of
     F, over a range of 1 - beta; so a sample quantile has the variance (1 - beta)^2 q (1 - q) / f^2 with q = alpha / 2,
@@ -116,7 +116,7 @@ def asymptotic_covariance(alpha: float, beta: float, densities: tuple[float, flo
 
 
 def perception_size(levels: Numbers, coverages: Numbers) -> float:
-    """Return the perception size beta from the observed coverages and stated levels, (n_levels,) each, in [0, 1].
+    """The perception size beta from the observed coverages and stated levels, (n_levels,) each, in [0, 1].
 
     The method: an interval of level p contains the mass beta p of F. If the truth is a draw from F, it is covered with
     that probability, so coverage tends to beta as p tends to 1. Each coverage divided by its level is an estimate, and
@@ -132,7 +132,7 @@ def perception_size(levels: Numbers, coverages: Numbers) -> float:
 
 
 def tunnel_index(direct: Numbers, answers: Numbers) -> float:
-    """Return the empirical tunnel index: H(direct) less the entropy of the shares of the answers, in nats.
+    """The empirical tunnel index: H(direct) less the entropy of the shares of the answers, in nats.
 
     `direct`, (k,), are the probabilities that the model gives k answers without a reasoning trace; `answers`, (m,), are
     the answers that it gave after m traces. By Theorem 2 the index falls in expectation with m, to H(direct) less the

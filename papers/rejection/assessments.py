@@ -33,7 +33,7 @@ def write_assessments(observations: str, benchmarks: Sequence[str], groups: Sequ
 def assess(
     observations: pl.DataFrame, questions: pl.DataFrame, groups: Sequence[str]
 ) -> tuple[pl.DataFrame, dict[str, str]]:
-    """Return a frame of contract ASSESSMENTS, and the reason for each group without rows in it.
+    """A frame of contract ASSESSMENTS, and the reason for each group without rows in it.
 
     `observations` is a frame OBSERVATIONS of one model, `questions` has the columns item_id and question.
     """
@@ -63,7 +63,7 @@ def fit_assessor(questions: Names, correct: Numbers) -> Pipeline:
 
 
 def predict(assessor: Pipeline, questions: pl.Series) -> pl.Series:
-    """Return P(correct) of a response to each question, the same for all responses to one."""
+    """P(correct) of a response to each question, the same for all responses to one."""
     distinct = questions.unique(maintain_order=True)
     with threadpool_limits(1):
         p = assessor.predict_proba(distinct.to_list())[:, 1] if len(distinct) else []

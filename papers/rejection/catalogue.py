@@ -28,20 +28,20 @@ FIGURES: dict[str, ExhibitDeclaration] = {
 
 
 def threshold_measure(accuracy: float) -> str:
-    """Return the name of the threshold for an accuracy among the measures, `threshold_0.9`."""
+    """The name of the threshold for an accuracy among the measures, `threshold_0.9`."""
     return f"threshold_{accuracy:g}"
 
 
 def kept_measure(accuracy: float) -> str:
-    """Return the name of the share that the threshold for an accuracy keeps, `kept_0.9`."""
+    """The name of the share that the threshold for an accuracy keeps, `kept_0.9`."""
     return f"kept_{accuracy:g}"
 
 
 def kept_accuracy_measure(accuracy: float) -> str:
-    """Return the name of the accuracy of the responses that a threshold keeps, `kept_accuracy_0.9`."""
+    """The name of the accuracy of the responses that a threshold keeps, `kept_accuracy_0.9`."""
     return f"kept_accuracy_{accuracy:g}"
 
 
 def coverage_measure(accuracy: float) -> str:
-    """Return the name of the coverage at an accuracy among the measures, `coverage_0.9`."""
+    """The name of the coverage at an accuracy among the measures, `coverage_0.9`."""
     return f"coverage_{accuracy:g}"

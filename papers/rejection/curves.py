@@ -37,7 +37,7 @@ class Measures(NamedTuple):
 
 
 def curve(scores: Numbers, correct: Numbers) -> np.ndarray:
-    """Return the accuracy of the 1, 2, ..., n responses with the largest scores, (n_responses,) in [0, 1]."""
+    """The accuracy of the 1, 2, ..., n responses with the largest scores, (n_responses,) in [0, 1]."""
     [size], [right] = _blocks(scores, correct, None)
     return np.cumsum(np.repeat(right / size, size)) / np.arange(1, size.sum() + 1)
 
@@ -48,7 +48,7 @@ def measures(
     accuracies: Sequence[float] = (),
     counts: np.ndarray | None = None,
 ) -> Measures:
-    """Return AUARC, its normalised form, and the coverage at each of `accuracies`, for each of several samples.
+    """AUARC, its normalised form, and the coverage at each of `accuracies`, for each of several samples.
 
     `counts` is (n_samples, n_responses): how often a response is in a sample, which is not empty. By default
     there is one sample, with each response once. Raises ValueError without responses, or if a score is NaN.
@@ -69,7 +69,7 @@ def measures(
 
 
 def threshold(accuracy: float, scores: Numbers, correct: Numbers) -> float | None:
-    """Return the lowest score above which the responses have at least this accuracy; None if no score reaches it.
+    """The lowest score above which the responses have at least this accuracy; None if no score reaches it.
 
     Tied responses are all kept or all rejected, unlike in a coverage: the threshold is meant for future responses.
     """
@@ -86,7 +86,7 @@ def threshold(accuracy: float, scores: Numbers, correct: Numbers) -> float | Non
 def kept(
     limit: float, scores: Numbers, correct: Numbers, counts: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return each sample's share of responses with this score or more, and their accuracy, (n_samples,) each.
+    """Each sample's share of responses with this score or more, and their accuracy, (n_samples,) each.
 
     The accuracy is NaN if none is kept. `counts` is as in `measures`.
     """
@@ -101,7 +101,7 @@ def kept(
 def _most_kept(
     accuracy: float, size: np.ndarray, before: np.ndarray, right_before: np.ndarray, share: np.ndarray
 ) -> np.ndarray:
-    """Return the largest number of responses, ending in each block, with at least the accuracy; 0 if there is none.
+    """The largest number of responses, ending in each block, with at least the accuracy; 0 if there is none.
 
     Each response of a block adds share - accuracy to the surplus from before the block.
     """

@@ -88,7 +88,7 @@ def figure_curves_by_model(
 
 
 def _in_order(slices: Sequence[Slice]) -> list[Slice]:
-    """Return the slices with responses: all domains before single ones, unseen ones first, by falling accuracy."""
+    """The slices with responses: all domains before single ones, unseen ones first, by falling accuracy."""
 
     def key(part: Slice) -> tuple[bool, int, float]:
         accuracy = part.rows["label"].to_numpy().mean()
@@ -124,7 +124,7 @@ def _drawing(
 
 
 def _missing_lines(panels: Sequence[AssessorPanel], names: Sequence[str]) -> list[str]:
-    """Return a sentence for each assessor that some of the models lack."""
+    """A sentence for each assessor that some of the models lack."""
     sentences = []
     for name in names:
         models = dict.fromkeys(panel.model for panel in panels if name not in panel.rows.columns)
@@ -135,7 +135,7 @@ def _missing_lines(panels: Sequence[AssessorPanel], names: Sequence[str]) -> lis
 
 
 def _lines(names: Sequence[str]) -> dict[str, tuple[str, Any]]:
-    """Return colour and dash of every assessor."""
+    """Colour and dash of every assessor."""
     estimators = [name for name in names if name != QUESTION_ONLY]
     lines = {name: _LINES[place % len(_LINES)] for place, name in enumerate(estimators)}
     return lines | {QUESTION_ONLY: _QUESTION_LINE}

@@ -39,22 +39,22 @@ class RejectionExhibitSettings(ExhibitSettings):
 
 
 def assessor_title(name: str) -> str:
-    """Return an assessor in words."""
+    """An assessor in words."""
     return "Question only" if name == QUESTION_ONLY else title(name)
 
 
 def short_title(name: str, group: TrainingGroup) -> str:
-    """Return an assessor as the heading of a column that several groups share: the group's own estimator is "Own"."""
+    """An assessor as the heading of a column that several groups share: the group's own estimator is "Own"."""
     return OWN_TITLE if name == group.estimator else assessor_title(name)
 
 
 def domain_title(benchmark: str) -> str:
-    """Return a domain in words, or all of its distribution."""
+    """A domain in words, or all of its distribution."""
     return "all" if benchmark == EVERY else benchmark
 
 
 def domain_notes(measures: pl.DataFrame) -> list[str]:
-    """Return one line for each excluded domain, with the models concerned."""
+    """One line for each excluded domain, with the models concerned."""
     empty = measures.filter(pl.col("reason") == NO_RESPONSE, pl.col("benchmark") != EVERY)
     models = empty.select("benchmark", "model").unique(maintain_order=True).group_by("benchmark", maintain_order=True)
     notes = []
@@ -66,7 +66,7 @@ def domain_notes(measures: pl.DataFrame) -> list[str]:
 def absent_notes(
     measures: pl.DataFrame, groups: Sequence[TrainingGroup], wanted: Mapping[str, Sequence[str]]
 ) -> list[str]:
-    """Return one line for each set of assessors in `wanted` (by training group, `a+b`) that lacks scores."""
+    """One line for each set of assessors in `wanted` (by training group, `a+b`) that lacks scores."""
     models = measures["model"].unique(maintain_order=True)
     by_absent: dict[str, list[str]] = {}
     for group in groups:

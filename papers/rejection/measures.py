@@ -46,7 +46,7 @@ def write_measures(
 
 
 def measure(observations: pl.DataFrame, scores: pl.DataFrame, settings: RejectionMeasureSettings) -> pl.DataFrame:
-    """Return a frame of contract MEASURES from the observations of one model and a frame ASSESSMENTS.
+    """A frame of contract MEASURES from the observations of one model and a frame ASSESSMENTS.
 
     An assessor that gives no scores, or could not be fitted, has no rows.
     """
@@ -71,7 +71,7 @@ def measure(observations: pl.DataFrame, scores: pl.DataFrame, settings: Rejectio
 
 
 def _thresholds(slice_: Slice, names: Sequence[str], accuracies: Sequence[float]) -> Thresholds:
-    """Return the threshold of each assessor for each accuracy, chosen on these responses."""
+    """The threshold of each assessor for each accuracy, chosen on these responses."""
     label = slice_.rows["label"].to_numpy()
     thresholds = {}
     for name in names:
@@ -82,7 +82,7 @@ def _thresholds(slice_: Slice, names: Sequence[str], accuracies: Sequence[float]
 
 
 def _at_thresholds(slice_: Slice, chosen: Thresholds, settings: RejectionMeasureSettings) -> Iterator[dict[str, Any]]:
-    """Return the thresholds on the slice that chose them; on an unseen domain, the share kept and its accuracy."""
+    """The thresholds on the slice that chose them; on an unseen domain, the share kept and its accuracy."""
     if slice_.role == "training":
         if slice_.benchmark == EVERY:
             for (name, accuracy), limit in chosen.items():
@@ -105,7 +105,7 @@ def _at_thresholds(slice_: Slice, chosen: Thresholds, settings: RejectionMeasure
 def _kept_of_samples(
     slice_: Slice, name: str, limit: float, parts: Sequence[np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the share kept by an assessor's threshold and its accuracy, for each sample of all parts."""
+    """The share kept by an assessor's threshold and its accuracy, for each sample of all parts."""
     scores, label = slice_.rows[name].to_numpy(), slice_.rows["label"].to_numpy()
     shares, accuracies = [], []
     for counts in parts:
@@ -120,7 +120,7 @@ def _no_threshold(accuracy: float) -> str:
 
 
 def _of_slice(slice_: Slice, names: Sequence[str], settings: RejectionMeasureSettings) -> Iterator[dict[str, Any]]:
-    """Return all measures of all assessors on one slice. All use the same bootstrap samples, so gains are paired."""
+    """All measures of all assessors on one slice. All use the same bootstrap samples, so gains are paired."""
     label, accuracies = slice_.rows["label"].to_numpy(), settings["accuracies"]
     reason = NO_RESPONSE
     by_name: dict[str, dict[str, np.ndarray]] = {}
@@ -147,14 +147,14 @@ def _of_slice(slice_: Slice, names: Sequence[str], settings: RejectionMeasureSet
 
 
 def _samples(slice_: Slice, settings: RejectionMeasureSettings) -> list[np.ndarray]:
-    """Return the weights of each response in the sample, then in bootstrap samples; the same for every call."""
+    """The weights of each response in the sample, then in bootstrap samples; the same for every call."""
     n = len(slice_.rows)
     drawn = resamples(slice_.rows["item_id"].to_list(), settings["resamples"], settings["seed"]) if n else []
     return [np.ones((1, n), dtype=np.int64), *drawn]
 
 
 def _row(samples: np.ndarray | None, reason: str) -> dict[str, Any]:
-    """Return a value, the first of `(1 + n_samples,)`, with its interval from the others; null with the reason."""
+    """A value, the first of `(1 + n_samples,)`, with its interval from the others; null with the reason."""
     if samples is None or np.isnan(samples[0]):
         return {"value": None, "lower": None, "upper": None, "reason": reason}
     lower, upper = percentile_interval(samples[1:])

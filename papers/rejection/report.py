@@ -59,7 +59,7 @@ class RejectionSummary:
 
 
 def summaries(measures: pl.DataFrame, group: TrainingGroup, assessors: Sequence[str]) -> list[RejectionSummary]:
-    """Return one summary per model and distribution that has labelled responses, out of distribution first."""
+    """One summary per model and distribution that has labelled responses, out of distribution first."""
     rows = measures.filter(
         pl.col("group") == group.group,
         pl.col("benchmark") == EVERY,
@@ -98,7 +98,7 @@ def _kept(of: Mapping[str, Mapping[str, Any]], accuracy: float) -> str:
 def summarise(
     measures: pl.DataFrame, group: TrainingGroup, assessors: Sequence[str], accuracies: Sequence[float]
 ) -> str:
-    """Return the summary as text: AUARC of each assessor by model and distribution, what it keeps, the trace's gain."""
+    """The summary as text: AUARC of each assessor by model and distribution, what it keeps, the trace's gain."""
     parts = [f"Responses that can be kept at a required accuracy, trained on {group.benchmarks} ({group.title})"]
     for summary in summaries(measures, group, assessors):
         headings = ["assessor", "AUARC", *(f"for {accuracy:g}" for accuracy in accuracies)]
@@ -119,7 +119,7 @@ def summarise(
 
 
 def _names_of(accuracy: float) -> dict[str, str]:
-    """Return a wanted accuracy, and the names of its measures, for the template."""
+    """A wanted accuracy, and the names of its measures, for the template."""
     return {
         "wanted": f"{accuracy:g}",
         "most": coverage_measure(accuracy),

@@ -43,7 +43,7 @@ def read_scores(scores: Sequence[str], questions: Sequence[str]) -> pl.DataFrame
 
 
 def slices(observations: pl.DataFrame, scores: pl.DataFrame, group: str, wanted: Sequence[str]) -> Iterator[Slice]:
-    """Return one model's labelled responses by role and domain, all domains first, with a score column per assessor.
+    """One model's labelled responses by role and domain, all domains first, with a score column per assessor.
 
     The assessors are those of `wanted` that have scores for this model. A domain without labelled responses is a slice
     without rows. All assessors are compared on the same responses: responses that lack a signal needed by an assessor

@@ -250,7 +250,7 @@ def table_best_pairs(
 
 
 def best_pairs(measures: pl.DataFrame, assessors: Sequence[str], accuracy: float, best: int) -> list[dict[str, Any]]:
-    """Return the rows of MEASURES with the largest coverages at this accuracy; ties are ordered by AUARC.
+    """The rows of MEASURES with the largest coverages at this accuracy; ties are ordered by AUARC.
 
     With them `auarc`, and `kept` and `kept_accuracy` by the threshold of the training group, null in distribution.
     """

@@ -8,14 +8,14 @@ if TYPE_CHECKING:
 
 
 def analyses() -> "dict[str, type[Analysis]]":
-    """Return the analysis."""
+    """The analysis."""
     from papers.selection.settings import Selection
 
     return {"selection": Selection}
 
 
 def commands() -> dict[str, Callable[..., None]]:
-    """Return the subcommand."""
+    """The subcommand."""
     from papers.selection.commands.command_select import command
 
     return {"select": command}

@@ -67,7 +67,7 @@ def _missing(column: str, reason: str) -> pl.Expr:
 
 
 def _pass_rates(files: CandidateFiles, tries: int) -> pl.DataFrame:
-    """Return for each item the label of its first response, and how many of its tries are correct."""
+    """For each item the label of its first response, and how many of its tries are correct."""
     schema = {"label": pl.Boolean, "passes": pl.UInt16, "pass_rate": pl.Float64, "pass_rate_reason": pl.String}
     if files.labels is None:
         return pl.DataFrame(schema={"item_id": pl.String, **schema})
@@ -93,7 +93,7 @@ def _pass_rates(files: CandidateFiles, tries: int) -> pl.DataFrame:
 
 
 def _areas(path: str | Path | None, benchmark: str, answer: str) -> pl.DataFrame:
-    """Return the EAS of each response, or the reason why it has none."""
+    """The EAS of each response, or the reason why it has none."""
     schema = {"item_id": pl.String, "sample": pl.UInt16, "eas": pl.Float64, "eas_reason": pl.String}
     if path is None:
         return pl.DataFrame(schema=schema)
@@ -168,7 +168,7 @@ def _in_random_order(candidates: pl.DataFrame, seed: int) -> pl.DataFrame:
 
 
 def _eligible(candidates: pl.DataFrame, strategy: str) -> tuple[pl.DataFrame, dict[str, int]]:
-    """Return the candidates of a strategy, and the number of other items by reason."""
+    """The candidates of a strategy, and the number of other items by reason."""
     if strategy == "pass-rate":
         all_correct = pl.when(pl.col("pass_rate") == 1).then(pl.lit(ALL_ALIKE.format("correct")))
         all_wrong = pl.when(pl.col("pass_rate") == 0).then(pl.lit(ALL_ALIKE.format("wrong")))
@@ -183,7 +183,7 @@ def _eligible(candidates: pl.DataFrame, strategy: str) -> tuple[pl.DataFrame, di
 
 
 def _reason(strategy: str, n_candidates: int, seed: int, tries: int, answer: str) -> pl.Expr:
-    """Return the reason why an item was selected, for each row."""
+    """The reason why an item was selected, for each row."""
     if strategy == "random":
         return pl.format(f"number {{}} of {n_candidates} drawn with seed {seed}", "rank")
     place = f"place {{}} of {n_candidates}"

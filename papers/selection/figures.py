@@ -53,7 +53,7 @@ def _draw_overlap(axes: Axes, selections: pl.DataFrame) -> None:
 
 
 def _places(rows: pl.DataFrame) -> tuple[list[str], np.ndarray]:
-    """Return the selections with the positions at which they are drawn, all candidates at the top."""
+    """The selections with the positions at which they are drawn, all candidates at the top."""
     names = rows["strategy"].unique(maintain_order=True).to_list()
     return names, np.arange(len(names))[::-1]
 

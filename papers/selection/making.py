@@ -56,7 +56,7 @@ def write_training_file(
 def training_rows(
     candidates: pl.DataFrame, selected: pl.DataFrame, prompt: PromptSettings, solutions: Mapping[str, str]
 ) -> Iterator[dict[str, Any]]:
-    """Return the rows of `write_training_file`.
+    """The rows of `write_training_file`.
 
     `messages` end with the question's solution as the assistant's message, or with the reference if `solutions` is
     empty. A plain-text prompt gives `prompt` and `completion` instead. `scores` has the scores of all strategies, null

@@ -69,7 +69,7 @@ def _notes(selections: Sequence[str], models: Sequence[str]) -> list[str]:
 
 
 def summarise(inputs: SelectionInputs) -> str:
-    """Return the summary as plain text: what each strategy selects, and what it lacks."""
+    """The summary as plain text: what each strategy selects, and what it lacks."""
     table = table_selections(inputs)
     lines = text_table(table.frame.columns, table.cells())
     return "\n".join([below("Which items to train on", lines), *inputs.notes]) + "\n"

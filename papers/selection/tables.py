@@ -52,7 +52,7 @@ def _overlaps(selections: pl.DataFrame) -> Iterator[tuple[str, str, str, int, fl
 
 
 def profiles(candidates: pl.DataFrame, selections: pl.DataFrame) -> pl.DataFrame:
-    """Return means over all candidates of each model, and over each selection, ignoring unknown values.
+    """Means over all candidates of each model, and over each selection, ignoring unknown values.
 
     Columns model, strategy (`all` for the candidates), items, pass_rate, accuracy (of the first responses), n_tokens,
     eas.
@@ -69,7 +69,7 @@ def domains(candidates: pl.DataFrame, selections: pl.DataFrame) -> pl.DataFrame:
 
 
 def chosen(candidates: pl.DataFrame, selections: pl.DataFrame) -> pl.DataFrame:
-    """Return the candidates of each model as the selection `all`, then those of each selection, with all columns."""
+    """The candidates of each model as the selection `all`, then those of each selection, with all columns."""
     every = candidates.with_columns(strategy=pl.lit(EVERY))
     own = selections.select("model", *ITEM, "strategy").join(
         candidates, on=["model", *ITEM], how="left", maintain_order="left", validate="m:1"
@@ -80,7 +80,7 @@ def chosen(candidates: pl.DataFrame, selections: pl.DataFrame) -> pl.DataFrame:
 
 
 def strategy_title(name: str) -> str:
-    """Return a strategy in words, or the words for all candidates."""
+    """A strategy in words, or the words for all candidates."""
     return "All candidates" if name == EVERY else STRATEGIES[name].title
 
 

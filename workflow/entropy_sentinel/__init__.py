@@ -64,7 +64,7 @@ class Room(ModuleType):
     """A room that has the name of a verb: `es.features(...)` calls the verb."""
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
-        """Return the result of the verb of this name."""
+        """The result of the verb of this name."""
         return _verb(self.__name__.rpartition(".")[2])(*arguments, **options)
 
     @property
@@ -90,12 +90,12 @@ def _warn(line: str) -> None:
 
 
 def __getattr__(name: str) -> Any:
-    """Return a verb by its name."""
+    """A verb by its name."""
     if name not in _VERBS:
         raise AttributeError(f"module 'entropy_sentinel' has no attribute '{name}'; its verbs: {', '.join(__all__)}")
     return _verb(name)
 
 
 def __dir__() -> list[str]:
-    """Return the verbs, for completion."""
+    """The verbs, for completion."""
     return [*globals(), *__all__]

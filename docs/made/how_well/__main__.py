@@ -63,7 +63,7 @@ def write_page(results: Path, docs: Path) -> Path:
 
 
 def _of_many_kinds(study: Path, mathematics: Mapping[str, pl.DataFrame]) -> str:
-    """Return the section on traffic of many kinds, for the models of the study of kinds."""
+    """The section on traffic of many kinds, for the models of the study of kinds."""
     of_models = {model: unlike.by_kind(rows) for model, rows in read_observations(study, CHECKS).items()}
     validations = read_validations(sorted((study / CHECKS / "validation").glob("*.json")))
     left_out = {
@@ -82,7 +82,7 @@ def _of_many_kinds(study: Path, mathematics: Mapping[str, pl.DataFrame]) -> str:
 
 
 def _between_kinds(mathematics: Mapping[str, pl.DataFrame]) -> dict[tuple[str, str], pl.DataFrame]:
-    """Return the cases of all models: fitted on each kind of question and applied to the other kind."""
+    """The cases of all models: fitted on each kind of question and applied to the other kind."""
     trivia = {model: read_trivia(model) for model in mathematics}
     kinds = {"mathematics": mathematics, "trivia": trivia}
     return {
@@ -92,7 +92,7 @@ def _between_kinds(mathematics: Mapping[str, pl.DataFrame]) -> dict[tuple[str, s
 
 
 def temperature_of(study: Path, model: str) -> float:
-    """Return the sampling temperature of a model's answers, from the provenance of their traces."""
+    """The sampling temperature of a model's answers, from the provenance of their traces."""
     traces = next((study / "generations" / model).glob("*.parquet"))
     return float(read_provenance(traces)["sampling"]["temperature"])
 

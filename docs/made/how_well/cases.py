@@ -42,7 +42,7 @@ class Known(NamedTuple):
 
 
 def mean_over_domains(cases: pl.DataFrame, value: str = "error") -> Known:
-    """Return the mean over domains of each domain's mean `value`: all answers to a benchmark count as one draw."""
+    """The mean over domains of each domain's mean `value`: all answers to a benchmark count as one draw."""
     means = cases.group_by("benchmark").agg(pl.col(value).mean())[value].to_numpy()
     if len(means) < 2:
         return Known(float(means.mean()), math.nan, math.nan)
@@ -55,14 +55,14 @@ def mean_over_domains(cases: pl.DataFrame, value: str = "error") -> Known:
 
 
 def compared(cases: pl.DataFrame, one: str, other: str) -> Known:
-    """Return the mean error of method `one` minus that of the `other`, over the cases that both have."""
+    """The mean error of method `one` minus that of the `other`, over the cases that both have."""
     keys = ["model", "group", "benchmark"]
     both = cases.filter(method=one).join(cases.filter(method=other), on=keys, suffix="_other")
     return mean_over_domains(both.with_columns(more=pl.col("error") - pl.col("error_other")), "more")
 
 
 def chance(cases: pl.DataFrame) -> float:
-    """Return the mean error of exact estimates, because n labels are a random sample: sqrt(2 p (1 - p) / (pi n)).
+    """The mean error of exact estimates, because n labels are a random sample: sqrt(2 p (1 - p) / (pi n)).
 
     This is the mean absolute deviation of a normal variable with the variance of the labels' mean.
     """
@@ -71,7 +71,7 @@ def chance(cases: pl.DataFrame) -> float:
 
 
 def read_cases(results: Path, judge: str) -> pl.DataFrame:
-    """Return the cases of METHODS from a study's estimates, over all its training groups."""
+    """The cases of METHODS from a study's estimates, over all its training groups."""
     files = sorted((results / "estimates" / judge).glob("*/*.parquet"))
     return pl.concat(_cases(files)).sort("model", "k", "group", "benchmark", "method")
 
@@ -98,5 +98,5 @@ def _cases(files: Sequence[Path]) -> Iterator[pl.DataFrame]:
 
 
 def with_errors(cases: pl.DataFrame) -> pl.DataFrame:
-    """Return the cases with the column `error` added."""
+    """The cases with the column `error` added."""
     return cases.with_columns(error=(pl.col("estimated") - pl.col("true")).abs())

@@ -11,7 +11,7 @@ from made.markdown import table
 
 
 def transfer(cases: Mapping[tuple[str, str], tuple[Cases, Cases]], own: Cases) -> str:
-    """Return the section on another model: AEE with the first model's labels of the domain, and without."""
+    """The section on another model: AEE with the first model's labels of the domain, and without."""
     head = [
         "fitted on",
         "asked about",
@@ -37,7 +37,7 @@ def transfer(cases: Mapping[tuple[str, str], tuple[Cases, Cases]], own: Cases) -
 
 
 def other_kind(cases: Mapping[tuple[str, str], Cases]) -> str:
-    """Return the section on another kind of question; `cases` are keyed by the kinds fitted on and applied to."""
+    """The section on another kind of question; `cases` are keyed by the kinds fitted on and applied to."""
     rows = []
     for kinds, both in cases.items():
         for (model,), part in both.group_by("model", maintain_order=True):
@@ -58,7 +58,7 @@ def other_kind(cases: Mapping[tuple[str, str], Cases]) -> str:
 
 
 def _unwarned(cases: Cases) -> str:
-    """Return what to make of estimates that are far off: what the flag says, or that no flag shows it."""
+    """What to make of estimates that are far off: what the flag says, or that no flag shows it."""
     if cases["error"].mean() < BAD:
         return ""
     if cases["unfamiliar"].all():
@@ -76,7 +76,7 @@ def _unwarned(cases: Cases) -> str:
 
 
 def temperature(hot: Cases, same: Cases, temperatures: tuple[float, float]) -> str:
-    """Return the section on another temperature: errors of estimators fitted on answers at the first temperature."""
+    """The section on another temperature: errors of estimators fitted on answers at the first temperature."""
     domains = hot["benchmark"].unique(maintain_order=True).to_list()
     same = same.filter(pl.col("benchmark").is_in(domains))
     rows = [

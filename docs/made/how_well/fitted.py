@@ -28,7 +28,7 @@ FLAGS = ("unfamiliar", "outside support", "truncated", "training accuracy")
 
 
 def read_observations(results: Path, judge: str) -> dict[str, pl.DataFrame]:
-    """Return a study's observations with features, by model; domains without any label are left out."""
+    """A study's observations with features, by model; domains without any label are left out."""
     result = {}
     for path in sorted((results / "observations" / judge).glob("*.parquet")):
         rows = OBSERVATIONS.read(path).filter(pl.col("feature_reason").is_null())
@@ -37,12 +37,12 @@ def read_observations(results: Path, judge: str) -> dict[str, pl.DataFrame]:
 
 
 def training_rows(rows: pl.DataFrame) -> TrainingRows:
-    """Return the labelled rows of the study's training split."""
+    """The labelled rows of the study's training split."""
     return labelled_rows(rows.filter(split="train"), SETTINGS)
 
 
 def chosen_by_benchmarks(observations: pl.DataFrame) -> float:
-    """Return AEE of `recommended` if it chooses its method by benchmarks, not kinds; each benchmark is left out."""
+    """AEE of `recommended` if it chooses its method by benchmarks, not kinds; each benchmark is left out."""
     errors = []
     with one_thread():
         for (name,), asked in observations.group_by("benchmark", maintain_order=True):
@@ -55,7 +55,7 @@ def chosen_by_benchmarks(observations: pl.DataFrame) -> float:
 
 
 def validated(observations: pl.DataFrame, sizes: Iterable[int]) -> pl.DataFrame:
-    """Return `beside_estimates` of each domain for every training group of these sizes that lacks the domain."""
+    """`beside_estimates` of each domain for every training group of these sizes that lacks the domain."""
     names = observations["benchmark"].unique().sort()
     groups = [group for size in sizes for group in combinations(names, size)]
     inside = pl.col("benchmark")
@@ -66,7 +66,7 @@ def validated(observations: pl.DataFrame, sizes: Iterable[int]) -> pl.DataFrame:
 
 
 def beside_estimates(fitted_on: pl.DataFrame, asked: pl.DataFrame) -> pl.DataFrame:
-    """Return a case of `recommended` for each domain of `asked`, with the verdict, intervals and flags of the estimate.
+    """A case of `recommended` for each domain of `asked`, with the verdict, intervals and flags of the estimate.
 
     Columns in addition to those of cases: `verdict` of the validation on `fitted_on` and `spread` of its errors (their
     root mean square), `lower_80%`, `upper_80%` and so on for every level, and the columns FLAGS. The result is empty if
@@ -99,7 +99,7 @@ def _of(fitted_on: pl.DataFrame, asked: pl.DataFrame) -> Iterator[dict[str, obje
 
 
 def _case(estimator: Estimator, part: pl.DataFrame) -> dict[str, object]:
-    """Return the estimate over a domain's labelled rows, with their true accuracy."""
+    """The estimate over a domain's labelled rows, with their true accuracy."""
     known = part.filter(pl.col("label").is_not_null())
     return {
         "model": part["model"][0],
@@ -111,7 +111,7 @@ def _case(estimator: Estimator, part: pl.DataFrame) -> dict[str, object]:
 
 
 def moved(fitted_on: pl.DataFrame, asked: pl.DataFrame, without_domain: bool) -> pl.DataFrame:
-    """Return cases of every method, fitted on the answers of one model or prompt and applied to those of another.
+    """Cases of every method, fitted on the answers of one model or prompt and applied to those of another.
 
     Every domain of `asked` is estimated by a method fitted on all labelled domains of `fitted_on`. `without_domain`
     leaves out the estimated domain there.

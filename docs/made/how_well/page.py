@@ -40,7 +40,7 @@ command `fit` makes the same check on your own labels. [How it works](how.md) ha
 
 
 def introduction(cases: Cases, items: int) -> str:
-    """Return the introduction: models, questions and labels behind the numbers."""
+    """The introduction: models, questions and labels behind the numbers."""
     one = left_out_once(cases).filter(method=FLOOR)
     return _INTRODUCTION.substitute(
         models=" and ".join(one["model"].unique().sort()),
@@ -55,7 +55,7 @@ def introduction(cases: Cases, items: int) -> str:
 
 
 def not_better(settings: Mapping[str, Cases]) -> str:
-    """Return the section of comparisons that `recommended` does not clearly win; `settings` maps a setting to cases."""
+    """The section of comparisons that `recommended` does not clearly win; `settings` maps a setting to cases."""
     rows = []
     for setting, cases in settings.items():
         for other in [name for name in METHODS if name != RECOMMENDED]:
@@ -73,7 +73,7 @@ def not_better(settings: Mapping[str, Cases]) -> str:
 
 
 def left_out(cases: Cases, by_benchmarks: Mapping[str, float]) -> str:
-    """Return the section on leaving out one domain: AEE with intervals, and rho, by model and over all models.
+    """The section on leaving out one domain: AEE with intervals, and rho, by model and over all models.
 
     `by_benchmarks` has the AEE of each model if `recommended` chooses its method by benchmarks.
     """
@@ -98,7 +98,7 @@ def left_out(cases: Cases, by_benchmarks: Mapping[str, float]) -> str:
 
 
 def kinds(validations: Sequence[ModelValidation]) -> str:
-    """Return the section on kinds of question: the validation with each kind, and each benchmark, held out."""
+    """The section on kinds of question: the validation with each kind, and each benchmark, held out."""
     rows = []
     for validation in validations:
         whole = validation.new_groups
@@ -121,7 +121,7 @@ def kinds(validations: Sequence[ModelValidation]) -> str:
 
 
 def few_domains(cases: Cases) -> str:
-    """Return the section on small training groups: median AEE by group size, and the paper's values."""
+    """The section on small training groups: median AEE by group size, and the paper's values."""
     head = ["trained on", "model", "groups", *METHODS.values()]
     rows = []
     for (k, model), part in cases.group_by("k", "model", maintain_order=True):
@@ -139,7 +139,7 @@ def few_domains(cases: Cases) -> str:
 
 
 def _published() -> str:
-    """Return a table of the paper's values: the lowest and highest median AEE of its nine models."""
+    """A table of the paper's values: the lowest and highest median AEE of its nine models."""
     by_size, last = published_values("table_4_group_size"), published_values("table_10_leave_one_out")
     rows = [
         [f"{k}", f"{part['aee_median'].min():.2f} to {part['aee_median'].max():.2f}", "Table 4, all ten domains"]
@@ -154,7 +154,7 @@ def _published() -> str:
 
 
 def intervals(validated: pl.DataFrame) -> str:
-    """Return the section on coverage: how often intervals hold, and how often the verdict is `usable`."""
+    """The section on coverage: how often intervals hold, and how often the verdict is `usable`."""
     head = ["labelled domains", "cases", "AEE", *(f"{level:.0%}" for level in LEVELS), "width at 90%", "`usable`"]
     rows = []
     for (k,), part in validated.sort("k").group_by("k", maintain_order=True):
@@ -183,7 +183,7 @@ def intervals(validated: pl.DataFrame) -> str:
 
 
 def flags(validated: pl.DataFrame) -> str:
-    """Return the section on flags: how often each is raised on bad estimates and on the others."""
+    """The section on flags: how often each is raised on bad estimates and on the others."""
     bad = pl.col("error") > BAD
     head = ["labelled domains", "flag", "domains flagged", f"of errors above {BAD:.2f}", "of the others"]
     rows = []
@@ -201,7 +201,7 @@ def flags(validated: pl.DataFrame) -> str:
 
 
 def left_out_once(cases: Cases) -> Cases:
-    """Return the cases of the largest training groups, which leave out one domain."""
+    """The cases of the largest training groups, which leave out one domain."""
     return cases.filter(pl.col("k") == cases["k"].max())
 
 
@@ -211,7 +211,7 @@ def _each_and_all(cases: Cases) -> list[list[str]]:
 
 
 def _aee_and_rho(cases: Cases) -> list[str]:
-    """Return AEE as a cell, and rho for a single model, because rho is over the domains of one model."""
+    """AEE as a cell, and rho for a single model, because rho is over the domains of one model."""
     aee = str(mean_over_domains(cases))
     return [aee, number(rho(cases["estimated"], cases["true"])[0])] if cases["model"].n_unique() == 1 else [aee]
 
@@ -234,7 +234,7 @@ def _median(errors: Sequence[float]) -> str:
 
 
 def inside(level: float) -> pl.Expr:
-    """Return an expression: whether the interval of this level contains the truth."""
+    """An expression: whether the interval of this level contains the truth."""
     return pl.col("true").is_between(f"lower_{level:.0%}", f"upper_{level:.0%}")
 
 
@@ -243,10 +243,10 @@ def _share_inside(part: pl.DataFrame, level: float) -> float:
 
 
 def share(part: pl.DataFrame, of: pl.Expr) -> str:
-    """Return the share of rows for which `of` is true, with their number, or a dash if there are no rows."""
+    """The share of rows for which `of` is true, with their number, or a dash if there are no rows."""
     return f"{part.select(of.mean()).item():.0%} ({part.select(of.sum()).item()})" if len(part) else "-"
 
 
 def number(value: Any) -> str:
-    """Return a number with three decimals, or a dash for null."""
+    """A number with three decimals, or a dash for null."""
     return "-" if value is None else f"{value:.3f}"

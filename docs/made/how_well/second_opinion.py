@@ -46,7 +46,7 @@ class Intervals(NamedTuple):
 
 
 def read_kinds(folder: Path = EXAMPLE) -> pl.DataFrame:
-    """Return `item_id`, `family` and `kind` of each question."""
+    """`item_id`, `family` and `kind` of each question."""
     rows = [
         (f"{path.stem}-{number:05d}", path.stem, json.loads(line)["kind"])
         for path in sorted((folder / "benchmarks").glob("*.jsonl"))
@@ -56,7 +56,7 @@ def read_kinds(folder: Path = EXAMPLE) -> pl.DataFrame:
 
 
 def read_answers(model: str, folder: Path = EXAMPLE) -> pl.DataFrame:
-    """Return a model's answers: `item_id`, `text`, `n_tokens`, `prompt_tokens` and `label`."""
+    """A model's answers: `item_id`, `text`, `n_tokens`, `prompt_tokens` and `label`."""
     columns = ["item_id", "text", "n_tokens", "prompt_tokens"]
     texts = pl.concat(pl.read_parquet(path, columns=columns) for path in sorted((folder / "traces" / model).iterdir()))
     labels = pl.concat(pl.read_parquet(path) for path in sorted((folder / "labels" / model).iterdir()))
@@ -64,7 +64,7 @@ def read_answers(model: str, folder: Path = EXAMPLE) -> pl.DataFrame:
 
 
 def compare_answers(watched: str, partner: str, folder: Path = EXAMPLE) -> pl.DataFrame:
-    """Return a row for each answer of the watched model: `kind`, `family`, `label`, `comparable`, `asked`, `agrees`.
+    """A row for each answer of the watched model: `kind`, `family`, `label`, `comparable`, `asked`, `agrees`.
 
     `agrees` is null if the partner was not asked this question, or if one of both gave no answer. `partner_label` and
     the partner's tokens, `tokens_in` and `tokens_out`, are null if it was not asked.
@@ -85,7 +85,7 @@ def compare_answers(watched: str, partner: str, folder: Path = EXAMPLE) -> pl.Da
 
 
 def count_kinds(answers: pl.DataFrame) -> pl.DataFrame:
-    """Return a row for each kind of `compare_answers`, in alphabetical order.
+    """A row for each kind of `compare_answers`, in alphabetical order.
 
     `accuracy` is the true accuracy of all `n` answers, `agreement` the share of the `asked` ones that agree with the
     partner's, `agreed` their number; `comparable` says whether the kind can be compared by its logged answers.
@@ -109,13 +109,13 @@ def count_kinds(answers: pl.DataFrame) -> pl.DataFrame:
 
 
 def add_floor(kinds: pl.DataFrame, group: str = "kind") -> pl.DataFrame:
-    """Return the kinds with FLOOR: the mean accuracy of the kinds with other values of the column `group`."""
+    """The kinds with FLOOR: the mean accuracy of the kinds with other values of the column `group`."""
     floors = [kinds.filter(pl.col(group) != value)["accuracy"].mean() for value in kinds[group]]
     return kinds.with_columns(pl.Series(FLOOR, floors))
 
 
 def add_ways(kinds: pl.DataFrame, estimates: Mapping[str, float], group: str = "kind") -> pl.DataFrame:
-    """Return the kinds of `count_kinds` with a column for each of WAYS.
+    """The kinds of `count_kinds` with a column for each of WAYS.
 
     `estimates` are the estimator's, by kind, each fitted without the kind's value of the column `group`.
     """
@@ -132,12 +132,12 @@ def add_ways(kinds: pl.DataFrame, estimates: Mapping[str, float], group: str = "
 
 
 def measure_error(kinds: pl.DataFrame, way: str) -> float:
-    """Return the mean distance of a way's estimates from the kinds' accuracies."""
+    """The mean distance of a way's estimates from the kinds' accuracies."""
     return float(_errors(kinds, way).mean())
 
 
 def measure_quality(kinds: pl.DataFrame, way: str) -> Quality:
-    """Return the quality of a way's estimates."""
+    """The quality of a way's estimates."""
     errors = _errors(kinds, way)
     return Quality(
         kinds=len(kinds),
@@ -149,7 +149,7 @@ def measure_quality(kinds: pl.DataFrame, way: str) -> Quality:
 
 
 def measure_intervals(answers: pl.DataFrame, kinds: pl.DataFrame, way: str, group: str = "kind") -> Intervals:
-    """Return how often the intervals of `kinds` hold, for AGREEMENT or its mean with the estimator (MEAN).
+    """How often the intervals of `kinds` hold, for AGREEMENT or its mean with the estimator (MEAN).
 
     The interval of a kind is that of a monitor: the chance of the questions asked, and the errors on the kinds with
     other values of the column `group`, whose answers are labelled.
@@ -181,13 +181,13 @@ def _errors(kinds: pl.DataFrame, way: str) -> np.ndarray:
 
 
 def count_labels_worth(kinds: pl.DataFrame, error: float) -> float:
-    """Return how many random labels of each kind have this mean error alone, interpolated; at least one."""
+    """How many random labels of each kind have this mean error alone, interpolated; at least one."""
     numbers = range(int(kinds["n"].min()), 0, -1)
     return float(np.interp(error, [expect_label_error(kinds, n) for n in numbers], numbers))
 
 
 def expect_label_error(kinds: pl.DataFrame, n: int) -> float:
-    """Return the mean error over kinds of the accuracy of `n` random labels, drawn without replacement."""
+    """The mean error over kinds of the accuracy of `n` random labels, drawn without replacement."""
     right = (kinds["accuracy"] * kinds["n"]).round().cast(pl.Int64)
     return float(
         np.mean(
@@ -200,19 +200,19 @@ def expect_label_error(kinds: pl.DataFrame, n: int) -> float:
 
 
 def expect_error_of_questions(kinds: pl.DataFrame, n: int) -> float:
-    """Return the mean error of the agreement on `n` random questions of those asked, or on all if fewer were asked."""
+    """The mean error of the agreement on `n` random questions of those asked, or on all if fewer were asked."""
     columns = kinds.select("asked", "agreed", "accuracy").iter_rows()
     return float(np.mean([_expect_error(asked, agreed, min(n, asked), true) for asked, agreed, true in columns]))
 
 
 def _expect_error(size: int, good: int, drawn: int, true: float) -> float:
-    """Return the expected distance between `true` and the share of good ones, if `drawn` of `size` are drawn."""
+    """The expected distance between `true` and the share of good ones, if `drawn` of `size` are drawn."""
     counts = np.arange(drawn + 1)
     return float(hypergeom.pmf(counts, size, good, drawn) @ np.abs(counts / drawn - true))
 
 
 def compare_ways(kinds: pl.DataFrame, way: str, other: str) -> tuple[float, float, float]:
-    """Return the mean error of a way minus that of another, and its 90 % interval by a bootstrap over families."""
+    """The mean error of a way minus that of another, and its 90 % interval by a bootstrap over families."""
     differences = kinds.with_columns(difference=_errors(kinds, way) - _errors(kinds, other))
     families = differences.group_by("family", maintain_order=True).agg(pl.col("difference").sum(), n=pl.len())
     total, n = families["difference"].to_numpy(), families["n"].to_numpy()
@@ -223,7 +223,7 @@ def compare_ways(kinds: pl.DataFrame, way: str, other: str) -> tuple[float, floa
 
 
 def check_strength(answers: pl.DataFrame) -> PartnerCheck:
-    """Return whether the partner is stronger than the watched model, by the labels of both on the same questions."""
+    """Whether the partner is stronger than the watched model, by the labels of both on the same questions."""
     asked = answers.filter(pl.col("agrees").is_not_null())
     return check_by_reference(
         *(asked[name].cast(pl.Float64).to_numpy() for name in ("partner_label", "label", "agrees"))

@@ -14,7 +14,7 @@ EXAMPLE = Path(__file__).parents[3] / "examples" / "ambigqa"
 
 
 def read_trivia(model: str, folder: Path = EXAMPLE) -> pl.DataFrame:
-    """Return all answers of a model in the form of `fitted.read_observations`; every row is for training.
+    """All answers of a model in the form of `fitted.read_observations`; every row is for training.
 
     An answer is correct if it is one of the names of a right answer, compared as SQuAD compares texts. An answer that
     was truncated has no label.
@@ -31,7 +31,7 @@ def read_trivia(model: str, folder: Path = EXAMPLE) -> pl.DataFrame:
 
 
 def _right_answers(path: Path) -> Iterator[tuple[str, set[str]]]:
-    """Return the benchmark, row and normalised names of the right answers of each item, by its id."""
+    """The benchmark, row and normalised names of the right answers of each item, by its id."""
     for number, line in enumerate(path.read_text("utf-8").splitlines()):
         answers = json.loads(line)["answers"]
         yield f"{path.stem}-{number:05d}", {normalised(name) for answer in answers for name in answer}

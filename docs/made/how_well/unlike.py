@@ -27,7 +27,7 @@ _DRAWS = 200
 
 
 def read_observations_of_kinds(model: str) -> pl.DataFrame:
-    """Return `by_kind` of a model from the example's traces and labels, without results of the study."""
+    """`by_kind` of a model from the example's traces and labels, without results of the study."""
     traces = read_logs(EXAMPLE / "traces" / model)
     labels = pl.concat(pl.read_parquet(path) for path in sorted((EXAMPLE / "labels" / model).iterdir()))
     rows = compute_features(traces).rename({"reason": "feature_reason"}).filter(pl.col("feature_reason").is_null())
@@ -36,14 +36,14 @@ def read_observations_of_kinds(model: str) -> pl.DataFrame:
 
 
 def by_kind(observations: pl.DataFrame) -> pl.DataFrame:
-    """Return the study of kinds as observations for training, with the column `family` and the kind as `benchmark`."""
+    """The study of kinds as observations for training, with the column `family` and the kind as `benchmark`."""
     return observations.with_columns(
         family="benchmark", benchmark="kind", kind=pl.lit(None, pl.String), split=pl.lit("train")
     )
 
 
 def asked_elsewhere(kinds: pl.DataFrame, mathematics: pl.DataFrame | None) -> dict[str, Cases]:
-    """Return the cases of `recommended` by what it was fitted on; a kind is never among its own training domains."""
+    """The cases of `recommended` by what it was fitted on; a kind is never among its own training domains."""
     families = kinds["family"].unique(maintain_order=True).to_list()
     result: dict[str, Cases] = {}
     if mathematics is not None:
@@ -57,7 +57,7 @@ def asked_elsewhere(kinds: pl.DataFrame, mathematics: pl.DataFrame | None) -> di
 
 
 def estimates_left_out(kinds: pl.DataFrame, column: str, methods: Iterable[str] = METHODS) -> Cases:
-    """Return the estimate of each method for every kind, fitted without the kind's value of `column`."""
+    """The estimate of each method for every kind, fitted without the kind's value of `column`."""
     rows = []
     with one_thread():
         for (value,), part in kinds.group_by(column, maintain_order=True):
@@ -73,7 +73,7 @@ def estimates_left_out(kinds: pl.DataFrame, column: str, methods: Iterable[str] 
 
 
 def with_labels(kinds: pl.DataFrame, cases: Cases) -> dict[int, tuple[float, float]]:
-    """Return the mean error over kinds with n random labels: of the labels alone, and of labels and estimate together.
+    """The mean error over kinds with n random labels: of the labels alone, and of labels and estimate together.
 
     The estimate, of `cases` fitted on all other families, counts as e (1 - e) / s^2 - 1 labels, at least half a label;
     s is the spread of its errors in the validation, or the prior's if the kind is unfamiliar.
@@ -101,7 +101,7 @@ def section(
     labels: Mapping[str, dict[int, tuple[float, float]]],
     verdicts: Sequence[str],
 ) -> str:
-    """Return the section. `cases` are keyed by model and by training families. `left_out` has the estimates of methods
+    """The section. `cases` are keyed by model and by training families. `left_out` has the estimates of methods
     if a kind, or its whole family, is left out; `labels` has the errors with some labels, by model. `verdicts` are
     those of the validations of all models, for new kinds and for new families.
     """

@@ -79,7 +79,7 @@ class Watched(NamedTuple):
 
 
 def watch(model: str, left_out: Sequence[Cases]) -> Watched:
-    """Return a model beside PARTNER; `left_out` has the estimates if a kind, or its whole family, is left out."""
+    """A model beside PARTNER; `left_out` has the estimates if a kind, or its whole family, is left out."""
     answers = opinion.compare_answers(model, PARTNER)
     counts = opinion.count_kinds(answers)
     kinds = {}
@@ -90,7 +90,7 @@ def watch(model: str, left_out: Sequence[Cases]) -> Watched:
 
 
 def section(models: Mapping[str, Watched]) -> str:
-    """Return the section, from the watched models."""
+    """The section, from the watched models."""
     tables = {
         "all_kinds": _all_kinds(models),
         "comparable": _comparable(models),
@@ -160,7 +160,7 @@ def _questions(models: Mapping[str, Watched]) -> str:
 
 
 def _cost(models: Mapping[str, Watched]) -> str:
-    """Return a table of the partner's tokens by family, over the questions of all models."""
+    """A table of the partner's tokens by family, over the questions of all models."""
     asked = pl.concat(watched.answers.filter("asked") for watched in models.values()).unique("item_id")
     tokens = asked.group_by("family").agg(pl.col("tokens_in").mean(), pl.col("tokens_out").mean()).sort("family")
     rows = [[family, f"{sent:.0f}", f"{received:.0f}"] for family, sent, received in tokens.iter_rows()]

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
 
 
 def analyses() -> "dict[str, type[Analysis]]":
-    """Return the analysis."""
+    """The analysis."""
     from compared.settings import Compared
 
     return {"compared": Compared}

@@ -50,7 +50,7 @@ def compared(
     benchmarks: Sequence[str],
     estimator: str,
 ) -> Table:
-    """Return a table with a row for each benchmark; `labels` are by model and benchmark."""
+    """A table with a row for each benchmark; `labels` are by model and benchmark."""
     first, second = models
     numbers = ["Items", first, second, "Difference", "from", "to"]
     numbers += [f"Estimated, {first}", f"Estimated, {second}", "Estimated difference"]

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
 
 
 def models() -> "dict[str, type[Model]]":
-    """Return the kind of model."""
+    """The kind of model."""
     from native_engine.settings import LlamaModel
 
     return {"llama": LlamaModel}

@@ -88,7 +88,7 @@ class LlamaEngine:
             raise EntropySentinelError(f"{self._name}: {self._url}/completion: {why}") from None
 
     def _rendered(self, chat: Asked) -> str:
-        """Return the prompt as text: plain text as it is, a chat in the server's template."""
+        """The prompt as text: plain text as it is, a chat in the server's template."""
         if isinstance(chat, str):
             return chat
         request = {
@@ -121,7 +121,7 @@ class LlamaEngine:
         )
 
     def _asked(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Return the server's reply, which has an `error` if it refuses a prompt; retry errors that may pass."""
+        """The server's reply, which has an `error` if it refuses a prompt; retry errors that may pass."""
         retrying = tenacity.Retrying(
             retry=tenacity.retry_if_exception(_may_pass),
             stop=tenacity.stop_after_attempt(1 + self._retries),
@@ -146,17 +146,17 @@ class LlamaEngine:
 
 
 def _is_refusal(response: httpx.Response) -> bool:
-    """Return whether the server refuses this prompt, because it is longer than the context."""
+    """Whether the server refuses this prompt, because it is longer than the context."""
     return response.status_code == 400 and "exceed_context_size_error" in response.text
 
 
 def _may_pass(error: BaseException) -> bool:
-    """Return whether another try may succeed; a server that loads its model has the status 503."""
+    """Whether another try may succeed; a server that loads its model has the status 503."""
     if isinstance(error, httpx.HTTPStatusError):
         return error.response.status_code in (408, 429) or error.response.status_code >= 500
     return isinstance(error, httpx.TransportError)
 
 
 def make(settings: LlamaSettings, threads: int) -> LlamaEngine:
-    """Return the engine for the server that the workflow has announced; the threads are the server's own."""
+    """The engine for the server that the workflow has announced; the threads are the server's own."""
     return LlamaEngine(settings, announced_server(f"models.{settings['model']}.llama"))

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
 
 
 def judges() -> "dict[str, type[Kind]]":
-    """Return the kind of judge."""
+    """The kind of judge."""
     from web_judge.settings import Web
 
     return {"web": Web}

@@ -45,7 +45,7 @@ class WebJudge:
         return f"web judge, httpx {version('httpx')}"
 
     def judge(self, cases: Sequence[Case]) -> list[Verdict]:
-        """Return one verdict per case, in order; null for an empty response and for a reply that is no judgement.
+        """One verdict per case, in order; null for an empty response and for a reply that is no judgement.
 
         After a failure no more requests are sent, those under way are finished and kept, and the error is raised.
         """
@@ -73,7 +73,7 @@ class WebJudge:
         return verdicts
 
     async def _reply(self, client: httpx.AsyncClient, request: dict[str, str]) -> str:
-        """Return the text of the reply to a request: from the cache, or else from the service.
+        """The text of the reply to a request: from the cache, or else from the service.
 
         If another task or job has sent the same request, this one waits for its reply.
         """
@@ -93,7 +93,7 @@ class WebJudge:
             claim.end()
 
     async def _sent(self, client: httpx.AsyncClient, request: dict[str, str]) -> httpx.Response:
-        """Return the service's answer; errors that may pass are retried with growing pauses."""
+        """The service's answer; errors that may pass are retried with growing pauses."""
         retrying = tenacity.AsyncRetrying(
             retry=tenacity.retry_if_exception(_may_pass),
             stop=tenacity.stop_after_attempt(1 + self._server["retries"]),
@@ -118,7 +118,7 @@ class WebJudge:
 
 
 def verdict_of(request: dict[str, str], text: str) -> Verdict:
-    """Return the verdict in the text of a reply; null, with the exchange, if it has none."""
+    """The verdict in the text of a reply; null, with the exchange, if it has none."""
     try:
         reply = json.loads(text)
     except ValueError:
@@ -134,7 +134,7 @@ def verdict_of(request: dict[str, str], text: str) -> Verdict:
 
 
 def _authorization(name: str, variable: str | None) -> dict[str, str]:
-    """Return the header with the key that an environment variable has."""
+    """The header with the key that an environment variable has."""
     if variable is None:
         return {}
     if not os.environ.get(variable):
@@ -143,18 +143,18 @@ def _authorization(name: str, variable: str | None) -> dict[str, str]:
 
 
 def _may_pass(error: BaseException) -> bool:
-    """Return whether another try may succeed."""
+    """Whether another try may succeed."""
     if isinstance(error, httpx.HTTPStatusError):
         return error.response.status_code in (408, 429) or error.response.status_code >= 500
     return isinstance(error, (TimeoutError, httpx.TransportError))
 
 
 def _brief(error: BaseException) -> str:
-    """Return an error's class and message, with secrets masked."""
+    """An error's class and message, with secrets masked."""
     return masked(" ".join(f"{type(error).__name__}: {error}".split()))
 
 
 def make(settings: WebSettings) -> WebJudge:
-    """Return the judge that the settings describe, at the address that the workflow has announced."""
+    """The judge that the settings describe, at the address that the workflow has announced."""
     name = f"judges.{settings['judge']}"
     return WebJudge(name, settings.get("revision"), announced_server(name))

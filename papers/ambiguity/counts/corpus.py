@@ -22,7 +22,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 
 
 def corpus_files(folder: Path) -> list[Path]:
-    """Return the files of a corpus, in the folder and its subfolders, by name.
+    """The files of a corpus, in the folder and its subfolders, by name.
 
     Raises InputError if there are none.
     """
@@ -116,7 +116,7 @@ class Index:
         return int(counted.fetchone()[0])
 
     def texts(self, *together: Sequence[str], most: int) -> list[str]:
-        """Return the chunks that `count` counts; if there are more than `most`, the best matches by BM25."""
+        """The chunks that `count` counts; if there are more than `most`, the best matches by BM25."""
         sought = "SELECT text FROM chunks WHERE chunks MATCH ? ORDER BY rank LIMIT ?"
         return [text for (text,) in self._file.execute(sought, (_sought(together), most))]
 
@@ -172,13 +172,13 @@ def _add(file: sqlite3.Connection, text_file: Path, folder: Path, column: str) -
 
 
 def _state(path: Path) -> tuple[int, int]:
-    """Return a file's size in bytes and modification time in nanoseconds, to detect changes."""
+    """A file's size in bytes and modification time in nanoseconds, to detect changes."""
     status = path.stat()
     return status.st_size, status.st_mtime_ns
 
 
 def _sought(together: Iterable[Sequence[str]]) -> str:
-    """Return the SQLite query for at least one phrase from each group in `together`."""
+    """The SQLite query for at least one phrase from each group in `together`."""
     groups = []
     for phrases in together:
         # In quotes, a phrase of consecutive words.

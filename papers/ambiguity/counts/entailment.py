@@ -30,7 +30,7 @@ class Entailment:
         self.n_asked = self.unclear = 0
 
     def count(self, texts: Sequence[str], fact: str) -> int:
-        """Return how many texts entail the fact according to the model. Raises the errors of `ChatClient.ask`."""
+        """How many texts entail the fact according to the model. Raises the errors of `ChatClient.ask`."""
         requests = []
         for text in texts:
             messages = PROMPT.render(text=text, fact=fact)
@@ -43,6 +43,6 @@ class Entailment:
 
 
 def _verdict_of(reply: dict[str, Any] | Refusal) -> str | None:
-    """Return the `yes` or `no` with which the reply begins; None for another reply."""
+    """The `yes` or `no` with which the reply begins; None for another reply."""
     match = None if isinstance(reply, Refusal) else _REPLY.match(reply["text"])
     return match[1].lower() if match else None

@@ -36,7 +36,7 @@ def write_answers(benchmark: str, labels: str, settings: JudgeSettings, output: 
 
 
 def comparing(settings: JudgeSettings) -> JudgeSettings:
-    """Return what compares two answers: the judge itself if it works by rules, else its first component that does.
+    """What compares two answers: the judge itself if it works by rules, else its first component that does.
 
     Without such a component, as for an LLM, texts are compared without case, space and punctuation.
     """
@@ -50,7 +50,7 @@ def comparing(settings: JudgeSettings) -> JudgeSettings:
 
 
 def classes(items: pl.DataFrame, labels: pl.DataFrame, judge: Judge, whose: Mapping[str, str]) -> pl.DataFrame:
-    """Return a frame of contract ANSWER_CLASSES; `items` has item_id and question, `labels` is of contract LABELS.
+    """A frame of contract ANSWER_CLASSES; `items` has item_id and question, `labels` is of contract LABELS.
 
     An answer is readable if it has a label, and a text or the label true. All correct answers are one class; classes
     are numbered in the order of their first answers.
@@ -78,7 +78,7 @@ def classes(items: pl.DataFrame, labels: pl.DataFrame, judge: Judge, whose: Mapp
 
 
 def _wrong_classes(rows: pl.DataFrame, judge: Judge) -> dict[tuple[str, str], int]:
-    """Return the class of each wrong answer, by item and normalised text; of equal texts, the first is compared."""
+    """The class of each wrong answer, by item and normalised text; of equal texts, the first is compared."""
     texts: dict[str, dict[str, str]] = {}
     for item_id, answer in rows.select("item_id", "answer").iter_rows():
         texts.setdefault(item_id, {}).setdefault(normalised(answer), answer)
@@ -98,11 +98,11 @@ class _JudgeBackend:
         self._judge = judge
 
     def same(self, pairs: Sequence[Pair]) -> list[bool]:
-        """Return for each pair whether the judge labels the second answer correct."""
+        """For each pair whether the judge labels the second answer correct."""
         cases = [Case(pair.question.text, f"\\boxed{{{pair.second}}}", pair.first, truncated=False) for pair in pairs]
         return [bool(verdict.label) for verdict in self._judge.judge(cases)]
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """Return nothing, because `write_answers` records the judge."""
+        """Nothing, because `write_answers` records the judge."""
         return {}

@@ -64,7 +64,7 @@ def command(model: Model, output: Output, configfile: ConfigFiles = [], judge: J
 
 
 def _files(config: "Config", model: str, judge: str, options: SelectOptions) -> "list[CandidateFiles]":
-    """Return the files of benchmarks with references; raises ConfigError for a strategy whose data the study lacks."""
+    """The files of benchmarks with references; raises ConfigError for a strategy whose data the study lacks."""
     from papers.selection.choosing import CandidateFiles
     from papers.selection.settings import FORCED_ANSWER, lacks
 
@@ -87,7 +87,7 @@ def _files(config: "Config", model: str, judge: str, options: SelectOptions) -> 
 
 
 def _table(candidates: "pl.DataFrame", selected: "pl.DataFrame") -> "Table":
-    """Return a table that compares the selection with all candidates."""
+    """A table that compares the selection with all candidates."""
     from entropy_sentinel.formatting.text import number
     from entropy_sentinel.report.terminal import table
     from papers.selection.tables import profiles, strategy_title

@@ -9,7 +9,7 @@ from entropy_sentinel.schemas.response import item_numbers
 
 
 def cluster_numbers(rows: pl.DataFrame, column: str | None) -> np.ndarray:
-    """Return the number of the cluster of each response, (n_rows,).
+    """The number of the cluster of each response, (n_rows,).
 
     Without a `column`, responses to the same request are a cluster, or without a request, those to the same item. A
     response without a value of the column is its own cluster.

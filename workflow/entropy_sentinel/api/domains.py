@@ -33,13 +33,13 @@ _NUMBER = re.compile(r"[-_.]\d{1,6}$")
 
 
 def n_domains(rows: pl.DataFrame, columns: Collection[str]) -> int:
-    """Return how many combinations of values have at least FEWEST_LABELS items, and so count as domains."""
+    """How many combinations of values have at least FEWEST_LABELS items, and so count as domains."""
     items = rows.group_by(columns).agg(n=pl.struct(ITEM).n_unique())
     return int((items["n"] >= FEWEST_LABELS).sum())
 
 
 def are_parts(names: Iterable[str | None]) -> bool:
-    """Return whether names, such as those of files, tell days or parts of one log apart rather than kinds of questions.
+    """Whether names, such as those of files, tell days or parts of one log apart rather than kinds of questions.
 
     They do if fewer names are left without dates, numbers of parts and ids.
     """
@@ -67,7 +67,7 @@ def check_kinds(rows: pl.DataFrame, option: str, flag: str) -> None:
 
 
 def other_domains(rows: pl.DataFrame, columns: Collection[str], there: int) -> dict[str, int]:
-    """Return the other columns of a log that give more than `there` domains, with their numbers, the most first."""
+    """The other columns of a log that give more than `there` domains, with their numbers, the most first."""
     counts = Counter[str]()
     for name, dtype in rows.schema.items():
         if dtype != pl.String or name in _NO_DOMAINS or name in columns or are_parts(rows[name].unique()):
@@ -79,7 +79,7 @@ def other_domains(rows: pl.DataFrame, columns: Collection[str], there: int) -> d
 
 
 def remedy(others: Mapping[str, int], option: str) -> str:
-    """Return advice on how to get more domains: name one of the columns `others` with `option`."""
+    """Advice on how to get more domains: name one of the columns `others` with `option`."""
     if not others:
         return "no column gives more: group the questions by topic, and write the topics to a column of the log"
     columns = [f"{name} ({n})" for name, n in others.items()]

@@ -197,12 +197,12 @@ def load(path: str | Path) -> FittedEstimator:
 
 
 def saved_estimator(given: FittedEstimator | str | Path) -> FittedEstimator:
-    """Return an estimator, loading it if given as a path; raises the errors of `load`."""
+    """An estimator, loading it if given as a path; raises the errors of `load`."""
     return given if isinstance(given, FittedEstimator) else load(given)
 
 
 def _domains(rows: pl.DataFrame, domain: str, group: str | None) -> tuple[pl.Series, pl.Series | None]:
-    """Return the domain of each row, and its group if there are groups; the same domain in two groups counts as two."""
+    """The domain of each row, and its group if there are groups; the same domain in two groups counts as two."""
     domains = slice_values(rows, domain, "domain").cast(pl.String).alias("(domain)")
     if group is None:
         return domains.fill_null("-"), None
@@ -234,7 +234,7 @@ def _warn_of_few(rows: pl.DataFrame, domains: pl.Series, columns: Sequence[str])
 
 
 def _training_settings(given: Mapping[str, Any]) -> Fitting:
-    """Return the checked settings of a fit."""
+    """The checked settings of a fit."""
     try:
         settings = Estimation.model_validate(given)
     except ValidationError as error:

@@ -94,7 +94,7 @@ class FeatureFrames:
             start += len(batch)
 
     def _compute(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Return the features of a frame of traces."""
+        """The features of a frame of traces."""
         texts = [first_of(frame, [name]).cast(pl.String) for name in self._texts if name != RESPONSE_TEXT]
         if RESPONSE_TEXT in self._texts:
             frame = frame.with_columns(pl.col("text").alias(RESPONSE_TEXT))

@@ -41,7 +41,7 @@ _OF_FEATURES = (*FEATURES, "item_id", "model", "benchmark", "reason")
 
 
 def files(paths: Paths, suffixes: Sequence[str]) -> list[Path]:
-    """Return the files that paths, folders, patterns and URLs name, in order; `-` is standard input.
+    """The files that paths, folders, patterns and URLs name, in order; `-` is standard input.
 
     From a folder it takes the files with one of `suffixes`, optionally with `.gz`. A remote file is copied.
     Raises InputError for a path that names no file.
@@ -56,7 +56,7 @@ def files(paths: Paths, suffixes: Sequence[str]) -> list[Path]:
 
 
 def named(paths: Any) -> list[str | Path]:
-    """Return one path or several as a list; raise InputError for anything else."""
+    """One path or several as a list; raises InputError for anything else."""
     given = list(paths) if isinstance(paths, list | tuple) else [paths]
     for path in given:
         if not isinstance(path, str | Path):
@@ -65,7 +65,7 @@ def named(paths: Any) -> list[str | Path]:
 
 
 def log_files(paths: Any) -> list[Path]:
-    """Return the files of logs, traces or features that paths name, as `files` finds them.
+    """The files of logs, traces or features that paths name, as `files` finds them.
 
     In a folder, CSV files without the columns of log-probabilities are skipped, with a warning.
     """
@@ -83,7 +83,7 @@ def log_files(paths: Any) -> list[Path]:
 
 
 def _is_folder(path: str | Path, files: Sequence[Path]) -> bool:
-    """Return whether a path that names these files is a folder."""
+    """Whether a path that names these files is a folder."""
     if url_of(path) is None:
         return Path(path).is_dir()
     return not glob.has_magic(str(path)) and [file.name for file in files] != [file_name(path)]
@@ -106,7 +106,7 @@ def _matches(path: str | Path, suffixes: Sequence[str]) -> Iterator[Path]:
 
 
 def _nothing(path: str | Path, suffixes: Sequence[str]) -> str:
-    """Return why a path names no file."""
+    """Why a path names no file."""
     if Path(path).is_dir():
         return f"the folder contains no log ({', '.join(suffixes)}, or one of these with .gz)"
     return "no file matches this pattern" if glob.has_magic(str(path)) else "no such file or folder"
@@ -124,12 +124,12 @@ def _ends(name: str, suffixes: Sequence[str]) -> bool:
 
 
 def is_table(given: Any) -> bool:
-    """Return whether this is a Polars, pandas or Arrow table, or an object that can be read as an Arrow table."""
+    """Whether this is a Polars, pandas or Arrow table, or an object that can be read as an Arrow table."""
     return isinstance(given, pl.DataFrame | pl.LazyFrame) or hasattr(given, "__arrow_c_stream__")
 
 
 def table(given: Any, name: str) -> pl.DataFrame:
-    """Return a table as a Polars frame; raise InputError, which begins with `name`, for anything else."""
+    """A table as a Polars frame; raises InputError, which begins with `name`, for anything else."""
     if isinstance(given, pl.DataFrame):
         return given
     if not is_table(given) or isinstance(given, pl.Series):
@@ -145,7 +145,7 @@ def table(given: Any, name: str) -> pl.DataFrame:
 
 
 def features_table(given: Any, name: str = "features", signals: Sequence[str] = ()) -> pl.DataFrame:
-    """Return a table of features like that of `es.features`, with the columns that verbs need in their dtypes.
+    """A table of features like that of `es.features`, with the columns that verbs need in their dtypes.
 
     `signals` are the further signals that an estimator needs; a response without one gets this as its `reason`.
     Raises InputError for a missing column or one of another type, and for the first response without a `reason` whose
@@ -173,7 +173,7 @@ def features_table(given: Any, name: str = "features", signals: Sequence[str] = 
 
 
 def labels_table(given: Any, name: str = "labels") -> pl.DataFrame:
-    """Return a table of labels: `item_id`, `label` (true, false, null), and columns of RESPONSE and WEIGHT, if any.
+    """A table of labels: `item_id`, `label` (true, false, null), and columns of RESPONSE and WEIGHT, if any.
 
     Raises InputError for any other table, and for verdicts of a judge.
     """
@@ -210,7 +210,7 @@ def refuse_verdicts(labels: pl.DataFrame, name: str) -> None:
 
 
 def slice_values(frame: pl.DataFrame, column: str, name: str) -> pl.Series:
-    """Return each row's value of a column of a log, (n_rows,).
+    """Each row's value of a column of a log, (n_rows,).
 
     Raises InputError, which begins with `name`, for a column that is empty, or has several values per row.
     """
@@ -223,7 +223,7 @@ def slice_values(frame: pl.DataFrame, column: str, name: str) -> pl.Series:
 
 
 def with_labels(features: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
-    """Return the features with these labels instead of their own; null for responses without one.
+    """The features with these labels instead of their own; null for responses without one.
 
     If no id of a label is that of a response, labels with questions are joined by the question.
     """
@@ -238,7 +238,7 @@ def with_labels(features: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
 
 
 def _with_labels_of_questions(features: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
-    """Return the features with the labels of their questions; a question with labels that differ has none."""
+    """The features with the labels of their questions; a question with labels that differ has none."""
     if QUESTION not in features.columns:
         raise InputError(
             "labels: no item_id is that of a response, and the features have no column 'question' to join the labels' "
@@ -261,7 +261,7 @@ def _with_labels_of_questions(features: pl.DataFrame, labels: pl.DataFrame) -> p
 
 
 def only_value(rows: pl.DataFrame, column: str) -> Any:
-    """Return the only value of a column; raise InputError if it has several."""
+    """The only value of a column; raises InputError if it has several."""
     counts = dict(rows[column].value_counts(sort=True).iter_rows())
     if len(counts) > 1:
         values = ", ".join([f"{value} ({n:,} responses)" for value, n in counts.items()][:5])
@@ -283,7 +283,7 @@ def _columns_text(frame: pl.DataFrame) -> str:
 
 
 def _cast(frame: pl.DataFrame, dtypes: Mapping[str, Any], name: str) -> pl.DataFrame:
-    """Return a frame in which these columns, as far as they exist, have these dtypes; raise InputError otherwise."""
+    """A frame in which these columns, as far as they exist, have these dtypes; raises InputError otherwise."""
     for column, dtype in dtypes.items():
         given = frame.schema.get(column, dtype)
         if given != dtype:

@@ -33,7 +33,7 @@ class LabelFile(NamedTuple):
 
 
 def merge_label_files(files: Sequence[LabelFile], title: str = "labels") -> pl.DataFrame:
-    """Return one label per response: the latest by LABELLED_AT; without that column, the label of the last file.
+    """One label per response: the latest by LABELLED_AT; without that column, the label of the last file.
 
     Empty labels replace nothing. Verdicts of several judges are kept apart. Columns of RESPONSE that some file lacks
     are dropped, so that ids are comparable. Warnings begin with `title`.
@@ -61,7 +61,7 @@ def merge_label_files(files: Sequence[LabelFile], title: str = "labels") -> pl.D
 
 
 def _times(file: LabelFile) -> pl.Series:
-    """Return when each row of a file was labelled, (n_rows,), null if unknown."""
+    """When each row of a file was labelled, (n_rows,), null if unknown."""
     values = file.rows[LABELLED_AT].to_list() if LABELLED_AT in file.rows.columns else [None] * len(file.rows)
     times: list[datetime | None] = []
     for row, value in enumerate(values, 1):

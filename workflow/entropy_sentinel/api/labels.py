@@ -65,7 +65,7 @@ def read_labels(paths: Paths, scorer: str | None = None) -> pl.DataFrame:
 
 
 def read_people_labels(paths: Paths, scorer: str | None = None) -> pl.DataFrame:
-    """Return `read_labels`; raise InputError, which names the file, if it has the verdicts of a judge."""
+    """`read_labels`; raises InputError, which names the file, if it has the verdicts of a judge."""
     frames = read_label_frames(paths, scorer)
     for file in frames:
         refuse_verdicts(file.rows, file.name)
@@ -73,7 +73,7 @@ def read_people_labels(paths: Paths, scorer: str | None = None) -> pl.DataFrame:
 
 
 def read_label_frames(paths: Paths, scorer: str | None = None, title: str = "labels") -> list[LabelFile]:
-    """Return the labels of each file; those of evaluations are together. The error without a file names `title`."""
+    """The labels of each file; those of evaluations are together. The error without a file names `title`."""
     evaluations: list[Path] = []
     label_frames: list[LabelFile] = []
     for path in label_files(paths):
@@ -89,12 +89,12 @@ def read_label_frames(paths: Paths, scorer: str | None = None, title: str = "lab
 
 
 def label_files(paths: Paths) -> list[Path]:
-    """Return the files of labels that paths name; in a folder, Parquet files and inspect_ai's evaluations."""
+    """The files of labels that paths name; in a folder, Parquet files and inspect_ai's evaluations."""
     return files(paths, (".parquet", ".eval"))
 
 
 def drawn_by(paths: Paths) -> list[str]:
-    """Return the columns by which the labels in files of `sample` were drawn; empty if they differ or are unknown."""
+    """The columns by which the labels in files of `sample` were drawn; empty if they differ or are unknown."""
     found: set[tuple[str, ...]] = set()
     for path in label_files(paths):
         if not brings_labels(path):
@@ -103,7 +103,7 @@ def drawn_by(paths: Paths) -> list[str]:
 
 
 def drawn_columns(names: Sequence[str]) -> list[str]:
-    """Return the slice columns of a table of `sample`: those before the ids, if it has weights."""
+    """The slice columns of a table of `sample`: those before the ids, if it has weights."""
     if WEIGHT not in names:
         return []
     drawn = takewhile(lambda name: name not in RESPONSE, names)
@@ -111,7 +111,7 @@ def drawn_columns(names: Sequence[str]) -> list[str]:
 
 
 def labels_in_table(features: Any) -> pl.DataFrame | None:
-    """Return the labels in a table of features; null if there are none."""
+    """The labels in a table of features; null if there are none."""
     frame = table(features, "features")
     if frame.schema.get("label") != pl.Boolean or frame["label"].null_count() == len(frame):
         return None
@@ -119,7 +119,7 @@ def labels_in_table(features: Any) -> pl.DataFrame | None:
 
 
 def merge_logged_labels(labels_by_path: Mapping[str, Sequence[pl.DataFrame]]) -> pl.DataFrame | None:
-    """Return the labels that logs of evaluations brought with their responses; null if there are none.
+    """The labels that logs of evaluations brought with their responses; null if there are none.
 
     A retried evaluation has a log for each attempt, and the label of the newest one counts.
     """

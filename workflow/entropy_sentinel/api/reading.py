@@ -53,7 +53,7 @@ class Example:
 
 
 def example() -> Example:
-    """Return the paths of the example's files.
+    """The paths of the example's files.
 
     Returns:
         The paths of traces, labels, log, features and sources.
@@ -191,7 +191,7 @@ def read_features(
 def features_in(
     paths: Sequence[Path], vocabulary: int | None = None, signals: Sequence[str] = (), **options: Any
 ) -> tuple[pl.DataFrame, LogSummary]:
-    """Return the features in files of logs, traces or features, and a summary of what was read.
+    """The features in files of logs, traces or features, and a summary of what was read.
 
     `vocabulary` is the number of tokens that the model chooses from, if known, and `options` are those of
     `ReadOptions`. Raises InputError if there is no response, or for files of features that lack what is asked for.
@@ -206,7 +206,7 @@ def features_in(
 
 
 def _collect(frames: FeatureFrames, settings: ReadOptions) -> pl.DataFrame:
-    """Return all responses; raise InputError without any, or for stored features whose alternatives are to be cut."""
+    """All responses; raises InputError without any, or for stored features whose alternatives are to be cut."""
     if frames.feature_files and settings.top_k:
         raise InputError(
             f"{frames.feature_files[0]}: contains features, whose alternatives cannot be cut; give the traces"
@@ -215,7 +215,7 @@ def _collect(frames: FeatureFrames, settings: ReadOptions) -> pl.DataFrame:
 
 
 def features_from(given: Any, signals: Sequence[str] = (), **options: Any) -> pl.DataFrame:
-    """Return features: of a table that has them, or as `read_features` computes them from anything else.
+    """Features: of a table that has them, or as `read_features` computes them from anything else.
 
     Raises the errors of `features_table` or `read_features`.
     """
@@ -274,7 +274,7 @@ def write_features(
 
 
 def most_common_kind(features: pl.DataFrame) -> tuple[pl.DataFrame, str]:
-    """Return the responses with the most common kind of log-probabilities, and a line about the others.
+    """The responses with the most common kind of log-probabilities, and a line about the others.
 
     The line is empty if there are no others. Responses without features are kept.
     """
@@ -289,13 +289,13 @@ def most_common_kind(features: pl.DataFrame) -> tuple[pl.DataFrame, str]:
 
 
 def _is_of_kind(kind: Sequence[Any]) -> pl.Expr:
-    """Return whether a response has this kind of log-probabilities."""
+    """Whether a response has this kind of log-probabilities."""
     same = [pl.col(name).eq_missing(value) for name, value in zip(LOGPROBS, kind, strict=True)]
     return pl.all_horizontal(same)
 
 
 def _kinds(features: pl.DataFrame) -> list[tuple[Any, ...]]:
-    """Return the kinds of log-probabilities, each with the number of its responses."""
+    """The kinds of log-probabilities, each with the number of its responses."""
     usable = features.filter(pl.col("reason").is_null())
     counted = usable if len(usable) else features
     return counted.group_by(LOGPROBS, maintain_order=True).len().rows()
@@ -307,12 +307,12 @@ def _words(kind: Sequence[Any]) -> str:
 
 
 def _counts_text(kinds: Sequence[Sequence[Any]]) -> str:
-    """Return the numbers of responses of several kinds."""
+    """The numbers of responses of several kinds."""
     return "; ".join(f"{count:,} responses with {_words(kind)}" for *kind, count in kinds)
 
 
 def _remedy(kinds: Sequence[Sequence[Any]]) -> str:
-    """Return what to do about responses of several kinds."""
+    """What to do about responses of several kinds."""
     place = LOGPROBS.index("top_k_returned")
     widths = sorted({kind[place] for kind in kinds if kind[place]})
     if len(widths) < 2:

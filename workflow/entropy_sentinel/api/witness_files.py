@@ -86,7 +86,7 @@ class Witness:
 
 
 def read_witnesses(judged: Any, scorer: str | None = None, labels: pl.DataFrame | None = None) -> list[Witness]:
-    """Return the witnesses in a table, a file, or several of either, in their order; witnesses as they are.
+    """The witnesses in a table, a file, or several of either, in their order; witnesses as they are.
 
     Rows with the same `witness` and `judge` are one witness; if several files have a response, the newest row counts,
     as in `read_labels`. Files without the column `judge` are one witness, too. `labels` are those by people.
@@ -117,7 +117,7 @@ def read_witnesses(judged: Any, scorer: str | None = None, labels: pl.DataFrame 
 
 
 def _read_files(judged: Any, scorer: str | None) -> list[LabelFile]:
-    """Return the rows of each table and file."""
+    """The rows of each table and file."""
     sources = list(judged) if isinstance(judged, list | tuple) else [judged]
     tables = [source for source in sources if is_table(source)]
     paths = [source for source in sources if not is_table(source)]
@@ -130,7 +130,7 @@ def _read_files(judged: Any, scorer: str | None) -> list[LabelFile]:
 
 
 def _complete_rows(file: LabelFile) -> pl.DataFrame:
-    """Return the rows of a file that say something, with all columns of a witness, and their numbers in the file.
+    """The rows of a file that say something, with all columns of a witness, and their numbers in the file.
 
     Raises InputError, which begins with the file and the number of the row.
     """
@@ -171,7 +171,7 @@ def _refuse_first(file: str, rows: pl.DataFrame, is_wrong: pl.Expr, name: str, w
 
 
 def _merge_parts(kind: WitnessKind, model: str | None, files: Sequence[LabelFile]) -> Witness:
-    """Return the witness whose rows these files have."""
+    """The witness whose rows these files have."""
     sources = tuple(dict.fromkeys(file.name for file in files))
     name = name_witness(kind, model)
     columns = [*RESPONSE, ASKED, LABELLED_AT, "label", VALUE, WEIGHT, COMPARABLE]
@@ -206,7 +206,7 @@ def _refuse_people_labels(file: LabelFile, labels: pl.DataFrame) -> None:
 
 
 def _list_samples(files: Sequence[pl.DataFrame], key: Sequence[str]) -> pl.DataFrame | None:
-    """Return the SAMPLES of each response; null if not more than one of the files has weights."""
+    """The SAMPLES of each response; null if not more than one of the files has weights."""
     parts = [
         file.drop_nulls([*key, WEIGHT]).select(*key, pl.lit(number, pl.Int64).alias(SAMPLE), WEIGHT)
         for number, file in enumerate(files)

@@ -32,7 +32,7 @@ def witnessed_rows(
     cluster: str | None,
     training: TrainingRows,
 ) -> WitnessedRows:
-    """Return the responses that have features and a witness, in the domains of `training`.
+    """The responses that have features and a witness, in the domains of `training`.
 
     `responses` have features, the label by people, and their domain in the column `domain`. Those of another model or
     with other log-probabilities than `kind`, which the estimator is for, do not count.
@@ -79,22 +79,22 @@ def witnessed_rows(
 
 
 def _value(number: int) -> str:
-    """Return the column with what a witness says."""
+    """The column with what a witness says."""
     return f"(value {number})"
 
 
 def _weight(number: int) -> str:
-    """Return the column with the weights of a witness's sample."""
+    """The column with the weights of a witness's sample."""
     return f"(weight {number})"
 
 
 def _values(responses: pl.DataFrame, witness: pl.DataFrame) -> pl.Series:
-    """Return what a witness says of each response, (n_rows,); null where it says nothing."""
+    """What a witness says of each response, (n_rows,); null where it says nothing."""
     return with_labels(responses, witness.with_columns(label=VALUE))["label"].cast(pl.Float64)
 
 
 def _weights(responses: pl.DataFrame, labels: pl.DataFrame) -> pl.Series:
-    """Return how many responses the label of each response represents, (n_rows,); null if unknown."""
+    """How many responses the label of each response represents, (n_rows,); null if unknown."""
     if WEIGHT not in labels.columns:
         return pl.Series(WEIGHT, [None] * len(responses), dtype=pl.Float64)
     key = [name for name in RESPONSE if name in labels.columns and name in responses.columns]

@@ -35,7 +35,7 @@ class RequestKind(NamedTuple):
 
     @classmethod
     def of(cls, server: str, path: str, body: Mapping[str, Any]) -> "RequestKind":
-        """Return the kind of a request with this body."""
+        """The kind of a request with this body."""
         tools = bool(body.get("tools") or body.get("functions"))
         return cls(server, path, str(body.get("model")), bool(body.get("stream")), tools)
 
@@ -73,15 +73,15 @@ class Asking:
     known: dict[RequestKind, _ServerReaction] = field(default_factory=dict)
 
     def turn(self, kind: RequestKind, body: dict[str, Any], retry: bool) -> "Turn":
-        """Return what to send for a request with this body; `retry` says that the client repeats a request."""
+        """What to send for a request with this body; `retry` says that the client repeats a request."""
         return Turn(self, kind, body, retry)
 
     def of(self, kind: RequestKind) -> _ServerReaction:
-        """Return what is known of a kind of request."""
+        """What is known of a kind of request."""
         return self.known.setdefault(kind, _ServerReaction())
 
     def top(self, kind: RequestKind) -> int:
-        """Return the number of alternatives to request; 0 while log-probabilities are not requested."""
+        """The number of alternatives to request; 0 while log-probabilities are not requested."""
         known = self.of(kind)
         return 0 if self.clock() < known.until else min(self.top_logprobs, known.most or self.top_logprobs)
 
@@ -128,7 +128,7 @@ class Turn:
         return self.body != self._plain
 
     def goes_on(self, status: int) -> bool:
-        """Return whether to send another body after this HTTP status, because the added fields may have caused it.
+        """Whether to send another body after this HTTP status, because the added fields may have caused it.
 
         A busy server (429) that is known to give log-probabilities is left to the client's own retries.
         """
@@ -164,7 +164,7 @@ class Turn:
 
 
 def _words(answer: bytes) -> str:
-    """Return the message in a server's answer."""
+    """The message in a server's answer."""
     text = answer.decode(errors="replace")
     try:
         message = json.loads(text)
@@ -177,7 +177,7 @@ def _words(answer: bytes) -> str:
 
 
 def limit_in(words: str, asked: int) -> int | None:
-    """Return the largest number below `asked` in words about log-probabilities, which is the server's limit."""
+    """The largest number below `asked` in words about log-probabilities, which is the server's limit."""
     if "logprob" not in words.lower():
         return None
     numbers = [int(number) for number in _NUMBER.findall(words)]

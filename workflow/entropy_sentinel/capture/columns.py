@@ -41,12 +41,12 @@ def tagged(**columns: Scalar) -> Iterator[None]:
 
 
 def columns_now() -> Mapping[str, Scalar]:
-    """Return the columns of the blocks around the caller."""
+    """The columns of the blocks around the caller."""
     return _COLUMNS.get({})
 
 
 def merge_columns(columns: Mapping[str, Scalar], metadata: Any) -> dict[str, Any]:
-    """Return a service's columns with a request's own `metadata`, whose values come first if it has names for them."""
+    """A service's columns with a request's own `metadata`, whose values come first if it has names for them."""
     return {**columns, **(metadata if isinstance(metadata, Mapping) else {})}
 
 

@@ -21,7 +21,7 @@ class OtherProcess:
         self._process: subprocess.Popen[bytes] | None = None
 
     def call(self, function: Callable[[], Any]) -> Any:
-        """Return what a function that can be pickled returns there; raise RuntimeError if it or the process fails."""
+        """What a function that can be pickled returns there; raises RuntimeError if it or the process fails."""
         if self._process is None or self._process.poll() is not None:
             environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
             self._process = subprocess.Popen(

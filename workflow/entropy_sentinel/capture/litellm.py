@@ -126,7 +126,7 @@ class Callback(CustomLogger):  # type: ignore[misc]  # LiteLLM counts as untyped
             self.writer.put(partial(_records, (payload, streamed), self._keep), _size(payload, streamed))
 
     def _with_logprobs(self, kwargs: dict[str, Any], call: Any) -> dict[str, Any] | None:
-        """Return `kwargs` with log-probabilities added, or None if they stay as they are. Never raises an error."""
+        """`kwargs` with log-probabilities added, or None if they stay as they are. Never raises an error."""
         try:
             model, provider = litellm.get_llm_provider(kwargs["model"], kwargs.get("custom_llm_provider"))[:2]
             supported = litellm.get_supported_openai_params(model, provider) or ()
@@ -148,7 +148,7 @@ class Callback(CustomLogger):  # type: ignore[misc]  # LiteLLM counts as untyped
 
 
 def _top_logprobs() -> int:
-    """Return the number of alternatives per token that the environment sets, or the default."""
+    """The number of alternatives per token that the environment sets, or the default."""
     given = os.environ.get(TOP, str(TOP_LOGPROBS))
     if not given.isdecimal() or not 1 <= int(given) <= MOST_LOGPROBS:
         raise ConfigError(f"${TOP}: must be a whole number from 1 to {MOST_LOGPROBS}, was {given[:100]!r}")
@@ -156,7 +156,7 @@ def _top_logprobs() -> int:
 
 
 def _size(payload: Any, streamed: dict[int, dict[str, Any]]) -> int:
-    """Return about how many bytes of memory a payload takes; nearly all are of its log-probabilities."""
+    """About how many bytes of memory a payload takes; nearly all are of its log-probabilities."""
     size = 10_000
     with contextlib.suppress(Exception):  # of any form
         for choice in (*payload["response"]["choices"], *streamed.values()):
@@ -168,7 +168,7 @@ def _size(payload: Any, streamed: dict[int, dict[str, Any]]) -> int:
 def _records(
     reply: tuple[dict[str, Any], dict[int, dict[str, Any]]], keep: str, reply_only: bool = False
 ) -> list[dict[str, Any]]:
-    """Return the records of LiteLLM's payload, with the log-probabilities of a stream put into its choices.
+    """The records of LiteLLM's payload, with the log-probabilities of a stream put into its choices.
 
     With `reply_only`, they have no columns and no question, one of which may be what cannot be written.
     """
@@ -187,7 +187,7 @@ def _records(
 
 @cache
 def __getattr__(name: str) -> Callback:
-    """Return `callback`, for LiteLLM's proxy. The first access creates it, because it creates the log folder."""
+    """`callback`, for LiteLLM's proxy. The first access creates it, because it creates the log folder."""
     if name != "callback":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return Callback()

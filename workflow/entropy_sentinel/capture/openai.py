@@ -48,7 +48,7 @@ class Exchange:
     refused: str = ""
 
     def records(self, keep: Keep, reply_only: bool = False) -> Sequence[Record]:
-        """Return records in the format `openai-pairs`; none for a stream that ended before its first chunk.
+        """Records in the format `openai-pairs`; none for a stream that ended before its first chunk.
 
         With `reply_only`, they have neither columns nor the request, one of which may be what cannot be written.
         """
@@ -147,7 +147,7 @@ class _CapturingTransport:
     keep: Keep
 
     def captured(self, request: httpx.Request) -> "_CapturedRequest | None":
-        """Return what to send for a request for a model's answer; None for any other request."""
+        """What to send for a request for a model's answer; None for any other request."""
         if request.method != "POST" or not request.url.path.endswith(PATHS):
             return None
         try:
@@ -161,7 +161,7 @@ class _CapturingTransport:
         return _CapturedRequest(request, body, self.asking.turn(kind, body, retry), {**self.metadata, **columns_now()})
 
     def written(self, captured: "_CapturedRequest", headers: httpx.Headers) -> Callable[[bytes], None]:
-        """Return the function that passes the bytes of a reply to the log."""
+        """The function that passes the bytes of a reply to the log."""
 
         def write(received: bytes) -> None:
             exchange = Exchange(captured.body, received, list(headers.raw), captured.metadata, captured.turn.why)
@@ -231,7 +231,7 @@ class _AsyncTransport(_CapturingTransport, httpx.AsyncBaseTransport):
 
 
 def _answer(response: httpx.Response) -> bytes:
-    """Return what a server says to a request that it refuses; empty if that cannot be read."""
+    """What a server says to a request that it refuses; empty if that cannot be read."""
     try:
         return response.read()
     except Exception:

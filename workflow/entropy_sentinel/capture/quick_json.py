@@ -14,7 +14,7 @@ import orjson
 
 
 def loads(text: bytes) -> tuple[Any, bool]:
-    """Return the content of a JSON text, and whether all numbers are finite; raise ValueError for any other text."""
+    """The content of a JSON text, and whether all numbers are finite; raises ValueError for any other text."""
     try:
         return orjson.loads(text), True
     except orjson.JSONDecodeError:
@@ -22,7 +22,7 @@ def loads(text: bytes) -> tuple[Any, bool]:
 
 
 def line_of(record: Mapping[str, Any]) -> bytes:
-    """Return a record, whose numbers are all finite, as a line of JSON."""
+    """A record, whose numbers are all finite, as a line of JSON."""
     try:
         return orjson.dumps(record, default=str, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS)
     except orjson.JSONEncodeError:
@@ -30,12 +30,12 @@ def line_of(record: Mapping[str, Any]) -> bytes:
 
 
 def any_line_of(record: Mapping[str, Any]) -> bytes:
-    """Return any record as a line of JSON."""
+    """Any record as a line of JSON."""
     return f"{json.dumps(record, default=str)}\n".encode()
 
 
 def is_finite(value: Any) -> bool:
-    """Return whether all numbers in a small JSON value are finite."""
+    """Whether all numbers in a small JSON value are finite."""
     if isinstance(value, Mapping):
         return all(map(is_finite, value.values()))
     if isinstance(value, list | tuple):

@@ -20,7 +20,7 @@ _NOTHING, _TEXTS, _ALL = 0, 1, 2
 
 
 def ending(keep: str, name: str = "keep") -> str:
-    """Return the ending of the log files for this `keep`.
+    """The ending of the log files for this `keep`.
 
     Raises:
         InputError: If `keep` is not a `Keep`; the error calls it `name`.
@@ -31,13 +31,13 @@ def ending(keep: str, name: str = "keep") -> str:
 
 
 def kept(record: Mapping[str, Any], keep: str) -> list[dict[str, Any]]:
-    """Return the records to write: the reply without secrets, or the features of each response in it."""
+    """The records to write: the reply without secrets, or the features of each response in it."""
     safe = safe_record(record)
     return [safe] if keep == "texts" else compute_features(of_replies(safe)).to_dicts()
 
 
 def safe_record(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy of `record` with `***` for secrets, and tokens without their bytes.
+    """A copy of `record` with `***` for secrets, and tokens without their bytes.
 
     Secrets are the values of names such as `api_key`, at any depth and in the arguments of tool calls, and providers'
     keys in texts and names. A key in an answer could be put together from its tokens, so tokens of such a choice lose
@@ -47,7 +47,7 @@ def safe_record(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _safe(name: str, value: Any, hidden: int = _NOTHING) -> Any:
-    """Return a safe value of this name; `hidden` says what a name around it hides."""
+    """A safe value of this name; `hidden` says what a name around it hides."""
     if hidden != _ALL and is_secret_name(name):
         # A number of tokens is no secret; a password may be a number.
         hidden = _TEXTS if may_count(name) else _ALL
@@ -63,7 +63,7 @@ def _safe(name: str, value: Any, hidden: int = _NOTHING) -> Any:
 
 
 def _of_names(value: Mapping[str, Any], hidden: int = _NOTHING) -> dict[str, Any]:
-    """Return the safe values of a mapping by their names, which may contain keys."""
+    """The safe values of a mapping by their names, which may contain keys."""
     safe = {}
     for name, below in value.items():
         if name != _PROMPT_IDS:
@@ -72,7 +72,7 @@ def _of_names(value: Mapping[str, Any], hidden: int = _NOTHING) -> dict[str, Any
 
 
 def _arguments(text: str) -> str:
-    """Return the arguments of a tool call, a JSON text, without secrets."""
+    """The arguments of a tool call, a JSON text, without secrets."""
     try:
         given = json.loads(text)
     except ValueError:
@@ -82,7 +82,7 @@ def _arguments(text: str) -> str:
 
 
 def _choice(choice: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a safe choice of a reply, or a safe content part of the Responses API."""
+    """A safe choice of a reply, or a safe content part of the Responses API."""
     rest = {name: value for name, value in choice.items() if name not in ("logprobs", _IDS)}
     safe = _of_names(rest)
     hidden = safe != _plain(rest)
@@ -94,7 +94,7 @@ def _choice(choice: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value in the types that `_safe` returns."""
+    """A value in the types that `_safe` returns."""
     if isinstance(value, Mapping):
         return {str(name): _plain(below) for name, below in value.items() if name != _PROMPT_IDS}
     if isinstance(value, list | tuple):
@@ -103,7 +103,7 @@ def _plain(value: Any) -> Any:
 
 
 def _logprobs(logprobs: Any, hidden: bool) -> Any:
-    """Return safe log-probabilities of a choice: lists of steps, or the parallel lists of text completions."""
+    """Safe log-probabilities of a choice: lists of steps, or the parallel lists of text completions."""
     if isinstance(logprobs, list | tuple):
         return [_step(step, hidden) for step in logprobs]
     if not isinstance(logprobs, Mapping):
@@ -123,7 +123,7 @@ def _step(step: Any, hidden: bool) -> Any:
 
 
 def _entry(entry: Mapping[str, Any], hidden: bool) -> dict[str, Any]:
-    """Return a token and its log-probability. Written out for speed: a reply has thousands, and a service waits."""
+    """A token and its log-probability. Written out for speed: a reply has thousands, and a service waits."""
     kept = {"token": HIDDEN if hidden else entry["token"], "logprob": entry["logprob"]}
     if "token_id" in entry and not hidden:
         kept["token_id"] = entry["token_id"]

@@ -14,14 +14,14 @@ MOST_LOGPROBS = 100
 
 
 def checked_top(top_logprobs: Any) -> int:
-    """Return the number of alternatives per token; raise InputError unless it is a whole number from 1 to 100."""
+    """The number of alternatives per token; raises InputError unless it is a whole number from 1 to 100."""
     if type(top_logprobs) is not int or not 1 <= top_logprobs <= MOST_LOGPROBS:
         raise InputError(f"top_logprobs: must be a whole number from 1 to {MOST_LOGPROBS}, was {top_logprobs!r}"[:200])
     return top_logprobs
 
 
 def with_logprobs(request: Mapping[str, Any], path: str, top_logprobs: int = TOP_LOGPROBS) -> dict[str, Any]:
-    """Return a copy of `request` that requests log-probabilities, unless it sets them itself.
+    """A copy of `request` that requests log-probabilities, unless it sets them itself.
 
     Args:
         request: The body of a request in one of OpenAI's forms.
@@ -37,13 +37,13 @@ def with_logprobs(request: Mapping[str, Any], path: str, top_logprobs: int = TOP
 
 
 def most_alternatives(path: str, top_logprobs: int) -> int:
-    """Return how many of `top_logprobs` alternatives a request with this path may ask for."""
+    """How many of `top_logprobs` alternatives a request with this path may ask for."""
     is_text = path.endswith("completions") and not path.endswith("chat/completions")
     return min(top_logprobs, TEXT_LOGPROBS) if is_text else top_logprobs
 
 
 def _filled(request: Mapping[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
-    """Return `request` with the `wanted` values that it does not set; unchanged if it refuses log-probabilities."""
+    """`request` with the `wanted` values that it does not set; unchanged if it refuses log-probabilities."""
     if request.get("logprobs") is False:
         return dict(request)
     return {**request, **{name: value for name, value in wanted.items() if request.get(name) is None}}

@@ -50,7 +50,7 @@ class LogWriter:
 
     @classmethod
     def of(cls, folder: str | Path, ending: str) -> "LogWriter":
-        """Return this process's writer of `folder/DAY` + `ending`.
+        """This process's writer of `folder/DAY` + `ending`.
 
         Raises:
             InputError: If the folder is a URL or cannot be created.
@@ -185,7 +185,7 @@ class LogWriter:
             raise
 
     def _is_there(self) -> bool:
-        """Return whether the open file still has its name; a rotated one may be compressed or deleted by now."""
+        """Whether the open file still has its name; a rotated one may be compressed or deleted by now."""
         with contextlib.suppress(OSError):
             return os.path.samestat(os.stat(self._path), os.fstat(self._file))
         return False
@@ -210,7 +210,7 @@ class LogWriter:
             log.warning("%s: %d replies have not been written so far (last: %s)", self._folder, self.dropped, why)
 
     def _may_warn(self) -> bool:
-        """Return whether the last warning is long enough ago."""
+        """Whether the last warning is long enough ago."""
         if time.monotonic() - self._warned < BETWEEN_WARNINGS_S:
             return False
         self._warned = time.monotonic()
@@ -239,7 +239,7 @@ def _without_collection() -> Iterator[None]:
 
 
 def _parts(replies: list[tuple[Make, int]]) -> list[list[tuple[Make, int]]]:
-    """Return replies in parts of about ten megabytes, so that waiting ones are soon on the disk."""
+    """Replies in parts of about ten megabytes, so that waiting ones are soon on the disk."""
     parts: list[list[tuple[Make, int]]] = []
     n_bytes = 0
     for make, size in replies:

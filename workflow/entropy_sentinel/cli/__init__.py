@@ -8,7 +8,7 @@ from typing import Any
 
 
 def commands() -> dict[str, Any]:
-    """Return the subcommands in the order of the help, as Typer functions or apps."""
+    """The subcommands in the order of the help, as Typer functions or apps."""
     from entropy_sentinel.cli import judge, monitor, responses, training
 
     return {

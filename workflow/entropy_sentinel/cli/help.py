@@ -31,7 +31,7 @@ class CommandGroup(TyperGroup):
 
 
 def _by_panel(parameters: Iterable[Any], context: Any) -> Records:
-    """Return the help of each parameter by section: arguments, panels, other options."""
+    """The help of each parameter by section: arguments, panels, other options."""
     sections: Records = {"Arguments": []}
     further: Records = {"Options": []}
     for parameter in parameters:

@@ -126,7 +126,7 @@ def _say_summary(result: "JudgedSample", output: Path) -> None:
 
 
 def _summary(result: "JudgedSample") -> dict[str, Any]:
-    """Return the numbers of labels, and their costs."""
+    """The numbers of labels, and their costs."""
     true, false, without = result.counts
     usd: dict[str, Any] = {"usd": result.usd, "notices": list(result.notices)}
     stopped = result.interruption

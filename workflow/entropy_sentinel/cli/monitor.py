@@ -44,7 +44,7 @@ State = Annotated[
 
 
 def _option(output: Output) -> inspect.Parameter:
-    """Return the command's option for an output."""
+    """The command's option for an output."""
     names = [f"--{output.name}"]
     if output.short:
         names.append(output.short)
@@ -116,7 +116,7 @@ def command(logs: Logs, state: State = None, json: Json = False, **options: Any)
 
 
 def _status(result: "Monitored", has_failures: bool) -> int:
-    """Return the exit status."""
+    """The exit status."""
     if result.calling:
         return ALERT
     if has_failures:
@@ -147,7 +147,7 @@ def _failures(result: "Monitored", targets: dict[str, Any]) -> Iterator[str]:
 
 
 def _checked(targets: dict[str, Any], inputs: list[Path], logs: list[str]) -> list[Path]:
-    """Return the log files; raise an error without any, or for an output that is an input or has another suffix.
+    """The log files; raise an error without any, or for an output that is an input or has another suffix.
 
     `inputs` are the other files that are read.
     """
@@ -169,7 +169,7 @@ def _checked(targets: dict[str, Any], inputs: list[Path], logs: list[str]) -> li
 
 
 def _label_files(given: list[str] | None) -> list[Path]:
-    """Return the files of labels or verdicts, if the option was given."""
+    """The files of labels or verdicts, if the option was given."""
     from entropy_sentinel.api.labels import label_files
 
     return label_files(given) if given else []

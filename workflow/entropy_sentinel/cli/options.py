@@ -40,7 +40,7 @@ ResponseFiles = Annotated[list[str], typer.Argument(metavar="FILES", help=RESPON
 
 
 def taking(options: type[Options], *more: inspect.Parameter, **defaults: Any) -> Callable[[Command], Command]:
-    """Return a decorator that replaces a command's `**options` by one option per field of the class, plus `more`.
+    """A decorator that replaces a command's `**options` by one option per field of the class, plus `more`.
 
     Options are sorted by panel. `defaults` replace the defaults of the class; ... makes an option required.
 
@@ -66,12 +66,12 @@ def taking(options: type[Options], *more: inspect.Parameter, **defaults: Any) ->
 
 
 def _panel(parameter: inspect.Parameter) -> int:
-    """Return the position of a parameter's panel; arguments and parameters without a panel come first."""
+    """The position of a parameter's panel; arguments and parameters without a panel come first."""
     return [None, *Panel].index(parameter.annotation.__metadata__[0].rich_help_panel)
 
 
 def _parameter(options: type[Options], name: str, field: FieldInfo, defaults: Mapping[str, Any]) -> inspect.Parameter:
-    """Return the command's option for the field `name`."""
+    """The command's option for the field `name`."""
     how, is_switch = shown(field), field.annotation is bool
     names = [f"--{name.replace('_', '-')}"]
     if how.singular:
@@ -102,7 +102,7 @@ def _parameter(options: type[Options], name: str, field: FieldInfo, defaults: Ma
 
 
 def _parser(options: type[Options], name: str) -> Callable[[Any], Any]:
-    """Return a function that parses an option's text and raises BadParameter with the message of the class."""
+    """A function that parses an option's text and raises BadParameter with the message of the class."""
 
     def parse(text: Any) -> Any:
         try:

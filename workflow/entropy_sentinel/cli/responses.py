@@ -241,7 +241,7 @@ def score(
 
 
 def _events(scores: "pl.DataFrame") -> str:
-    """Return OpenTelemetry's events of scores, one a line."""
+    """OpenTelemetry's events of scores, one a line."""
     from json import dumps
 
     from entropy_sentinel.monitor.showing.open_telemetry import events
@@ -328,7 +328,7 @@ def sample(
 
 
 def _as_json(chosen: "Sample") -> dict[str, Any]:
-    """Return a sample as JSON-serialisable values."""
+    """A sample as JSON-serialisable values."""
     from dataclasses import asdict
 
     def rows(frame: "pl.DataFrame | None") -> list[dict[str, Any]] | None:
@@ -372,7 +372,7 @@ def _say_chosen(
 
 
 def _next_commands(chosen: "Sample", by: list[str], output: Path | None, to_judge: Path) -> list[str]:
-    """Return the commands for the judge and with the labels."""
+    """The commands for the judge and with the labels."""
     from shlex import quote
 
     budget = chosen.judge_budget

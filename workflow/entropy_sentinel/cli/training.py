@@ -254,7 +254,7 @@ def fit(
 
 
 def _read_replaced(output: Path) -> "FitMetadata | None":
-    """Return the metadata of the estimator's file that `fit` is about to replace; None without a readable one."""
+    """The metadata of the estimator's file that `fit` is about to replace; None without a readable one."""
     from entropy_sentinel.core.errors import EntropySentinelError
     from entropy_sentinel.estimators.estimator_file import load_estimator
 
@@ -265,7 +265,7 @@ def _read_replaced(output: Path) -> "FitMetadata | None":
 
 
 def _fitted_on(metadata: "FitMetadata") -> str:
-    """Return a sentence about the responses that an estimator was fitted on."""
+    """A sentence about the responses that an estimator was fitted on."""
     from entropy_sentinel.formatting.text import number
 
     names = metadata.domains

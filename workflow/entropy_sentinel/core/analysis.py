@@ -37,7 +37,7 @@ class StudyNames:
     known: Mapping[str, Iterable[str]]
 
     def run(self, axis: str, where: str, names: Iterable[str]) -> tuple[list[str], list[str]]:
-        """Return the `names` that are run, and a line about the others; raise ValueError for an unknown name.
+        """The `names` that are run, and a line about the others; raises ValueError for an unknown name.
 
         `axis` is models, benchmarks, labelled, answered, judges, groups, kept or estimated. Lines begin with `where`, a
         key.
@@ -111,38 +111,38 @@ class Analysis(Settings):
         return self
 
     def is_of(self, judge: str) -> bool:
-        """Return whether the analysis uses a judge's labels."""
+        """Whether the analysis uses a judge's labels."""
         return judge in (getattr(self, "judges", None) or [judge])
 
     @classmethod
     def folder(cls) -> str:
-        """Return the first folder of its page, below results/<study>/."""
+        """The first folder of its page, below results/<study>/."""
         return cls.PAGE.split("/")[0]
 
     def label(self, study: str) -> str:
-        """Return the text shown with every table and figure of a study."""
+        """The text shown with every table and figure of a study."""
         return self.labels.get(study, study)
 
     def obstacle(self, studied: StudyNames) -> str | None:
-        """Return why the analysis is impossible with what is run; None if it is possible."""
+        """Why the analysis is impossible with what is run; None if it is possible."""
         return None
 
     def fitted(self, studied: StudyNames) -> tuple[Self, list[str]]:
-        """Return the section with defaults filled in from what is run, and a line for each name left out.
+        """The section with defaults filled in from what is run, and a line for each name left out.
 
         Raises ValueError for an unknown name, and if none of the settings' names is run.
         """
         return self, []
 
     def exhibits(self) -> dict[str, list[str]]:
-        """Return the names of the tables and figures to make; by default all of them."""
+        """The names of the tables and figures to make; by default all of them."""
         return {
             "tables": list(self.TABLES) if self.tables is None else self.tables,
             "figures": list(self.FIGURES) if self.figures is None else self.figures,
         }
 
     def named(self, studied: StudyNames, axes: Mapping[str, str]) -> tuple[dict[str, list[str]], list[str]]:
-        """Return the names under each of these keys that are run on its axis, and a line for each key with others."""
+        """The names under each of these keys that are run on its axis, and a line for each key with others."""
         section = next(name for name, cls in sections().items() if isinstance(self, cls))
         run: dict[str, list[str]] = {}
         lines: list[str] = []
@@ -155,5 +155,5 @@ class Analysis(Settings):
 
 
 def sections() -> dict[str, type[Analysis]]:
-    """Return the sections of all analyses, by name."""
+    """The sections of all analyses, by name."""
     return dict(sorted(declared_classes("analyses", Analysis).items()))

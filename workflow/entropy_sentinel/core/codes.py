@@ -41,7 +41,7 @@ class StableCode(StrEnum):
 
     @classmethod
     def find_slug(cls, slug: str) -> Self | None:
-        """Return the member with this slug, or None."""
+        """The member with this slug, or None."""
         return next((member for member in cls if member.slug == slug), None)
 
 

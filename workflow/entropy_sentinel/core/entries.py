@@ -20,7 +20,7 @@ Value = TypeVar("Value")
 
 
 def declared(kind: str, expected: type[Entry]) -> dict[str, Entry]:
-    """Return the declarations of a kind by name, this package's first.
+    """The declarations of a kind by name, this package's first.
 
     Raises ConfigError for a declaration that is not an `expected`, or whose key is not its name.
     """
@@ -33,7 +33,7 @@ def declared(kind: str, expected: type[Entry]) -> dict[str, Entry]:
 
 
 def declared_values(kind: str, expected: type[Value]) -> dict[str, Value]:
-    """Return declarations that have no name of their own, by name; otherwise like `declared`."""
+    """Declarations that have no name of their own, by name; otherwise like `declared`."""
     found: dict[str, Any] = extensions.declared(kind)
     for name, value in found.items():
         if not isinstance(value, expected):
@@ -53,7 +53,7 @@ def _check_fields(declared: Any, place: str) -> None:
 
 
 def declared_classes(kind: str, base: type[Value]) -> dict[str, type[Value]]:
-    """Return the classes that are declared as a kind by name, this package's first.
+    """The classes that are declared as a kind by name, this package's first.
 
     Raises ConfigError for a declaration that is not a subclass of `base`.
     """
@@ -67,16 +67,16 @@ def declared_classes(kind: str, base: type[Value]) -> dict[str, type[Value]]:
 
 
 def place_of(kind: str, name: str) -> str:
-    """Return where something is declared, for the beginning of an error: `mine (FILE): judges(): 'web'`."""
+    """Where something is declared, for the beginning of an error: `mine (FILE): judges(): 'web'`."""
     return f"{extensions.place_of(kind, name)}: {kind}(): '{name}'"
 
 
 def lacks_version(declared: type) -> bool:
-    """Return whether a class of an extension does not state the VERSION that replaces a hash of its code."""
+    """Whether a class of an extension does not state the VERSION that replaces a hash of its code."""
     outside = [base for base in declared.__mro__ if base.__module__.partition(".")[0] != extensions.PACKAGE]
     return declared in outside and not any("VERSION" in vars(base) for base in outside)
 
 
 def is_own(kind: str, name: str) -> bool:
-    """Return whether this package, and not an extension outside, declares `name`."""
+    """Whether this package, and not an extension outside, declares `name`."""
     return extensions.module_of(kind, name).partition(".")[0] == extensions.PACKAGE

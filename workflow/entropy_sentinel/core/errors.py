@@ -7,7 +7,7 @@ _LONGEST_LINE = 2000
 
 
 def with_urls(text: str) -> str:
-    """Return a message with URLs in place of the paths of local copies."""
+    """A message with URLs in place of the paths of local copies."""
     for copy, url in URLS.items():
         text = text.replace(copy, url)
     return text
@@ -22,7 +22,7 @@ class EntropySentinelError(Exception):
 
 
 def _shortened(line: str) -> str:
-    """Return a line without the middle of a long one: a name in it may have any length."""
+    """A line without the middle of a long one: a name in it may have any length."""
     if len(line) <= _LONGEST_LINE:
         return line
     return f"{line[: _LONGEST_LINE * 3 // 4]} … {line[-_LONGEST_LINE // 5 :]}"

@@ -80,7 +80,7 @@ class Loaded(NamedTuple):
 
 
 def declared(kind: str) -> dict[str, Any]:
-    """Return the declarations of a kind by name, this package's first.
+    """The declarations of a kind by name, this package's first.
 
     Raises ConfigError if two modules declare the same name. A failed extension is skipped: see `failures`.
     """
@@ -88,33 +88,33 @@ def declared(kind: str) -> dict[str, Any]:
 
 
 def module_of(kind: str, name: str) -> str:
-    """Return the name of the module that declares `name`."""
+    """The name of the module that declares `name`."""
     return _declared(kind)[name][1].__name__
 
 
 def folder_of(kind: str, name: str) -> Path:
-    """Return the folder of the module that declares `name`."""
+    """The folder of the module that declares `name`."""
     return file_of(_declared(kind)[name][1]).parent
 
 
 def home_of(kind: str, name: str) -> Path:
-    """Return the folder of the outermost package that has the module that declares `name`."""
+    """The folder of the outermost package that has the module that declares `name`."""
     return file_of(outermost(_declared(kind)[name][1])).parent
 
 
 def place_of(kind: str, name: str) -> str:
-    """Return the module that declares `name`, and its file, for an error: `mine (/home/me/mine/__init__.py)`."""
+    """The module that declares `name`, and its file, for an error: `mine (/home/me/mine/__init__.py)`."""
     return _place(_declared(kind)[name][1])
 
 
 def declaring(kind: str) -> list[str]:
-    """Return the names of the modules of extensions that have a function for a kind, without this package's."""
+    """The names of the modules of extensions that have a function for a kind, without this package's."""
     _, *others = _loaded().extensions
     return [module.__name__ for other in others for module, functions in other.modules if kind in functions]
 
 
 def failures() -> list[str]:
-    """Return a line for each extension that failed when this process imported it or read its declarations."""
+    """A line for each extension that failed when this process imported it or read its declarations."""
     return [failure.line for failure in _failures()]
 
 
@@ -123,12 +123,12 @@ def _failures() -> list[Failure]:
 
 
 def with_failures(error: str) -> str:
-    """Return an error and, on further lines, the `failures` not in it: an extension may have what is unknown."""
+    """An error and, on further lines, the `failures` not in it: an extension may have what is unknown."""
     return "\n".join([error, *(line for line in failures() if line not in error)])
 
 
 def explain_errors(errors: list[str]) -> str:
-    """Return the text for `errors` of a config, after everything that is declared was read.
+    """The text for `errors` of a config, after everything that is declared was read.
 
     If an extension that the user named has failed, the config's errors probably follow from it: names that it declares
     are unknown. The text is then only the cause.
@@ -141,18 +141,18 @@ def explain_errors(errors: list[str]) -> str:
 
 
 def roots() -> dict[str, Path]:
-    """Return the file of each extension's outermost package or only module, this package's included, by its name."""
+    """The file of each extension's outermost package or only module, this package's included, by its name."""
     tops = [outermost(extension.top) for extension in _loaded().extensions]
     return {top.__name__: file_of(top) for top in tops}
 
 
 def root_of(module: str) -> str | None:
-    """Return the name in `roots` of the extension that has a module, given by its full name; None if none has it."""
+    """The name in `roots` of the extension that has a module, given by its full name; None if none has it."""
     return next((root for root in roots() if f"{module}.".startswith(f"{root}.")), None)
 
 
 def full_name(module: str) -> str:
-    """Return the full name of a module, which may be given relative to this package: `study.stages.label`."""
+    """The full name of a module, which may be given relative to this package: `study.stages.label`."""
     return module if root_of(module) else f"{PACKAGE}.{module}"
 
 
@@ -185,7 +185,7 @@ def _given() -> list[str]:
 
 
 def _usable(name: str) -> str:
-    """Return the absolute path of a folder, or the name of a module as it is; raise ConfigError for anything else."""
+    """The absolute path of a folder, or the name of a module as it is; raises ConfigError for anything else."""
     if not name or not os.path.isdir(name):  # false also for a text that is too long for a path
         if re.fullmatch(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", name) and not name.endswith(".py"):
             return name
@@ -221,7 +221,7 @@ def _declared(kind: str) -> dict[str, tuple[Any, ModuleType]]:
 
 
 def _call_declaring(module: ModuleType, function: Callable[[], Any], failures: list[Failure]) -> Mapping[str, Any]:
-    """Return what a function of a module returns; nothing if it fails, which becomes one of `failures`."""
+    """What a function of a module returns; nothing if it fails, which becomes one of `failures`."""
     try:
         with contextlib.redirect_stdout(sys.stderr):  # a command's output may be JSON
             values: Any = function()

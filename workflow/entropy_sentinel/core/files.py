@@ -82,7 +82,7 @@ def write_whole(path: str | Path, text: str) -> None:
 
 
 def is_stream(path: str | Path) -> bool:
-    """Return whether a path is a device, a pipe or a standard stream, which has no content to replace."""
+    """Whether a path is a device, a pipe or a standard stream, which has no content to replace."""
     status = _status(Path(path))
     return _descriptor(path) is not None or not (status is None or stat.S_ISREG(status.st_mode))
 
@@ -108,7 +108,7 @@ def _unlocked(partial: Path) -> Path:
 
 
 def _status(path: Path) -> os.stat_result | None:
-    """Return the status of an existing file, None if there is none; raise OSError if it cannot be written to."""
+    """The status of an existing file, None if there is none; raises OSError if it cannot be written to."""
     try:
         status = path.stat()
     except FileNotFoundError:
@@ -125,7 +125,7 @@ def _status(path: Path) -> os.stat_result | None:
 
 
 def _is_full(error: Exception, written: Path) -> bool:
-    """Return whether the disk was full; Polars and PyArrow state this only in words, or only that writing failed."""
+    """Whether the disk was full; Polars and PyArrow state this only in words, or only that writing failed."""
     if getattr(error, "filename", None) not in (None, str(written), str(_unlocked(written))):
         return False
     failed = _FAILED in str(error) and shutil.disk_usage(written.parent).free < _LITTLE
@@ -133,7 +133,7 @@ def _is_full(error: Exception, written: Path) -> bool:
 
 
 def _descriptor(path: str | Path) -> int | None:
-    """Return the file descriptor of one of the process's own streams."""
+    """The file descriptor of one of the process's own streams."""
     numbered = re.fullmatch(r"/(?:dev|proc/self)/fd/(\d+)", str(path))
     return int(numbered[1]) if numbered else _STREAMS.get(str(path))
 

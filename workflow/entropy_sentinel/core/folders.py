@@ -11,12 +11,12 @@ from entropy_sentinel.core.errors import InputError
 
 
 def cache_folder(name: str) -> Path:
-    """Return the cache folder of one kind, without creating it; by default it is below the working directory."""
+    """The cache folder of one kind, without creating it; by default it is below the working directory."""
     return Path(os.environ.get("ENTROPY_SENTINEL_CACHE") or Path(".cache", "entropy_sentinel"), name)
 
 
 def user_folder() -> Path:
-    """Return `~/.cache/entropy-sentinel`, or the same in $XDG_CACHE_HOME, without creating it."""
+    """`~/.cache/entropy-sentinel`, or the same in $XDG_CACHE_HOME, without creating it."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "entropy-sentinel")
 
 
@@ -58,7 +58,7 @@ BASE, TREE = "config.yaml", Path(__file__).absolute().parents[3]
 
 
 def find_base() -> Path | None:
-    """Return the config.yaml of the working folder, or else that of the repository: the paper's study."""
+    """The config.yaml of the working folder, or else that of the repository: the paper's study."""
     if Path(BASE).is_file():
         return Path(BASE)
     paper = TREE / BASE

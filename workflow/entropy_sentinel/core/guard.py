@@ -40,7 +40,7 @@ def guard(kind: str, name: str, what: str, expected: tuple[type[Exception], ...]
 
 
 def guard_function(kind: str, name: str, what: str, function: Callable[P, R]) -> Callable[P, R]:
-    """Return a function that an extension declares, in a `guard`; the package's own functions stay as they are."""
+    """A function that an extension declares, in a `guard`; the package's own functions stay as they are."""
     if is_own(kind, name):
         return function
 
@@ -53,7 +53,7 @@ def guard_function(kind: str, name: str, what: str, function: Callable[P, R]) ->
 
 
 def guard_command(command: Callable[P, R]) -> Callable[P, R]:
-    """Return a subcommand of the package that no code in it can end; only `typer.Exit` sets its exit status."""
+    """A subcommand of the package that no code in it can end; only `typer.Exit` sets its exit status."""
 
     @functools.wraps(command)
     def call(*args: P.args, **options: P.kwargs) -> R:

@@ -60,7 +60,7 @@ def loaded_from(place: str, kinds: Collection[str]) -> Extension:
 
 
 def checked(extension: Extension, kinds: Collection[str]) -> Extension:
-    """Return the extension; raise ImportError if it declares nothing, or seems to have a misspelt function."""
+    """The extension; raises ImportError if it declares nothing, or seems to have a misspelt function."""
     for module, functions in extension.modules:
         for name, value in vars(module).items():
             if name in kinds and isinstance(value, Mapping):
@@ -80,7 +80,7 @@ def checked(extension: Extension, kinds: Collection[str]) -> Extension:
 
 
 def failed(what: str, error: BaseException, place: str, folder: Path | None = None) -> str:
-    """Return a line about what failed in an extension, with the last line of its code that ran, or else `place`.
+    """A line about what failed in an extension, with the last line of its code that ran, or else `place`.
 
     Its code is in `folder`, or else where the first line outside the package is.
     """
@@ -105,20 +105,20 @@ _IMPORTING = (importlib.__file__, __file__, str(Path(__file__).with_name("extens
 
 
 def file_of(module: ModuleType) -> Path:
-    """Return the file of a module of an extension."""
+    """The file of a module of an extension."""
     assert module.__file__ is not None  # only packages with an __init__.py and modules are extensions
     return Path(module.__file__)
 
 
 def outermost(module: ModuleType) -> ModuleType:
-    """Return the outermost package with an __init__.py that has a module; the module itself if it is in none."""
+    """The outermost package with an __init__.py that has a module; the module itself if it is in none."""
     parts = module.__name__.split(".")
     packages = (sys.modules[".".join(parts[:length])] for length in range(1, len(parts) + 1))
     return next(package for package in packages if package.__file__)
 
 
 def _name_of(folder: Path) -> str:
-    """Return the name by which Python finds the package in `folder`; raise ImportError if it finds another."""
+    """The name by which Python finds the package in `folder`; raises ImportError if it finds another."""
     init = folder / "__init__.py"
     if not init.is_file():
         raise ImportError("must be a folder with a file __init__.py")

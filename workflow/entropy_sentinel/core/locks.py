@@ -77,7 +77,7 @@ def locked(path: Path, waiting: str = "") -> Iterator[None]:
 
 
 def is_at(descriptor: int, path: Path) -> bool:
-    """Return whether an open file is still the one at `path`; it may have been deleted."""
+    """Whether an open file is still the one at `path`; it may have been deleted."""
     try:
         return os.path.samestat(os.fstat(descriptor), path.stat())
     except FileNotFoundError:

@@ -26,7 +26,7 @@ def opened(path: str | Path) -> Iterator[Stream]:
 
 
 def standard_input() -> BinaryIO:
-    """Return the bytes of standard input; raise InputError if it is closed."""
+    """The bytes of standard input; raises InputError if it is closed."""
     if sys.stdin is None:
         raise InputError("standard input: is closed; pipe a log into it: ... | entropy-sentinel COMMAND -")
     return sys.stdin.buffer

@@ -62,14 +62,14 @@ class Options(Settings):
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Self:
-        """Return the options with these values; raise ConfigError for an invalid value."""
+        """The options with these values; raises ConfigError for an invalid value."""
         for name, value in given.items():
             _check_text(name, value)
         return checked(cls, given)
 
     @classmethod
     def of_keywords(cls, verb: str, keywords: Mapping[str, Any]) -> Self:
-        """Return the options that a verb is called with; raise TypeError for an unknown one, as Python does."""
+        """The options that a verb is called with; raises TypeError for an unknown one, as Python does."""
         for name in keywords:
             if name not in cls.model_fields:
                 raise TypeError(f"{verb}() got an unexpected keyword argument '{name}'")
@@ -77,7 +77,7 @@ class Options(Settings):
 
     @classmethod
     def value(cls, name: str, text: str) -> Any:
-        """Return a value of an option (for a list, one value) from its text; raise ConfigError if it is invalid."""
+        """A value of an option (for a list, one value) from its text; raises ConfigError if it is invalid."""
         field = cls.model_fields[name]
         _check_text(name, text)
         kind: Any = Annotated[field.annotation, *field.metadata]
@@ -107,7 +107,7 @@ def _check_text(name: str, value: Any) -> None:
 
 
 def checked(settings: type[Section], given: Mapping[str, Any]) -> Section:
-    """Return a section with these values; raise ConfigError with a line per invalid value: what it must be and was."""
+    """A section with these values; raises ConfigError with a line per invalid value: what it must be and was."""
     try:
         return settings.model_validate(dict(given))
     except ValidationError as error:
@@ -115,14 +115,14 @@ def checked(settings: type[Section], given: Mapping[str, Any]) -> Section:
 
 
 def _describe_option(settings: type[Settings], problem: Mapping[str, Any]) -> str:
-    """Return the line of an error; a command repeats an option, so its line does not count the values."""
+    """The line of an error; a command repeats an option, so its line does not count the values."""
     field = _find_field(settings, problem["loc"])
     named = {**problem, "loc": [part for part in problem["loc"] if isinstance(part, str)]}
     return describe_error(named, *((choices(field), bounds(field)) if field is not None else ()))
 
 
 def _find_field(settings: type[Settings], loc: Iterable[int | str]) -> FieldInfo | None:
-    """Return the field of an error, whose value may be a part of a list; None for a whole section."""
+    """The field of an error, whose value may be a part of a list; None for a whole section."""
     section: Any = settings
     field = None
     for part in loc:
@@ -138,18 +138,18 @@ def _is_section(annotation: Any) -> bool:
 
 
 def in_order(options: type[Options]) -> dict[str, FieldInfo]:
-    """Return the options by name, sorted by panel."""
+    """The options by name, sorted by panel."""
     panels = list(Panel)
     return dict(sorted(options.model_fields.items(), key=lambda pair: panels.index(shown(pair[1]).panel)))
 
 
 def is_list(field: FieldInfo) -> bool:
-    """Return whether an option has several values."""
+    """Whether an option has several values."""
     return isinstance(field.default, tuple) or shown(field).several
 
 
 def choices(field: FieldInfo) -> list[str]:
-    """Return the values that an option can have; none if any value of its type is allowed."""
+    """The values that an option can have; none if any value of its type is allowed."""
     return list(_literals(field.annotation))
 
 
@@ -162,7 +162,7 @@ def _literals(annotation: Any) -> Iterator[str]:
 
 
 def bounds(field: FieldInfo) -> str:
-    """Return the limits of an option's value, such as `above 0 and below 1`; empty if there are none."""
+    """The limits of an option's value, such as `above 0 and below 1`; empty if there are none."""
     names = ("gt", "ge", "lt", "le")
     return describe_bounds(
         {name: getattr(part, name) for part in field.metadata for name in names if hasattr(part, name)}
@@ -170,18 +170,18 @@ def bounds(field: FieldInfo) -> str:
 
 
 def shown(field: FieldInfo) -> Shown:
-    """Return how a command shows an option."""
+    """How a command shows an option."""
     return next(annotation for annotation in field.metadata if isinstance(annotation, Shown))
 
 
 def meaning(field: FieldInfo) -> str:
-    """Return the description of an option with its limits."""
+    """The description of an option with its limits."""
     description, limits = str(field.description), bounds(field)
     return f"{description.rstrip('.')} ({limits})." if limits else description
 
 
 def document_options(options: type[Options]) -> Callable[[Verb], Verb]:
-    """Return a decorator that lists the options of a verb, its `**options`, in its signature and docstring.
+    """A decorator that lists the options of a verb, its `**options`, in its signature and docstring.
 
     Notebooks and the documentation show these; editors and type checkers read the typed dict that `**options` unpacks.
     """
@@ -206,7 +206,7 @@ def document_options(options: type[Options]) -> Callable[[Verb], Verb]:
 
 
 def _list_options(fields: Mapping[str, FieldInfo], indent: str) -> str:
-    """Return the entries of options in a docstring."""
+    """The entries of options in a docstring."""
     lines = []
     for name, field in fields.items():
         lines += textwrap.wrap(
@@ -221,7 +221,7 @@ def _list_options(fields: Mapping[str, FieldInfo], indent: str) -> str:
 
 
 def columns_by(by: Any) -> list[str]:
-    """Return the columns that define slices, from a list or a single name; raise InputError for an invalid name."""
+    """The columns that define slices, from a list or a single name; raises InputError for an invalid name."""
     names = [by] if isinstance(by, str) or not isinstance(by, Iterable) else list(by)
     for name in names:
         if not isinstance(name, str):

@@ -22,7 +22,7 @@ _WAIT_S = 0.2
 
 
 def is_pipe(path: str | Path) -> bool:
-    """Return whether a path is a named pipe or a descriptor of one."""
+    """Whether a path is a named pipe or a descriptor of one."""
     try:
         return stat.S_ISFIFO(os.stat(path).st_mode)
     except (OSError, ValueError):
@@ -30,7 +30,7 @@ def is_pipe(path: str | Path) -> bool:
 
 
 def copy_pipe(path: str | Path) -> Path:
-    """Return the path of a copy of what a pipe has, or of the earlier copy if nobody has written to it since."""
+    """The path of a copy of what a pipe has, or of the earlier copy if nobody has written to it since."""
     status = os.stat(path)
     pipe_id = (status.st_dev, status.st_ino)
     earlier = _COPIES.get(pipe_id)
@@ -53,7 +53,7 @@ def copy_pipe(path: str | Path) -> Path:
 
 
 def _suffix_of(begin: bytes) -> str:
-    """Return the suffix of a file that begins with these bytes: Parquet, JSON or events with JSON, CSV."""
+    """The suffix of a file that begins with these bytes: Parquet, JSON or events with JSON, CSV."""
     if begin.startswith(b"PAR1"):
         return ".parquet"
     head = begin.lstrip().partition(b"\n")[0]
@@ -62,7 +62,7 @@ def _suffix_of(begin: bytes) -> str:
 
 @cache
 def _folder() -> str:
-    """Return a folder of this user alone, which is deleted when the process ends."""
+    """A folder of this user alone, which is deleted when the process ends."""
     folder = tempfile.mkdtemp(prefix="entropy-sentinel-")
     process = os.getpid()
 

@@ -30,12 +30,12 @@ class PostProblem(NamedTuple):
 
     @property
     def may_pass(self) -> bool:
-        """Return whether the same request may succeed later: no answer, too many requests, an error of the server."""
+        """Whether the same request may succeed later: no answer, too many requests, an error of the server."""
         return self.status is None or self.status == HTTPStatus.TOO_MANY_REQUESTS or self.status >= _SERVER_ERRORS
 
 
 def is_address(address: str) -> bool:
-    """Return whether an address is an HTTP or HTTPS URL of printable ASCII."""
+    """Whether an address is an HTTP or HTTPS URL of printable ASCII."""
     try:
         parts = urlsplit(address)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0

@@ -30,12 +30,12 @@ class Delivery:
 
     @property
     def n_failed(self) -> int:
-        """Return the number of contents that the server did not take."""
+        """The number of contents that the server did not take."""
         return sum(map(bool, self.problems))
 
     @property
     def words(self) -> str:
-        """Return the first problem, and whether the rest was not tried."""
+        """The first problem, and whether the rest was not tried."""
         first = next(filter(None, self.problems), "")
         requests = "1 request" if self.n_requests == 1 else f"{self.n_requests:,} requests"
         return f"{first}; gave up after {requests}" if self.gave_up else first

@@ -12,19 +12,19 @@ _HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 
 def printable(text: str) -> str:
-    """Return the text with a visible character for each control character; line breaks and tabs stay."""
+    """The text with a visible character for each control character; line breaks and tabs stay."""
     if text.isprintable():
         return text
     return "".join(char if char in "\n\t" else _visible(char) for char in text)
 
 
 def one_line(text: str) -> str:
-    """Return the text like `printable`, on one line."""
+    """The text like `printable`, on one line."""
     return text if text.isprintable() else "".join(map(_visible, text))
 
 
 def _visible(char: str) -> str:
-    """Return the symbol of a control character, U+FFFD for another invisible one, any other character unchanged."""
+    """The symbol of a control character, U+FFFD for another invisible one, any other character unchanged."""
     if not is_hidden(char):
         return char
     if char < " ":
@@ -33,5 +33,5 @@ def _visible(char: str) -> str:
 
 
 def is_hidden(char: str) -> bool:
-    """Return whether a character is invisible and changes how others appear; joiners of letters do not."""
+    """Whether a character is invisible and changes how others appear; joiners of letters do not."""
     return unicodedata.category(char) in _HIDDEN and char not in _JOINERS

@@ -31,7 +31,7 @@ _CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(?:\d+|\*)")
 
 
 def local(path: str | Path) -> Path:
-    """Return the path of a local file, or of the copy of a remote one."""
+    """The path of a local file, or of the copy of a remote one."""
     url = url_of(path)
     return Path(path) if url is None else _copy(url)
 
@@ -64,7 +64,7 @@ def send(content: Path, url: str) -> None:
 
 
 def _store(url: str) -> tuple[Any, str]:
-    """Return the file system of a URL, and the path in it."""
+    """The file system of a URL, and the path in it."""
     try:
         from fsspec.core import url_to_fs
     except ImportError:
@@ -81,7 +81,7 @@ def _store(url: str) -> tuple[Any, str]:
 
 
 def _limits(scheme: str) -> dict[str, Any]:
-    """Return the options of a store that end the wait for a silent server. Raises ImportError without its library."""
+    """The options of a store that end the wait for a silent server. Raises ImportError without its library."""
     if scheme in ("http", "https"):
         from aiohttp import ClientTimeout
 
@@ -109,7 +109,7 @@ class WrongPartError(OSError):
 
 
 def _copy(url: str) -> Path:
-    """Return the path of a current copy. Raises InputError if the file does not exist or the connection is lost."""
+    """The path of a current copy. Raises InputError if the file does not exist or the connection is lost."""
     fs, path = _store(url)
     folder = user_folder() / "remote" / hashlib.sha256(url.encode()).hexdigest()[:16]
     private_folder(folder.parent)
@@ -119,7 +119,7 @@ def _copy(url: str) -> Path:
 
 
 def _current(fs: Any, path: str, url: str, target: Path) -> Path:
-    """Return the copy `target`, downloaded if it is missing, of another version, or changed since."""
+    """The copy `target`, downloaded if it is missing, of another version, or changed since."""
     URLS[str(target)] = shown_path(url)
     facts, partial = target.parent.with_suffix(".json"), target.parent.with_suffix(".partial")
     try:
@@ -157,7 +157,7 @@ def _downloaded(fs: Any, path: str, partial: Path, now: dict[str, Any]) -> dict[
 
 
 def _facts(fs: Any, path: str) -> dict[str, Any]:
-    """Return the version of a file, None if its server does not state one, and its size in bytes, if known."""
+    """The version of a file, None if its server does not state one, and its size in bytes, if known."""
     fs.invalidate_cache()
     info = _info(fs, path)
     stated = [str(info[name]) for name in _VERSIONS if info.get(name)]
@@ -168,7 +168,7 @@ def _facts(fs: Any, path: str) -> dict[str, Any]:
 
 
 def _is_file(fs: Any, path: str) -> bool:
-    """Return whether a path is a file; raise the error of a store that does not answer."""
+    """Whether a path is a file; raise the error of a store that does not answer."""
     try:
         return bool(_info(fs, path)["type"] == "file")
     except FileNotFoundError:
@@ -176,7 +176,7 @@ def _is_file(fs: Any, path: str) -> bool:
 
 
 def _info(fs: Any, path: str) -> dict[str, Any]:
-    """Return what a store says about a file; raise FileNotFoundError only if the store says that there is none.
+    """What a store says about a file; raises FileNotFoundError only if the store says that there is none.
 
     fsspec raises it also for a web server that does not answer, and asks such a server twice.
     """
@@ -200,13 +200,13 @@ def _is_web_server(fs: Any) -> bool:
 
 
 def _identity(copy: Path) -> list[int]:
-    """Return what changes if another program changes or replaces a copy."""
+    """What changes if another program changes or replaces a copy."""
     status = copy.lstat()
     return [status.st_ino, status.st_size, status.st_mtime_ns]
 
 
 def _facts_of(partial: Path) -> dict[str, Any] | None:
-    """Return the version and size of the file that a partial copy is from; None if its version is unknown."""
+    """The version and size of the file that a partial copy is from; None if its version is unknown."""
     with suppress(OSError, ValueError):
         facts = json.loads(partial.with_suffix(".partial.json").read_text())
         return facts if isinstance(facts, dict) and facts.get("version") else None

@@ -41,13 +41,13 @@ LOOKS = (
 
 @lru_cache(4096)
 def is_secret_name(name: str) -> bool:
-    """Return whether a word of a name marks a secret, as in `HF_TOKEN`, `x-api-key` and `authToken`."""
+    """Whether a word of a name marks a secret, as in `HF_TOKEN`, `x-api-key` and `authToken`."""
     words = _in_words(name)
     return _WORDS.search(words) is not None and _OF_A_MODEL.search(words) is None
 
 
 def may_count(name: str) -> bool:
-    """Return whether a number under a secret's name is rather a count, as in `tokens`."""
+    """Whether a number under a secret's name is rather a count, as in `tokens`."""
     words = _in_words(name)
     return _WORDS.sub("", words) == _COUNTS.sub("", words)
 
@@ -57,12 +57,12 @@ def _in_words(name: str) -> str:
 
 
 def is_secret(text: str) -> bool:
-    """Return whether a text contains a provider's key, such as `sk-...`, `hf_...` or `Bearer ...`."""
+    """Whether a text contains a provider's key, such as `sk-...`, `hf_...` or `Bearer ...`."""
     return _KEYS.search(text) is not None
 
 
 def without_keys(text: str) -> str:
-    """Return the text with `***` instead of providers' keys."""
+    """The text with `***` instead of providers' keys."""
     return _KEYS.sub("***", text)
 
 

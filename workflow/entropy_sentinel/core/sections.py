@@ -118,7 +118,7 @@ class Settings(BaseModel):
 
     @classmethod
     def _known_keys(cls) -> list[str]:
-        """Return a section's keys: first its own, then those that it shares with others of its kind."""
+        """A section's keys: first its own, then those that it shares with others of its kind."""
         names: list[str] = []
         for base in cls.__mro__:
             names += getattr(base, "__annotations__", {})

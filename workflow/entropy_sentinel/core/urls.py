@@ -15,19 +15,19 @@ HIDDEN = "…"
 
 
 def url_of(path: str | Path) -> str | None:
-    """Return the path's URL; None for a local path."""
+    """The path's URL; None for a local path."""
     match = _URL.fullmatch(str(path))
     return f"{match[1]}://{match[2]}" if match else None
 
 
 def shown_path(path: str | Path) -> str:
-    """Return a path, or a URL without possible secrets: user, password, query and fragment."""
+    """A path, or a URL without possible secrets: user, password, query and fragment."""
     url = url_of(path)
     return str(path) if url is None else _without_secrets(url)
 
 
 def file_name(path: str | Path) -> str:
-    """Return a name for a local copy of a URL: the last part of its path, with its end kept if it cannot be a name."""
+    """A name for a local copy of a URL: the last part of its path, with its end kept if it cannot be a name."""
     name = Path(path).name
     if url_of(path):
         _, rest = _split(str(path))
@@ -40,7 +40,7 @@ def file_name(path: str | Path) -> str:
 
 
 def without_secrets(text: str, url: str) -> str:
-    """Return a library's message on one line, without secrets of this URL or of any URL in it."""
+    """A library's message on one line, without secrets of this URL or of any URL in it."""
     text = " ".join(text.split())
     text = _QUOTED.sub(lambda quoted: _without_secrets(quoted[0]), text)
     text = _QUERY.sub(f"?{HIDDEN}", text)
@@ -62,13 +62,13 @@ def _without_secrets(url: str) -> str:
 
 
 def _split(url: str) -> tuple[str, str]:
-    """Return the scheme of a URL, and what follows its slashes."""
+    """The scheme of a URL, and what follows its slashes."""
     scheme, _, rest = url.partition(":")
     return scheme, rest.lstrip("/")
 
 
 def _secrets(url: str) -> set[str]:
-    """Return the user, the password, and the values of the query of a URL, as written and decoded."""
+    """The user, the password, and the values of the query of a URL, as written and decoded."""
     try:
         parts = urlsplit(url)
     except ValueError:

@@ -35,7 +35,7 @@ _MOST_CHARACTERS = 200
 
 
 def describe_error(problem: Mapping[str, Any], choices: Sequence[str] = (), limits: str = "") -> str:
-    """Return one line for one of Pydantic's errors: `estimation.trees: must be 1 or more, was 0`.
+    """One line for one of Pydantic's errors: `estimation.trees: must be 1 or more, was 0`.
 
     `choices` are the allowed values, and `limits` all bounds of the value, where the caller knows them.
     """
@@ -45,7 +45,7 @@ def describe_error(problem: Mapping[str, Any], choices: Sequence[str] = (), limi
 
 
 def _name_parts(problem: Mapping[str, Any]) -> list[str]:
-    """Return the place without Pydantic's own parts in brackets: the kind of a model or judge, the key of a dict."""
+    """The place without Pydantic's own parts in brackets: the kind of a model or judge, the key of a dict."""
     return [str(part) for part in problem["loc"] if not str(part).startswith("[")]
 
 
@@ -68,7 +68,7 @@ def _describe_requirement(problem: Mapping[str, Any], choices: Sequence[str], li
 
 
 def describe_bounds(bounds: Mapping[str, Any]) -> str:
-    """Return bounds of a number by their Pydantic names, such as `above 0 and below 1`; empty without any."""
+    """Bounds of a number by their Pydantic names, such as `above 0 and below 1`; empty without any."""
     parts = []
     for name, words in _BOUNDS.items():
         bound = bounds.get(name)
@@ -78,7 +78,7 @@ def describe_bounds(bounds: Mapping[str, Any]) -> str:
 
 
 def _describe_value(problem: Mapping[str, Any]) -> str:
-    """Return the value, or its type if it is not a plain value; empty for a secret."""
+    """The value, or its type if it is not a plain value; empty for a secret."""
     value = problem["input"]
     if any(map(is_secret_name, _name_parts(problem))) or _URL_WITH_PASSWORD.search(str(value)):
         return ""

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def estimators() -> "dict[str, EstimatorFamily]":
-    """Return the built-in families."""
+    """The built-in families."""
     from entropy_sentinel.estimators.built_in import FAMILIES
 
     return {family.name: family for family in FAMILIES}

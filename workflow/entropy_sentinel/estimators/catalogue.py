@@ -88,12 +88,12 @@ ESTIMATORS: tuple[str, ...] = tuple(_FAMILY_OF)
 
 
 def is_known(name: str) -> bool:
-    """Return whether an estimator has this name."""
+    """Whether an estimator has this name."""
     return name in _FAMILY_OF
 
 
 def family_of(name: str) -> EstimatorFamily:
-    """Return the family of an estimator; raise ConfigError for an unknown name."""
+    """The family of an estimator; raises ConfigError for an unknown name."""
     if name not in _FAMILY_OF:
         error = f"unknown estimator '{name}'; known: {_known_names()}; signals: {', '.join(SIGNALS)}"
         raise ConfigError(extensions.with_failures(error))
@@ -101,7 +101,7 @@ def family_of(name: str) -> EstimatorFamily:
 
 
 def _known_names() -> str:
-    """Return the names of estimators in a short form: those of the configurations and signals as patterns."""
+    """The names of estimators in a short form: those of the configurations and signals as patterns."""
     names = [f"doc-{signal}" for signal, entry in SIGNALS.items() if entry.share]
     names += [*COMBINATIONS, RECOMMENDED, "group-accuracy"]
     for family in FAMILIES:
@@ -114,7 +114,7 @@ def _known_names() -> str:
 
 
 def module_of(name: str) -> ModuleType:
-    """Return the module that fits an estimator.
+    """The module that fits an estimator.
 
     Raises ConfigError if a package that it needs is not installed, or if it has no function `fit`.
     """
@@ -136,18 +136,18 @@ def module_of(name: str) -> ModuleType:
 
 
 def title(name: str) -> str:
-    """Return the title of an estimator for tables and figures."""
+    """The title of an estimator for tables and figures."""
     return family_of(name).titles[name]
 
 
 def made_of(name: str) -> set[str]:
-    """Return the estimators that this one is fitted from: its members, and theirs."""
+    """The estimators that this one is fitted from: its members, and theirs."""
     members = set(family_of(name).members.get(name, ()))
     return members.union(*map(made_of, members))
 
 
 def signals_of(name: str) -> tuple[str, ...]:
-    """Return the signals that an estimator needs, in the order of their catalogue.
+    """The signals that an estimator needs, in the order of their catalogue.
 
     Raises ConfigError if nothing declares one of them.
     """
@@ -163,11 +163,11 @@ def signals_of(name: str) -> tuple[str, ...]:
 
 
 def further_signals(name: str) -> tuple[str, ...]:
-    """Return the signals that an estimator needs in addition to the features."""
+    """The signals that an estimator needs in addition to the features."""
     return tuple(signal for signal in signals_of(name) if signal not in FEATURES)
 
 
 def in_order(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the estimators in the order of the catalogue, each once."""
+    """The estimators in the order of the catalogue, each once."""
     wanted = set(names)
     return tuple(name for name in ESTIMATORS if name in wanted)

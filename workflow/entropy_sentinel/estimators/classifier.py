@@ -23,17 +23,17 @@ class Classifier(Protocol):
     """A fitted classifier, scikit-learn's or one of ours."""
 
     def predict_proba(self, x: np.ndarray) -> np.ndarray:
-        """Return P(incorrect) and P(correct), (n_rows, 2)."""
+        """P(incorrect) and P(correct), (n_rows, 2)."""
 
 
 class FittedGrid(Protocol):
     """Classifiers of one kind, fitted on the same rows with each setting of a grid."""
 
     def probabilities(self, x: np.ndarray) -> np.ndarray:
-        """Return P(correct) for each setting, (n_settings, n_rows)."""
+        """P(correct) for each setting, (n_settings, n_rows)."""
 
     def classifier(self, place: int) -> Classifier:
-        """Return the classifier of one setting."""
+        """The classifier of one setting."""
 
 
 # x (n_rows, n_features), y (n_rows,), balanced, grid
@@ -67,7 +67,7 @@ class Isotonic:
         return cls(fitted.X_thresholds_, fitted.y_thresholds_)
 
     def __call__(self, confidences: np.ndarray) -> np.ndarray:
-        """Return P(correct), (n_rows,)."""
+        """P(correct), (n_rows,)."""
         p: np.ndarray = np.interp(confidences, self.thresholds, self.values)
         return p
 
@@ -133,7 +133,7 @@ def fit_configuration(
 def _search(
     x: np.ndarray, rows: TrainingRows, balanced: bool, grid: Sequence[dict[str, Any]], fit_grid: FitGrid
 ) -> tuple[dict[str, Any], list[Classifier]]:
-    """Return the setting with the largest mean ROC-AUC over the folds, the first of equals; its classifiers by fold."""
+    """The setting with the largest mean ROC-AUC over the folds, the first of equals; its classifiers by fold."""
     of_folds, areas = [], []
     for train, test in rows.splits:
         fitted = fit_grid(x[train], rows.y[train], balanced, grid)
@@ -152,7 +152,7 @@ def _calibrated(of_folds: Sequence[Classifier], x: np.ndarray, rows: TrainingRow
 
 
 def confidence(classifier: Classifier, x: np.ndarray) -> np.ndarray:
-    """Return the scores to calibrate, (n_rows,): the decision function, or else P(correct), as in scikit-learn."""
+    """The scores to calibrate, (n_rows,): the decision function, or else P(correct), as in scikit-learn."""
     if hasattr(classifier, "decision_function"):
         decided: np.ndarray = classifier.decision_function(x)
         return decided

@@ -43,7 +43,7 @@ class Combination(Estimator):
     rankers: tuple[Estimator, ...]
 
     def values(self, features: pl.DataFrame) -> np.ndarray:
-        """Return the members' values, (n_rows, n_members)."""
+        """The members' values, (n_rows, n_members)."""
         return np.column_stack([member.values(features) for member in self.members])
 
     def accuracies_of(self, means: np.ndarray) -> np.ndarray:
@@ -62,7 +62,7 @@ class Combination(Estimator):
 
 
 def default_of(rows: TrainingRows) -> str:
-    """Return the candidate that is taken without a reason for another: the first that these rows allow.
+    """The candidate that is taken without a reason for another: the first that these rows allow.
 
     A held-out domain counts, so that the validation takes what is taken on all domains.
     """
@@ -97,14 +97,14 @@ class Recommended(Estimator):
 
     @property
     def chosen(self) -> dict[str, Any]:
-        """Return `method`, `domains` (the number of labelled ones), `reason`, and `leave_one_out_aee` by candidate if
+        """`method`, `domains` (the number of labelled ones), `reason`, and `leave_one_out_aee` by candidate if
         measured.
         """
         return {"method": self.method.name, **self.why}
 
 
 def leave_one_out_errors(rows: TrainingRows) -> dict[str, np.ndarray]:
-    """Return |estimated - true| of each held-out domain by candidate, (n_domains,).
+    """|estimated - true| of each held-out domain by candidate, (n_domains,).
 
     Each candidate is fitted on the other domains. A candidate that cannot be fitted every time is left out.
     """
@@ -127,7 +127,7 @@ def leave_one_out_errors(rows: TrainingRows) -> dict[str, np.ndarray]:
 
 
 def choose(errors: Mapping[str, np.ndarray]) -> tuple[str, str]:
-    """Return the candidate to use and the reason, from errors by candidate, (n_domains,) each and at least 2.
+    """The candidate to use and the reason, from errors by candidate, (n_domains,) each and at least 2.
 
     It is the candidate of least mean error among those that beat the first by more than one standard error of the
     mean paired difference (the one-standard-error rule: Breiman et al. 1984, section 3.4.3), or else the first.

@@ -99,6 +99,6 @@ def parse(name: str) -> Configuration:
 
 
 def configurations() -> str:
-    """Return the choices of which a configuration's name consists, for messages."""
+    """The choices of which a configuration's name consists, for messages."""
     choices: tuple[Iterable[str], ...] = (CLASSIFIERS, FEATURE_SETS, _BALANCING.values(), _CALIBRATION.values())
     return "; ".join(map(", ".join, choices))

@@ -22,14 +22,14 @@ Confidence = str | Estimator
 
 
 def confidence(source: str, rows: TrainingRows) -> Confidence:
-    """Return the confidence with this name, fitting its estimator on the rows. Raises CannotFit with the reason."""
+    """The confidence with this name, fitting its estimator on the rows. Raises CannotFit with the reason."""
     if source in SIGNALS:
         return source
     return rows.require(source)
 
 
 def confidences(of: Confidence, features: pl.DataFrame) -> np.ndarray:
-    """Return the confidence of every response, (n_rows,); larger is more certain."""
+    """The confidence of every response, (n_rows,); larger is more certain."""
     if isinstance(of, Estimator):
         p = of.p_correct(features)
         assert p is not None, f"{of.name} gives no P(correct)"

@@ -24,7 +24,7 @@ class Fits(Protocol):
     """Training rows that fit estimators (`estimators.training`)."""
 
     def require(self, name: str) -> "Estimator":
-        """Return the estimator of this name, fitted on the rows; raise CannotFit with the reason."""
+        """The estimator of this name, fitted on the rows; raises CannotFit with the reason."""
 
 
 @dataclass(frozen=True)
@@ -43,35 +43,35 @@ class Estimator(ABC):
 
     @abstractmethod
     def values(self, features: pl.DataFrame) -> np.ndarray:
-        """Return one value per response, (n_rows,), or several, (n_rows, n_values), whose means `accuracies_of` takes.
+        """One value per response, (n_rows,), or several, (n_rows, n_values), whose means `accuracies_of` takes.
 
         `features` has the features that the estimator needs, without nulls.
         """
 
     def accuracies_of(self, means: np.ndarray) -> np.ndarray:
-        """Return the accuracies of slices in [0, 1], (n_slices,), from the means of their responses' values.
+        """The accuracies of slices in [0, 1], (n_slices,), from the means of their responses' values.
 
         `means` is (n_slices,), or (n_slices, n_values).
         """
         return means
 
     def accuracy_of(self, mean: np.ndarray) -> float:
-        """Return the accuracy of a slice in [0, 1] from the mean of its responses' values, () or (n_values,)."""
+        """The accuracy of a slice in [0, 1] from the mean of its responses' values, () or (n_values,)."""
         return float(self.accuracies_of(np.asarray(mean, dtype=float)[None])[0])
 
     def accuracy(self, features: pl.DataFrame) -> float:
-        """Return the accuracy of the slice of all these responses (at least one), in [0, 1]."""
+        """The accuracy of the slice of all these responses (at least one), in [0, 1]."""
         return self.accuracy_of(self.values(features).mean(axis=0))
 
     def p_correct(self, features: pl.DataFrame) -> np.ndarray | None:
-        """Return P(correct) of each response, (n_rows,), or None if the family gives none."""
+        """P(correct) of each response, (n_rows,), or None if the family gives none."""
         return None
 
     def refit(self, rows: "Fits") -> "Estimator":
-        """Return the estimator fitted on other rows; a method that was chosen is kept. Raises CannotFit."""
+        """The estimator fitted on other rows; a method that was chosen is kept. Raises CannotFit."""
         return rows.require(self.name)
 
     @property
     def chosen(self) -> dict[str, Any] | None:
-        """Return what was chosen on the training rows, as JSON: a grid search's setting, a method, or None."""
+        """What was chosen on the training rows, as JSON: a grid search's setting, a method, or None."""
         return None

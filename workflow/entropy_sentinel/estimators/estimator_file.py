@@ -52,7 +52,7 @@ _TO_SAVE = (
 
 
 def read_header(text: bytes) -> tuple[FitMetadata, Any]:
-    """Return the metadata and the parameters in a header; raise InputError with the wrong field for an invalid one."""
+    """The metadata and the parameters in a header; raises InputError with the wrong field for an invalid one."""
     if len(text) > MOST_BYTES:
         raise InputError(f"the header must have at most {MOST_BYTES:,} bytes, has {len(text):,}")
     try:
@@ -96,7 +96,7 @@ def save_estimator(
 
 
 def _magic_of(validation: Validation | None) -> bytes:
-    """Return the first line of an estimator's file."""
+    """The first line of an estimator's file."""
     return _MAGIC_WITH_JUDGE if validation and validation.witnesses else MAGIC
 
 
@@ -134,7 +134,7 @@ def load_estimator(path: str | Path) -> FittedEstimator:
 
 
 def is_estimator(path: str | Path) -> bool:
-    """Return whether a file is an estimator's, by content or name."""
+    """Whether a file is an estimator's, by content or name."""
     if str(path).endswith(".estimator"):
         return True
     try:
@@ -147,7 +147,7 @@ def is_estimator(path: str | Path) -> bool:
 
 
 def _content(path: str | Path) -> tuple[bytes, bytes]:
-    """Return the header of an estimator's file and its arrays, unparsed. Raises InputError for another file."""
+    """The header of an estimator's file and its arrays, unparsed. Raises InputError for another file."""
     try:
         if (size := Path(path).stat().st_size) > _MOST_BYTES:
             raise ValueError(f"has {size:,} bytes; at most {_MOST_BYTES:,} are allowed")

@@ -83,7 +83,7 @@ class Familiarity:
 
     @classmethod
     def of(cls, buckets: pl.DataFrame, domains: Names, groups: Names | None = None) -> "Familiarity | None":
-        """Return the familiarity of training rows; None if they have no buckets, or buckets of two kinds.
+        """The familiarity of training rows; None if they have no buckets, or buckets of two kinds.
 
         `buckets` has the columns of `features.buckets.SCHEMA`, (n_rows,); `domains` and `groups` are (n_rows,).
         """
@@ -114,12 +114,12 @@ class Familiarity:
 
     @property
     def limit(self) -> float:
-        """Return the largest F of a slice that is not unfamiliar."""
+        """The largest F of a slice that is not unfamiliar."""
         known = self.left_out[(self.domains[:, 0] >= FEWEST) & np.isfinite(self.left_out)]
         return FACTOR * max(FLOOR, float(known.max())) if len(known) else ALONE
 
     def distances(self, states: np.ndarray) -> np.ndarray:
-        """Return F of slices from the nearest mixture of labelled domains; NaN with fewer than FEWEST responses.
+        """F of slices from the nearest mixture of labelled domains; NaN with fewer than FEWEST responses.
 
         `states` are (n_slices, 1 + BUCKETS).
         """
@@ -130,12 +130,12 @@ class Familiarity:
         return distances
 
     def flags(self, states: np.ndarray) -> list[str | None]:
-        """Return why each slice is unfamiliar, or None; `states` are (n_slices, 1 + BUCKETS)."""
+        """Why each slice is unfamiliar, or None; `states` are (n_slices, 1 + BUCKETS)."""
         limit = self.limit
         return [_reason(distance, limit) if distance > limit else None for distance in self.distances(states)]
 
     def flags_of(self, buckets: pl.DataFrame, slices: np.ndarray, n_slices: int) -> list[str | None]:
-        """Return why each slice of responses is unfamiliar, or None.
+        """Why each slice of responses is unfamiliar, or None.
 
         `buckets` has the columns of `features.buckets.SCHEMA`, (n_rows,); buckets of another kind do not count.
         `slices` (n_rows,) is the slice of each row, from 0.
@@ -144,7 +144,7 @@ class Familiarity:
         return self.flags(counts_of(alike, slices, n_slices))
 
     def lines(self) -> list[str]:
-        """Return a line with how far the labelled domains are from each other, for the user who labels."""
+        """A line with how far the labelled domains are from each other, for the user who labels."""
         if not np.isfinite(self.left_out).any():
             return [f"familiarity: one kind of questions, so slices farther than {ALONE:.2f} from it are flagged"]
         comparable = np.flatnonzero(np.isfinite(self.left_out))
@@ -163,7 +163,7 @@ class Familiarity:
         return lines
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the states as JSON."""
+        """The states as JSON."""
         return {
             "of": self.kind,
             "names": list(self.names),
@@ -180,14 +180,14 @@ class Familiarity:
 
     @cached_property
     def _of_domains(self) -> tuple[np.ndarray, np.ndarray, Mixtures]:
-        """Return the shares of responses with each bucket, the unbiased variance of the words, and the mixtures."""
+        """The shares of responses with each bucket, the unbiased variance of the words, and the mixtures."""
         n_of = self.domains[:, 0]
         q = self.domains[:, 1:] / n_of[:, None]
         variances = (self._weights * q * (1 - q)).sum(axis=1) * n_of / (n_of - 1)
         return q, variances, Mixtures((q * np.sqrt(self._weights)).T)
 
     def _distance(self, state: np.ndarray, among: np.ndarray | None = None) -> float:
-        """Return F of a state, (1 + BUCKETS,) with at least 2 responses, from the mixtures of domains.
+        """F of a state, (1 + BUCKETS,) with at least 2 responses, from the mixtures of domains.
 
         `among` (n_domains,) tells which domains a mixture may have; by default all.
         """
@@ -208,7 +208,7 @@ class Familiarity:
 
 
 def residuals_if_unfamiliar(n_domains: int) -> Residuals:
-    """Return what intervals of unfamiliar slices rest on: no errors, and the prior of such errors."""
+    """What intervals of unfamiliar slices rest on: no errors, and the prior of such errors."""
     return Residuals((), (), (), max(n_domains, 2), PRIOR)
 
 

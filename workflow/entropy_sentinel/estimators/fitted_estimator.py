@@ -31,17 +31,17 @@ class FittedEstimator:
 
     @property
     def validation(self) -> Validation | None:
-        """Return its validation; None if it was fitted on rows without domains, or by an earlier version."""
+        """Its validation; None if it was fitted on rows without domains, or by an earlier version."""
         return self.metadata.validation
 
     @property
     def has_estimates(self) -> bool:
-        """Return whether it estimates accuracies; only `no_estimator` does not."""
+        """Whether it estimates accuracies; only `no_estimator` does not."""
         return self.estimator.has_estimates
 
     @property
     def signals(self) -> tuple[str, ...]:
-        """Return the signals that it needs in addition to the features."""
+        """The signals that it needs in addition to the features."""
         return tuple(name for name in self.metadata.signals or () if name not in FEATURES)
 
     def __repr__(self) -> str:
@@ -54,13 +54,13 @@ class FittedEstimator:
         return html(first, [*others, *self._verdicts()])
 
     def _verdicts(self) -> list[str]:
-        """Return the verdicts of its validation, each with its first reason."""
+        """The verdicts of its validation, each with its first reason."""
         if not (validation := self.validation):
             return ["verdict: no validation"]
         return [f"verdict{part.scope}: {part.verdict}; {part.reasons[0]}" for part in validation.answers]
 
     def _lines(self) -> list[str]:
-        """Return lines with its name, and what it was fitted on."""
+        """Lines with its name, and what it was fitted on."""
         metadata = self.metadata
         name = self.estimator.name
         if method := (metadata.chosen or {}).get("method"):

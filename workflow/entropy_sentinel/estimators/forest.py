@@ -29,12 +29,12 @@ class Forest:
     depth: int
 
     def predict_proba(self, x: np.ndarray) -> np.ndarray:
-        """Return P(incorrect) and P(correct), (n_rows, 2); raise ValueError for invalid nodes, as in a forged file."""
+        """P(incorrect) and P(correct), (n_rows, 2); raises ValueError for invalid nodes, as in a forged file."""
         p = self.mean(self.values[:, None], x)[:, 0]
         return np.column_stack([1 - p, p])
 
     def mean(self, values: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """Return the mean over trees of `values` (n_nodes, n_values) at each row's leaf, (n_rows, n_values)."""
+        """The mean over trees of `values` (n_nodes, n_values) at each row's leaf, (n_rows, n_values)."""
         n_nodes, lefts = len(self.nodes), self.nodes["left"].astype(np.int64)
         # Values above the threshold go to the node after the left child; no value is above infinity.
         last = max(self.roots.max(), (lefts + (self.nodes["threshold"] < np.inf)).max())
@@ -60,7 +60,7 @@ class NestedForests:
     grid: Sequence[Setting]
 
     def probabilities(self, x: np.ndarray) -> np.ndarray:
-        """Return P(correct) for each setting, (n_settings, n_rows)."""
+        """P(correct) for each setting, (n_settings, n_rows)."""
         max_depths = np.array([setting["max_depth"] for setting in self.grid])
         min_splits = np.array([setting["min_samples_split"] for setting in self.grid])
         nodes, values = self.widest.nodes, self.widest.values
@@ -68,7 +68,7 @@ class NestedForests:
         return self.widest.mean(stopped, x).T
 
     def classifier(self, place: int) -> Forest:
-        """Return the forest of one setting."""
+        """The forest of one setting."""
         max_depth, min_split = self.grid[place]["max_depth"], self.grid[place]["min_samples_split"]
         nodes, numbers = self.widest.nodes.copy(), np.arange(len(self.levels), dtype=np.uint32)
         stops = (self.levels >= max_depth) | (self.sizes < min_split) | (nodes["left"] == numbers)
@@ -126,7 +126,7 @@ def _float32(x: np.ndarray) -> np.ndarray:
 
 @lru_cache(maxsize=4)
 def _draws(n_rows: int, n_trees: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return each tree's number of draws of each row, (n_trees, n_rows), and its later seeds, as in scikit-learn."""
+    """Each tree's number of draws of each row, (n_trees, n_rows), and its later seeds, as in scikit-learn."""
     forest = np.random.RandomState(seed)
     counts, seeds = [], []
     for _ in range(n_trees):

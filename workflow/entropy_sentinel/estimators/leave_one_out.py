@@ -45,7 +45,7 @@ def validate(
 def _left_out(
     rows: TrainingRows, name: str, units: np.ndarray, witnessed: WitnessedRows | None
 ) -> tuple[tuple[Domain, ...], tuple[WitnessSummary, ...]]:
-    """Return each domain, estimated without its unit (the domain itself or its group), and what witnesses are worth.
+    """Each domain, estimated without its unit (the domain itself or its group), and what witnesses are worth.
 
     `units` is (n_rows,).
     """
@@ -82,7 +82,7 @@ def _left_out(
 
 
 def _without_judge(domain: Domain) -> Domain:
-    """Return a domain whose verdicts cannot count: with too few labels, it does not count."""
+    """A domain whose verdicts cannot count: with too few labels, it does not count."""
     if domain.estimated is None or domain.n >= FEWEST_LABELS:
         return domain
     return replace(domain, estimated=None, reason=explain_few_labels(domain.n), scored=None)
@@ -112,7 +112,7 @@ def _refitted(
 
 
 def _places(numbers: np.ndarray, n: int) -> list[np.ndarray]:
-    """Return the places of each number from 0 to n - 1, in order; each number occurs."""
+    """The places of each number from 0 to n - 1, in order; each number occurs."""
     order = np.argsort(numbers, kind="stable")
     return np.split(order, np.bincount(numbers, minlength=n).cumsum()[:-1])
 
@@ -120,7 +120,7 @@ def _places(numbers: np.ndarray, n: int) -> list[np.ndarray]:
 def _estimated(
     rows: TrainingRows, domain: str, here: np.ndarray, n: int, fitted: Estimator | FitFailure | None
 ) -> Domain:
-    """Return the domain, whose `n` labels are in the rows `here`; `fitted` is null if it does not count."""
+    """The domain, whose `n` labels are in the rows `here`; `fitted` is null if it does not count."""
     true = float(rows.y[here].mean())
     group = None if rows.groups is None else str(rows.groups[here[0]])
     if fitted is None:

@@ -38,12 +38,12 @@ class Logistic:
         return cls(fitted.coef_[0], float(fitted.intercept_[0]))
 
     def decision_function(self, x: np.ndarray) -> np.ndarray:
-        """Return the log-odds, (n_rows,)."""
+        """The log-odds, (n_rows,)."""
         log_odds: np.ndarray = (x @ self.weights[:, None])[:, 0] + self.intercept
         return log_odds
 
     def predict_proba(self, x: np.ndarray) -> np.ndarray:
-        """Return P(incorrect) and P(correct), (n_rows, 2)."""
+        """P(incorrect) and P(correct), (n_rows, 2)."""
         p = expit(self.decision_function(x))
         return np.column_stack([1 - p, p])
 
@@ -81,6 +81,6 @@ def fit(name: str, rows: TrainingRows) -> ProbabilityEstimator:
 
 
 def logarithms(frame: pl.DataFrame, features: tuple[str, ...]) -> np.ndarray:
-    """Return natural logarithms of non-negative features, at least `LEAST`, (n_rows, n_features)."""
+    """Natural logarithms of non-negative features, at least `LEAST`, (n_rows, n_features)."""
     logs: np.ndarray = np.log(np.maximum(frame.select(features).to_numpy(), LEAST))
     return logs

@@ -24,7 +24,7 @@ from entropy_sentinel.core.locks import locked
 
 
 def compiled(signature: Any, **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator that compiles a function for this numba signature when defined, or loads it from the cache.
+    """A decorator that compiles a function for this numba signature when defined, or loads it from the cache.
 
     `options` are numba's. The folder is `~/.cache/entropy-sentinel` (or in XDG_CACHE_HOME), or numba's own
     NUMBA_CACHE_DIR. If it is not writable or its content is unusable, the function is compiled for this process only.
@@ -46,14 +46,14 @@ def compiled(signature: Any, **options: Any) -> Callable[[Callable[..., Any]], C
 
 
 def _folder(source: Path) -> Path:
-    """Return the folder of a source file's machine code for this processor."""
+    """The folder of a source file's machine code for this processor."""
     processor = (llvmlite.binding.get_host_cpu_name(), llvmlite.binding.get_host_cpu_features().flatten())
     key = hashlib.sha256(repr((numba.__version__, *processor)).encode() + source.read_bytes()).hexdigest()[:12]
     return Path(numba.config.CACHE_DIR or user_folder(), f"{source.stem}-{key}")
 
 
 def _placed(function: Callable[..., Any], folder: Path) -> Callable[..., Any]:
-    """Return the function as if its file were in the folder, with a constant date.
+    """The function as if its file were in the folder, with a constant date.
 
     Numba caches code by path and date of the file, so each copy of the project would compile again.
     """

@@ -32,7 +32,7 @@ class LogprobsKind(BaseModel):
     top_k_returned: Whole | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the settings by name, without those that were never recorded."""
+        """The settings by name, without those that were never recorded."""
         return self.model_dump(exclude_unset=True)
 
 
@@ -117,7 +117,7 @@ class FitMetadata(BaseModel):
         return self.group.split("+") if self.group else []
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the fields as JSON, without those of rare use that have their default."""
+        """The fields as JSON, without those of rare use that have their default."""
         rare = {name for name in _RARE if getattr(self, name) == type(self).model_fields[name].default}
         return self.model_dump(mode="json", exclude=rare)
 
@@ -137,7 +137,7 @@ def describe_fit(
     logprobs: Mapping[str, Any] | None = None,
     ambiguous: Mapping[str, AmbiguousShare] | None = None,
 ) -> FitMetadata:
-    """Return the metadata of an estimator fitted on `rows`, with its validation.
+    """The metadata of an estimator fitted on `rows`, with its validation.
 
     `limits` are those of the validation's verdict, and `witnessed` the responses with a judge's verdicts. Raises
     ContractError for a kind of log-probabilities that no file may have.
@@ -173,7 +173,7 @@ def describe_fit(
 
 
 def measure_features(features: pl.DataFrame) -> dict[str, FeatureStatistics]:
-    """Return the statistics of each feature over the training rows."""
+    """The statistics of each feature over the training rows."""
     quantiles = {"min": 0.0, "q25": 0.25, "median": 0.5, "q75": 0.75, "max": 1.0}
     statistics = {}
     for column in features:

@@ -33,7 +33,7 @@ _FAST = {"reassoc", "contract", "nsz"}
 
 @compiled(numba.types.UniTuple(int64[::1], 2)(int64[::1]))
 def _starts(units):
-    """Return the first unit of every layer, and its first parameter."""
+    """The first unit of every layer, and its first parameter."""
     unit, parameter = np.zeros(len(units), np.int64), np.zeros(len(units), np.int64)
     for layer in range(len(units) - 1):
         unit[layer + 1] = unit[layer] + units[layer]
@@ -124,7 +124,7 @@ def train_epoch(columns, y, order, units, parameters, moments, step):
 
 @compiled(float64[::1](float64[:, ::1], int64[::1], float64[::1]))
 def logits(columns, units, parameters):
-    """Return the logits of all rows, (n_rows,), from columns (n_features, n_rows)."""
+    """The logits of all rows, (n_rows,), from columns (n_features, n_rows)."""
     out = np.empty(columns.shape[1])
     activations = np.empty((units.sum(), BATCH))
     for first in range(0, len(out), BATCH):
@@ -149,7 +149,7 @@ class Network:
     parameters: np.ndarray
 
     def predict_proba(self, x: np.ndarray) -> np.ndarray:
-        """Return P(incorrect) and P(correct), (n_rows, 2); raise ValueError if layers and parameters do not match."""
+        """P(incorrect) and P(correct), (n_rows, 2); raises ValueError if layers and parameters do not match."""
         units = self.units.tolist()  # Python integers do not overflow, so forged sizes stay large
         n_parameters = sum((n_in + 1) * n_out for n_in, n_out in pairwise(units))
         fits = min(units) >= 1 and (units[0], units[-1]) == (x.shape[1], 1)
@@ -187,7 +187,7 @@ def fit_grid(
 
 
 def oversampled(x: np.ndarray, y: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows and labels followed by copies of the rarer class, drawn like imbalanced-learn's RandomOverSampler."""
+    """Rows and labels followed by copies of the rarer class, drawn like imbalanced-learn's RandomOverSampler."""
     rarer = y.sum() * 2 < len(y)
     rows = np.flatnonzero(y == rarer)
     copies = np.random.RandomState(seed).randint(low=0, high=len(rows), size=len(y) - 2 * len(rows))

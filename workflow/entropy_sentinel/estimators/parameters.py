@@ -34,7 +34,7 @@ class NotPlain(Exception):
 
 
 def saved_classes(name: str) -> tuple[type, ...]:
-    """Return the dataclasses that estimator `name` may consist of, as declared by its family.
+    """The dataclasses that estimator `name` may consist of, as declared by its family.
 
     Raises NotPlain for an unknown estimator or a family without a declaration; ConfigError like `module_of`.
     """
@@ -48,7 +48,7 @@ def saved_classes(name: str) -> tuple[type, ...]:
 
 
 def dump(estimator: Estimator, training: TrainingPredictions | None = None) -> tuple[Any, bytes]:
-    """Return the parameters as JSON and as an .npz file's content; raise NotPlain if `restore` would refuse them.
+    """The parameters as JSON and as an .npz file's content; raises NotPlain if `restore` would refuse them.
 
     The content also has the predictions of the `training` responses.
     """
@@ -66,7 +66,7 @@ def dump(estimator: Estimator, training: TrainingPredictions | None = None) -> t
 
 
 def _described(value: Any, arrays: dict[str, np.ndarray]) -> Any:
-    """Return the JSON of a value, and add its arrays of numbers to `arrays`."""
+    """The JSON of a value, and add its arrays of numbers to `arrays`."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, tuple):
@@ -95,7 +95,7 @@ def restore(parameters: Any, packed: bytes, name: str) -> Estimator:
 
 
 def restore_training(packed: bytes) -> TrainingPredictions | None:
-    """Return the predictions of the training responses; None without any. Raises NotPlain for invalid ones."""
+    """The predictions of the training responses; None without any. Raises NotPlain for invalid ones."""
     with _refused("has no valid predictions of its training responses"):
         arrays = _arrays(packed)
         parts = [arrays.get(f"{_TRAINING}{name}") for name in TrainingPredictions._fields]
@@ -119,7 +119,7 @@ def _refused(what: str) -> Iterator[None]:
 
 
 def _arrays(packed: bytes) -> dict[str, np.ndarray]:
-    """Return the arrays of an .npz file by name; in total they may not need more memory than the file."""
+    """The arrays of an .npz file by name; in total they may not need more memory than the file."""
     with ZipFile(io.BytesIO(packed)) as archive:
         members = archive.infolist()
         if any(member.compress_type != ZIP_STORED for member in members):
@@ -130,7 +130,7 @@ def _arrays(packed: bytes) -> dict[str, np.ndarray]:
 
 
 def _array(content: bytes) -> np.ndarray:
-    """Return the array of an .npy file. Its shape must fit its bytes: NumPy allocates memory before it reads."""
+    """The array of an .npy file. Its shape must fit its bytes: NumPy allocates memory before it reads."""
     file = io.BytesIO(content)
     np.lib.format.read_magic(file)  # type: ignore[no-untyped-call]  # NumPy has no types for it
     shape, _, kind = np.lib.format.read_array_header_1_0(file)  # type: ignore[no-untyped-call]  # nor for it
@@ -148,7 +148,7 @@ class _Reader:
     arrays: Mapping[str, np.ndarray]
 
     def estimator(self, node: Any, names: Collection[str]) -> Estimator:
-        """Return the estimator that a node describes, if it has one of these names."""
+        """The estimator that a node describes, if it has one of these names."""
         ((kind, parts),) = node.items()
         name = parts["name"]
         if name not in names:
@@ -167,7 +167,7 @@ class _Reader:
         return kind(**{field: self._value(node, classes, estimators) for field, node in parts.items()})
 
     def _value(self, node: Any, classes: Mapping[str, type], estimators: Collection[str]) -> Any:
-        """Return a value that consists of these classes and of estimators of these names."""
+        """A value that consists of these classes and of estimators of these names."""
         if isinstance(node, list):
             return tuple(self._value(part, classes, estimators) for part in node)
         if not isinstance(node, dict):

@@ -142,7 +142,7 @@ class Fitting:
 
     @classmethod
     def of(cls, settings: "Mapping[str, Any] | Fitting") -> "Fitting":
-        """Return the fitting part of `EstimationSettings`."""
+        """The fitting part of `EstimationSettings`."""
         if isinstance(settings, Fitting):
             return settings
         return cls(**{field.name: settings[field.name] for field in fields(cls)})
@@ -175,7 +175,7 @@ class Group(Settings):
 
 
 def group_id(benchmarks: Iterable[str]) -> str:
-    """Return the id of a training group: its benchmarks' names, sorted and joined with `+`."""
+    """The id of a training group: its benchmarks' names, sorted and joined with `+`."""
     return "+".join(sorted(benchmarks))
 
 
@@ -184,7 +184,7 @@ _LONGEST_FILE_NAME = 150
 
 
 def group_file(group: str) -> str:
-    """Return the name of a group's files (`{group}`): its id, or if that is too long its start and a hash."""
+    """The name of a group's files (`{group}`): its id, or if that is too long its start and a hash."""
     if len(group) <= _LONGEST_FILE_NAME:
         return group
     digest = hashlib.sha256(group.encode()).hexdigest()[:12]

@@ -80,18 +80,18 @@ class Support:
 
     @classmethod
     def of(cls, features: pl.DataFrame, domains: Names) -> "Support":
-        """Return the support of training rows, (n_rows,), at least one; `domains` (n_rows,) gives their domains."""
+        """The support of training rows, (n_rows,), at least one; `domains` (n_rows,) gives their domains."""
         edges = np.quantile(features[FEATURE].to_numpy(), QUANTILES)
         edges[-1] = np.nextafter(edges[-1], np.inf)  # the largest value is not beyond the training rows
         names, whose = np.unique(np.asarray(domains, dtype=str), return_inverse=True)
         return cls(edges, _counts(edges, features, whose, len(names)))
 
     def counts(self, features: pl.DataFrame, slices: np.ndarray, n_slices: int) -> np.ndarray:
-        """Return the states of slices, (n_slices, N_BINS); `slices` (n_rows,) gives the slice of each row, from 0."""
+        """The states of slices, (n_slices, N_BINS); `slices` (n_rows,) gives the slice of each row, from 0."""
         return _counts(self.edges, features, slices, n_slices)
 
     def compare(self, counts: np.ndarray) -> SupportComparison:
-        """Return how far slices lie from the nearest mixture of training domains, from their states (n_slices, N_BINS).
+        """How far slices lie from the nearest mixture of training domains, from their states (n_slices, N_BINS).
 
         The distance is that of Kolmogorov and Smirnov at the edges of the bins: the largest difference of the
         cumulative shares. The nearest mixture minimises the squared differences.
@@ -103,7 +103,7 @@ class Support:
         return SupportComparison(distance, noise)
 
     def flags(self, counts: np.ndarray, estimated: np.ndarray) -> list[str | None]:
-        """Return why each slice is outside the support; None for a slice inside it or without rows.
+        """Why each slice is outside the support; None for a slice inside it or without rows.
 
         `counts` are their states, (n_slices, N_BINS), and `estimated` their estimated accuracies, (n_slices,). A slice
         is outside if its distance exceeds the noise, unless its estimate is so near 0 or 1 that it matters little.
@@ -117,26 +117,26 @@ class Support:
         return reasons
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the summary as JSON."""
+        """The summary as JSON."""
         return {"feature": FEATURE, "edges": self.edges.tolist(), "domains": self.domains.tolist()}
 
 
 def _counts(edges: np.ndarray, features: pl.DataFrame, slices: np.ndarray, n_slices: int) -> np.ndarray:
-    """Return the number of rows of each slice in each bin, (n_slices, N_BINS); an edge belongs to the bin above it."""
+    """The number of rows of each slice in each bin, (n_slices, N_BINS); an edge belongs to the bin above it."""
     bins = np.searchsorted(edges, features[FEATURE].to_numpy(), side="right")
     places = np.asarray(slices, dtype=np.int64) * N_BINS + bins
     return np.bincount(places, minlength=n_slices * N_BINS).reshape(n_slices, N_BINS)
 
 
 def _below(counts: np.ndarray) -> np.ndarray:
-    """Return the share of rows in each bin or below it, (..., N_BINS); NaN without rows."""
+    """The share of rows in each bin or below it, (..., N_BINS); NaN without rows."""
     with np.errstate(invalid="ignore"):
         below: np.ndarray = counts.cumsum(axis=-1) / counts.sum(axis=-1, keepdims=True)
         return below
 
 
 def _compare(domains: np.ndarray, n_of: np.ndarray, below: np.ndarray, n: int) -> tuple[float, float]:
-    """Return a row of SupportComparison from distributions, (n_domains, N_BINS) and (N_BINS,), and numbers of rows."""
+    """A row of SupportComparison from distributions, (n_domains, N_BINS) and (N_BINS,), and numbers of rows."""
     if not n:
         return np.nan, np.nan
     # The last bin's equation is 1 for each domain and the slice: the shares add up to 1.

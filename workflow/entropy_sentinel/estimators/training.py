@@ -35,7 +35,7 @@ class Scaling:
     scale: np.ndarray
 
     def __call__(self, frame: pl.DataFrame) -> np.ndarray:
-        """Return the scaled features of a frame's rows, (n_rows, n_features)."""
+        """The scaled features of a frame's rows, (n_rows, n_features)."""
         scores: np.ndarray = (frame.select(self.features).to_numpy() - self.mean) / self.scale
         return scores
 
@@ -80,7 +80,7 @@ class TrainingRows:
         self._fitted: dict[str, Estimator | FitFailure] = {}
 
     def part(self, rows: np.ndarray, left_out: int = 0) -> "TrainingRows":
-        """Return some of the rows, by a mask (n_rows,), as a training group.
+        """Some of the rows, by a mask (n_rows,), as a training group.
 
         `left_out` is the number of domains that are left out only to be estimated, as in a validation.
         """
@@ -100,12 +100,12 @@ class TrainingRows:
 
     @property
     def accuracy(self) -> float:
-        """Return the share of correct rows."""
+        """The share of correct rows."""
         return float(self.y.mean())
 
     @property
     def caution(self) -> str | None:
-        """Return a warning about estimates from these rows; None without one.
+        """A warning about estimates from these rows; None without one.
 
         It warns if less than `RARE` of the rows are correct, or incorrect.
         """
@@ -120,12 +120,12 @@ class TrainingRows:
 
     @cached_property
     def _several(self) -> bool:
-        """Return whether a question has several answers."""
+        """Whether a question has several answers."""
         return len(np.unique(self.items)) < len(self.y)
 
     @cached_property
     def folds(self) -> "StratifiedGroupKFold | StratifiedKFold":
-        """Return the folds of the grid search and of the calibration."""
+        """The folds of the grid search and of the calibration."""
         # The import takes a second of CPU time; jobs that only read fitted estimators do not need it.
         from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
@@ -134,7 +134,7 @@ class TrainingRows:
 
     @cached_property
     def scaler(self) -> "StandardScaler":
-        """Return mean and standard deviation (ddof 0; 1 instead of 0) of every feature."""
+        """Mean and standard deviation (ddof 0; 1 instead of 0) of every feature."""
         from sklearn.preprocessing import StandardScaler
 
         return StandardScaler().fit(self.features.to_numpy())
@@ -145,11 +145,11 @@ class TrainingRows:
         return scores
 
     def scaled(self, features: tuple[str, ...]) -> np.ndarray:
-        """Return the z-scores of some features, (n_rows, n_features)."""
+        """The z-scores of some features, (n_rows, n_features)."""
         return self._scaled[:, self._places(features)]
 
     def scaling(self, features: tuple[str, ...]) -> Scaling:
-        """Return the scaling of these features, for other rows."""
+        """The scaling of these features, for other rows."""
         places = self._places(features)
         return Scaling(features, self.scaler.mean_[places], self.scaler.scale_[places])
 
@@ -158,7 +158,7 @@ class TrainingRows:
 
     @cached_property
     def splits(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return the training rows and the left-out rows of every fold; answers to one question are in one fold.
+        """The training rows and the left-out rows of every fold; answers to one question are in one fold.
 
         Raises CannotFit if either part of a fold would lack rows of a class.
         """
@@ -179,7 +179,7 @@ class TrainingRows:
         return splits
 
     def once(self, name: str, make: Callable[[], Any]) -> Any:
-        """Return a result that several estimators share under this name; the first one computes it."""
+        """A result that several estimators share under this name; the first one computes it."""
         if name not in self._shared:
             self._shared[name] = make()
         return self._shared[name]
@@ -196,14 +196,14 @@ class TrainingRows:
             raise CannotFit(f"all training rows are {'correct' if self.y[0] else 'incorrect'}")
 
     def require(self, name: str) -> Estimator:
-        """Return the estimator of this name; raise CannotFit with the reason if it cannot be fitted."""
+        """The estimator of this name; raises CannotFit with the reason if it cannot be fitted."""
         fitted = self.fit(name)
         if isinstance(fitted, FitFailure):
             raise CannotFit(fitted.reason)
         return fitted
 
     def fit(self, name: str) -> Estimator | FitFailure:
-        """Return the estimator of this name, fitted once; or the reason why it cannot be fitted on these rows."""
+        """The estimator of this name, fitted once; or the reason why it cannot be fitted on these rows."""
         if name not in self._fitted:
             try:
                 module = module_of(name)
@@ -226,7 +226,7 @@ Slice = TypeVar("Slice")
 
 
 def fit_estimators(rows: TrainingRows, names: Iterable[str]) -> dict[str, Estimator | FitFailure]:
-    """Return estimators by name, in the order of `names`; for those that cannot be fitted, the reason."""
+    """Estimators by name, in the order of `names`; for those that cannot be fitted, the reason."""
     with one_thread():
         return {name: rows.fit(name) for name in names}
 
@@ -234,7 +234,7 @@ def fit_estimators(rows: TrainingRows, names: Iterable[str]) -> dict[str, Estima
 def score(
     estimator: Estimator | FitFailure, features: pl.DataFrame, slices: Mapping[Slice, np.ndarray]
 ) -> dict[Slice, float | None]:
-    """Return each slice's estimated accuracy, in [0, 1]; None without rows, and from an unfitted estimator.
+    """Each slice's estimated accuracy, in [0, 1]; None without rows, and from an unfitted estimator.
 
     `features` has the features without nulls, (n_rows,); a slice is a mask (n_rows,) of its rows.
     """
@@ -257,5 +257,5 @@ def one_thread() -> AbstractContextManager[object]:
 
 @cache
 def _pools() -> ThreadpoolController:
-    """Return the thread pools of NumPy and scikit-learn, looked up once because it takes milliseconds."""
+    """The thread pools of NumPy and scikit-learn, looked up once because it takes milliseconds."""
     return ThreadpoolController()

@@ -58,7 +58,7 @@ class TrainingPredictions(NamedTuple):
             raise ValueError("must have predictions between 0 and 1")
 
     def find(self, features: pl.DataFrame) -> tuple[pl.Series, pl.Series]:
-        """Return whether each response trained the estimator, (n_rows,), and its prediction; null if unknown."""
+        """Whether each response trained the estimator, (n_rows,), and its prediction; null if unknown."""
         n = len(features)
         if not len(self.hashes):
             return pl.repeat(False, n, eager=True), pl.repeat(None, n, dtype=pl.Float64, eager=True)
@@ -73,7 +73,7 @@ NO_PREDICTIONS = TrainingPredictions(np.zeros(0, np.uint64), np.zeros(0, np.floa
 
 
 def predict(estimator: Estimator, features: pl.DataFrame) -> np.ndarray:
-    """Return each response's prediction, (n_rows,), in [0, 1]: P(correct), or else the estimate for it alone.
+    """Each response's prediction, (n_rows,), in [0, 1]: P(correct), or else the estimate for it alone.
 
     Without an estimator, all are NaN.
     """
@@ -94,7 +94,7 @@ def _fit_folds(
 
 
 def _assign_folds(rows: TrainingRows, response: np.ndarray) -> np.ndarray:
-    """Return the fold of each row, (n_rows,): dependent rows together, and each domain spread evenly over folds."""
+    """The fold of each row, (n_rows,): dependent rows together, and each domain spread evenly over folds."""
     _, item = np.unique(rows.items, return_inverse=True)
     n_nodes = item.max(initial=-1) + 1 + response.max(initial=-1) + 1
     links = coo_array((np.ones(len(rows)), (item, item.max(initial=-1) + 1 + response)), shape=(n_nodes, n_nodes))

@@ -35,14 +35,14 @@ def _draw(state, low, high):
 
 @compiled(float32(float64))
 def _rounded_down(threshold):
-    """Return the largest float32 up to this value, so that every float32 is on the same side of both."""
+    """The largest float32 up to this value, so that every float32 is on the same side of both."""
     rounded = np.float32(threshold)
     return rounded if rounded <= threshold else np.nextafter(rounded, np.float32(-np.inf))
 
 
 @compiled(UniTuple(float64, 2)(_Places, _Weights))
 def _class_weights(rows, weights):
-    """Return the weights of the incorrect and of the correct rows."""
+    """The weights of the incorrect and of the correct rows."""
     incorrect = correct = 0.0
     for row in rows:
         incorrect += weights[row, 0]
@@ -52,7 +52,7 @@ def _class_weights(rows, weights):
 
 @compiled(Tuple((float64, int64, float64))(float32[::1], _Places, _Weights, float64, float64))
 def _best_place(values, rows, weights, incorrect, correct):
-    """Return the best split of sorted rows: (negative weighted impurity, rows on the left, threshold)."""
+    """The best split of sorted rows: (negative weighted impurity, rows on the left, threshold)."""
     best, place, threshold = -np.inf, 0, 0.0
     left_0 = left_1 = 0.0
     here = values[rows[0]]
@@ -77,7 +77,7 @@ def _best_place(values, rows, weights, incorrect, correct):
     )
 )
 def _best_split(columns, order, begin, end, weights, incorrect, correct, features, constant, n_known, n_tried, state):
-    """Return a node's best split by features drawn at random: (feature or -1, rows on the left, threshold, n_constant).
+    """A node's best split by features drawn at random: (feature or -1, rows on the left, threshold, n_constant).
 
     The node's rows are order[:, begin:end]. features[:n_known] are known to be constant in it, features[:n_constant] in
     its children. At least one varying feature is tried, if there is one.
@@ -200,7 +200,7 @@ def grow(
 
 @compiled(float64[:, ::1](_Nodes, _Floats, _Places, _Places, _Whole, _Whole))
 def stopped_values(nodes, values, levels, sizes, max_depths, min_splits):
-    """Return the value of the node at which a row would stop under narrower limits, (n_nodes, n_limits)."""
+    """The value of the node at which a row would stop under narrower limits, (n_nodes, n_limits)."""
     stopped = np.empty((len(nodes), len(max_depths)))
     has_stopped = np.zeros(stopped.shape, np.bool_)
     for node in range(len(nodes)):
@@ -218,7 +218,7 @@ def stopped_values(nodes, values, levels, sizes, max_depths, min_splits):
 
 @compiled(float64[:, ::1](_Nodes, uint32[::1], int64, float64[:, ::1], _Columns))
 def mean_values(nodes, roots, depth, values, x):
-    """Return the mean over trees of the values at each row's leaf, (n_rows, n_values).
+    """The mean over trees of the values at each row's leaf, (n_rows, n_values).
 
     roots: (n_trees,), depth: that of the deepest leaf, values: (n_nodes, n_values), x: (n_rows, n_features).
     """

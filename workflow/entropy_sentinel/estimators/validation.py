@@ -77,7 +77,7 @@ class Domain:
 
     @model_validator(mode="after")
     def _apply_current_rules(self) -> "Domain":
-        """Return a domain of a file without an estimate that rests on few labels, which earlier releases counted."""
+        """A domain of a file without an estimate that rests on few labels, which earlier releases counted."""
         if self.noise is None and not 0 <= self.true <= 1:
             raise ValueError("'true' must be between 0 and 1 without a judge")
         if self.noise is None and self.n < FEWEST_LABELS:
@@ -86,12 +86,12 @@ class Domain:
 
     @property
     def signed(self) -> float | None:
-        """Return estimated minus true accuracy; None without an estimate."""
+        """Estimated minus true accuracy; None without an estimate."""
         return None if self.estimated is None else self.estimated - self.true
 
     @property
     def error(self) -> float:
-        """Return the absolute error; 0 without an estimate."""
+        """The absolute error; 0 without an estimate."""
         return abs(self.signed or 0.0)
 
 
@@ -158,7 +158,7 @@ class Validation:
     @model_validator(mode="before")
     @classmethod
     def _name_judge(cls, data: Any) -> Any:
-        """Return a file's fields with the witness of earlier versions, which had one judge without a name."""
+        """A file's fields with the witness of earlier versions, which had one judge without a name."""
         if not isinstance(data, dict) or not isinstance(judge := data.get("judge"), dict):
             return data
         kind = WitnessKind.VERDICT
@@ -174,7 +174,7 @@ class Validation:
 
     @cached_property
     def summary(self) -> ValidationSummary:
-        """Return what follows from the estimates of each domain without it, or without its group."""
+        """What follows from the estimates of each domain without it, or without its group."""
         domains, n_domains, n_groups = self.domains, self.n_domains, self.n_groups
         known, residuals = _counted(domains), self.residuals
         errors = evaluate(residuals.estimated, residuals.true)
@@ -202,78 +202,78 @@ class Validation:
 
     @property
     def n_counted(self) -> int:
-        """Return the number of domains that count."""
+        """The number of domains that count."""
         return self.summary.n_counted
 
     @property
     def aee(self) -> float | None:
-        """Return the mean absolute error."""
+        """The mean absolute error."""
         return self.summary.aee
 
     @property
     def rho(self) -> float | None:
-        """Return the rank correlation of estimates with the truth."""
+        """The rank correlation of estimates with the truth."""
         return self.summary.rho
 
     @property
     def bias(self) -> float | None:
-        """Return the mean of estimated minus true accuracy."""
+        """The mean of estimated minus true accuracy."""
         return self.summary.bias
 
     @property
     def error_at_least(self) -> float | None:
-        """Return the lower limit of the mean error on new domains."""
+        """The lower limit of the mean error on new domains."""
         return self.summary.error_at_least
 
     @property
     def error_at_most(self) -> float | None:
-        """Return the upper limit of the mean error on new domains."""
+        """The upper limit of the mean error on new domains."""
         return self.summary.error_at_most
 
     @property
     def coverage(self) -> tuple[Coverage, ...]:
-        """Return how many intervals contain the truth, for each level."""
+        """How many intervals contain the truth, for each level."""
         return self.summary.coverage
 
     @property
     def verdict(self) -> str:
-        """Return the verdict, such as `usable`."""
+        """The verdict, such as `usable`."""
         return self.summary.verdict
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Return the reasons for the verdict, as sentences."""
+        """The reasons for the verdict, as sentences."""
         return self.summary.reasons
 
     @property
     def answers(self) -> "tuple[Validation, ...]":
-        """Return this validation, and that by groups if there are groups: one for each question."""
+        """This validation, and that by groups if there are groups: one for each question."""
         return (self, self.new_groups) if self.new_groups else (self,)
 
     @property
     def scope(self) -> str:
-        """Return the new slices that the verdict is about, if domains have groups; else ""."""
+        """The new slices that the verdict is about, if domains have groups; else ""."""
         if self.n_groups:
             return " for anything outside the labelled groups"
         return " for a new slice of the labelled groups" if self.new_groups else ""
 
     @property
     def worst(self) -> Domain | None:
-        """Return the domain with the largest error; None if none was estimated."""
+        """The domain with the largest error; None if none was estimated."""
         return max(_counted(self.domains), key=lambda domain: domain.error, default=None)
 
     @property
     def calibration(self) -> Calibration | None:
-        """Return how calibrated P(correct) of single responses is on held-out domains; null if there is none."""
+        """How calibrated P(correct) of single responses is on held-out domains; null if there is none."""
         return calibration(domain.scored for domain in self.domains if domain.scored is not None)
 
     @cached_property
     def residuals(self) -> Residuals:
-        """Return the errors from which intervals for other slices are computed."""
+        """The errors from which intervals for other slices are computed."""
         return _residuals(self.domains, self.n_domains, self.n_groups)
 
     def intervals(self, level: float) -> dict[str, tuple[float, float]]:
-        """Return the interval of each estimated domain, by name, from the errors on the other domains."""
+        """The interval of each estimated domain, by name, from the errors on the other domains."""
         names = [domain.domain for domain in _counted(self.domains)]
         if not names:
             return {}
@@ -281,7 +281,7 @@ class Validation:
         return dict(zip(names, zip(lower.tolist(), upper.tolist(), strict=True), strict=True))
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the validation as JSON, with what follows from it."""
+        """The validation as JSON, with what follows from it."""
         groups = self.new_groups and self.new_groups.as_dict()
         limits = self.limits.model_dump()
         fields = asdict(self) | asdict(self.summary) | {"new_groups": groups, "limits": limits}
@@ -289,11 +289,11 @@ class Validation:
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> "Validation":
-        """Return the validation from JSON; what follows from it is computed anew. Raises ValidationError."""
+        """The validation from JSON; what follows from it is computed anew. Raises ValidationError."""
         return TypeAdapter(cls).validate_python(fields)
 
     def table(self) -> tuple[list[str], list[list[str]]]:
-        """Return headings and rows of a table with the estimate of each labelled domain without its labels."""
+        """Headings and rows of a table with the estimate of each labelled domain without its labels."""
         is_judged = bool(self.witnesses)
         headings = ["domain", "labels", *(["verdicts"] if is_judged else []), "estimated", "true", "error"]
         without_group: dict[str, Domain] = {}
@@ -312,7 +312,7 @@ class Validation:
         return headings, rows
 
     def lines(self) -> list[str]:
-        """Return lines with the verdict's reasons, and the coverage of the intervals."""
+        """Lines with the verdict's reasons, and the coverage of the intervals."""
         lines = list(self.reasons)
         for share in self.coverage:
             lines.append(
@@ -329,7 +329,7 @@ class Validation:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        """Return HTML: verdict and reasons, the estimate of each labelled domain without its labels, and coverage."""
+        """HTML: verdict and reasons, the estimate of each labelled domain without its labels, and coverage."""
         parts = []
         for answer in self.answers:
             tables = [self.table()] if answer is self and self.domains else []
@@ -338,7 +338,7 @@ class Validation:
 
 
 def explain_few_labels(n: int) -> str:
-    """Return the reason why a domain with `n` labels does not count."""
+    """The reason why a domain with `n` labels does not count."""
     return f"{counted(n, 'label')}, fewer than {FEWEST_LABELS}: not counted"
 
 
@@ -360,7 +360,7 @@ def _residuals(domains: tuple[Domain, ...], n_domains: int, n_groups: int | None
 
 
 def residuals_of(domains: Sequence[Domain], n_training: int, groups: Sequence[str] | None = None) -> Residuals:
-    """Return the errors on domains that have an estimate."""
+    """The errors on domains that have an estimate."""
     noise = None
     if any(domain.noise is not None for domain in domains):
         noise = [math.nan if domain.noise is None else domain.noise for domain in domains]
@@ -375,7 +375,7 @@ def residuals_of(domains: Sequence[Domain], n_training: int, groups: Sequence[st
 
 
 def _left_aside(domains: tuple[Domain, ...]) -> tuple[str, ...]:
-    """Return lines about the domains that do not count."""
+    """Lines about the domains that do not count."""
     few, unfitted = [], []
     for domain in domains:
         if domain.n < FEWEST_LABELS and domain.noise is None:
@@ -394,7 +394,7 @@ def _left_aside(domains: tuple[Domain, ...]) -> tuple[str, ...]:
 
 
 def _coverage(residuals: Residuals, level: float) -> Coverage:
-    """Return the share of domains inside the interval from the others' errors."""
+    """The share of domains inside the interval from the others' errors."""
     lower, upper, basis = residuals.held_out(level)
     share, least, most = coverage(lower, upper, residuals.true).known()
     return Coverage(level, round(share * len(lower)), len(lower), least, most, basis)

@@ -6,7 +6,7 @@ from entropy_sentinel.estimators.metadata import FitMetadata
 
 
 def count_validations(metadata: FitMetadata, previous: FitMetadata | None) -> int:
-    """Return the number of validations of these labels so far, this one included.
+    """The number of validations of these labels so far, this one included.
 
     `previous` is the metadata of the estimator that this one replaces. Labels are the same if the model is the same and
     a domain has the same name. Repeating a validation without any change does not count; other labels or another
@@ -21,6 +21,6 @@ def count_validations(metadata: FitMetadata, previous: FitMetadata | None) -> in
 
 
 def _held_out(metadata: FitMetadata) -> dict[str, tuple[int, float | None, float]]:
-    """Return number of labels, estimated and true accuracy of each domain of the validation."""
+    """Number of labels, estimated and true accuracy of each domain of the validation."""
     domains = metadata.validation.domains if metadata.validation else ()
     return {domain.domain: (domain.n, domain.estimated, domain.true) for domain in domains}

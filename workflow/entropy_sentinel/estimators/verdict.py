@@ -38,30 +38,30 @@ class Evidence:
 
     @classmethod
     def of(cls, residuals: Residuals, limits: Limits = DEFAULT) -> "Evidence":
-        """Return the evidence from the errors on at least one labelled domain."""
+        """The evidence from the errors on at least one labelled domain."""
         variances = residuals.variances
         far_off = FarOff.of(residuals.errors, variances, limits.far_off, residuals.groups)
         return cls(residuals.spread, far_off, float(variances.mean()), limits)
 
     @property
     def usable(self) -> float:
-        """Return the probability that the estimator is usable: the smaller of the two conditions' probabilities."""
+        """The probability that the estimator is usable: the smaller of the two conditions' probabilities."""
         return min(self.spread.mean_error_below(self.limits.usable_error), self.far_off.share_below(USABLE_SHARE))
 
     def after(self, more: int, mean_square: float = 0.0) -> "Evidence":
-        """Return the evidence after `more` domains with errors of this mean square, none of them far off."""
+        """The evidence after `more` domains with errors of this mean square, none of them far off."""
         spread = self.spread.after(more, mean_square, self.chance)
         return replace(self, spread=spread, far_off=self.far_off.after(more, mean_square, self.chance))
 
     def fewest_more(self) -> int | None:
-        """Return the least number of further domains for `usable`, if they have no error; None above MOST_MORE."""
+        """The least number of further domains for `usable`, if they have no error; None above MOST_MORE."""
         for more in range(1, MOST_MORE + 1):
             if self.after(more).usable >= self.limits.confidence:
                 return more
         return None
 
     def enough_more(self) -> int | None:
-        """Return the number of further domains that is enough in four of five cases; None above MOST_MORE."""
+        """The number of further domains that is enough in four of five cases; None above MOST_MORE."""
         least = self.fewest_more() or MOST_MORE + 1
         for more in range(least, MOST_MORE + 1):
             if self._enough(more) >= _PROBABLY_ENOUGH:
@@ -69,7 +69,7 @@ class Evidence:
         return None
 
     def _enough(self, more: int) -> float:
-        """Return the probability that the verdict is `usable` after `more` domains, at least `fewest_more`."""
+        """The probability that the verdict is `usable` after `more` domains, at least `fewest_more`."""
         from scipy.stats import chi2  # the import takes a second of CPU time, which only this needs
 
         typical = self.chance + self.far_off.near
@@ -84,7 +84,7 @@ class Evidence:
         return self.spread.mean_over(probability)
 
     def _largest_mean_square(self, more: int) -> float:
-        """Return the largest mean square of the errors on `more` domains that keeps the mean error small enough."""
+        """The largest mean square of the errors on `more` domains that keeps the mean error small enough."""
 
         def margin(root: float) -> float:
             spread = self.spread.after(more, root**2, self.chance)
@@ -122,7 +122,7 @@ class UsabilityVerdict:
 
 
 def decide(residuals: Residuals, rho: float | None, limits: Limits = DEFAULT) -> str:
-    """Return the verdict on the errors of k domains; `rho` is the rank correlation of estimates with the truth."""
+    """The verdict on the errors of k domains; `rho` is the rank correlation of estimates with the truth."""
     usable = Evidence.of(residuals, limits).usable
     if usable >= limits.confidence:
         return USABLE
@@ -141,7 +141,7 @@ def verdict_of(
     limits: Limits = DEFAULT,
     n_judged: int = 0,
 ) -> UsabilityVerdict:
-    """Return the verdict on the estimates of k domains, each without it or its group; `names`, (k,), are the domains'.
+    """The verdict on the estimates of k domains, each without it or its group; `names`, (k,), are the domains'.
 
     `aee`, `rho` and `bias` are over these domains; the true accuracies of `n_judged` of them rest on a judge.
     """
@@ -169,7 +169,7 @@ def _held_out(residuals: Residuals) -> str:
 
 
 def _judged(residuals: Residuals, n_judged: int) -> str:
-    """Return that the verdict was reached with a judge, if it was; the observed errors then contain its noise."""
+    """That the verdict was reached with a judge, if it was; the observed errors then contain its noise."""
     if not n_judged:
         return ""
     noise = float(np.sqrt(residuals.variances.mean()) * MEAN_DISTANCE)
@@ -201,7 +201,7 @@ def _percent(share: float) -> str:
 
 
 def _share(share: float) -> str:
-    """Return a limit with two decimals, or with all that it has."""
+    """A limit with two decimals, or with all that it has."""
     return max(f"{share:.2f}", f"{share:g}", key=len)
 
 
@@ -230,7 +230,7 @@ def _order(residuals: Residuals, rho: float | None) -> str:
 
 
 def _more_domains(evidence: Evidence, residuals: Residuals) -> str:
-    """Return a sentence about the further labelled domains for `usable`; with groups, each of another group."""
+    """A sentence about the further labelled domains for `usable`; with groups, each of another group."""
     labelled = "labelled domain" if residuals.groups is None else "labelled group"
     fewest, enough = evidence.fewest_more(), evidence.enough_more()
     if fewest is None:
@@ -247,7 +247,7 @@ def _more_domains(evidence: Evidence, residuals: Residuals) -> str:
 
 
 def _intervals(residuals: Residuals, most: float) -> str:
-    """Return the coverage of intervals if the mean error is at its upper limit; given this verdict it is lower."""
+    """The coverage of intervals if the mean error is at its upper limit; given this verdict it is lower."""
     shares = [residuals.spread.share_inside(level, most) for level in LEVELS]
     return (
         f"if the mean error is at its upper limit of {most:.3f}, {_slashed(LEVELS)}% intervals cover only "

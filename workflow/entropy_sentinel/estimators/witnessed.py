@@ -79,7 +79,7 @@ class WitnessSummary:
     power: Share | None
 
     def line(self) -> str:
-        """Return a sentence with its numbers."""
+        """A sentence with its numbers."""
         n_labels = counted(self.n_labelled, "label")
         if self.sensitivity is not None and self.specificity is not None:
             says, does_not = "says correct for", "incorrect for"
@@ -101,7 +101,7 @@ class WitnessSummary:
 
 
 def summary_lines(witnesses: Sequence[WitnessSummary]) -> list[str]:
-    """Return a sentence about each witness, and one about what a label is worth with all of them."""
+    """A sentence about each witness, and one about what a label is worth with all of them."""
     lines = [witness.line() for witness in witnesses]
     worth = next((witness.worth for witness in witnesses if witness.worth is not None), None)
     if worth is not None:
@@ -150,7 +150,7 @@ class WitnessedRows:
         return [False, *[True] * len(self.witnesses)]
 
     def counted_domains(self) -> dict[str, tuple[int, ...]]:
-        """Return the witnesses, from 1, that have enough labels and responses in each domain that has one.
+        """The witnesses, from 1, that have enough labels and responses in each domain that has one.
 
         All together, the labels must be enough to tell the powers.
         """
@@ -171,7 +171,7 @@ class WitnessedRows:
         return counted_domains if n_labels - len(counted_domains) >= FEWEST_FOR_POWERS else {}
 
     def estimate(self, domain: str, columns: tuple[int, ...], fitted: Estimator) -> "WitnessedEstimate":
-        """Return what an estimator fitted without a domain says of the largest sample of the witnesses `columns`."""
+        """What an estimator fitted without a domain says of the largest sample of the witnesses `columns`."""
         here = self.domains == domain
         labelled, samples = self.is_labelled[here], self.sample_weights[here]
         weights = max((samples[:, column - 1] for column in columns), key=lambda each: int((each > 0).sum()))
@@ -206,7 +206,7 @@ class WitnessedRows:
     def summarise(
         self, worth: float | None = None, powers: np.ndarray | None = None, counts: np.ndarray | None = None
     ) -> tuple[WitnessSummary, ...]:
-        """Return how good each witness is by the labels, beside what the validation found of P(correct) and them."""
+        """How good each witness is by the labels, beside what the validation found of P(correct) and them."""
         summaries = []
         for number, witness in enumerate(self.witnesses):
             values = self.values[:, number]
@@ -233,7 +233,7 @@ class WitnessedRows:
         return tuple(summaries)
 
     def _size(self, rows: np.ndarray) -> int:
-        """Return the effective number of independent responses among some rows."""
+        """The effective number of independent responses among some rows."""
         return effective_size(self.items[rows], self.similarity) if rows.any() else 0
 
 

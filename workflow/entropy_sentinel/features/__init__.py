@@ -16,7 +16,7 @@ sys.modules[__name__].__class__ = Room
 
 
 def features() -> "dict[str, Feature]":
-    """Return the built-in features."""
+    """The built-in features."""
     from entropy_sentinel.features.built_in import FEATURES
 
     return FEATURES

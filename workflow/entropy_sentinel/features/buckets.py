@@ -31,7 +31,7 @@ _WORD = r"\w+|[^\w\s]"
 
 @lru_cache(maxsize=1 << 19)
 def bucket(token: str) -> int:
-    """Return the bucket of a token; -1 for a mark and for an empty token."""
+    """The bucket of a token; -1 for a mark and for an empty token."""
     if not token or _MARK.fullmatch(token.strip()):
         return -1
     text = token.translate(_SPELLINGS).strip().lower()
@@ -39,7 +39,7 @@ def bucket(token: str) -> int:
 
 
 def buckets_of(traces: pl.DataFrame) -> pl.DataFrame:
-    """Return the columns of SCHEMA for responses of GENERATIONS, (n_responses,); null without tokens and text.
+    """The columns of SCHEMA for responses of GENERATIONS, (n_responses,); null without tokens and text.
 
     Only tokens from `trace_start` on count, as for features.
     """
@@ -61,7 +61,7 @@ def buckets_of(traces: pl.DataFrame) -> pl.DataFrame:
 
 
 def counts_of(buckets: pl.Series, slices: np.ndarray, n_slices: int) -> np.ndarray:
-    """Return states, (n_slices, 1 + BUCKETS): the number of responses, and of those that contain each bucket.
+    """States, (n_slices, 1 + BUCKETS): the number of responses, and of those that contain each bucket.
 
     `buckets` (n_rows,) are lists, null if unknown; such rows do not count. `slices` (n_rows,) is the slice of each row.
     """
@@ -75,7 +75,7 @@ def counts_of(buckets: pl.Series, slices: np.ndarray, n_slices: int) -> np.ndarr
 
 
 def _bits(tokens: pl.Series) -> np.ndarray:
-    """Return which buckets each response contains, (n_responses, BUCKETS) of bool."""
+    """Which buckets each response contains, (n_responses, BUCKETS) of bool."""
     lengths = tokens.list.len().fill_null(0).to_numpy().astype(np.int64)
     bits = np.zeros((len(tokens), BUCKETS + 1), dtype=bool)
     flat = tokens.explode(empty_as_null=False, keep_nulls=False)

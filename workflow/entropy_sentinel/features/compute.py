@@ -34,12 +34,12 @@ USED = [name for name in GENERATIONS.schema if name in (*IDENTITY, *_TRACE)]
 
 
 def is_traces(given: object) -> bool:
-    """Return whether this is a frame of GENERATIONS."""
+    """Whether this is a frame of GENERATIONS."""
     return isinstance(given, pl.DataFrame | pl.LazyFrame) and set(_TRACE) <= set(given.collect_schema().names())
 
 
 def compute_features(traces: pl.DataFrame | pl.LazyFrame, vocabulary: int | None = None) -> pl.DataFrame:
-    """Return the features of each response, like the verb `features`, from (n_responses,) rows of GENERATIONS.
+    """The features of each response, like the verb `features`, from (n_responses,) rows of GENERATIONS.
 
     Rows have `model` and `benchmark`, and keep columns of `traces` beyond GENERATIONS: LOGPROBS and a log's own. A
     response with UNUSABLE has no features. Raises InputError like the verb.
@@ -120,7 +120,7 @@ def _features_of(traces: pl.DataFrame, vocabulary: int | None) -> pl.DataFrame:
 
 
 def usable_features(sampled: np.ndarray, top: np.ndarray, finish_reason: str) -> pl.DataFrame | None:
-    """Return the features of one response as `compute_features` does; null if it has a reason for none, or may have.
+    """The features of one response as `compute_features` does; null if it has a reason for none, or may have.
 
     `sampled` (T,) and `top` (T, k) are its log-probabilities, float32, without null entries and with T > 0.
     """
@@ -133,7 +133,7 @@ def usable_features(sampled: np.ndarray, top: np.ndarray, finish_reason: str) ->
 
 
 def _evaluate(lists: pl.DataFrame) -> pl.DataFrame:
-    """Return the features and `_facts` of responses from the lists of `token_lists`."""
+    """The features and `_facts` of responses from the lists of `token_lists`."""
     try:
         return lists.select(**_values())
     except KeyboardInterrupt:
@@ -147,13 +147,13 @@ def _evaluate(lists: pl.DataFrame) -> pl.DataFrame:
 
 @cache
 def _values() -> dict[str, pl.Expr]:
-    """Return the expressions of the features, and of `_facts`, over the lists of `token_lists`."""
+    """The expressions of the features, and of `_facts`, over the lists of `token_lists`."""
     features = (CATALOGUE | EXTRAS).items()
     return {name: feature.expression.cast(pl.Float64) for name, feature in features} | _facts()
 
 
 def _facts() -> dict[str, pl.Expr]:
-    """Return expressions for counts of a response's tokens, and for the columns that `_reason` needs.
+    """Expressions for counts of a response's tokens, and for the columns that `_reason` needs.
 
     The names of the latter begin with `_`, which no feature's name does.
     """
@@ -172,7 +172,7 @@ def _facts() -> dict[str, pl.Expr]:
 
 @cache
 def _reason() -> pl.Expr:
-    """Return the first reason why a response has no features; null if it has them."""
+    """The first reason why a response has no features; null if it has them."""
     k, positive = pl.col("_k"), pl.col("_positive")
     reasons = {
         "empty response": pl.col("n_tokens") == 0,
@@ -195,7 +195,7 @@ def _reason() -> pl.Expr:
 
 
 def start_after(traces: pl.DataFrame, token: str | None, earlier: str | None) -> pl.DataFrame:
-    """Return the traces with `trace_start` after the last `token`, at the end if it does not occur; 0 for no token.
+    """The traces with `trace_start` after the last `token`, at the end if it does not occur; 0 for no token.
 
     `earlier` is the token after which the traces begin according to their provenance: version 0.1.0 recorded it, but no
     texts of tokens. Without both, `trace_start` is unchanged. Raises InputError if the texts are unknown.
@@ -217,7 +217,7 @@ def start_after(traces: pl.DataFrame, token: str | None, earlier: str | None) ->
 
 
 def missing_mass(features: pl.DataFrame, reason: str = "reason") -> dict[str, Any]:
-    """Return means over all tokens of the responses with features (`reason` is null); null without any.
+    """Means over all tokens of the responses with features (`reason` is null); null without any.
 
     `captured_mass`: the probability of a step's top k. `open_steps`: the share of steps that leave more than OPEN_MASS.
     `entropy_error_bound`: nats per token, also null if the vocabulary of any response is unknown. And sums over all

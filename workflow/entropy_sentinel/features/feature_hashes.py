@@ -8,7 +8,7 @@ _HASHED = ("mean", "std", "max", "q10", "q50", "q90", "se_sum", "nll_avg", "nll_
 
 
 def hash_features(features: pl.DataFrame) -> np.ndarray:
-    """Return a hash of the features of each response, (n_rows,). They reveal no text."""
+    """A hash of the features of each response, (n_rows,). They reveal no text."""
     hashes = np.zeros(len(features), dtype=np.uint64)
     for name in _HASHED:
         hashes = mix_bits(hashes ^ round_to_bits(features[name]))
@@ -16,7 +16,7 @@ def hash_features(features: pl.DataFrame) -> np.ndarray:
 
 
 def round_to_bits(values: pl.Series) -> np.ndarray:
-    """Return the bits of numbers as 32-bit floats, (n,); the size of a batch may change the last bit of 64."""
+    """The bits of numbers as 32-bit floats, (n,); the size of a batch may change the last bit of 64."""
     # Adding 0 gives -0.0 and 0.0 the same bits.
     rounded = values.cast(pl.Float32).fill_null(float("nan")).to_numpy() + np.float32(0)
     return rounded.view(np.uint32)

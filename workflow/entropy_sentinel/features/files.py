@@ -18,7 +18,7 @@ CAPTURED = ".features.jsonl.gz"
 
 
 def holds_features(path: str | Path) -> bool:
-    """Return whether a file has features: from the stage `features`, or captured.
+    """Whether a file has features: from the stage `features`, or captured.
 
     Raises:
         InputError: For a file of a stage without features or responses.

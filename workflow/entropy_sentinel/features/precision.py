@@ -16,7 +16,7 @@ _FEWEST = 32
 
 
 def rounding_error(sampled: np.ndarray, top: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """Return the relative rounding error of each response, (n,): an error of HALF, or 0 if it was not rounded.
+    """The relative rounding error of each response, (n,): an error of HALF, or 0 if it was not rounded.
 
     `sampled` (T,) and `top` (T, k) are the log-probabilities of all responses in sequence, float32; `lengths` (n,) are
     their numbers of tokens. A response was rounded if all its values can be numbers of the format.
@@ -38,12 +38,12 @@ def rounding_error(sampled: np.ndarray, top: np.ndarray, lengths: np.ndarray) ->
 
 
 def name_of(error: float) -> str:
-    """Return the name of the format with this rounding error."""
+    """The name of the format with this rounding error."""
     return next(name for name, rounding in HALF.items() if rounding == error)
 
 
 def _is_bfloat16(values: np.ndarray) -> np.ndarray:
-    """Return whether each value is a number of bfloat16: a float32 whose lower half is 0; or is not finite."""
+    """Whether each value is a number of bfloat16: a float32 whose lower half is 0; or is not finite."""
     bits = np.ascontiguousarray(values, dtype=np.float32).view(np.uint32)
     fits: np.ndarray = ((bits & 0xFFFF) == 0) | ~np.isfinite(values)
     return fits
@@ -56,7 +56,7 @@ def _is_float16(values: np.ndarray) -> np.ndarray:
 
 
 def _all_of(steps: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """Return whether all steps of each response are true, (n,); true for a response without steps."""
+    """Whether all steps of each response are true, (n,); true for a response without steps."""
     wrong = np.concatenate([[0], np.cumsum(~steps)])
     ends = lengths.cumsum()
     fine: np.ndarray = wrong[ends] == wrong[ends - lengths]

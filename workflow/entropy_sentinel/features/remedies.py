@@ -83,13 +83,13 @@ _EXCLUSIONS: Mapping[str, _Exclusion] = {
 
 
 def remedy_of(reason: str) -> str | None:
-    """Return what to do about responses with this reason; null if nothing can or need be done."""
+    """What to do about responses with this reason; null if nothing can or need be done."""
     exclusion = _find_exclusion(reason)
     return None if exclusion is None else exclusion.remedy or None
 
 
 def exclusion_code(reason: str) -> ExclusionCode | None:
-    """Return the code of a reason why a response has no features; null for a reason without a remedy."""
+    """The code of a reason why a response has no features; null for a reason without a remedy."""
     exclusion = _find_exclusion(reason)
     return None if exclusion is None else exclusion.code
 

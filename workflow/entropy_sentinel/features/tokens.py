@@ -17,7 +17,7 @@ _STEPS = 8192
 
 
 def token_lists(traces: pl.DataFrame, vocabulary: int | None) -> pl.DataFrame:
-    """Return one row per response of `traces`, with the lists, one value per token, that features are computed from.
+    """One row per response of `traces`, with the lists, one value per token, that features are computed from.
 
     `entropy` H(t) and `nll` -l(t), in nats; `captured`, the probability of the step's top k; `bound`, the most by which
     H(t) may be below the entropy over all `vocabulary` tokens, null if that number is unknown; and columns that show
@@ -40,7 +40,7 @@ def token_lists(traces: pl.DataFrame, vocabulary: int | None) -> pl.DataFrame:
 
 
 def lists_of_response(sampled: np.ndarray, top: np.ndarray) -> pl.DataFrame:
-    """Return the row of `token_lists` for one response, from `sampled`, (T,), and `top`, (T, k), without null entries.
+    """The row of `token_lists` for one response, from `sampled`, (T,), and `top`, (T, k), without null entries.
 
     Frames of one response cost more than their numbers, so this makes one frame only.
     """
@@ -51,7 +51,7 @@ def lists_of_response(sampled: np.ndarray, top: np.ndarray) -> pl.DataFrame:
 
 
 def error_bound(missing: np.ndarray, others: np.ndarray | int) -> np.ndarray:
-    """Return the most, in nats, by which an entropy over the top k is too small: eps ln((V - K) / eps), 0 if eps is 0.
+    """The most, in nats, by which an entropy over the top k is too small: eps ln((V - K) / eps), 0 if eps is 0.
 
     `missing` is eps, the probability of the `others`, V - K tokens. The bound is their share of the entropy if all were
     equally likely. Source: Entropy Area Score, equation for the error of the top K, there with the binary logarithm.
@@ -63,7 +63,7 @@ def error_bound(missing: np.ndarray, others: np.ndarray | int) -> np.ndarray:
 
 
 def _step_columns(sampled: pl.Series, top: pl.Series, k: int, lengths: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the columns of each step from `sampled`, (T,), and `top`, (T, k), of all responses in sequence.
+    """The columns of each step from `sampled`, (T,), and `top`, (T, k), of all responses in sequence.
 
     `lengths` (n,) are the responses' numbers of tokens.
     """
@@ -75,7 +75,7 @@ def _step_columns(sampled: pl.Series, top: pl.Series, k: int, lengths: np.ndarra
 def _numeric_columns(
     chosen: np.ndarray, matrix: np.ndarray, absent: np.ndarray | None, lengths: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """Return the columns of each step from arrays, (T,) and (T, k), with -inf where `absent`."""
+    """The columns of each step from arrays, (T,) and (T, k), with -inf where `absent`."""
     k = matrix.shape[1]
     columns: dict[str, np.ndarray] = {}
     # Allocated once: new memory pages cost more than the exponentials.
@@ -99,7 +99,7 @@ def _numeric_columns(
 def _columns_of(
     sampled: np.ndarray, top: np.ndarray, absent: np.ndarray | None, scratch: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """Return the columns of n steps: `sampled` (n,), `top` (n, k) with -inf where `absent` (n, k)."""
+    """The columns of n steps: `sampled` (n,), `top` (n, k) with -inf where `absent` (n, k)."""
     sampled = sampled.astype(np.float64)
     log_p, p = scratch[:, : len(top)]
     log_p[:] = top
@@ -133,7 +133,7 @@ def _columns_of(
 
 
 def _falling(top: np.ndarray) -> bool:
-    """Return whether the entries of each step never increase; `top` is (n, k), in C order."""
+    """Whether the entries of each step never increase; `top` is (n, k), in C order."""
     entries = top.ravel()
     rising = entries[1:] > entries[:-1]  # several times as fast as row by row
     rising[top.shape[1] - 1 :: top.shape[1]] = False  # from one step to the next

@@ -27,7 +27,7 @@ ZERO_LOGPROBS = "all log-probabilities are 0: the server did not compute them"
 
 
 def find_empty(traces: pl.DataFrame) -> pl.Series:
-    """Return whether the log-probabilities of each response are empty, (n,); false for a response without tokens."""
+    """Whether the log-probabilities of each response are empty, (n,); false for a response without tokens."""
     sampled = pl.col("token_logprobs").list
     is_zero = ((sampled.min() == 0) & (sampled.max() == 0)).fill_null(False)
     empty = traces.select(is_zero.alias("empty")).to_series()
@@ -45,7 +45,7 @@ def find_empty(traces: pl.DataFrame) -> pl.Series:
 
 
 def exclude_zero_logprobs(traces: pl.DataFrame) -> pl.DataFrame:
-    """Return traces with ZERO_LOGPROBS as the column UNUSABLE of empty responses that are not short."""
+    """Traces with ZERO_LOGPROBS as the column UNUSABLE of empty responses that are not short."""
     return _exclude(traces, find_empty(traces) & (traces["n_tokens"] > LONGEST_CERTAIN))
 
 
@@ -59,7 +59,7 @@ class ZeroLogprobsFilter:
         self._empty, self._longer = Counter[str | None](), Counter[str | None]()
 
     def exclude(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Return the next frame of the file with the reason of the excluded responses in the column UNUSABLE."""
+        """The next frame of the file with the reason of the excluded responses in the column UNUSABLE."""
         empty = find_empty(frame)
         excluded = empty & (frame["n_tokens"] > LONGEST_CERTAIN)
         with_tokens = frame.select("model", empty=empty, longer=excluded).filter(frame["n_tokens"] > 0)

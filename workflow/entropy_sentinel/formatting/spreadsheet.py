@@ -46,7 +46,7 @@ def write_table(frame: "pl.DataFrame", path: str | Path) -> None:
 
 
 def json_lines(frame: "pl.DataFrame") -> str:
-    """Return a frame as JSON Lines; a hidden character in a text is escaped, so a terminal does not obey it."""
+    """A frame as JSON Lines; a hidden character in a text is escaped, so a terminal does not obey it."""
     return _NOT_PLAIN.sub(_escaped, frame.write_ndjson())
 
 
@@ -67,10 +67,10 @@ def read_csv(path: str | Path, **options: Any) -> "pl.DataFrame":
 
 
 def as_shown(texts: "pl.Expr") -> "pl.Expr":
-    """Return texts as a spreadsheet-safe file contains them."""
+    """Texts as a spreadsheet-safe file contains them."""
     return texts.str.replace(f"^('*{_BEGINS})", "'$1")
 
 
 def as_written(texts: "pl.Expr") -> "pl.Expr":
-    """Return the original texts of a spreadsheet-safe file."""
+    """The original texts of a spreadsheet-safe file."""
     return texts.str.replace(f"^'('*{_BEGINS})", "$1")

@@ -9,7 +9,7 @@ from entropy_sentinel.core.printable import printable
 
 
 def number(value: float | None, form: str = ".3f") -> str:
-    """Return a number as text, "-" for null; a number that rounds to zero has no minus sign."""
+    """A number as text, "-" for null; a number that rounds to zero has no minus sign."""
     if value is None:
         return "-"
     text = format(value, form)
@@ -17,7 +17,7 @@ def number(value: float | None, form: str = ".3f") -> str:
 
 
 def rounded(value: float | None) -> str:
-    """Return a number with three significant digits: "1,060", "959", "0.0123"; "-" for null.
+    """A number with three significant digits: "1,060", "959", "0.0123"; "-" for null.
 
     Only numbers from 1e15 on, and those below 1e-9, have an exponent.
     """
@@ -33,12 +33,12 @@ def rounded(value: float | None) -> str:
 
 
 def span(row: Mapping[str, Any], form: str = ".2f") -> str:
-    """Return the interval of a row with `lower` and `upper` as text: "0.21 to 0.43"."""
+    """The interval of a row with `lower` and `upper` as text: "0.21 to 0.43"."""
     return f"{number(row['lower'], form)} to {number(row['upper'], form)}"
 
 
 def millions(count: float) -> str:
-    """Return a count in millions with one decimal, below one with two digits: "1,234.5", "0.16", "0.0015"."""
+    """A count in millions with one decimal, below one with two digits: "1,234.5", "0.16", "0.0015"."""
     if not 0 < count < 1e6:
         return f"{count / 1e6:,.1f}"
     two_digits = float(f"{count / 1e6:.2g}")
@@ -46,18 +46,18 @@ def millions(count: float) -> str:
 
 
 def counted(count: float, thing: str) -> str:
-    """Return a number with its noun: "1 model", "2 models"."""
+    """A number with its noun: "1 model", "2 models"."""
     return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"
 
 
 def listed(names: Sequence[str], most: int, separator: str = ", ") -> str:
-    """Return the first `most` names and the number of the others: "a, b and 3 more"."""
+    """The first `most` names and the number of the others: "a, b and 3 more"."""
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
     return f"{separator.join(names[:most])}{more}"
 
 
 def html(heading: str, lines: Iterable[str], *tables: tuple[Sequence[str], Sequence[Sequence[str]]]) -> str:
-    """Return a heading, lines and tables as HTML; the first column of a table is text, the others are numbers."""
+    """A heading, lines and tables as HTML; the first column of a table is text, the others are numbers."""
     parts = [f"<b>{_shown(heading)}</b>"]
     parts += [f"<div>{_shown(line)}</div>" for line in lines]
     for headings, rows in tables:

@@ -25,7 +25,7 @@ Kind = Literal["dataset", "model"]
 
 
 def pinned_commit(kind: Kind, repo_id: str, revision: str | None, folder: str | Path) -> str:
-    """Return the commit that a study uses: the commit of `revision` when the study first used it.
+    """The commit that a study uses: the commit of `revision` when the study first used it.
 
     `folder` is `results/<study>/revisions`, with a JSON record per id. If a branch moves later, the study keeps its
     commit: to use the new commit, set `revision` to another value, such as this commit, or delete the record. Raises
@@ -43,7 +43,7 @@ def pinned_commit(kind: Kind, repo_id: str, revision: str | None, folder: str | 
 
 
 def commit_record(kind: Kind, repo_id: str, folder: str | Path) -> Path:
-    """Return the file of `pinned_commit` with the commit of an id."""
+    """The file of `pinned_commit` with the commit of an id."""
     return Path(folder) / f"{kind}s" / f"{repo_id.replace('/', '--')}.json"
 
 
@@ -58,7 +58,7 @@ class Access(StrEnum):
 
 
 def check_access(kind: Kind, repo_id: str, revision: str | None) -> Access:
-    """Return whether files of the hub can be had, by one request, or in offline mode by a look into the cache."""
+    """Whether files of the hub can be had, by one request, or in offline mode by a look into the cache."""
     try:
         if constants.is_offline_mode():
             resolve(kind, repo_id, revision)
@@ -76,7 +76,7 @@ def check_access(kind: Kind, repo_id: str, revision: str | None) -> Access:
 
 
 def page_of(kind: Kind, repo_id: str) -> str:
-    """Return the address of a model's or data set's page."""
+    """The address of a model's or data set's page."""
     return f"https://huggingface.co/{'datasets/' if kind == 'dataset' else ''}{repo_id}"
 
 
@@ -93,7 +93,7 @@ def _read_record(path: Path) -> dict[str, Any]:
 
 
 def resolve(kind: Kind, repo_id: str, revision: str | None) -> str:
-    """Return the commit (40 hex digits) of a commit, tag or branch; None means the default branch.
+    """The commit (40 hex digits) of a commit, tag or branch; None means the default branch.
 
     Raises InputError if it does not exist, if there is no access or network, or, when offline, if it is not cached.
     """
@@ -109,7 +109,7 @@ def resolve(kind: Kind, repo_id: str, revision: str | None) -> str:
 
 
 def snapshot(kind: Kind, repo_id: str, commit: str, ignore: Iterable[str] = ()) -> str:
-    """Return the cache folder with the files of a commit, except those that match a pattern in `ignore`.
+    """The cache folder with the files of a commit, except those that match a pattern in `ignore`.
 
     Missing files are downloaded. Raises InputError in the same cases as `resolve`.
     """
@@ -171,7 +171,7 @@ def _no_connection(error: str) -> str:
 
 
 def cached_file(repo_id: str, name: str, commit: str | None) -> Path | None:
-    """Return a model's file in the hub's cache, or None if it is not cached; nothing is downloaded."""
+    """A model's file in the hub's cache, or None if it is not cached; nothing is downloaded."""
     try:
         path = huggingface_hub.try_to_load_from_cache(repo_id, name, revision=commit)
     except ValueError:  # a path instead of an id of the hub

@@ -24,11 +24,11 @@ class TokenTexts:
         self._tokenizer, self.missing = _tokenizer(str(origin.get("weights") or ""), origin.get("commit"))
 
     def of(self, row: Mapping[str, Any]) -> tuple[list[str | None], Callable[[int], list[str | None] | None]]:
-        """Return the texts of a row's tokens, and a function that returns the texts of the likely tokens at a step."""
+        """The texts of a row's tokens, and a function that returns the texts of the likely tokens at a step."""
         return self.of_response(row), partial(self.of_alternatives, row)
 
     def of_response(self, row: Mapping[str, Any]) -> list[str | None]:
-        """Return the texts of the tokens of a row of GENERATIONS, (n_tokens,).
+        """The texts of the tokens of a row of GENERATIONS, (n_tokens,).
 
         If a character consists of several tokens, it is the text of the last token.
         """
@@ -43,7 +43,7 @@ class TokenTexts:
         return [(stream.step(self._tokenizer, token) or "")[:_LONGEST_TOKEN] for token in ids]
 
     def of_alternatives(self, row: Mapping[str, Any], place: int) -> list[str | None] | None:
-        """Return the texts of the most likely tokens at a step, (k,); None if the trace lacks these tokens."""
+        """The texts of the most likely tokens at a step, (k,); None if the trace lacks these tokens."""
         if row["top_tokens"] is not None:
             return [text[:_LONGEST_TOKEN] for text in row["top_tokens"][place]]
         if row["top_token_ids"] is not None:
@@ -51,7 +51,7 @@ class TokenTexts:
         return None
 
     def of_token(self, token: int | None) -> str | None:
-        """Return the text of a single token."""
+        """The text of a single token."""
         if self._tokenizer is None or token is None:
             return None
         return self._tokenizer.decode([token], skip_special_tokens=False)[:_LONGEST_TOKEN]
@@ -59,7 +59,7 @@ class TokenTexts:
 
 @cache
 def _tokenizer(weights: str, commit: str | None) -> "tuple[Tokenizer | None, str | None]":
-    """Return a model's tokenizer from its folder or the hub's cache, or the reason why there is none."""
+    """A model's tokenizer from its folder or the hub's cache, or the reason why there is none."""
     if not weights:
         return None, "the traces do not state which weights generated them"
     try:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def judges() -> "dict[str, type[Kind]]":
-    """Return the kinds of judges by the value of their key `kind`."""
+    """The kinds of judges by the value of their key `kind`."""
     from entropy_sentinel.judges.settings import Choice, Exact, FirstOf, LabelsFile, Llm, Majority, MathVerify
 
     return {
@@ -27,7 +27,7 @@ def judges() -> "dict[str, type[Kind]]":
 
 
 def judge_prompts() -> "dict[str, Prompt]":
-    """Return the prompts of LLM judges."""
+    """The prompts of LLM judges."""
     from entropy_sentinel.judges.prompts import PROMPTS
 
     return PROMPTS

@@ -70,7 +70,7 @@ _OPTION_LETTER = re.compile(r"""[\s*_(\["'`$\\{]*([A-HJ])[\s*_)\]"'`$\\}.:,;]*""
 
 
 def match_answers(first: str | None, second: str | None) -> bool | None:
-    """Return whether two responses to the same question give the same answer; null if one gives none.
+    """Whether two responses to the same question give the same answer; null if one gives none.
 
     A response without text, or with nothing after its thinking, gives none.
     """
@@ -81,7 +81,7 @@ def match_answers(first: str | None, second: str | None) -> bool | None:
 
 
 def _agree(first: StatedAnswer, second: StatedAnswer) -> bool:
-    """Return whether two answers are the same, as they are written."""
+    """Whether two answers are the same, as they are written."""
     shorter, longer = sorted((first, second), key=lambda answer: len(answer.words))
     if not shorter.words:  # signs only, such as emoji
         return not longer.words and shorter.text.casefold() == longer.text.casefold()
@@ -101,7 +101,7 @@ def _agree(first: StatedAnswer, second: StatedAnswer) -> bool:
 
 
 def _agree_as_list(first: StatedAnswer, second: StatedAnswer) -> bool:
-    """Return whether `100,200` and `100, 200` are the same: a comma of thousands may also separate numbers."""
+    """Whether `100,200` and `100, 200` are the same: a comma of thousands may also separate numbers."""
     for one, other in ((first, second), (second, first)):
         if _LIST.search(other.text) and (text := _THOUSANDS_OR_LIST.sub(r"\1, ", one.text)) != one.text:
             return _agree(read_words(text), other)
@@ -109,7 +109,7 @@ def _agree_as_list(first: StatedAnswer, second: StatedAnswer) -> bool:
 
 
 def _agree_as_percent(first: StatedAnswer, second: StatedAnswer) -> bool:
-    """Return whether one answer is a percentage and the other the same share as a fraction between 0 and 1.
+    """Whether one answer is a percentage and the other the same share as a fraction between 0 and 1.
 
     One of them is nothing but the number. 50 and 0.5 without a per cent are different, and so are 1% and 1.
     """
@@ -134,7 +134,7 @@ class _FinalNumber(NamedTuple):
 
 
 def _final_number(answer: StatedAnswer) -> _FinalNumber | None:
-    """Return the number that an answer states; null without one, or if percentages and others are in it."""
+    """The number that an answer states; null without one, or if percentages and others are in it."""
     stated = find_number(answer)
     if stated is None or not RATIONAL.fullmatch(stated) or len(stated) > LONGEST_NUMBER:
         return None
@@ -148,7 +148,7 @@ def _final_number(answer: StatedAnswer) -> _FinalNumber | None:
 
 
 def is_comparable(response: str | None) -> bool:
-    """Return whether a logged response can be compared by its text.
+    """Whether a logged response can be compared by its text.
 
     It can with at most SHORT_ANSWER words, or with a number in its last line and no code.
     """
@@ -161,19 +161,19 @@ def is_comparable(response: str | None) -> bool:
 
 
 def is_slice_comparable(comparable: Sequence[bool]) -> bool:
-    """Return whether a slice can be compared: COMPARABLE_SHARE of its logged responses can."""
+    """Whether a slice can be compared: COMPARABLE_SHARE of its logged responses can."""
     return bool(comparable) and sum(comparable) >= COMPARABLE_SHARE * len(comparable)
 
 
 def reason_without_answer(text: str | None, finish_reason: str) -> str | None:
-    """Return why a reply of a second model has no answer; null if it has one. A refusal in words is an answer."""
+    """Why a reply of a second model has no answer; null if it has one. A refusal in words is an answer."""
     if finish_reason in _NOT_ENDED:
         return _NOT_ENDED[finish_reason]
     return "the second model's reply is empty" if read_answer(text) is None else None
 
 
 def _states(longer: StatedAnswer, shorter: StatedAnswer) -> bool:
-    """Return whether an answer states the words of a shorter one."""
+    """Whether an answer states the words of a shorter one."""
     if len(shorter.words) == 1 and (truth := TRUTHS.get(shorter.words[0])) is not None:
         return find_truth(longer) == truth
     if len(shorter.words) == 1 and NUMBER.fullmatch(shorter.words[0]):
@@ -193,7 +193,7 @@ def _states(longer: StatedAnswer, shorter: StatedAnswer) -> bool:
 
 
 def _contains(words: list[str], part: list[str]) -> bool:
-    """Return whether words have a part as a run that no word beside it denies or makes another value."""
+    """Whether words have a part as a run that no word beside it denies or makes another value."""
     n = len(part)
     is_letter = n == 1 and re.fullmatch("[a-z]", part[0])
     for begin in range(len(words) - n + 1):
@@ -208,5 +208,5 @@ def _contains(words: list[str], part: list[str]) -> bool:
 
 
 def _last_line(text: str) -> list[str]:
-    """Return the words of the last line that has any."""
+    """The words of the last line that has any."""
     return next((words for line in reversed(text.splitlines()) if (words := normalize_answer(LABEL.sub("", line)))), [])

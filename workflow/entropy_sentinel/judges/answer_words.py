@@ -67,12 +67,12 @@ _APOSTROPHE = re.compile(r"(?<=\w)['’](?!s\b)(?=\w)")
 
 
 def normalize_answer(text: str) -> list[str]:
-    """Return the words of a text in lower case, without punctuation and articles; a number is written as its value."""
+    """The words of a text in lower case, without punctuation and articles; a number is written as its value."""
     return _merge_constants([write_word(match) for match in WORD.finditer(normalize_text(text))])
 
 
 def normalize_text(text: str) -> str:
-    """Return a text in which a number, a fraction, a constant and a sign are written in one way."""
+    """A text in which a number, a fraction, a constant and a sign are written in one way."""
     if not text.isascii():
         text = _SUPERSCRIPT.sub(lambda match: "^" + unicodedata.normalize("NFKC", match[0]), text)
         text = _VULGAR.sub(_write_vulgar, text)
@@ -89,7 +89,7 @@ def normalize_text(text: str) -> str:
 
 
 def _write_value(match: re.Match[str], whole: str | None, above: int, below: int) -> str:
-    """Return a fraction, after the whole of a mixed number, as text; it stays beside a sign."""
+    """A fraction, after the whole of a mixed number, as text; it stays beside a sign."""
     before = "" if match.string[: match.start()].endswith("-") else " "
     if not below:
         return f"{before}{whole or ''} {above}/0 "
@@ -114,7 +114,7 @@ def _write_mixed(match: re.Match[str]) -> str:
 
 
 def _join_sign(match: re.Match[str]) -> str:
-    """Return a minus without the space after it if it is a sign; at the start of a line among others it is a bullet."""
+    """A minus without the space after it if it is a sign; at the start of a line among others it is a bullet."""
     before = match.string[max(match.start() - _NEAR, 0) : match.start()]
     if not before.rpartition("\n")[2].strip():
         is_sign = "\n" not in match.string.strip() and match.start() < _NEAR
@@ -124,7 +124,7 @@ def _join_sign(match: re.Match[str]) -> str:
 
 
 def _merge_constants(words: list[str]) -> list[str]:
-    """Return the words with multiples of pi and of square roots as one word, such as `2/3*pi`; other slashes go."""
+    """The words with multiples of pi and of square roots as one word, such as `2/3*pi`; other slashes go."""
     merged: list[str] = []
     place = 0
     while place < len(words):
@@ -157,7 +157,7 @@ def read_rational(word: str) -> Fraction:
 
 
 def write_word(match: re.Match[str]) -> str:
-    """Return one word as it is compared."""
+    """One word as it is compared."""
     if len(match[0]) > LONGEST_NUMBER:
         return match[0].casefold()
     if (number := match["number"]) is None:
@@ -169,5 +169,5 @@ def write_word(match: re.Match[str]) -> str:
 
 
 def is_letter(word: str) -> bool:
-    """Return whether a word is one letter of a script that does not separate words."""
+    """Whether a word is one letter of a script that does not separate words."""
     return len(word) == 1 and re.match(f"[{_UNSPACED}]", word) is not None

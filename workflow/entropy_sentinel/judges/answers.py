@@ -114,7 +114,7 @@ class FinalAnswer(NamedTuple):
 
 
 def last_boxed(response: str) -> str | None:
-    r"""Return the content of the last `\boxed{...}`; boxes that only `and` or a comma separates are joined with commas.
+    r"""The content of the last `\boxed{...}`; boxes that only `and` or a comma separates are joined with commas.
 
     None without a box, or if the last one is not closed.
     """
@@ -123,7 +123,7 @@ def last_boxed(response: str) -> str | None:
 
 
 def final_answer(response: str, truncated: bool) -> FinalAnswer:
-    """Return the answer that a response ends with. Raises Unclear if it has none, or then doubts or changes it.
+    """The answer that a response ends with. Raises Unclear if it has none, or then doubts or changes it.
 
     The error is NoAnswerError if the response certainly has none.
     """
@@ -162,7 +162,7 @@ def _after_thinking(response: str, truncated: bool) -> FinalAnswer:
 
 
 def _begins_answer(response: str) -> bool:
-    """Return whether an answer may begin in a response: a box, tag, statement or option, or only a number."""
+    """Whether an answer may begin in a response: a box, tag, statement or option, or only a number."""
     text = _without_marks(response)
     if _BOX.search(text) or option_first(text.strip()) or any(in_other_languages(text)):
         return True
@@ -176,12 +176,12 @@ def _begins_answer(response: str) -> bool:
 
 
 def _without_marks(text: str) -> str:
-    """Return a text with spaces in place of bold and code marks, so that places stay."""
+    """A text with spaces in place of bold and code marks, so that places stay."""
     return _MARK.sub(lambda mark: " " * len(mark[0]), text)
 
 
 def _in_tags(response: str, truncated: bool) -> FinalAnswer | None:
-    """Return the answer inside the last `<answer>...</answer>`; None without such tags.
+    """The answer inside the last `<answer>...</answer>`; None without such tags.
 
     Raises Unclear if other tags, or a box outside of them, have another answer.
     """
@@ -206,7 +206,7 @@ def _in_tags(response: str, truncated: bool) -> FinalAnswer | None:
 
 
 def _last_boxes(response: str) -> tuple[list[str], int, int] | None:
-    """Return the contents of the last boxes that belong together, the start of the first and the end of the last."""
+    """The contents of the last boxes that belong together, the start of the first and the end of the last."""
     boxes: list[tuple[int, int, str | None]] = []
     for box in list(_BOX.finditer(response))[-20:]:
         inside = in_braces(response, box.end())
@@ -228,13 +228,13 @@ def _last_boxes(response: str) -> tuple[list[str], int, int] | None:
 
 
 def _enumerated(between: str) -> bool:
-    """Return whether the text between two boxes of one sentence lists them, rather than leads from one to the next."""
+    """Whether the text between two boxes of one sentence lists them, rather than leads from one to the next."""
     one_sentence = not _SENTENCE_END.search(between.rstrip())
     return one_sentence and bool(_ENUMERATION.search(between)) and not _NEXT_STEP.search(between)
 
 
 def _not_denied(response: str, answer: str, start: int, end: int, answer_end: int) -> FinalAnswer:
-    """Return the answer in the box or tag from `start` to `end`. Raises Unclear if the text around it denies it."""
+    """The answer in the box or tag from `start` to `end`. Raises Unclear if the text around it denies it."""
     before, after = _without_marks(response[:start]), _without_marks(response[end:])
     opening = _clause_up_to(before)
     nearby = _BEFORE.search(before[-200:]) or _AFTER.match(after[:200]) or _MULTIPLE.match(after[:200])
@@ -268,7 +268,7 @@ def _unchanged(answer: str, following: str) -> None:
 
 
 def _called_the_answer(text: str) -> FinalAnswer | None:
-    """Return what the last statement calls the answer; None without one, or if sentences with numbers follow it."""
+    """What the last statement calls the answer; None without one, or if sentences with numbers follow it."""
     anchors = list(_ANCHOR.finditer(text))
     sentences = _sentences(text, anchors[-1].end()) if anchors else []
     if not sentences:
@@ -289,7 +289,7 @@ def _called_the_answer(text: str) -> FinalAnswer | None:
 
 
 def _in_another_language(text: str) -> FinalAnswer | None:
-    """Return the bare value that the last line calls the answer in another language; None without one.
+    """The bare value that the last line calls the answer in another language; None without one.
 
     Other words may deny it in that language, so none may follow.
     """
@@ -302,7 +302,7 @@ def _in_another_language(text: str) -> FinalAnswer | None:
 
 
 def _letter_first(text: str) -> FinalAnswer | None:
-    """Return the first line of a response that begins with the letter of an option and then explains only that one."""
+    """The first line of a response that begins with the letter of an option and then explains only that one."""
     lines = text.strip().split("\n", 1)
     if len(lines) == 1 or (letter := option_first(lines[0])) is None:
         return None
@@ -312,25 +312,25 @@ def _letter_first(text: str) -> FinalAnswer | None:
 
 
 def option_first(text: str) -> str | None:
-    """Return the letter of an option that a text begins with, in upper case, before its text or its reason."""
+    """The letter of an option that a text begins with, in upper case, before its text or its reason."""
     match = LETTER_FIRST.match(text)
     return next(filter(None, match.groups())).upper() if match else None
 
 
 def other_options(text: str, letter: str) -> set[str]:
-    """Return the letters of options that a text names besides `letter`."""
+    """The letters of options that a text names besides `letter`."""
     named = {next(filter(None, groups)).upper() for groups in _LETTER_IN_TEXT.findall(text)}
     return named - {letter}
 
 
 def _whole(response: str) -> FinalAnswer | None:
-    """Return a response of one line unchanged."""
+    """A response of one line unchanged."""
     answer = response.strip()
     return None if "\n" in answer else FinalAnswer(answer, len(response.rstrip()))
 
 
 def _calculated(text: str) -> FinalAnswer:
-    """Return the number in a last sentence that begins with `so` or the like, if the last calculation results in it."""
+    """The number in a last sentence that begins with `so` or the like, if the last calculation results in it."""
     with_value = [sentence for sentence in _sentences(text) if _has_value(sentence.text)]
     sentence, start, end = with_value[-1] if with_value else TextPart("", 0, 0)
     results = _RESULT.findall(text[:start])
@@ -350,7 +350,7 @@ def _calculated(text: str) -> FinalAnswer:
 
 
 def _same(amount: re.Match[str], result: str) -> bool:
-    """Return whether an amount begins with the result of a calculation, or a rounding of it; signs may differ."""
+    """Whether an amount begins with the result of a calculation, or a rounding of it; signs may differ."""
     first = re.search(NUMBER, _inside(amount))
     own, wanted = plain_number(clean(first[0] if first else "")), plain_number(clean(result))
     if own is None or wanted is None:
@@ -360,7 +360,7 @@ def _same(amount: re.Match[str], result: str) -> bool:
 
 
 def _inside(amount: re.Match[str]) -> str:
-    """Return a formula without its delimiters, or a number with its currency or per cent sign."""
+    """A formula without its delimiters, or a number with its currency or per cent sign."""
     return next((amount[name] for name in "abcd" if amount[name] is not None), amount[0]).strip().rstrip(".,")
 
 
@@ -369,7 +369,7 @@ def _clause_up_to(text: str) -> str:
 
 
 def _has_value(sentence: str) -> bool:
-    """Return whether a sentence has a formula or a digit."""
+    """Whether a sentence has a formula or a digit."""
     return bool(_SPAN.search(sentence) or re.search(r"\d", sentence))
 
 
@@ -382,7 +382,7 @@ def _bare(text: str) -> str:
 
 
 def _sentences(text: str, begin: int = 0) -> list[TextPart]:
-    """Return each sentence or line from `begin` on, without white space around it; formulas are never split."""
+    """Each sentence or line from `begin` on, without white space around it; formulas are never split."""
     masked = text[:begin] + _SPAN.sub(lambda span: "\x00" * len(span[0]), text[begin:])
     sentences, start = [], begin
     for end in (*(match.end() for match in _SENTENCE_END.finditer(masked, begin)), len(text)):
@@ -395,5 +395,5 @@ def _sentences(text: str, begin: int = 0) -> list[TextPart]:
 
 
 def doubted(text: str) -> bool:
-    """Return whether a text is a denial, a supposition, a guess or a question."""
+    """Whether a text is a denial, a supposition, a guess or a question."""
     return bool(_DOUBT.search(text)) or text.rstrip(" *_\"')").endswith("?")

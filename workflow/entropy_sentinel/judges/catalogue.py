@@ -56,12 +56,12 @@ else:
 
 
 def members(judge: Settings) -> list[str]:
-    """Return the names of the judges that a judge combines; empty for a basic judge."""
+    """The names of the judges that a judge combines; empty for a basic judge."""
     return list(getattr(judge, "judges", []))
 
 
 def basic_judges(name: str, judges: Mapping[str, Settings]) -> list[str]:
-    """Return the basic judges behind the judge `name`: itself, or those that it combines, at any depth.
+    """The basic judges behind the judge `name`: itself, or those that it combines, at any depth.
 
     Raises ValueError for a name that is not in `judges`, and for a judge that contains itself.
     """
@@ -80,7 +80,7 @@ def _basic_judges(way: list[str], judges: Mapping[str, Settings]) -> list[str]:
 
 
 def make_judge(settings: JudgeSettings) -> Judge:
-    """Return the judge that the settings name; the config has checked its kind."""
+    """The judge that the settings name; the config has checked its kind."""
     kind = settings["kind"]
     with guard("judges", kind, f"judge '{kind}' cannot be made"):
         return KINDS[kind].load()(settings)

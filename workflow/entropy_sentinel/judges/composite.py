@@ -19,7 +19,7 @@ Row = dict[str, Any]
 
 
 def first_of(members: Mapping[str, Member], responses: pl.DataFrame) -> tuple[pl.DataFrame, Counts]:
-    """Return the verdict of the first member that has one; each sees only what the members before it left null.
+    """The verdict of the first member that has one; each sees only what the members before it left null.
 
     If all members leave a response null, its reason has all their reasons.
     """
@@ -41,7 +41,7 @@ def first_of(members: Mapping[str, Member], responses: pl.DataFrame) -> tuple[pl
 
 
 def majority(members: Mapping[str, Member], responses: pl.DataFrame) -> tuple[pl.DataFrame, Counts]:
-    """Return the verdict of more than half of all members; null without such a majority."""
+    """The verdict of more than half of all members; null without such a majority."""
     by_member = {name: member(responses).rows(named=True) for name, member in members.items()}
     rows = []
     for votes in zip(*by_member.values(), strict=True):
@@ -62,7 +62,7 @@ def _n_asked(verdicts: Sequence[Row]) -> int:
 
 
 def _elected(votes: Mapping[str, Row]) -> Row:
-    """Return the outcome of one vote from the members' verdicts."""
+    """The outcome of one vote from the members' verdicts."""
     labels = [vote["label"] for vote in votes.values()]
     for label in (True, False):
         if 2 * labels.count(label) > len(votes):
@@ -90,7 +90,7 @@ _WORDS = {True: "correct", False: "incorrect", None: "null"}
 
 
 def _null(by_member: Mapping[str, Row]) -> Row:
-    """Return a null verdict with the reasons of the members; a reason that all share appears once."""
+    """A null verdict with the reasons of the members; a reason that all share appears once."""
     reasons = {verdict["reason"] for verdict in by_member.values()}
     by_name = "; ".join(f"{name}: {verdict['reason']}" for name, verdict in by_member.items())
     return {
@@ -103,7 +103,7 @@ def _null(by_member: Mapping[str, Row]) -> Row:
 
 
 def _first(by_member: Mapping[str, Row], column: str) -> str | None:
-    """Return the members' first value that is not null."""
+    """The members' first value that is not null."""
     return next((verdict[column] for verdict in by_member.values() if verdict[column] is not None), None)
 
 

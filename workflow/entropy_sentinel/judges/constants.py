@@ -12,7 +12,7 @@ _MOST = 3
 
 
 def may_differ_in_constants(reference: Any, answer: Any) -> bool:
-    """Return whether formulas that are not equal may be if arbitrary constants in them have other letters.
+    """Whether formulas that are not equal may be if arbitrary constants in them have other letters.
 
     A letter that only one of the formulas has may be such a constant, and so may those called C or K.
     """
@@ -33,13 +33,13 @@ def may_differ_in_constants(reference: Any, answer: Any) -> bool:
 
 
 def _constants(formula: sympy.Expr, other: sympy.Expr) -> list[sympy.Symbol]:
-    """Return the letters of a formula that may be arbitrary constants, by name."""
+    """The letters of a formula that may be arbitrary constants, by name."""
     may_be = [s for s in formula.free_symbols if s not in other.free_symbols or _CONSTANT.fullmatch(s.name)]
     return sorted(may_be, key=lambda symbol: symbol.name)
 
 
 def _same_family(reference: sympy.Expr, constant: sympy.Symbol, answer: sympy.Expr, other: sympy.Symbol) -> bool:
-    """Return whether two formulas, each linear in its constant, have the same values over all values of the constant.
+    """Whether two formulas, each linear in its constant, have the same values over all values of the constant.
 
     A constant that both formulas call C must be added, because C may also be a quantity of the question.
     """
@@ -60,7 +60,7 @@ _CLOSE = 1e-9
 
 
 def _is_constant(formula: sympy.Expr, must_be: float | None = None) -> bool:
-    """Return whether a formula has one value at all points: enough to leave a verdict open, and quick."""
+    """Whether a formula has one value at all points: enough to leave a verdict open, and quick."""
     symbols = sorted(formula.free_symbols, key=lambda symbol: symbol.name)
     values = [] if must_be is None else [complex(must_be)]
     for point in _POINTS:

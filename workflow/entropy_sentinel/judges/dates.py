@@ -44,7 +44,7 @@ class Day(NamedTuple):
 
 
 def read_date(text: str, short_fractions: bool = False) -> frozenset[Day]:
-    """Return the readings of a date; empty for any other text.
+    """The readings of a date; empty for any other text.
 
     `short_fractions`: whether `5/2021` and `5/1`, which are also fractions, are dates.
     """
@@ -91,7 +91,7 @@ def _possible(days: Iterable[Day]) -> Iterator[Day]:
 
 
 def same_date(reference: frozenset[Day], answer: frozenset[Day]) -> bool | None:
-    """Return whether two dates are the same; None if only some readings agree, or only in the parts of both."""
+    """Whether two dates are the same; None if only some readings agree, or only in the parts of both."""
     whole = all(day.year is not None and day.year >= 100 and day.day is not None for day in reference | answer)
     if reference == answer and len(reference) == 1:
         return True
@@ -102,7 +102,7 @@ def same_date(reference: frozenset[Day], answer: frozenset[Day]) -> bool | None:
 
 
 def _agree(day: Day, other: Day) -> bool:
-    """Return whether two readings agree in the parts that both have."""
+    """Whether two readings agree in the parts that both have."""
     year, other_year = day.year, other.year
     if year is not None and other_year is not None and min(year, other_year) < 100:
         year, other_year = year % 100, other_year % 100
@@ -111,7 +111,7 @@ def _agree(day: Day, other: Day) -> bool:
 
 
 def read_clock(text: str, bare_hours: bool) -> frozenset[int]:
-    """Return the seconds since midnight that a time of day may mean, as `3:40` has two; empty for any other text.
+    """The seconds since midnight that a time of day may mean, as `3:40` has two; empty for any other text.
 
     `bare_hours`: whether `3 pm`, which may also be three picometres, is a time.
     """
@@ -131,7 +131,7 @@ def read_clock(text: str, bare_hours: bool) -> frozenset[int]:
 
 
 def same_clock(reference: frozenset[int], answer: frozenset[int]) -> bool | None:
-    """Return whether two times of day are the same; None if one of them may be in the morning or the afternoon."""
+    """Whether two times of day are the same; None if one of them may be in the morning or the afternoon."""
     if reference == answer:
         return True
     return None if reference & answer else False

@@ -22,7 +22,7 @@ _YEARS = 1000
 
 
 def same_designations(reference: str, answer: str, units_in_letters: bool, question: str) -> bool | None:
-    """Return whether two answers are the same; None if neither is a designation. Raises Unclear if nobody can tell.
+    """Whether two answers are the same; None if neither is a designation. Raises Unclear if nobody can tell.
 
     Digits without a base have that of the reference if the `question` speaks of a base.
     """
@@ -53,7 +53,7 @@ def same_designations(reference: str, answer: str, units_in_letters: bool, quest
 
 
 def same_designation(reference: Designation, answer: Designation) -> bool:
-    """Return whether two designations are the same. Raises Unclear if that depends on what they are."""
+    """Whether two designations are the same. Raises Unclear if that depends on what they are."""
     if _bare(reference.text) == _bare(answer.text) and reference.base == answer.base:
         return True
     same: bool | None
@@ -71,7 +71,7 @@ def same_designation(reference: Designation, answer: Designation) -> bool:
 
 
 def _same_as_numeral(numeral: Designation, text: str, question: str) -> bool:
-    """Return whether digits without a base are a numeral. Raises Unclear if that depends on the base they are in."""
+    """Whether digits without a base are a numeral. Raises Unclear if that depends on the base they are in."""
     bare = re.sub(r"\\text\s*(?=\{)|[\s,${}.]", "", text).upper()
     number = quantity(clean(text), True)
     if number is None and not re.fullmatch(r"[0-9A-Z]+", bare):
@@ -85,7 +85,7 @@ def _same_as_numeral(numeral: Designation, text: str, question: str) -> bool:
 
 
 def same_as_number(designation: Designation, number: Number, text: str, is_reference: bool) -> bool:
-    """Return whether a number, in `text`, is what a designation is: only a telephone number can be written as one.
+    """Whether a number, in `text`, is what a designation is: only a telephone number can be written as one.
 
     `is_reference`: whether the designation is the reference. Raises Unclear if that depends on what is meant.
     """
@@ -105,13 +105,13 @@ def _digits(text: str) -> str:
 
 
 def _bare(text: str) -> str:
-    """Return a text without spaces, letter case, leading zeros in dates and times, and the `v` of versions."""
+    """A text without spaces, letter case, leading zeros in dates and times, and the `v` of versions."""
     text = re.sub(r"\s", "", text).casefold().removeprefix("v")
     return re.sub(r"(?<![\d.])0+(?=\d)", "", text) if read_date(text) or ":" in text else text
 
 
 def _same_numbers(reference: Designation, answer: Designation) -> bool:
-    """Return whether the same numbers or digits are in both, in whatever order and notation."""
+    """Whether the same numbers or digits are in both, in whatever order and notation."""
     return sorted(reference.numbers) == sorted(answer.numbers) or reference.digits == answer.digits
 
 
@@ -134,7 +134,7 @@ def _unit(designation: Designation) -> Unit | None:
 
 
 def _second_year(years: tuple[Fraction, ...]) -> Fraction:
-    """Return 2016 for the numbers of `2015-16` and of `2015-2016`."""
+    """2016 for the numbers of `2015-16` and of `2015-2016`."""
     first, second = years
     return first - first % 100 + second if 0 <= second < 100 else second
 

@@ -90,7 +90,7 @@ _ORDINALS = (
 
 @lru_cache(maxsize=4096)
 def read_designation(text: str, reference_kind: Kind | None = None) -> Designation | None:
-    """Return what the whole of `text` names; None for a number, a formula or words.
+    """What the whole of `text` names; None for a number, a formula or words.
 
     An answer to a reference that is a date or a time may be `5/2021` or `3 pm`, elsewhere a number or a quantity.
     """
@@ -107,13 +107,13 @@ def read_designation(text: str, reference_kind: Kind | None = None) -> Designati
 
 
 def is_uncalculated(text: str) -> bool:
-    """Return whether a text has digits that must not be calculated. Products are: `2 \\times 3` answers `6`."""
+    """Whether a text has digits that must not be calculated. Products are: `2 \\times 3` answers `6`."""
     found = read_designation(text)
     return found is not None and found.kind is not Kind.DIMENSIONS
 
 
 def _unspelled(text: str) -> str:
-    """Return a text without braces, dollars and text commands; `1E6` stays, which is no power of ten in base 16."""
+    """A text without braces, dollars and text commands; `1E6` stays, which is no power of ten in base 16."""
     return re.sub(r"\s+", " ", re.sub(r"\\text\s*(?=\{)|[${}]", "", text)).strip(" .")
 
 
@@ -161,7 +161,7 @@ def _read_ratio(text: str, reference_kind: Kind | None) -> Designation | None:
 
 
 def _read_season(text: str, reference_kind: Kind | None) -> Designation | None:
-    """Return `2015/16`, the second year being the next one."""
+    """`2015/16`, the second year being the next one."""
     match = _SEASON.fullmatch(text)
     if not match or (int(match[2]) + 1) % 100 != int(match[3]):
         return None
@@ -187,7 +187,7 @@ def _read_range(text: str, reference_kind: Kind | None) -> Designation | None:
 
 
 def _is_unit(text: str) -> bool:
-    """Return whether letters in a range are a unit rather than a variable, as in `5-2 n`."""
+    """Whether letters in a range are a unit rather than a variable, as in `5-2 n`."""
     if not (letters := text.strip()) or not letters[0].isalpha():
         return True
     unit = parse_unit(letters)
@@ -223,7 +223,7 @@ def _read_code(text: str, reference_kind: Kind | None) -> Designation | None:
 
 
 def _is_calculation(text: str, groups: list[str]) -> bool:
-    """Return whether grouped digits are a number or a product: a decimal, a fraction, thousands, `3(4)`."""
+    """Whether grouped digits are a number or a product: a decimal, a fraction, thousands, `3(4)`."""
     if len(groups) < 2:
         return not (text.startswith("+") and len(groups[0]) in _TELEPHONE_DIGITS)
     if "(" in text:
@@ -243,7 +243,7 @@ def _is_calculation(text: str, groups: list[str]) -> bool:
 
 
 def _results(groups: list[str], text: str) -> tuple[Fraction, ...]:
-    """Return the value of `05/01`, and those of `1-1/2`: a difference, or one and a half."""
+    """The value of `05/01`, and those of `1-1/2`: a difference, or one and a half."""
     numbers = [Fraction(group) for group in groups]
     if len(numbers) == 2 and "/" in text and numbers[1]:
         return (numbers[0] / numbers[1],)

@@ -29,7 +29,7 @@ class ExactJudge:
         self._unanswered = unanswered
 
     def judge(self, cases: Sequence[Case]) -> list[Verdict]:
-        """Return one verdict per case, in order; null without a final answer."""
+        """One verdict per case, in order; null without a final answer."""
         return [self._verdict(case) for case in cases]
 
     def _verdict(self, case: Case) -> Verdict:
@@ -53,7 +53,7 @@ class ChoiceJudge:
         self._no_option, self._unanswered = no_option, unanswered
 
     def judge(self, cases: Sequence[Case]) -> list[Verdict]:
-        """Return one verdict per case, in order; null if the reference or the answer is not clear."""
+        """One verdict per case, in order; null if the reference or the answer is not clear."""
         return [self._verdict(case) for case in cases]
 
     def _verdict(self, case: Case) -> Verdict:
@@ -72,14 +72,14 @@ class ChoiceJudge:
 
 
 def _expected_letter(reference: str, options: Sequence[Option]) -> str:
-    """Return the letter of the option that a reference names. Raises Unclear if it names none."""
+    """The letter of the option that a reference names. Raises Unclear if it names none."""
     if (letter := letter_of(reference, options)) is None:
         raise Unclear("reference is not an option of the question")
     return letter
 
 
 def make(settings: JudgeSettings) -> ExactJudge | ChoiceJudge:
-    """Return the judge of this kind."""
+    """The judge of this kind."""
     unanswered = settings.get("unanswered", DEFAULT_UNANSWERED)
     if settings["kind"] == "choice":
         return ChoiceJudge(settings.get("no_option", "incorrect"), unanswered)

@@ -50,7 +50,7 @@ class UnreadableError(Exception):
 
 @lru_cache(maxsize=2048)
 def read(text: str) -> Any:
-    """Return the SymPy object of a cleaned formula. Raises UnreadableError."""
+    """The SymPy object of a cleaned formula. Raises UnreadableError."""
     if _UNREADABLE.search(text) or has_words(text) or is_uncalculated(text):
         raise UnreadableError
     if OF_ANGLES.search(text):
@@ -68,7 +68,7 @@ def read(text: str) -> Any:
 
 
 def number(expression: Any) -> Number | None:
-    """Return the value of a real constant; None for a variable, a relation or a set."""
+    """The value of a real constant; None for a variable, a relation or a set."""
     if not getattr(expression, "is_number", False) or expression.is_real is False:
         return None
     value, exact = expression.evalf(15), not expression.atoms(Float)
@@ -81,7 +81,7 @@ def number(expression: Any) -> Number | None:
 
 
 def constant(text: str) -> Number | None:
-    """Return the real number in cleaned `text`, in digits or as a formula; None for anything else."""
+    """The real number in cleaned `text`, in digits or as a formula; None for anything else."""
     try:
         return plain_number(text) or number(read(text.strip()))
     except UnreadableError:
@@ -89,7 +89,7 @@ def constant(text: str) -> Number | None:
 
 
 def equal(reference: Any, answer: Any) -> bool:
-    """Return whether two SymPy objects are algebraically equal."""
+    """Whether two SymPy objects are algebraically equal."""
     return bool(verify(reference, answer, allow_set_relation_comp=True, timeout_seconds=None, raise_on_error=True))
 
 
@@ -115,7 +115,7 @@ class Quantity:
 
 @lru_cache(maxsize=4096)
 def quantity(text: str, letters: bool) -> Quantity | None:
-    """Return the number in a cleaned text with its unit; None if the text is anything else.
+    """The number in a cleaned text with its unit; None if the text is anything else.
 
     `letters`: whether a letter after a number is a unit (`2 m`) rather than a variable.
     """
@@ -139,7 +139,7 @@ def _with_unit(number: Number | None, unit: str = "") -> Quantity | None:
 
 
 def _is_unit(text: str, letters: bool) -> bool:
-    """Return whether text after a number is a unit: a known one or words; a single letter only with `letters`."""
+    """Whether text after a number is a unit: a known one or words; a single letter only with `letters`."""
     text = re.sub(r"\s*;\s*(\}?)$", r"\1", text)
     if re.search(r"\d", re.sub(r"\^\s*\{?\s*[-+]?\d+\s*\}?", "", text)) or re.search(r"[=,;]|\b(?:and|or)\b", text):
         return False

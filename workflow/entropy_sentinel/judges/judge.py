@@ -63,5 +63,5 @@ class Judge(Protocol):
         ...
 
     def judge(self, cases: Sequence[Case]) -> list[Verdict]:
-        """Return one verdict per case, in order."""
+        """One verdict per case, in order."""
         ...

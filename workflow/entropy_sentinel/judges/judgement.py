@@ -15,7 +15,7 @@ _WORDS = {"true": True, "false": False}
 
 
 def judgement(reply: str) -> bool | None:
-    """Return the verdict of a reply; None without one, or with several that differ.
+    """The verdict of a reply; None without one, or with several that differ.
 
     It is an object with the key `success`, true or false (or that word as text); it may have further keys, a code fence
     or quotes around it, and text before it. The judge's thinking before the reply does not count.
@@ -40,7 +40,7 @@ def judgement(reply: str) -> bool | None:
 
 
 def _unquoted(text: str) -> str:
-    """Return the content of a reply that is a text in quotes."""
+    """The content of a reply that is a text in quotes."""
     try:
         content = json.loads(text) if text.startswith('"') else text
     except ValueError:
@@ -49,7 +49,7 @@ def _unquoted(text: str) -> str:
 
 
 def _json(text: str, begin: int) -> tuple[bool | None, int]:
-    """Return the verdict of the JSON object at `begin`, None if it is unclear, and its end; 0 if there is none."""
+    """The verdict of the JSON object at `begin`, None if it is unclear, and its end; 0 if there is none."""
     try:
         pairs, end = json.JSONDecoder(object_pairs_hook=list).raw_decode(text, begin)
     except (ValueError, RecursionError):
@@ -71,7 +71,7 @@ def _python(text: str, begin: int) -> tuple[bool | None, int]:
 
 
 def _truth(values: list[Any]) -> bool | None:
-    """Return the only value as true or false; None if it is anything else, or if the key stands twice."""
+    """The only value as true or false; None if it is anything else, or if the key stands twice."""
     if len(values) != 1:
         return None
     value = values[0]

@@ -62,14 +62,14 @@ class Kind(Settings):
         raise NotImplementedError(f"{cls.__name__}: has no judge of its own")
 
     def tracked(self, prompts: Mapping[str, Prompt], served: ServedSettings | None) -> dict[str, Any]:
-        """Return the settings that labels depend on, besides `VERSION`: a change rebuilds the labels.
+        """The settings that labels depend on, besides `VERSION`: a change rebuilds the labels.
 
         `prompts` are the config's prompts for judges by name, and `served` has the settings of the model `served_by`.
         """
         return self.model_dump(exclude_none=True, exclude={*self.UNTRACKED})
 
     def file(self, model: str, benchmark: str) -> str | None:
-        """Return the file of imported labels of a model's responses to a benchmark; None if labels are not imported."""
+        """The file of imported labels of a model's responses to a benchmark; None if labels are not imported."""
         return None
 
     def missing_file(self, model: str, benchmark: str) -> Iterator[tuple[Path, str]]:
@@ -114,7 +114,7 @@ _OF_BENCHMARKS = ("replaces", "tolerance")
 
 
 def account(settings: Mapping[str, Any], model: str, benchmark: str) -> str:
-    """Return the account of calls in a judge's ledger: `model/benchmark/hash`, a hash of the settings of a request.
+    """The account of calls in a judge's ledger: `model/benchmark/hash`, a hash of the settings of a request.
 
     For LLM judges these are `LlmSettings`; for all others, the settings of the judge's jobs.
     """

@@ -61,7 +61,7 @@ class VisibleText:
 
 
 def without_special_tokens(text: str) -> VisibleText:
-    """Return a text without special tokens at any depth, stripped. Tokens at its ends are chat format: no caution."""
+    """A text without special tokens at any depth, stripped. Tokens at its ends are chat format: no caution."""
     rest, passes = _SPECIAL.sub("", text), 1
     while (again := _SPECIAL.sub("", rest)) != rest and passes < _PASSES:
         rest, passes = again, passes + 1
@@ -73,7 +73,7 @@ def without_special_tokens(text: str) -> VisibleText:
 
 
 def quoted(shown: VisibleText, headings: frozenset[str]) -> VisibleText:
-    """Return the text, quoted if it has one of the prompt's `headings` or looks like a reply of the judge."""
+    """The text, quoted if it has one of the prompt's `headings` or looks like a reply of the judge."""
     quotations = []
     if any(_is_heading(line, headings) for line in _lines(shown.text)):
         quotations.append("headings of the prompt in it are quoted")
@@ -86,7 +86,7 @@ def quoted(shown: VisibleText, headings: frozenset[str]) -> VisibleText:
 
 
 def headings_of(messages: Iterable[Mapping[str, str]]) -> frozenset[str]:
-    """Return the headings around a prompt's placeholders, such as `# Correct Answer`, by `_name`; tags unchanged."""
+    """The headings around a prompt's placeholders, such as `# Correct Answer`, by `_name`; tags unchanged."""
     headings: set[str] = set()
     for message in messages:
         parts = _PLACEHOLDER.split(message["content"])
@@ -100,7 +100,7 @@ def headings_of(messages: Iterable[Mapping[str, str]]) -> frozenset[str]:
 
 
 def _is_heading(line: str, headings: frozenset[str]) -> bool:
-    """Return whether a line is a heading, begins with one and a colon, has one after `#`, or contains a heading tag."""
+    """Whether a line is a heading, begins with one and a colon, has one after `#`, or contains a heading tag."""
     plain = _plain(line)
     for heading in headings:
         if heading.startswith("<") and heading in plain:
@@ -120,7 +120,7 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    """Return a text in lower-case Latin letters, without accents and invisible characters."""
+    """A text in lower-case Latin letters, without accents and invisible characters."""
     if text.isascii():
         return text.casefold()
     text = unicodedata.normalize("NFKD", text).translate(_LATIN)
@@ -128,7 +128,7 @@ def _plain(text: str) -> str:
 
 
 def _name(plain: str) -> str:
-    """Return the letters and digits of a heading without its number: `correctanswer` for `**3. Correct Answer:**`."""
+    """The letters and digits of a heading without its number: `correctanswer` for `**3. Correct Answer:**`."""
     return re.sub(r"[\W_]+", "", _COMMANDS.sub("", plain)).lstrip("0123456789")
 
 
@@ -190,7 +190,7 @@ class LlmJudge:
         return self._client.ledger.sums().spent
 
     def judge(self, cases: Sequence[Case]) -> list[Verdict]:
-        """Return one verdict per case, in order; null for an empty response, a refusal, or a reply without a judgement.
+        """One verdict per case, in order; null for an empty response, a refusal, or a reply without a judgement.
 
         Repeated cases are sent once. Raises the errors of `ChatClient.ask`.
         """
@@ -222,7 +222,7 @@ class LlmJudge:
         log.info("%d calls, %d cached, %d refused", counts["answered"], counts["cached"], counts["refused"])
 
     def _shown(self, case: Case) -> VisibleText:
-        """Return what the judge sees: the response or only its final answer, without special tokens."""
+        """What the judge sees: the response or only its final answer, without special tokens."""
         whole = without_special_tokens(case.response)
         return replace(whole, text=final_answer(whole.text)) if self._asked["shown"] == "answer" else whole
 
@@ -239,7 +239,7 @@ class LlmJudge:
         return request
 
     def _keep(self, reply: ServerReply) -> dict[str, Any]:
-        """Return what is cached of a reply; log-probabilities only of its end, which has the verdict."""
+        """What is cached of a reply; log-probabilities only of its end, which has the verdict."""
         kept = _keep(reply)
         steps = None if self._logprobs == "off" else last_steps(reply)
         return kept if steps is None else kept | {"steps": steps, "raw": without_logprobs(reply.raw)}
@@ -266,12 +266,12 @@ class LlmJudge:
 
 
 def make(settings: JudgeSettings) -> LlmJudge:
-    """Return the judge that the settings describe, at the server that the workflow has announced."""
+    """The judge that the settings describe, at the server that the workflow has announced."""
     return LlmJudge(settings, announced_server(f"judges.{settings['judge']}"))
 
 
 def final_answer(text: str) -> str:
-    """Return the last boxed expression, or else the last line; "" for an empty text."""
+    """The last boxed expression, or else the last line; "" for an empty text."""
     if boxed := last_boxed(text):
         return boxed
     lines = text.strip().splitlines()
@@ -290,13 +290,13 @@ def _keep(reply: ServerReply) -> dict[str, Any]:
 
 
 def _is_kept(reply: Any) -> bool:
-    """Return whether a reply has what `_keep` keeps; a file of the cache may be damaged."""
+    """Whether a reply has what `_keep` keeps; a file of the cache may be damaged."""
     texts = ("model", "text", "finish_reason")
     return isinstance(reply, dict) and all(isinstance(reply.get(name), str) for name in texts) and "raw" in reply
 
 
 def _whole_reply(reply: Mapping[str, Any]) -> str:
-    """Return the model's whole reply, including `<think>...</think>`, which LiteLLM removes from the text.
+    """The model's whole reply, including `<think>...</think>`, which LiteLLM removes from the text.
 
     It excludes reasoning that a server returns separately, as `reasoning_content`.
     """
@@ -308,7 +308,7 @@ def _whole_reply(reply: Mapping[str, Any]) -> str:
 
 
 def _unreadable(reply: Mapping[str, Any], reply_text: str) -> str:
-    """Return in one short line why a reply is not a judgement."""
+    """In one short line why a reply is not a judgement."""
     if reply["finish_reason"] == "length":
         return "the judge's reply is truncated at its max_tokens"
     text = " ".join(reply_text.split())

@@ -80,7 +80,7 @@ _LINE_END = " \t.。．!！"
 
 
 def after_thinking(response: str) -> int | None:
-    """Return the character at which a response's thinking has ended: 0 without any; None if it has not ended."""
+    """The character at which a response's thinking has ended: 0 without any; None if it has not ended."""
     ends = [mark.end() for mark in _THINKING_ENDS.finditer(response)]
     begins = [mark.end() for mark in _THINKING_BEGINS.finditer(response)]
     if begins and (not ends or begins[-1] > ends[-1]):
@@ -110,7 +110,7 @@ class TaggedAnswer(NamedTuple):
 
 
 def tagged_answers(response: str) -> list[TaggedAnswer]:
-    """Return the parts in `<answer>...</answer>`, in order.
+    """The parts in `<answer>...</answer>`, in order.
 
     The last one may lack its closing tag, which servers cut off as a stop string.
     """

@@ -72,7 +72,7 @@ _ALSO = {
 
 
 def same_as_reference(reference: str, answer: str, tolerance: Tolerance, question: str = "") -> bool:
-    """Return whether `answer` equals `reference`. Raises Unclear if that cannot be decided.
+    """Whether `answer` equals `reference`. Raises Unclear if that cannot be decided.
 
     Words after a number are ignored if the `question` asks how many of them there are, as in `7 zorgs`.
     """
@@ -279,14 +279,14 @@ class _Comparison:
         return False
 
     def _counts(self, words: str) -> bool:
-        """Return whether the question asks how many of these there are."""
+        """Whether the question asks how many of these there are."""
         words = r"\s+".join(map(re.escape, words.strip(" .,").split()))
         pattern = rf"\b(?:how (?:many|much)|(?:number|amount) of)\s+{words}\b"
         return bool(words and re.search(pattern, self.question, re.IGNORECASE))
 
 
 def _formulas(reference: str, *answers: str) -> list[Any]:
-    """Return the SymPy objects of a reference and of answers. Raises Unclear for one that cannot be read."""
+    """The SymPy objects of a reference and of answers. Raises Unclear for one that cannot be read."""
     formulas = []
     for number, text in enumerate([WORDS_AFTER.sub("", reference), *answers]):
         try:
@@ -321,20 +321,20 @@ def _is_measured(text: str) -> bool:
 
 
 def _is_set(structure: Structure | None) -> bool:
-    """Return whether a structure may be an interval or is a union of intervals."""
+    """Whether a structure may be an interval or is a union of intervals."""
     return structure is not None and (
         "(" in structure.notation or "[" in structure.notation or structure.notation == "cup"
     )
 
 
 def _percent_of_less_than_one(expected: Quantity, given: Quantity) -> bool:
-    r"""Return whether only one has a sign, as `0.5` and `0.5\%`: `12.5` may imply it, but `0.5` may be a share."""
+    r"""Whether only one has a sign, as `0.5` and `0.5\%`: `12.5` may imply it, but `0.5` may be a share."""
     units = [quantity.unit.text if quantity.unit else "" for quantity in (expected, given)]
     return sorted(units) == ["", "%"] and -1 < expected.number.value < 1 and expected.number.value == given.number.value
 
 
 def _only_words(text: str) -> bool:
-    """Return whether an answer is words, but not a number or an option: `undefined`, `no solution`."""
+    """Whether an answer is words, but not a number or an option: `undefined`, `no solution`."""
     return bool(_WORDS.fullmatch(text)) and not _AMOUNT.search(text)
 
 
@@ -362,7 +362,7 @@ class MathVerifyJudge:
         self._no_option, self._unanswered = no_option, unanswered
 
     def judge(self, cases: Sequence[Case]) -> list[Verdict]:
-        """Return one verdict per case, in order; null without a final answer, or if either side cannot be read."""
+        """One verdict per case, in order; null without a final answer, or if either side cannot be read."""
         return [self._verdict(case) for case in cases]
 
     def _verdict(self, case: Case) -> Verdict:

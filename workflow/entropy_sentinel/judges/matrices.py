@@ -22,12 +22,12 @@ _MAY_BE_A_MATRIX = re.compile(
 
 
 def has_matrix(text: str) -> bool:
-    """Return whether a formula has a matrix in the notation of one."""
+    """Whether a formula has a matrix in the notation of one."""
     return _BEGIN in text
 
 
 def same_matrices(reference: str, structure: Structure | None, answer: str, other: Structure | None) -> bool | None:
-    """Return whether two formulas, at least one with a matrix, are equal; None to compare them cell by cell.
+    """Whether two formulas, at least one with a matrix, are equal; None to compare them cell by cell.
 
     Raises Unclear for what may be a matrix, such as `-I`.
     """
@@ -49,7 +49,7 @@ def same_matrices(reference: str, structure: Structure | None, answer: str, othe
 
 
 def _same_results(reference: str, answer: str) -> bool:
-    """Return whether two sums or products of matrices have the same result."""
+    """Whether two sums or products of matrices have the same result."""
     expected, given = _result(reference), _result(answer)
     if expected is None or given is None:
         raise Unclear("matrices of this kind cannot be compared")
@@ -60,7 +60,7 @@ def _same_results(reference: str, answer: str) -> bool:
 
 
 def _result(text: str) -> Any:
-    """Return the matrix that a sum or product of matrices is; None if it cannot be computed."""
+    """The matrix that a sum or product of matrices is; None if it cannot be computed."""
     if _POWER.search(text):
         return None
     try:

@@ -89,14 +89,14 @@ _MATH_DELIMITER = re.compile(r"\\[\[\]()]|(?<!\\)\$")
 
 @lru_cache(maxsize=4096)
 def clean(text: str) -> str:
-    """Return `text`, a formula or a plain answer, in one spelling, without outer spaces and full stops."""
+    """`text`, a formula or a plain answer, in one spelling, without outer spaces and full stops."""
     text = spelled(_lone_dollars(text))
     text = re.sub(r" +", " ", _MATH_DELIMITER.sub(" ", text)).lstrip(" ;:,").rstrip(" .;:,")
     return _without_outer_braces(text.removesuffix("\\").strip())
 
 
 def spelled(text: str) -> str:
-    """Return `text`, which may be a sentence, with numbers and formulas in one spelling; math delimiters stay."""
+    """`text`, which may be a sentence, with numbers and formulas in one spelling; math delimiters stay."""
     text = unicodedata.normalize("NFC", text)
     text = _SUPERSCRIPT.sub(lambda match: f"^{{{match[0].translate(_OF_SUPERSCRIPTS)}}}", text)
     text = text.translate(_CHARACTERS)
@@ -106,12 +106,12 @@ def spelled(text: str) -> str:
 
 
 def thousands_joined(text: str) -> str:
-    """Return `1,234,567` and `1 234 567` as `1234567`. For a text of one number only: `(2,251,252)` has three."""
+    """`1,234,567` and `1 234 567` as `1234567`. For a text of one number only: `(2,251,252)` has three."""
     return _THOUSANDS.sub(lambda match: re.sub("[, ]", "", match[1]), text)
 
 
 def key(text: str) -> str:
-    """Return `text` without spaces, braces and letter case, for comparison as text."""
+    """`text` without spaces, braces and letter case, for comparison as text."""
     return re.sub(r"(?<!\d)\s+|\s+(?!\d)", "", re.sub(r"\\text\{([^{}]*)\}", r"\1", clean(text)))
 
 
@@ -126,7 +126,7 @@ def _lone_dollars(text: str) -> str:
 
 
 def _has_lone_dollar(text: str) -> bool:
-    """Return whether a `$` has no other one with which it could delimit a formula."""
+    """Whether a `$` has no other one with which it could delimit a formula."""
     return len(re.findall(r"(?<!\\)\$", text)) % 2 == 1
 
 
@@ -137,17 +137,17 @@ def _without_outer_braces(text: str) -> str:
 
 
 def has_words(text: str) -> bool:
-    r"""Return whether a cleaned formula has words outside `\text{...}`."""
+    r"""Whether a cleaned formula has words outside `\text{...}`."""
     return bool(_WORD.search(plain := _TEXT.sub(" ", text))) or in_another_script(plain)
 
 
 def in_another_script(text: str) -> bool:
-    """Return whether a text has letters that are neither Latin nor Greek, which math-verify skips."""
+    """Whether a text has letters that are neither Latin nor Greek, which math-verify skips."""
     return bool(_OTHER_SCRIPT.search(text))
 
 
 def in_braces(text: str, begin: int) -> str | None:
-    """Return the content of the braces that open at `begin`; None if they never close."""
+    """The content of the braces that open at `begin`; None if they never close."""
     depth = 0
     for position in range(begin, len(text)):
         character = text[position]
@@ -200,7 +200,7 @@ class Number:
 
 
 def plain_number(text: str) -> Number | None:
-    """Return the number that cleaned `text` writes in digits; None for anything else."""
+    """The number that cleaned `text` writes in digits; None for anything else."""
     if len(text) > _LONGEST:
         return None
     text = thousands_joined(text.strip())
@@ -230,7 +230,7 @@ def _signed(value: Fraction, sign: str) -> Fraction:
 
 
 def close(reference: Number, answer: Number, scale: float, tolerance: Mapping[str, Any] | None) -> bool:
-    """Return whether `answer` equals the reference within the tolerance; `scale` converts it to the reference's unit.
+    """Whether `answer` equals the reference within the tolerance; `scale` converts it to the reference's unit.
 
     `tolerance` has the keys of `study.items.settings.Tolerance`. Without one, two exact numbers must be equal, and
     others equal to six decimals.
@@ -258,7 +258,7 @@ def close(reference: Number, answer: Number, scale: float, tolerance: Mapping[st
 
 
 def _close_to_endless(reference: Number, answer: Number) -> bool:
-    """Return whether two numbers are equal if the digits of at least one go on. Raises Unclear if they may be equal."""
+    """Whether two numbers are equal if the digits of at least one go on. Raises Unclear if they may be equal."""
     expected, given = _as_repeated(reference), _as_repeated(answer)
     if expected is not None and given is not None and close(expected, given, 1.0, None):
         return True
@@ -269,7 +269,7 @@ def _close_to_endless(reference: Number, answer: Number) -> bool:
 
 
 def _as_repeated(number: Number) -> Number | None:
-    """Return the recurring number that endless digits are, or a number without such digits as it is."""
+    """The recurring number that endless digits are, or a number without such digits as it is."""
     if number.endless is None:
         return number
     return None if number.endless.repeated is None else Number(number.endless.repeated, True)
@@ -292,5 +292,5 @@ def _rounded(value: float, digits: int) -> str:
 
 
 def _significant(digits: str) -> int:
-    """Return the number of significant digits as written: three for `0.0250`, four for `1200`."""
+    """The number of significant digits as written: three for `0.0250`, four for `1200`."""
     return len(digits.lstrip("+-").replace(".", "").lstrip("0")) or 1

@@ -27,7 +27,7 @@ class Numeral(NamedTuple):
 
 
 def read_numeral(text: str) -> Numeral | None:
-    """Return the numeral that names its base; None for any other text, such as the variable `a_2`."""
+    """The numeral that names its base; None for any other text, such as the variable `a_2`."""
     for pattern in _NUMERALS:
         if match := pattern.fullmatch(text):
             name, digits = match["base"].casefold(), match["digits"].upper().lstrip("0") or "0"
@@ -64,7 +64,7 @@ class EndlessDecimal(NamedTuple):
 
 
 def read_recurring(text: str) -> Fraction | None:
-    r"""Return the value of `0.\overline{3}`, `0.1\dot{6}` or `0.(142857)`; None for any other text."""
+    r"""The value of `0.\overline{3}`, `0.1\dot{6}` or `0.(142857)`; None for any other text."""
     for pattern in _RECURRING:
         if match := pattern.fullmatch(text):
             parts = match.groupdict()
@@ -75,7 +75,7 @@ def read_recurring(text: str) -> Fraction | None:
 
 
 def read_endless(text: str) -> EndlessDecimal | None:
-    r"""Return the decimal that `0.333\ldots` begins; None for any other text."""
+    r"""The decimal that `0.333\ldots` begins; None for any other text."""
     match = _GOES_ON.fullmatch(text)
     if match is None:
         return None
@@ -106,7 +106,7 @@ _OTHER_NOTATIONS = (
 
 
 def other_notation(text: str) -> Fraction | None:
-    """Return the number that digits are in another country's notation: 3.14 for `3,14`; None if there is none."""
+    """The number that digits are in another country's notation: 3.14 for `3,14`; None if there is none."""
     for pattern, replacements in _OTHER_NOTATIONS:
         if pattern.fullmatch(text):
             for old, new in zip(replacements[::2], replacements[1::2], strict=True):

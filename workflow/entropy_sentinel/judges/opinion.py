@@ -75,7 +75,7 @@ def _keep(reply: ServerReply) -> dict[str, Any]:
 
 
 def _opinion(reply: Any) -> Opinion:
-    """Return the answer in a reply as it is kept, or why there is none."""
+    """The answer in a reply as it is kept, or why there is none."""
     if isinstance(reply, Refusal):
         return Opinion(None, f"the second model's server refuses: {reply.reason}")
     if not isinstance(reply, dict) or not all(isinstance(reply.get(name), str) for name in ("text", "finish_reason")):

@@ -49,13 +49,13 @@ class Option(NamedTuple):
 
 
 def normalised(text: str) -> str:
-    r"""Return text in one letter case, without runs of white space, `$`, `\text{}` and punctuation at its ends."""
+    r"""Text in one letter case, without runs of white space, `$`, `\text{}` and punctuation at its ends."""
     text = re.sub(r"\\(?:text|mathrm|textbf|mathbf)\{([^{}]*)\}", r"\1", unicodedata.normalize("NFKC", text))
     return " ".join(text.replace("$", "").split()).strip(" .,;:!\"'`*").casefold()
 
 
 def offered(question: str) -> list[Option]:
-    """Return the options of a question: its last consecutive lines `A. text`, `B. text` and so on.
+    """The options of a question: its last consecutive lines `A. text`, `B. text` and so on.
 
     Earlier lettered lines belong to the question itself.
     """
@@ -69,12 +69,12 @@ def offered(question: str) -> list[Option]:
 
 
 def letter_of(text: str, options: Sequence[Option]) -> str | None:
-    """Return the letter that `text` names: by an option's text, alone, or before other text; None without one."""
+    """The letter that `text` names: by an option's text, alone, or before other text; None without one."""
     return _by_text(text, options) or words.option(text.strip(_MARKS))
 
 
 def same_option(expected: str, answer: str, options: Sequence[Option], following: str = "") -> bool:
-    """Return whether an answer names the expected option and no other; `following` is the response after the answer.
+    """Whether an answer names the expected option and no other; `following` is the response after the answer.
 
     Raises NotAnOptionError for an answer that is none of the options, and Unclear if that cannot be told.
     """
@@ -111,24 +111,24 @@ def same_option(expected: str, answer: str, options: Sequence[Option], following
 
 
 def _without_marks(answer: str) -> str:
-    """Return an answer without bold, code and text commands, which may be around its letter only."""
+    """An answer without bold, code and text commands, which may be around its letter only."""
     return re.sub(r"\*\*|`|[{}$]", "", re.sub(r"\\(?:text|textbf|mathrm|mathbf)\s*\{", "", answer)).strip(_MARKS)
 
 
 def _punctuated(answer: str) -> str:
-    """Return the capital letter that an answer begins with, if a sign shows that it is one of an option."""
+    """The capital letter that an answer begins with, if a sign shows that it is one of an option."""
     match = re.match(r"\(?([A-J])[).:]", _without_marks(answer))
     return match[1] if match else ""
 
 
 def _by_text(text: str, options: Sequence[Option]) -> str | None:
-    """Return the letter of the only option with this text."""
+    """The letter of the only option with this text."""
     letters = [option.letter for option in options if normalised(option.text) == normalised(text)]
     return letters[0] if len(letters) == 1 else None
 
 
 def _begins_with(text: str, options: Sequence[Option]) -> str | None:
-    """Return the letter of the longest option that a text begins with."""
+    """The letter of the longest option that a text begins with."""
     plain, longest, letter = normalised(text), 0, None
     for option in options:
         start = normalised(option.text)
@@ -146,7 +146,7 @@ def _require_its_number(option_text: str, text: str) -> None:
 
 
 def _by_number(answer: str, options: Sequence[Option]) -> str | None:
-    """Return the letter of the only option with the answer's number, in another notation or with a unit besides."""
+    """The letter of the only option with the answer's number, in another notation or with a unit besides."""
     given, letters = _amount(answer), []
     for letter, text in options if given else ():
         expected = _amount(text)
@@ -156,7 +156,7 @@ def _by_number(answer: str, options: Sequence[Option]) -> str | None:
 
 
 def _is_outside(answer: str, options: Sequence[Option]) -> bool:
-    """Return whether an answer is certainly none of the options, in other words, notation or units either."""
+    """Whether an answer is certainly none of the options, in other words, notation or units either."""
     if doubted(answer) or words.options(answer) or other_options(answer, "") or in_another_script(answer):
         return False
     if _OPEN.search(answer) or not normalised(answer):
@@ -176,7 +176,7 @@ def _is_other(answer: str, option: str) -> bool:
 
 
 def _amount(text: str) -> tuple[Fraction | float, str] | None:
-    """Return a number and the text of its unit, which may be empty; None for any other text."""
+    """A number and the text of its unit, which may be empty; None for any other text."""
     cleaned = clean(text)
     if (number := plain_number(cleaned)) is not None:
         return number.value, ""

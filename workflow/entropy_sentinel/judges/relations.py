@@ -14,7 +14,7 @@ _INEQUALITIES = sympy.StrictLessThan | sympy.StrictGreaterThan | sympy.LessThan 
 
 
 def polynomial(relation: Any) -> sympy.Poly | None:
-    """Return the square-free polynomial over the rationals whose zeros solve an equation; None if it has none.
+    """The square-free polynomial over the rationals whose zeros solve an equation; None if it has none.
 
     Its denominators are multiplied out. An equation between numbers, or with other functions, is none.
     """
@@ -33,7 +33,7 @@ def polynomial(relation: Any) -> sympy.Poly | None:
 
 
 def same_solutions(reference: Any, answer: Any) -> bool | None:
-    """Return whether two equations have the same complex solutions; None if that cannot be decided.
+    """Whether two equations have the same complex solutions; None if that cannot be decided.
 
     It is decided for polynomial equations in the same variables, by their square-free parts. Decimals that differ
     by rounding are not decided.
@@ -58,7 +58,7 @@ def _close(expected: sympy.Poly, given: sympy.Poly) -> bool:
 
 
 def solutions(relation: Any) -> Any:
-    """Return what inequalities allow, in a form that can be compared: None if there is none.
+    """What inequalities allow, in a form that can be compared: None if there is none.
 
     In one variable it is the set of real numbers; in several, the set of polynomials that must be positive, or at
     least 0, each up to a positive factor.
@@ -78,7 +78,7 @@ def solutions(relation: Any) -> Any:
 
 
 def _positive(relation: Any) -> tuple[Any, bool] | None:
-    """Return the polynomial that an inequality makes positive, and whether it may be 0."""
+    """The polynomial that an inequality makes positive, and whether it may be 0."""
     if not isinstance(relation, _INEQUALITIES):
         return None
     difference = sympy.expand(sympy.nsimplify(relation.gts - relation.lts, rational=True))

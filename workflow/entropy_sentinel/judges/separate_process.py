@@ -45,7 +45,7 @@ class SeparateProcess:
         self.close()
 
     def judge(self, cases: Sequence[Case]) -> list[Verdict]:
-        """Return one verdict per case, in order."""
+        """One verdict per case, in order."""
         return [self._judge(case) for case in cases]
 
     def close(self) -> None:
@@ -81,7 +81,7 @@ class SeparateProcess:
 
     @property
     def _pipes(self) -> tuple[IO[bytes], IO[bytes]]:
-        """Return the pipes to and from the process."""
+        """The pipes to and from the process."""
         process = self._process
         assert process is not None
         assert process.stdin is not None
@@ -104,7 +104,7 @@ class SeparateProcess:
         return Verdict(None, reason=reason)
 
     def _line(self, limit_s: float) -> Any:
-        """Return the process's next whole line. Raises TimeoutError, and EOFError if the process ends."""
+        """The process's next whole line. Raises TimeoutError, and EOFError if the process ends."""
         _, replies = self._pipes
         ready, _, _ = select([replies], [], [], limit_s)
         if not ready:
@@ -115,7 +115,7 @@ class SeparateProcess:
 
 
 def make(settings: JudgeSettings) -> SeparateProcess:
-    """Return the judge `math-verify` with any tolerance of the benchmark; this process does not need math-verify."""
+    """The judge `math-verify` with any tolerance of the benchmark; this process does not need math-verify."""
     no_option, unanswered = settings.get("no_option", "incorrect"), settings.get("unanswered", DEFAULT_UNANSWERED)
     return SeparateProcess(_math_verify, settings.get("tolerance"), no_option, unanswered)
 

@@ -115,7 +115,7 @@ class LabelsFile(Kind):
     )
 
     def file(self, model: str, benchmark: str) -> str:
-        """Return the path of the labels of a model's responses to a benchmark: the first that exists, or Parquet."""
+        """The path of the labels of a model's responses to a benchmark: the first that exists, or Parquet."""
         files = [Path(self.path) / model / f"{benchmark}{end}" for end in LABEL_ENDS]
         return str(next((file for file in files if file.is_file()), files[0]))
 
@@ -228,7 +228,7 @@ class Llm(Kind, Server):
         return self.max_tokens
 
     def tracked(self, prompts: Mapping[str, Prompt], served: ServedSettings | None) -> dict[str, Any]:
-        """Return the settings of a request, and those of the server that the jobs start.
+        """The settings of a request, and those of the server that the jobs start.
 
         They are under `llm`, because `model` of a label file is the model that answered.
         """

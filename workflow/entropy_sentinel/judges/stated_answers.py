@@ -56,7 +56,7 @@ class StatedAnswer(NamedTuple):
 
 
 def read_answer(response: str | None) -> StatedAnswer | None:
-    """Return what follows the thinking of a response and the words `answer:`; null for nothing."""
+    """What follows the thinking of a response and the words `answer:`; null for nothing."""
     start = after_thinking(response) if response else None
     if response is None or start is None or not (text := response[start:].strip()):
         return None
@@ -64,7 +64,7 @@ def read_answer(response: str | None) -> StatedAnswer | None:
 
 
 def read_words(text: str) -> StatedAnswer:
-    """Return an answer that has no thinking before it."""
+    """An answer that has no thinking before it."""
     text, n_labels = LABEL.subn("", text)
     words = normalize_answer(text)
     match = _STATED.match(f" {' '.join(words)} ")
@@ -76,7 +76,7 @@ def read_words(text: str) -> StatedAnswer:
 
 
 def _first_number(text: str) -> str:
-    """Return the number that is the whole first paragraph of a text before an explanation; empty without one."""
+    """The number that is the whole first paragraph of a text before an explanation; empty without one."""
     first, _, rest = text.partition("\n")
     words = normalize_answer(first)
     if len(words) != 1 or not NUMBER.fullmatch(words[0]) or re.match(r"\s*\d+[.)]\s*$", first):
@@ -87,7 +87,7 @@ def _first_number(text: str) -> str:
 
 
 def find_truth(answer: StatedAnswer) -> bool | None:
-    """Return the yes or no that an answer calls its answer, or begins or ends with; null without one.
+    """The yes or no that an answer calls its answer, or begins or ends with; null without one.
 
     A first word counts only before a sign, and a last one only if nothing denies it: `No one knows` is no no.
     """
@@ -102,7 +102,7 @@ def find_truth(answer: StatedAnswer) -> bool | None:
 
 
 def find_number(answer: StatedAnswer) -> str | None:
-    """Return the number that an answer calls its answer, its first line, or its last number; null without one."""
+    """The number that an answer calls its answer, its first line, or its last number; null without one."""
     if answer.first:
         return answer.first
     numbers = [word for word in (*answer.words, answer.stated) if NUMBER.fullmatch(word)]
@@ -110,7 +110,7 @@ def find_number(answer: StatedAnswer) -> str | None:
 
 
 def find_short_number(answer: StatedAnswer) -> str | None:
-    """Return the number that a short answer gives; of several the last one that is none of an aside like `of 15`."""
+    """The number that a short answer gives; of several the last one that is none of an aside like `of 15`."""
     if NUMBER.fullmatch(answer.stated) or answer.first:
         return find_number(answer)
     numbers, main = [], []
@@ -128,13 +128,13 @@ def find_short_number(answer: StatedAnswer) -> str | None:
 
 
 def find_amount(answer: StatedAnswer, unit: str) -> str | None:
-    """Return the last number before a unit in an answer; null without one."""
+    """The last number before a unit in an answer; null without one."""
     pairs = list(itertools.pairwise(answer.words))
     return next((number for number, word in reversed(pairs) if word == unit and RATIONAL.fullmatch(number)), None)
 
 
 def find_option(answer: StatedAnswer) -> str | None:
-    """Return the letter of the option that an answer states, or the only one that it names; null without one."""
+    """The letter of the option that an answer states, or the only one that it names; null without one."""
     if re.fullmatch("[a-hj]", answer.stated):
         return answer.stated.upper()
     try:

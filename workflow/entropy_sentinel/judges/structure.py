@@ -54,17 +54,17 @@ class Structure:
 
     @property
     def is_matrix(self) -> bool:
-        """Return whether it is a matrix, or a vector in the notation of one."""
+        """Whether it is a matrix, or a vector in the notation of one."""
         return self.notation == "vector" or bool(re.fullmatch(r"\d+x\d+", self.notation))
 
     @property
     def ordered(self) -> bool:
-        """Return whether the order of the parts matters."""
+        """Whether the order of the parts matters."""
         return self.notation not in ("", r"\{\}", "cup")
 
 
 def split(text: str) -> Structure | None:
-    """Return the structure of a cleaned answer; None if it has a single part."""
+    """The structure of a cleaned answer; None if it has a single part."""
     if (scaled := _scaled(text)) is not None:
         return scaled
     if matrix := _MATRIX.fullmatch(re.sub(r"^[(\[]\s*(?=\\begin)|(?<=\})\s*[)\]]$", "", text)):
@@ -90,7 +90,7 @@ def split(text: str) -> Structure | None:
 
 
 def _scaled(text: str) -> Structure | None:
-    """Return the cells of a number times a matrix or a vector, each multiplied by it."""
+    """The cells of a number times a matrix or a vector, each multiplied by it."""
     if "\\begin" not in text and "," not in text:
         return None
     match = next(filter(None, (pattern.fullmatch(text) for pattern in _SCALED)), None)
@@ -119,7 +119,7 @@ def _product(factor: str, cell: str) -> str:
 
 
 def _with_both_signs(parts: Iterable[str]) -> list[str]:
-    """Return the parts, with the two values of `1 \\pm 2` in place of such a part."""
+    """The parts, with the two values of `1 \\pm 2` in place of such a part."""
     values: list[str] = []
     for part in parts:
         values += both_signs(part)
@@ -149,7 +149,7 @@ def _token(text: str, position: int) -> str:
 
 
 def both_signs(text: str) -> list[str]:
-    r"""Return the two values of `1 \pm \sqrt{2}`; any other text, or one with the sign in brackets, unchanged."""
+    r"""The two values of `1 \pm \sqrt{2}`; any other text, or one with the sign in brackets, unchanged."""
     matches = list(_BOTH_SIGNS.finditer(text))
     if len(matches) != 1 or text[: matches[0].start()].count("(") > text[: matches[0].start()].count(")"):
         return [text]
@@ -157,7 +157,7 @@ def both_signs(text: str) -> list[str]:
 
 
 def _brackets(text: str) -> tuple[str, str] | None:
-    """Return the outer brackets of `text` as one string, and their content; None if they do not match."""
+    """The outer brackets of `text` as one string, and their content; None if they do not match."""
     first = next((bracket for bracket in _OPEN if text.startswith(bracket)), None)
     last = next((bracket for bracket in _OPEN.values() if text.endswith(bracket)), None)
     if first is None or last is None or len(text) < len(first) + len(last):
@@ -201,7 +201,7 @@ def without_name(text: str, keep_lists: bool = False) -> tuple[str | None, str]:
 
 
 def without_point_name(reference: str, answer: str) -> tuple[str, str]:
-    """Return both as `(1, 0)` for `A(1, 0)`, unless they name different points."""
+    """Both as `(1, 0)` for `A(1, 0)`, unless they name different points."""
     first, other = POINT_NAME.match(reference), POINT_NAME.match(answer)
     if first and other and first[1] != other[1]:
         return reference, answer
@@ -218,17 +218,17 @@ _ON_A_LINE = re.compile(r"\b(?:interval|domain|range|inequalit|for (?:which|what
 
 
 def reference_quantity(reference: str) -> Quantity | None:
-    """Return the number in a reference with its unit; None if the reference is anything else."""
+    """The number in a reference with its unit; None if the reference is anything else."""
     return quantity(without_name(clean(reference))[1], units_in_letters(reference))
 
 
 def units_in_letters(reference: str) -> bool:
-    """Return whether `2 m` in a reference means two metres, not a product: it is in text, not in a formula."""
+    """Whether `2 m` in a reference means two metres, not a product: it is in text, not in a formula."""
     return not reference.lstrip().startswith(("$", "\\("))
 
 
 def json_list(reference: str, question: str) -> Structure | None:
-    """Return `[0, 5]` as an ordered list; `$[0, 5]$`, `[0,5]` and answers to interval questions are intervals."""
+    """`[0, 5]` as an ordered list; `$[0, 5]$`, `[0,5]` and answers to interval questions are intervals."""
     try:
         values = json.loads(reference)
     except (ValueError, RecursionError):
@@ -243,7 +243,7 @@ def json_list(reference: str, question: str) -> Structure | None:
 
 @lru_cache(maxsize=4096)
 def readable(reference: str, letters: bool) -> bool:
-    """Return whether a reference can be compared. If this depended on the answer, so would the labels."""
+    """Whether a reference can be compared. If this depended on the answer, so would the labels."""
     text = bare(reference)
     if (structure := split(text)) is not None:
         return all(readable(part, letters) for part in structure.parts)
@@ -260,7 +260,7 @@ def readable(reference: str, letters: bool) -> bool:
 
 
 def kind_for(items: Iterable[tuple[str, str]]) -> str:
-    """Return the kind of judge that suits most (question, reference) pairs: `choice`, `math-verify` or `llm`.
+    """The kind of judge that suits most (question, reference) pairs: `choice`, `math-verify` or `llm`.
 
     Raises IndexError for no items.
     """

@@ -29,7 +29,7 @@ _VALUE = re.compile(r"\d|\\[(\[a-z]|\$")
 
 
 def declines_answer(response: str) -> bool:
-    """Return whether a response does nothing but decline to answer; it names no number, formula or option."""
+    """Whether a response does nothing but decline to answer; it names no number, formula or option."""
     text = response[after_thinking(response) or 0 :].replace("’", "'").strip()
     sentences = [sentence for sentence in _SENTENCE_END.split(text) if sentence.strip()]
     if _VALUE.search(text) or other_options(text, "") or not _REFUSAL.search(text):
@@ -44,7 +44,7 @@ def unclear_verdict(
     check_reference: Callable[[], object],
     answer: str | None = None,
 ) -> Verdict:
-    """Return the verdict on a response whose answer is unclear or missing.
+    """The verdict on a response whose answer is unclear or missing.
 
     `unanswered` is the verdict on one without an answer. If `check_reference` raises Unclear, the reference cannot be
     compared; the label is then null, as for all other responses to the item.

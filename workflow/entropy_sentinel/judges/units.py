@@ -76,12 +76,12 @@ class Unit:
 
     @property
     def is_number(self) -> bool:
-        """Return whether it is a fraction or a multiple of one, such as per cent, a degree or a million."""
+        """Whether it is a fraction or a multiple of one, such as per cent, a degree or a million."""
         return self.powers == ()
 
 
 def scales(reference: Unit | None, answer: Unit | None) -> Iterator[float] | None:
-    """Return the factors that convert an answer's number to the reference's unit; None if they are not known.
+    """The factors that convert an answer's number to the reference's unit; None if they are not known.
 
     There is no factor between known units of different kinds. If one side has no unit, the numbers are compared as
     they are, except with `million` and the like. None also if only the answer has a unit and it is unknown (`or more`
@@ -103,13 +103,13 @@ def scales(reference: Unit | None, answer: Unit | None) -> Iterator[float] | Non
 
 
 def _is_scale(unit: Unit) -> bool:
-    """Return whether it is a degree on a temperature scale, which no factor converts to kelvins."""
+    """Whether it is a degree on a temperature scale, which no factor converts to kelvins."""
     return unit.powers in ((("degC", 1),), (("degF", 1),), (("K", 1),)) and unit.text != "K"
 
 
 @lru_cache(maxsize=4096)
 def parse_unit(text: str) -> Unit | None:
-    """Return the unit that the whole cleaned `text` names, without powers if it is unknown; None for an empty text."""
+    """The unit that the whole cleaned `text` names, without powers if it is unknown; None for an empty text."""
     words = _plain(text)
     if not words:
         return None
@@ -125,7 +125,7 @@ def parse_unit(text: str) -> Unit | None:
 
 
 def leading_unit(text: str) -> str:
-    """Return the longest prefix of `text`, the words after a number, that is a known unit; may be empty."""
+    """The longest prefix of `text`, the words after a number, that is a known unit; may be empty."""
     words = text.split()
     for length in range(min(len(words), 6), 0, -1):
         start = " ".join(words[:length]).rstrip(".,;:!?*)")
@@ -161,7 +161,7 @@ def _plain(text: str) -> str:
 
 
 def _factors(words: str) -> list[tuple[str, float, Powers, int]] | None:
-    """Return (name, size, powers, exponent) of each unit in a product; None if any is unknown."""
+    """(name, size, powers, exponent) of each unit in a product; None if any is unknown."""
     factors, position, sign, inside, power = [], 0, 1, 0, 1
     while position < len(words):
         match = _TOKEN.match(words, position)
@@ -190,7 +190,7 @@ def _factors(words: str) -> list[tuple[str, float, Powers, int]] | None:
 
 
 def _look_up(name: str) -> list[tuple[str, float, Powers]]:
-    """Return the unit with this name, or the two units of joined symbols such as `JK`; empty if any is unknown."""
+    """The unit with this name, or the two units of joined symbols such as `JK`; empty if any is unknown."""
     if (whole := _known(name)) is not None:
         return [whole]
     if name.islower() or len(name) > 6:
@@ -204,7 +204,7 @@ def _look_up(name: str) -> list[tuple[str, float, Powers]]:
 
 @lru_cache(maxsize=4096)
 def _known(name: str) -> tuple[str, float, Powers] | None:
-    """Return (symbol, size in base units, their powers) of one unit, with or without prefix, singular or plural."""
+    """(symbol, size in base units, their powers) of one unit, with or without prefix, singular or plural."""
     for spelled in dict.fromkeys((name, name.removeprefix("\\"), *_singular(name), *_singular(name.lower()))):
         symbol = _OTHER_NAMES.get(spelled, spelled)
         if symbol in _BASE:
@@ -245,7 +245,7 @@ def _definition(text: str) -> tuple[float, Powers]:
 def _product(
     factors: list[tuple[str, float, Powers, int]],
 ) -> tuple[float, Powers]:
-    """Return the size of a product of units and its powers of base units."""
+    """The size of a product of units and its powers of base units."""
     size, total = 1.0, dict[str, int]()
     for _, unit_size, powers, exponent in factors:
         size *= unit_size**exponent

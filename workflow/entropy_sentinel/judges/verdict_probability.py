@@ -35,7 +35,7 @@ class Step(NamedTuple):
 
 
 def last_steps(reply: ServerReply) -> list[Any] | None:
-    """Return the last tokens of a reply with their alternatives, for `verdict_probability`; null without any."""
+    """The last tokens of a reply with their alternatives, for `verdict_probability`; null without any."""
     try:
         content = _content_of(reply)
         return [_kept_step(step) for step in content[-_N_KEPT:]] or None
@@ -44,7 +44,7 @@ def last_steps(reply: ServerReply) -> list[Any] | None:
 
 
 def without_logprobs(raw: str | None) -> str | None:
-    """Return the text of a reply without its log-probabilities, which are many times as long as the rest."""
+    """The text of a reply without its log-probabilities, which are many times as long as the rest."""
     try:
         content = json.loads(raw or "")
         for choice in content["choices"]:
@@ -55,7 +55,7 @@ def without_logprobs(raw: str | None) -> str | None:
 
 
 def verdict_probability(steps: Any, label: bool) -> float | None:
-    """Return the probability of "correct" where a verdict is decided, in [0, 1]; null where it cannot be read.
+    """The probability of "correct" where a verdict is decided, in [0, 1]; null where it cannot be read.
 
     `steps` are those of `last_steps`, and `label` is the verdict that was read from the reply.
     """
@@ -78,7 +78,7 @@ def _probability(steps: Sequence[Step], label: bool) -> float | None:
 
 
 def _share_of_true(step: Step, label: bool) -> float | None:
-    """Return the probability that a token begins "true", as a share of that it begins either verdict; or null."""
+    """The probability that a token begins "true", as a share of that it begins either verdict; or null."""
     alternatives = {step.token: step.logprob} | dict(step.alternatives)
     if not all(isinstance(value, int | float) and value <= _ROUNDING for value in alternatives.values()):
         return None
@@ -96,7 +96,7 @@ def _share_of_true(step: Step, label: bool) -> float | None:
 
 
 def _begun_verdict(token: str) -> bool | None:
-    """Return the verdict that a token begins or contains; null for another token."""
+    """The verdict that a token begins or contains; null for another token."""
     word = _BEFORE_WORD.sub("", token).casefold()
     for text, verdict in (("true", True), ("false", False)):
         if word and (text.startswith(word) or word.startswith(text)):
@@ -105,7 +105,7 @@ def _begun_verdict(token: str) -> bool | None:
 
 
 def _content_of(reply: ServerReply) -> Sequence[Any]:
-    """Return the tokens of a reply as LiteLLM gives them."""
+    """The tokens of a reply as LiteLLM gives them."""
     logprobs = reply.choice.logprobs
     content = logprobs["content"] if isinstance(logprobs, Mapping) else logprobs.content
     return content or ()

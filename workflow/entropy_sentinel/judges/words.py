@@ -35,26 +35,26 @@ _SHORT_WORD = re.compile(r"\b(?:no|if|is|of|to|be|we)\b", re.IGNORECASE)
 
 
 def truth(text: str) -> bool | None:
-    """Return True if `text` says true or yes, False if it says false or no; None if it is unclear."""
+    """True if `text` says true or yes, False if it says false or no; None if it is unclear."""
     values = {_TRUTHS[word] for word in _lower_words(text) if word in _TRUTHS}
     unsure = doubted(text) or _IN_PART.search(text) or _OR_ELSE.search(text) or in_another_script(text)
     return values.pop() if len(values) == 1 and not unsure else None
 
 
 def same_truth(reference: str, answer: str) -> bool:
-    """Return whether answer and reference have the same truth value. Raises Unclear if the answer has none."""
+    """Whether answer and reference have the same truth value. Raises Unclear if the answer has none."""
     if (answer_truth := truth(answer)) is None:
         raise Unclear("answer is neither true nor false")
     return answer_truth == truth(reference)
 
 
 def is_truth(reference: str) -> bool:
-    """Return whether a reference is a word for true or false."""
+    """Whether a reference is a word for true or false."""
     return len(words := _lower_words(reference)) == 1 and words[0] in _TRUTHS
 
 
 def options(text: str) -> frozenset[str]:
-    r"""Return the option letters that `text` names, in upper case: `(C)`, `\text{c}`, `C. 42`, `option C`, `A and B`.
+    r"""The option letters that `text` names, in upper case: `(C)`, `\text{c}`, `C. 42`, `option C`, `A and B`.
 
     Empty if no option is certain: the text asks, guesses, or names an option that is not the answer.
     """
@@ -69,31 +69,31 @@ def options(text: str) -> frozenset[str]:
 
 
 def option(text: str) -> str | None:
-    """Return the only option letter that `text` names, in upper case; None for no letter or several."""
+    """The only option letter that `text` names, in upper case; None for no letter or several."""
     letters = options(text)
     return next(iter(letters)) if len(letters) == 1 else None
 
 
 def is_option(reference: str) -> bool:
-    """Return whether a reference is just an option letter."""
+    """Whether a reference is just an option letter."""
     return bool(re.fullmatch(r"\$?\\text\{\s*\(?[A-J]\)?\s*\}\$?|\([A-Ja-j]\)|\$?[A-E]\$?", reference.strip()))
 
 
 def same_option(reference: str, answer: str) -> bool:
-    """Return whether an answer names only the reference's letter. Raises Unclear if it names no letter."""
+    """Whether an answer names only the reference's letter. Raises Unclear if it names no letter."""
     if not (named := options(answer)):
         raise Unclear("answer is not a letter of an option")
     return named == {option(reference)}
 
 
 def is_words(reference: str) -> bool:
-    """Return whether a cleaned reference that is not a quantity is a word or a text rather than a formula."""
+    """Whether a cleaned reference that is not a quantity is a word or a text rather than a formula."""
     plain = _COMMAND.sub(" ", reference).replace("\\text", " ")
     return has_words(plain) or bool(_SHORT_WORD.search(plain))
 
 
 def single_word(text: str) -> str | None:
-    r"""Return the only word of `text` in lower case, including `\alpha-decay`; None if it has anything else."""
+    r"""The only word of `text` in lower case, including `\alpha-decay`; None if it has anything else."""
     plain = re.sub(r"\\text\{([^{}]*)\}", r"\1", clean(text)).strip(" .,;:!*'\"`")
     words = [word for word in plain.split() if word.casefold() not in _ARTICLES]
     only = words[0].strip(".,;:!*'\"`") if len(words) == 1 else ""
@@ -101,7 +101,7 @@ def single_word(text: str) -> str | None:
 
 
 def same_word(reference: str, answer: str) -> bool:
-    """Return whether an answer is the reference's word. Raises Unclear for several words, or other text around it."""
+    """Whether an answer is the reference's word. Raises Unclear for several words, or other text around it."""
     if (expected := single_word(reference)) is None:
         raise Unclear("reference is text, not an expression")
     word = single_word(answer)

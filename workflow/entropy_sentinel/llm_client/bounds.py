@@ -16,7 +16,7 @@ class ReplyTooLargeError(Exception):
 
 
 def most_bytes(request: Mapping[str, Any]) -> int:
-    """Return the most bytes of the reply to a request, unpacked."""
+    """The most bytes of the reply to a request, unpacked."""
     per_token = _PER_LOGPROBS if request.get("logprobs") else _PER_TOKEN
     return _ROOM + per_token * int(request.get("max_tokens") or 0) * int(request.get("n") or 1)
 

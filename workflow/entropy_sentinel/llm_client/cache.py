@@ -119,14 +119,14 @@ class ReplyCache:
         self.folder, self.unusable = cache_folder("replies"), cache_folder("unusable")
 
     def get(self, request: Mapping[str, Any]) -> Any:
-        """Return the reply to a request; None without one. A file of another form or request is ignored."""
+        """The reply to a request; None without one. A file of another form or request is ignored."""
         kept = _read(self._path(request))
         if kept is None or kept["request"] != json.loads(json.dumps(request)):
             return None
         return kept["reply"]
 
     def has_replies_of(self, model: str) -> bool:
-        """Return whether one of up to MOST_READ replies is of LiteLLM's `model`."""
+        """Whether one of up to MOST_READ replies is of LiteLLM's `model`."""
         for path in islice(self.folder.glob("*/*.json.gz"), MOST_READ):
             kept = _read(path)
             if kept is not None and isinstance(kept["request"], dict) and kept["request"].get("model") == model:
@@ -134,7 +134,7 @@ class ReplyCache:
         return False
 
     def claim(self, request: Mapping[str, Any], room: int) -> ReplyClaim | None:
-        """Return the exclusive right to request a reply, with `room` bytes of disk space reserved for it.
+        """The exclusive right to request a reply, with `room` bytes of disk space reserved for it.
 
         None if another process or thread has the right, or has just stored the reply: look again. Raises
         EntropySentinelError if no reply could be stored.
@@ -181,7 +181,7 @@ class ReplyCache:
 
 
 def _read(path: Path) -> dict[str, Any] | None:
-    """Return the content of a file; None if it has no reply."""
+    """The content of a file; None if it has no reply."""
     try:
         kept = json.loads(gzip.decompress(path.read_bytes()))
     except (OSError, EOFError, zlib.error, ValueError):

@@ -128,11 +128,11 @@ class ChatClient:
         self._too_long = 0
 
     def supports(self, **parameters: Any) -> bool:
-        """Return whether LiteLLM sends these parameters with these values to the model's provider."""
+        """Whether LiteLLM sends these parameters with these values to the model's provider."""
         return self._sender.supports(parameters)
 
     def has_reply(self, request: Mapping[str, Any]) -> bool:
-        """Return whether a request is answered from the cache."""
+        """Whether a request is answered from the cache."""
         return self._cache.get({"model": self.model, **request, **self._identity}) is not None
 
     def ask(
@@ -208,7 +208,7 @@ class ChatClient:
     async def _outcome(
         self, position: int, request: Mapping[str, Any], turn: _Round
     ) -> tuple[Any, BaseException | None]:
-        """Return the outcome of a request, and the error that ends the round; both if a step after the reply failed."""
+        """The outcome of a request, and the error that ends the round; both if a step after the reply failed."""
         try:
             async with turn.places:
                 if turn.stop.is_set():
@@ -225,7 +225,7 @@ class ChatClient:
     async def _content(
         self, position: int, request: Mapping[str, Any], turn: _Round
     ) -> tuple[Any, BaseException | None]:
-        """Return the kept content of a reply, from the cache or the server; `_LATER` if another process requests it."""
+        """The kept content of a reply, from the cache or the server; `_LATER` if another process requests it."""
         identity = {"model": self.model, **request, **self._identity}
         kept = await anyio.to_thread.run_sync(self._cache.get, identity)
         if kept is not None:
@@ -245,7 +245,7 @@ class ChatClient:
     async def _content_from_server(
         self, position: int, request: Mapping[str, Any], identity: Mapping[str, Any], claim: ReplyClaim, turn: _Round
     ) -> tuple[Any, BaseException | None]:
-        """Return the server's reply to a claimed request, as it is kept."""
+        """The server's reply to a claimed request, as it is kept."""
         try:
             sent = await self._sender.send(position, request, turn.account, turn.stop)
         except UnusableReply as error:
@@ -314,6 +314,6 @@ class ChatClient:
 
 
 def _room(request: Mapping[str, Any]) -> int:
-    """Return the largest size of a stored reply before compression, bytes; a server may send longer ones."""
+    """The largest size of a stored reply before compression, bytes; a server may send longer ones."""
     per_token = _ROOM_PER_LOGPROBS if request.get("logprobs") else _ROOM_PER_TOKEN
     return _ROOM + len(json.dumps(request)) + per_token * (request.get("max_tokens") or 0)

@@ -36,7 +36,7 @@ _OPENAI = ("gpt-", "o1", "o3", "o4", "chatgpt-")
 
 
 def key_variables(model: str) -> tuple[str, ...]:
-    """Return the variables of which one must hold the key of LiteLLM's `model`; empty if none is known to be needed."""
+    """The variables of which one must hold the key of LiteLLM's `model`; empty if none is known to be needed."""
     provider, slash, _ = model.partition("/")
     if not slash:
         provider = "openai" if model.startswith(_OPENAI) else "anthropic" if model.startswith("claude-") else ""
@@ -44,7 +44,7 @@ def key_variables(model: str) -> tuple[str, ...]:
 
 
 def missing_key(model: str, environment: Mapping[str, str]) -> str | None:
-    """Return the variable to set for LiteLLM's `model`; None if its key is there, or it is not known to need one."""
+    """The variable to set for LiteLLM's `model`; None if its key is there, or it is not known to need one."""
     variables = key_variables(model)
     if not variables or any(environment.get(name, "").strip() for name in variables):
         return None

@@ -26,13 +26,13 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def masked(text: str) -> str:
-    """Return the text with `***` for providers' keys and for values of environment variables named like secrets."""
+    """The text with `***` for providers' keys and for values of environment variables named like secrets."""
     shown = re.sub(r"(?i)(\bbearer\s+|\bsk-)\S+", r"\1***", _without(text, secrets(SECRET_LENGTH)))
     return without_keys(shown)
 
 
 def storable(value: Any) -> Any:
-    """Return JSON content in a form that files can hold.
+    """JSON content in a form that files can hold.
 
     Half a surrogate pair, which UTF-8 cannot encode, becomes U+FFFD. Keys from the environment become `***`.
     """
@@ -40,7 +40,7 @@ def storable(value: Any) -> Any:
 
 
 def secrets(shortest: int) -> list[str]:
-    """Return values of environment variables named like secrets, of at least `shortest` characters, longest first.
+    """Values of environment variables named like secrets, of at least `shortest` characters, longest first.
 
     Paths that exist, as in PWD and SSH_AUTH_SOCK, are left out.
     """
@@ -89,19 +89,19 @@ class UnusableReply(Exception):
 
 
 def may_pass(error: BaseException) -> bool:
-    """Return whether a retry may succeed: 429, 5xx, time-outs. LiteLLM gives a lost connection the status 500."""
+    """Whether a retry may succeed: 429, 5xx, time-outs. LiteLLM gives a lost connection the status 500."""
     status = getattr(error, "status_code", None)
     passing = isinstance(status, int) and (status in (408, 429) or status >= 500)
     return passing or isinstance(error, TimeoutError)
 
 
 def is_silence(error: BaseException) -> bool:
-    """Return whether a request failed because no whole reply came in time."""
+    """Whether a request failed because no whole reply came in time."""
     return isinstance(error, TimeoutError) or getattr(error, "status_code", None) == 408
 
 
 def unreadable_bytes(error: BaseException) -> str | None:
-    """Return what is wrong with the bytes of a reply: too many, or badly packed; None for another error."""
+    """What is wrong with the bytes of a reply: too many, or badly packed; None for another error."""
     for cause in _chain(error):
         if isinstance(cause, ReplyTooLargeError):
             return str(cause)
@@ -111,7 +111,7 @@ def unreadable_bytes(error: BaseException) -> str | None:
 
 
 def made_of_a_reply(error: BaseException, raw: str | None) -> bool:
-    """Return whether a whole reply of status 200 could not be read: a retry would cost money for the same reply.
+    """Whether a whole reply of status 200 could not be read: a retry would cost money for the same reply.
 
     `raw` is the text of the reply, or None if LiteLLM does not show it. A server's own error with status 200 is no
     reply.
@@ -132,19 +132,19 @@ def made_of_a_reply(error: BaseException, raw: str | None) -> bool:
 
 
 def is_unreachable(error: BaseException) -> bool:
-    """Return whether no connection was made: no server listens at the address, or the host does not exist."""
+    """Whether no connection was made: no server listens at the address, or the host does not exist."""
     return any(type(cause).__name__ == "ConnectError" for cause in _chain(error))
 
 
 def rejects_request(error: BaseException) -> bool:
-    """Return whether the server says that the request is wrong, or that it fails at it."""
+    """Whether the server says that the request is wrong, or that it fails at it."""
     status = getattr(error, "status_code", None)
     # LiteLLM gives a lost connection the status 500, too.
     return status in (400, 422) or (status in (500, 501) and costs_nothing(error) and not is_unreachable(error))
 
 
 def costs_nothing(error: BaseException) -> bool:
-    """Return whether a failed request costs nothing: no server was reached, or it answered with an error.
+    """Whether a failed request costs nothing: no server was reached, or it answered with an error.
 
     After a time-out or a lost connection, the server may have done the work.
     """
@@ -153,7 +153,7 @@ def costs_nothing(error: BaseException) -> bool:
 
 
 def retry_after_s(error: BaseException) -> float:
-    """Return the seconds that the server asks to wait, from a number or a date; 0 without such a header."""
+    """The seconds that the server asks to wait, from a number or a date; 0 without such a header."""
     headers = getattr(error, "litellm_response_headers", None) or {}
     value = headers.get("retry-after", "")
     if re.fullmatch(r"\d+(\.\d+)?", value):
@@ -165,7 +165,7 @@ def retry_after_s(error: BaseException) -> float:
 
 
 def brief(error: BaseException) -> str:
-    """Return an error's class, status and first words, with secrets masked."""
+    """An error's class, status and first words, with secrets masked."""
     for cause in _chain(error):
         # If no server is there, LiteLLM raises an InternalServerError with status 500.
         if isinstance(cause, OSError) and not isinstance(cause, TimeoutError) and cause.errno:
@@ -177,7 +177,7 @@ def brief(error: BaseException) -> str:
 
 
 def message_of(error: BaseException) -> str:
-    """Return the first words of an error on one line, the server's own if there are any, with secrets masked."""
+    """The first words of an error on one line, the server's own if there are any, with secrets masked."""
     # Before the message is shortened: half a key would not be recognised.
     whole = _PREFIXES.sub("", " ".join(masked(str(error)).split()))
     words, _, trace = whole.partition(" Traceback (most recent")
@@ -259,7 +259,7 @@ class ServerReply:
         return "unknown" if self._reason_is_missing() else "stop"
 
     def _reason_is_missing(self) -> bool:
-        """Return whether a reply in OpenAI's form has no finish reason; False for other forms."""
+        """Whether a reply in OpenAI's form has no finish reason; False for other forms."""
         try:
             return json.loads(self.raw or "")["choices"][0].get("finish_reason") in (None, "")
         except (ValueError, LookupError, TypeError, AttributeError):

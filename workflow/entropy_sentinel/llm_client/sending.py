@@ -113,7 +113,7 @@ class Sender:
     async def send(
         self, position: int, request: Mapping[str, Any], account: str, stop: anyio.Event
     ) -> AnsweredRequest | Refusal:
-        """Return the server's reply, for `settle` after it is stored, or the server's refusal.
+        """The server's reply, for `settle` after it is stored, or the server's refusal.
 
         Errors that may pass are retried until `stop` is set.
 
@@ -161,7 +161,7 @@ class Sender:
             ) from None
 
     def _other_address(self, error: Exception) -> str:
-        """Return a hint for status 404 at an address without a path; empty for all other errors."""
+        """A hint for status 404 at an address without a path; empty for all other errors."""
         if not isinstance(error, self._litellm.NotFoundError) or urlsplit(self.base_url or "/v1").path.strip("/"):
             return ""
         return f"; base_url has no path, servers answer below /v1: {str(self.base_url).rstrip('/')}/v1"
@@ -209,7 +209,7 @@ class Sender:
             raise
 
     def _tokens(self, request: Mapping[str, Any]) -> tuple[int, int]:
-        """Return the most tokens that a prompt can have, and an estimate of those of prompt and reply together."""
+        """The most tokens that a prompt can have, and an estimate of those of prompt and reply together."""
         prompt = {name: request[name] for name in ("messages", "prompt", "response_format") if name in request}
         # No tokenizer makes more tokens than bytes; the rest is for the chat template.
         longest = len(json.dumps(prompt, ensure_ascii=False).encode()) + _TEMPLATE_TOKENS
@@ -218,7 +218,7 @@ class Sender:
         return longest, round(longest / _BYTES_PER_TOKEN + reply)
 
     async def _reserved(self, prompt_tokens: int, request: Mapping[str, Any], account: str, stop: anyio.Event) -> int:
-        """Return the call's number in the ledger; wait while calls under way may free some of the budget."""
+        """The call's number in the ledger; wait while calls under way may free some of the budget."""
         most = prompt_tokens, _longest_reply(request)
         try:
             while (call := await anyio.to_thread.run_sync(self.ledger.reserve, account, *most)) is None:
@@ -265,7 +265,7 @@ class Sender:
         raise TimeoutError(f"no whole reply within {limit_s:.3g} s")
 
     def supports(self, parameters: Mapping[str, Any]) -> bool:
-        """Return whether LiteLLM sends these parameters with these values to the model's provider."""
+        """Whether LiteLLM sends these parameters with these values to the model's provider."""
         try:
             model, provider, _, _ = self._litellm.get_llm_provider(self.model, api_base=self.base_url)
             self._litellm.utils.get_optional_params(model=model, custom_llm_provider=provider, **parameters)
@@ -281,7 +281,7 @@ class Sender:
         return {"additional_drop_params": ["seed"]} if known and "seed" not in known else {}
 
     def _text_client(self) -> Any:
-        """Return one client for all texts; LiteLLM would create one for each and leave its connections open."""
+        """One client for all texts; LiteLLM would create one for each and leave its connections open."""
         if self._texts is None:
             from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
@@ -293,12 +293,12 @@ class Sender:
         return self._texts
 
     def _is_last(self, state: tenacity.RetryCallState) -> bool:
-        """Return whether this was the last try; a server that has never answered gets fewer."""
+        """Whether this was the last try; a server that has never answered gets fewer."""
         never_there = not self._reply_lengths["replies"] and is_unreachable(_error(state))
         return state.attempt_number > (min(self.retries, _RETRIES_TO_REACH) if never_there else self.retries)
 
     def _pause(self, state: tenacity.RetryCallState) -> float:
-        """Return the seconds before the next try: doubled each time, with jitter; longer if the server asks for it."""
+        """The seconds before the next try: doubled each time, with jitter; longer if the server asks for it."""
         growing = tenacity.wait_exponential_jitter(
             multiplier=self.FIRST_PAUSE_S, max=self.LONGEST_PAUSE_S, jitter=self.FIRST_PAUSE_S
         )
@@ -308,7 +308,7 @@ class Sender:
         return max(growing(state), wanted_s)
 
     def _over_budget(self, usd: float) -> BudgetSpentError:
-        """Return the error for a budget without room for a request of at most `usd`."""
+        """The error for a budget without room for a request of at most `usd`."""
         sums = self.ledger.sums()
         reserved = passed = ""
         if sums.unanswered:
@@ -333,7 +333,7 @@ async def sleep(seconds: float, stop: anyio.Event) -> None:
 
 
 def _error(state: tenacity.RetryCallState) -> BaseException:
-    """Return the error of a failed try."""
+    """The error of a failed try."""
     error = None if state.outcome is None else state.outcome.exception()
     assert error is not None  # a try that succeeded is not repeated
     return error

@@ -153,17 +153,17 @@ class Prompt(Settings):
         return {"messages": self.chat} if self.text is None else {"text": self.text}
 
     def render(self, /, **values: str) -> list[dict[str, str]]:
-        """Return the messages with `values` in place of their placeholders."""
+        """The messages with `values` in place of their placeholders."""
         return filled(self.chat, **values)
 
 
 def filled(chat: Iterable[dict[str, str]], /, **values: str) -> list[dict[str, str]]:
-    """Return messages with `values` in place of their placeholders. Braces in values stay as they are."""
+    """Messages with `values` in place of their placeholders. Braces in values stay as they are."""
     return [{"role": message["role"], "content": filled_text(message["content"], **values)} for message in chat]
 
 
 def filled_text(text: str, /, **values: str) -> str:
-    """Return a text with `values` in place of its placeholders. Braces in values stay as they are."""
+    """A text with `values` in place of its placeholders. Braces in values stay as they are."""
 
     def value(match: re.Match[str]) -> str:
         return values[match[1]] if match[1] else match[0]
@@ -192,7 +192,7 @@ def announce_address(key: str, base_url: str) -> None:
 
 
 def address_of(model: str, base_url: str | None) -> str | None:
-    """Return the address of a model's server, without user, password and query; None for the provider's own.
+    """The address of a model's server, without user, password and query; None for the provider's own.
 
     Without an address in the config, LiteLLM uses `PROVIDER_API_BASE` or `PROVIDER_BASE_URL`.
     """
@@ -205,7 +205,7 @@ def address_of(model: str, base_url: str | None) -> str | None:
 
 
 def announced_server(key: str) -> dict[str, Any]:
-    """Return the workflow's settings of a server, by its key in the config: `models.NAME.api` or `judges.NAME`.
+    """The workflow's settings of a server, by its key in the config: `models.NAME.api` or `judges.NAME`.
 
     They are the `UNTRACKED` keys of the section. Raises ConfigError if they did not reach this job.
     """

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def formats() -> "dict[str, Format]":
-    """Return this package's formats; the first that recognises a record reads it."""
+    """This package's formats; the first that recognises a record reads it."""
     from entropy_sentinel.logs.built_in import FORMATS
 
     return FORMATS

@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 def _guarded(format: Format) -> Format:
-    """Return a format whose functions name the extension if they fail; one of the package's stays as it is."""
+    """A format whose functions name the extension if they fail; one of the package's stays as it is."""
     name, fails = format.name, f"format '{format.name}': {{}} failed"
     if is_own("formats", name):
         return format
@@ -53,7 +53,7 @@ def _load_reader(format: Format) -> "Callable[..., Reader]":
 
 
 def _guarded_test(name: str, what: str, recognises: Callable[[Value], bool]) -> Callable[[Value], bool]:
-    """Return the test of a format; if it fails, it says so once, because other formats may recognise the value."""
+    """The test of a format; if it fails, it says so once, because other formats may recognise the value."""
 
     def test(value: Value) -> bool:
         try:
@@ -67,7 +67,7 @@ def _guarded_test(name: str, what: str, recognises: Callable[[Value], bool]) -> 
 
 
 def _guarded_records(name: str, what: str, records: Records) -> Records:
-    """Return the function that yields a container's records; it raises errors of a damaged file itself."""
+    """The function that yields a container's records; it raises errors of a damaged file itself."""
 
     def yield_records(stream: Stream, file: str, longest: int) -> Iterator[PlacedRecord | BadRecord]:
         with guard("formats", name, f"{file}: {what}", (OSError, EOFError, zlib.error)):
@@ -99,7 +99,7 @@ SUFFIXES = _suffixes()
 
 
 def container(begin: bytes) -> tuple[Format, Container] | None:
-    """Return the format and the container of a file that begins with these bytes; None if it is not a container."""
+    """The format and the container of a file that begins with these bytes; None if it is not a container."""
     for format in FORMATS.values():
         for kind in format.containers:
             if kind.recognises(begin):
@@ -108,12 +108,12 @@ def container(begin: bytes) -> tuple[Format, Container] | None:
 
 
 def recognise(record: Record) -> Format | None:
-    """Return the format of a record; None if no format matches."""
+    """The format of a record; None if no format matches."""
     return next((format for format in FORMATS.values() if format.recognises(record)), None)
 
 
 def nearest(record: Record) -> tuple[Format, list[str]] | None:
-    """Return the format of which a record has the largest share of the marks, and those that it lacks; None if none."""
+    """The format of which a record has the largest share of the marks, and those that it lacks; None if none."""
     closest, smallest_share = None, 1.0
     for format in FORMATS.values():
         lacking = [mark for mark in format.marks if look_up(record, mark) is None]

@@ -33,7 +33,7 @@ class Completion(NamedTuple):
 
 
 def read_completion(reply: Any) -> Completion | None:
-    """Return the response in a reply; null for a reply of any other shape, such as one without log-probabilities."""
+    """The response in a reply; null for a reply of any other shape, such as one without log-probabilities."""
     try:
         return _read(reply)
     except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
@@ -78,7 +78,7 @@ def _read(reply: Any) -> Completion | None:
 
 
 def _trace(steps: list[Any]) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the log-probabilities of the sampled tokens, (T,), and of the alternatives, (T, k), both float32.
+    """The log-probabilities of the sampled tokens, (T,), and of the alternatives, (T, k), both float32.
 
     Null if steps differ in k, or a value is no number.
     """
@@ -108,7 +108,7 @@ def _is_count(value: Any) -> bool:
 
 
 def _fields(part: Any) -> Mapping[str, Any]:
-    """Return the fields of an object of a reply; raise TypeError for anything else."""
+    """The fields of an object of a reply; raises TypeError for anything else."""
     if type(part) is dict:
         return part
     if isinstance(part, BaseModel):

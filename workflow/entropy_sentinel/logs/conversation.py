@@ -37,7 +37,7 @@ class LoggedMessage(TypedDict):
 
 
 def conversation_of(record: Any) -> str | None:
-    """Return the messages of a record's request as JSON, up to the model's response; None without messages."""
+    """The messages of a record's request as JSON, up to the model's response; None without messages."""
     if not isinstance(record, Mapping):
         return None
     messages = list(_messages(record))
@@ -53,13 +53,13 @@ def conversation_of(record: Any) -> str | None:
 
 
 def messages_in(record: Mapping[str, Any]) -> list[Any]:
-    """Return the messages of a request as it has them; LangChain has lists of messages in a list."""
+    """The messages of a request as it has them; LangChain has lists of messages in a list."""
     messages: list[Any] = next((record[name] for name in MESSAGES if isinstance(record.get(name), list)), [])
     return messages[-1] if messages and all(isinstance(part, list) for part in messages) else messages
 
 
 def text_of_content(content: Any) -> str:
-    """Return the text of a message, which may be in parts."""
+    """The text of a message, which may be in parts."""
     if isinstance(content, str):
         return content
     parts: Sequence[Any] = content if isinstance(content, list) else ()
@@ -87,7 +87,7 @@ def _messages(record: Mapping[str, Any]) -> Iterator[LoggedMessage]:
 
 
 def _message(message: Mapping[str, Any]) -> LoggedMessage:
-    """Return a message of any API in the form of OpenAI's."""
+    """A message of any API in the form of OpenAI's."""
     if isinstance(message.get("kwargs"), Mapping):  # a dump of LangChain, whose `id` ends with the class
         path = message.get("id")
         message = {"type": path[-1] if path and isinstance(path, list) else None} | message["kwargs"]
@@ -105,7 +105,7 @@ def _message(message: Mapping[str, Any]) -> LoggedMessage:
 
 
 def _kind(part: Any) -> str:
-    """Return what a part of a message is besides text; "" for text."""
+    """What a part of a message is besides text; "" for text."""
     if isinstance(part, Mapping):
         kind = None if part.get("type") is None else str(part["type"])
         if kind in (None, *_TEXT_PARTS) and isinstance(part.get("text"), str):

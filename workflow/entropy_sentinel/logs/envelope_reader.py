@@ -102,7 +102,7 @@ class EnvelopeReader(Reader):
             yield reply
 
     def _contents(self, call: Mapping[str, Any]) -> list[Any]:
-        """Return the replies of a call: one, or several of a path with `*`."""
+        """The replies of a call: one, or several of a path with `*`."""
         for path in self._envelope.reply:
             found = first(call, [path])
             if found is not None:
@@ -112,7 +112,7 @@ class EnvelopeReader(Reader):
         return [call] if self._envelope.each and (layout_of(call) or any(find_replies(call))) else []
 
     def _why_none(self, call: Mapping[str, Any], status: Any) -> Any:
-        """Return why a call has no reply, if it has none: an error, a status of HTTP, or its words; else None."""
+        """Why a call has no reply, if it has none: an error, a status of HTTP, or its words; else None."""
         if error := first(call, self._envelope.error):
             return error
         number = _status_number(status)
@@ -168,14 +168,14 @@ def _responses_of(content: Any, status: Any) -> tuple[list[Reply], dict[str, Any
 
 
 def _status_number(status: Any) -> int | None:
-    """Return a status of HTTP, or another number, which may be the beginning of a text such as `200 OK`."""
+    """A status of HTTP, or another number, which may be the beginning of a text such as `200 OK`."""
     if isinstance(status, str) and (number := _STATUS.match(status)):
         return int(number[1])
     return status if type(status) is int else None
 
 
 def _reason_in(status: str) -> Any:
-    """Return the reason in the words of a status, which may end with the server's error as JSON."""
+    """The reason in the words of a status, which may end with the server's error as JSON."""
     words, brace, rest = status.partition("{")
     error = error_in(from_json(brace + rest)) if brace else None
     return status if error is None else error

@@ -84,7 +84,7 @@ class Envelope:
     needs_object: bool = False
 
     def recognises(self, record: Mapping[str, Any]) -> bool:
-        """Return whether a record has this form."""
+        """Whether a record has this form."""
         if any(first(record, [path]) is None for path in self.needs):
             return False
         if self.each:
@@ -95,11 +95,11 @@ class Envelope:
         return self.reply_may_lack or bool(failed) or reply is not None
 
     def is_call(self, part: Mapping[str, Any]) -> bool:
-        """Return whether a part says that it is a call of a model."""
+        """Whether a part says that it is a call of a model."""
         return self._kind_of(part) in _CALLS
 
     def is_other(self, part: Mapping[str, Any]) -> bool:
-        """Return whether a part says that it is another step, such as a tool."""
+        """Whether a part says that it is another step, such as a tool."""
         return self._kind_of(part) in _OTHERS
 
     def _kind_of(self, part: Mapping[str, Any]) -> str:

@@ -37,7 +37,7 @@ class PartialEvents(PartialReply):
         return {}
 
     def whole(self) -> dict[str, Any]:
-        """Return the reply with the texts and log-probabilities of its items, unless its output has them.
+        """The reply with the texts and log-probabilities of its items, unless its output has them.
 
         Raises InputError if it is not known which pieces belong to it.
         """
@@ -50,7 +50,7 @@ class PartialEvents(PartialReply):
         return self.joined()
 
     def joined(self) -> dict[str, Any]:
-        """Return the pieces so far as a reply that was not streamed."""
+        """The pieces so far as a reply that was not streamed."""
         output = self.fields.get("output")
         if not self.choices or (output is not None and not isinstance(output, list)):
             return dict(self.fields)
@@ -63,7 +63,7 @@ class PartialEvents(PartialReply):
 
 
 def _item_of(items: list[Any], item_id: Any, number: int) -> dict[str, Any]:
-    """Return the item with an id, or the message at its position (some servers change the id), or a new one."""
+    """The item with an id, or the message at its position (some servers change the id), or a new one."""
     messages = [item for item in items if isinstance(item, dict) and item.get("type") == "message"]
     for item in messages:
         if item.get("id") == item_id:
@@ -107,7 +107,7 @@ class EventJoiner(Joiner):
         self._without_item: dict[Any, None] = {}
 
     def has(self, record: Mapping[str, Any]) -> bool:
-        """Return whether the reply with this id is open."""
+        """Whether the reply with this id is open."""
         return id_text(record.get("id")) in self._open
 
     def drop(self, record: Mapping[str, Any]) -> None:
@@ -146,7 +146,7 @@ class EventJoiner(Joiner):
         return reply
 
     def _owner(self, item: Any) -> Any:
-        """Return the key of the reply to which an item belongs; null if several may be meant, or none is open."""
+        """The key of the reply to which an item belongs; null if several may be meant, or none is open."""
         if item not in self._reply_of:
             n = len(self._without_item)
             candidates = list(islice(self._without_item or filter(None, self._open), 2))
@@ -190,15 +190,15 @@ class EventJoiner(Joiner):
             del self._open[None]
 
     def rest(self) -> list[PartialReply]:
-        """Return the replies whose closing event did not come."""
+        """The replies whose closing event did not come."""
         replies, self._open = list(self._open.values()), {}
         return replies
 
     def end_stream(self) -> list[PartialReply]:
-        """Return nothing: closing events end replies."""
+        """Nothing: closing events end replies."""
         return []
 
 
 def make_joiner(stream: Stream, is_one_reply: bool = False) -> Joiner:
-    """Return the joiner of a stream, or of the body of one reply."""
+    """The joiner of a stream, or of the body of one reply."""
     return Joiner(stream, is_one_reply) if stream.events is None else EventJoiner(stream)

@@ -54,13 +54,13 @@ class Format:
 
 
 def of_layout(name: str, meaning: str, request: str, layout: Layout) -> Format:
-    """Return the format of a server's replies whose parts stand where `layout` says; it needs no reader of its own."""
+    """The format of a server's replies whose parts stand where `layout` says; it needs no reader of its own."""
     marks = (*layout.needs, *layout.steps[:1], *layout.text[:1])
     return Format(name, meaning, request, _layout_reader, layout.recognises, marks, layout)
 
 
 def of_envelope(name: str, meaning: str, request: str, envelope: Envelope) -> Format:
-    """Return the format of records that have a server's reply where `envelope` says; it needs no reader of its own."""
+    """The format of records that have a server's reply where `envelope` says; it needs no reader of its own."""
     marks = (*envelope.needs, *envelope.reply[:1])
     return Format(name, meaning, request, envelope_reader, envelope.recognises, marks, envelope)
 

@@ -69,7 +69,7 @@ def archived_samples(stream: Stream, name: str, longest: int) -> Iterator[Placed
 
 
 def _unpacked(archive: Any, member: Any, longest: int) -> bytes:
-    """Return a file of an archive, or a little more than `longest` bytes of it, whatever size the archive states."""
+    """A file of an archive, or a little more than `longest` bytes of it, whatever size the archive states."""
     document = bytearray()
     with archive.open(member) as packed:
         while len(document) <= longest and (block := packed.read(_BLOCK)):
@@ -93,7 +93,7 @@ def listed_samples(stream: Stream, name: str, longest: int) -> Iterator[PlacedRe
 
 
 def _run(log: Any, where: str) -> dict[str, Any]:
-    """Return the facts of an evaluation; settings of the run override those of its model."""
+    """The facts of an evaluation; settings of the run override those of its model."""
     log = _of_type(dict, log, "the log", where)
     run = _of_type(dict, log.get("eval"), "eval", where)
     plan = _of_type(dict, log.get("plan") or {}, "plan", where)
@@ -103,7 +103,7 @@ def _run(log: Any, where: str) -> dict[str, Any]:
 
 
 def _of_type(kind: type[_Kind], value: Any, name: str, where: str) -> _Kind:
-    """Return a value of a log's header; raise IncompleteFileError if it is of another type."""
+    """A value of a log's header; raises IncompleteFileError if it is of another type."""
     if not isinstance(value, kind):
         must = "a JSON object" if kind is dict else "a list"
         raise IncompleteFileError(f"{where}: {name} must be {must}, is {type(value).__name__}")
@@ -117,7 +117,7 @@ def _record(run: Mapping[str, Any], sample: Any, where: str) -> PlacedRecord | B
 
 
 def _zipfile(name: str) -> Any:
-    """Return the module that unpacks archives, including zstd."""
+    """The module that unpacks archives, including zstd."""
     if sys.version_info >= (3, 14):
         import zipfile
     else:
@@ -166,7 +166,7 @@ def _choice(choice: Mapping[str, Any], record: Mapping[str, Any]) -> Reply:
 
 
 def _failure(record: Mapping[str, Any]) -> str:
-    """Return the finish reason of a sample without output."""
+    """The finish reason of a sample without output."""
     if record.get("error"):
         return refused(record["error"])
     return _limit(record) or "no output"
@@ -178,7 +178,7 @@ def _limit(record: Mapping[str, Any]) -> str | None:
 
 
 def _usual(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns of a sample that may define slices."""
+    """The columns of a sample that may define slices."""
     run, end = record["eval"], record.get("completed_at")
     return (
         ({"time": _time(end)} if end else {}) | request_columns(run["model_generate_config"]) | metadata_columns(record)
@@ -186,13 +186,13 @@ def _usual(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _time(text: str) -> datetime:
-    """Return a time with its zone, by default UTC, so that a log has times of one type."""
+    """A time with its zone, by default UTC, so that a log has times of one type."""
     time = datetime.fromisoformat(text)
     return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
 def label_of(record: Mapping[str, Any], scorer: str | None) -> tuple[bool | None, str | None]:
-    """Return whether the sample is correct according to `scorer` or its only scorer; if unknown, null and the reason.
+    """Whether the sample is correct according to `scorer` or its only scorer; if unknown, null and the reason.
 
     A score with several values counts as one score per value, by the scorer `NAME.KEY`.
     """
@@ -217,7 +217,7 @@ def label_of(record: Mapping[str, Any], scorer: str | None) -> tuple[bool | None
 
 
 def _verdict(value: Any) -> bool | None:
-    """Return the verdict of a score; null for a partial score or an unknown value."""
+    """The verdict of a score; null for a partial score or an unknown value."""
     if isinstance(value, str):
         return _VERDICTS.get(value)
     return bool(value) if isinstance(value, bool | int | float) and value in (0, 1) else None

@@ -48,7 +48,7 @@ class Joiner:
         self._surplus: dict[Any, int] = {}
 
     def has(self, record: Mapping[str, Any]) -> bool:
-        """Return whether a reply with this record's key is open."""
+        """Whether a reply with this record's key is open."""
         return self._key(record) in self._open
 
     def add(self, record: Mapping[str, Any], place: str = "") -> list[PartialReply]:
@@ -78,12 +78,12 @@ class Joiner:
         return closed
 
     def end_stream(self) -> list[PartialReply]:
-        """Return the replies that `[DONE]` closes: those that have ended, or else the only one."""
+        """The replies that `[DONE]` closes: those that have ended, or else the only one."""
         keys = list(self._ended) or (list(self._open) if len(self._open) == 1 else [])
         return [closed for key in keys for closed in self._close(key)]
 
     def rest(self) -> list[PartialReply]:
-        """Return the replies that the file's end closes."""
+        """The replies that the file's end closes."""
         return [closed for key in list(self._open) for closed in self._close(key)]
 
     def _key(self, record: Mapping[str, Any]) -> Any:
@@ -136,7 +136,7 @@ class Joiner:
         return (stream.begins(part) and not choice.always_begins) or (not reply.is_named and not choice.n_begins)
 
     def _is_whole_again(self, reply: PartialReply, record: Mapping[str, Any], parts: Parts) -> bool:
-        """Return whether a record is another whole reply with the id of one that was whole in one record, too.
+        """Whether a record is another whole reply with the id of one that was whole in one record, too.
 
         Pieces that all have an end count the tokens of all pieces so far.
         """
@@ -152,7 +152,7 @@ class Joiner:
         return True
 
     def _is_left(self, reply: PartialReply, record: Mapping[str, Any]) -> bool:
-        """Return whether a piece begins to count again, so that the open reply was left before its end."""
+        """Whether a piece begins to count again, so that the open reply was left before its end."""
         number = number_of(self._stream, record)
         if number is None or reply.last_number is None or number > reply.last_number or reply.n_gaps:
             return False
@@ -160,13 +160,13 @@ class Joiner:
         return number <= max(1, len(steps) if isinstance(steps, list) else 1)
 
     def _replace(self, reply: PartialReply, place: str) -> PartialReply:
-        """Return a new reply in place of one that was left."""
+        """A new reply in place of one that was left."""
         earlier, reply.earlier = reply.earlier, []
         earlier.append(reply)
         return PartialReply(self._stream, reply.key, place, earlier=earlier)
 
     def _print(self, parts: Parts) -> int:
-        """Return a number that tells a piece apart from others: of its texts, and of the ends of its lists."""
+        """A number that tells a piece apart from others: of its texts, and of the ends of its lists."""
         if not self._stream.goes_on:
             return 0
         marks: list[Any] = []
@@ -177,7 +177,7 @@ class Joiner:
         return hash(repr(marks))
 
     def _close(self, key: Any) -> list[PartialReply]:
-        """Return a reply that is closed, after those that were left open before it, unless they are mixed in it."""
+        """A reply that is closed, after those that were left open before it, unless they are mixed in it."""
         self._ended.pop(key, None)
         reply = self._open.pop(key)
         if reply.is_named and self._stream.goes_on:

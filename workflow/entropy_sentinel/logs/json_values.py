@@ -87,7 +87,7 @@ class _Values:
             yield BadRecord(self._where(), "the file ends within an array, so it may be truncated")
 
     def _value(self) -> PlacedRecord | BadRecord:
-        """Return the value that begins here, and go to its end; after an error, to the next line."""
+        """The value that begins here, and go to its end; after an error, to the next line."""
         where, begin = self._where(), self._at
         while True:
             try:
@@ -115,7 +115,7 @@ class _Values:
             return checked(value, where)
 
     def _bad(self, where: str, error: json.JSONDecodeError) -> BadRecord:
-        """Return what is wrong with the value that begins here, and go to the next line that may begin a value."""
+        """What is wrong with the value that begins here, and go to the next line that may begin a value."""
         begin = self._at
         found = _LINE_END.search(self._text, begin)
         line_end = found.start() if found else -1
@@ -172,7 +172,7 @@ class _Values:
         self._text, self._at, self._counted = self._text[self._at :] + text, 0, 0
 
     def _read(self, size: int) -> bytes:
-        """Return the next bytes; what precedes damage in a packed file is returned before its error is raised."""
+        """The next bytes; what precedes damage in a packed file is returned before its error is raised."""
         parts: list[bytes] = []
         while size > 0 and self._damage is None:
             try:
@@ -189,7 +189,7 @@ class _Values:
         return b"".join(parts)
 
     def _number(self) -> int:
-        """Return the number of the line here, from 1."""
+        """The number of the line here, from 1."""
         part = self._text[self._counted : self._at]
         # A line feed after a carriage return does not end another line.
         n_pairs = part.count("\r\n") + (part.startswith("\n") and self._ends_with_return)
@@ -199,7 +199,7 @@ class _Values:
         return self._line
 
     def _where(self) -> str:
-        """Return the place: the line, or the entry of an array, with the array's line unless it is the first."""
+        """The place: the line, or the entry of an array, with the array's line unless it is the first."""
         if not self._arrays:
             return f"{self._name}: line {self._number()}"
         begun, number = self._arrays[-1]

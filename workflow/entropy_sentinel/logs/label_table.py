@@ -30,7 +30,7 @@ def labels_of(
     scorer: str | None = None,
     witness_columns: Mapping[str, Any] = MappingProxyType({}),
 ) -> pl.DataFrame:
-    """Return the labels of one file: `label`, and the columns of `columns` (names and dtypes) that the file has.
+    """The labels of one file: `label`, and the columns of `columns` (names and dtypes) that the file has.
 
     If the file names a judge or the kind of a witness, it also returns `witness_columns`.
     `scorer` is the filter whose metrics count in samples of lm-evaluation-harness; null if there is only one.
@@ -51,7 +51,7 @@ def labels_of(
 
 
 def label_columns(path: Path) -> list[str]:
-    """Return the names of the columns of a file of labels, in order; empty for a file that cannot be read."""
+    """The names of the columns of a file of labels, in order; empty for a file that cannot be read."""
     try:
         return [str(name) for name in _READERS.get(path.suffix, _parquet)(path, None)[0]]
     except (pl.exceptions.PolarsError, OSError, UnicodeDecodeError, csv.Error, InputError):
@@ -59,7 +59,7 @@ def label_columns(path: Path) -> list[str]:
 
 
 def _converted(column: pl.Series | list[Any], name: str, dtype: Any, path: Path, decimal: str) -> pl.Series:
-    """Return a column in its dtype; empty values become null."""
+    """A column in its dtype; empty values become null."""
     if isinstance(column, pl.Series):
         if column.dtype == dtype or column.dtype.is_unsigned_integer() and dtype.is_integer():
             return column.cast(dtype).alias(name)
@@ -124,7 +124,7 @@ _CONVERTERS_BY_NAME = {PROBABILITY: _Converter(_probability, "a number from 0 to
 
 
 def _csv(path: Path, _: str | None) -> tuple[dict[str, pl.Series], str]:
-    """Return the columns of a table separated by commas, semicolons or tabs, and its decimal separator."""
+    """The columns of a table separated by commas, semicolons or tabs, and its decimal separator."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         header = file.readline()
         file.seek(0)
@@ -149,7 +149,7 @@ def _csv(path: Path, _: str | None) -> tuple[dict[str, pl.Series], str]:
 
 
 def _separator(header: str) -> str:
-    """Return the separator by which the first line has the most of the required columns."""
+    """The separator by which the first line has the most of the required columns."""
 
     def n_required(separator: str) -> int:
         names = {name.strip().strip('"') for name in header.split(separator)}
@@ -186,7 +186,7 @@ _OF_HARNESS = {"doc_id", "arguments", "metrics"}
 
 
 def _of_harness(samples: Sequence[Mapping[str, Any]], scorer: str | None, path: Path) -> list[dict[str, Any]]:
-    """Return the labels of samples: their metrics with the value 0 or 1, and the questions for which they stand.
+    """The labels of samples: their metrics with the value 0 or 1, and the questions for which they stand.
 
     Raises InputError if `scorer` names none of several filters, if the metrics of a sample are not a list of names, or
     if they differ.
@@ -216,7 +216,7 @@ def _of_harness(samples: Sequence[Mapping[str, Any]], scorer: str | None, path: 
 
 
 def _asked(arguments: Any) -> str | None:
-    """Return the prompt of a sample: a text, or the last message of the user in JSON."""
+    """The prompt of a sample: a text, or the last message of the user in JSON."""
     text = _first_of(_first_of(arguments))
     if isinstance(text, list):  # several texts, or JSON in a list
         text = text[0] if text else None
@@ -227,7 +227,7 @@ def _asked(arguments: Any) -> str | None:
 
 
 def _first_of(values: Any) -> Any:
-    """Return the first value of a mapping or a list; None for an empty one and for any other value."""
+    """The first value of a mapping or a list; None for an empty one and for any other value."""
     if isinstance(values, Mapping):
         values = list(values.values())
     return values[0] if isinstance(values, list) and values else None

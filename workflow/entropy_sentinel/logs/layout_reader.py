@@ -31,7 +31,7 @@ _REASONS = {
 
 
 def responses(layout: Layout, record: Mapping[str, Any]) -> tuple[list[Reply], dict[str, Any]]:
-    """Return the responses in a record, and its time; raise InputError for a list of steps of another form."""
+    """The responses in a record, and its time; raises InputError for a list of steps of another form."""
     several = [record] if layout.responses is None else look_up(record, layout.responses)
     named = time_column(first(record, layout.time))
     error = first(record, layout.error)
@@ -78,7 +78,7 @@ def _response(layout: Layout, part: Any) -> Reply:
 
 
 def _steps_of(layout: Layout, part: Mapping[str, Any]) -> Any:
-    """Return the steps of the first path that has any; an empty list only if no path has more."""
+    """The steps of the first path that has any; an empty list only if no path has more."""
     found = [value for path in layout.steps if (value := first(part, [path])) is not None]
     return next((value for value in found if value), found[0] if found else None)
 
@@ -89,7 +89,7 @@ def _trace(layout: Layout, part: Mapping[str, Any], steps: Sequence[Any]) -> Tra
 
 
 def _alternatives(layout: Layout, part: Mapping[str, Any], steps: Sequence[Any]) -> list[Any]:
-    """Return the alternatives of each step as the server writes them; None if they are missing."""
+    """The alternatives of each step as the server writes them; None if they are missing."""
     if layout.all_top is not None:
         given = first(part, [layout.all_top])
         top = given if isinstance(given, list) else [None] * len(steps)
@@ -110,7 +110,7 @@ def _entries(layout: Layout, step: Any) -> list[Any]:
 
 
 def _tokens(layout: Layout, part: Mapping[str, Any], steps: Sequence[Any]) -> list[str]:
-    """Return the texts of the sampled tokens; [] if any is missing."""
+    """The texts of the sampled tokens; [] if any is missing."""
     if layout.tokens is not None:
         given = look_up(part, layout.tokens)
         texts = list(given) if isinstance(given, list) else []
@@ -120,7 +120,7 @@ def _tokens(layout: Layout, part: Mapping[str, Any], steps: Sequence[Any]) -> li
 
 
 def _value(step: Any, key: Key) -> Any:
-    """Return a value of a step; raise InputError if the step does not have it."""
+    """A value of a step; raises InputError if the step does not have it."""
     if isinstance(key, int) and isinstance(step, list) and key < len(step):
         return step[key]
     if isinstance(step, Mapping):
@@ -211,7 +211,7 @@ class LayoutReader(Reader):
             )
 
     def _fields_of_parts(self) -> set[str]:
-        """Return the top-level names that are parts of a response rather than columns."""
+        """The top-level names that are parts of a response rather than columns."""
         layout, stream = self._layout, self._layout.stream
         paths = (*layout.steps, *layout.text, *layout.finish, *layout.item_id, *layout.model, *layout.thinking)
         paths = (*paths, *layout.time, *layout.prompt_tokens, layout.tokens or "")

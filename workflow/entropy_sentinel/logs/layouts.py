@@ -80,7 +80,7 @@ class Layout:
     any_record: bool = False
 
     def recognises(self, record: Mapping[str, Any]) -> bool:
-        """Return whether a record has this layout: its steps, a piece of its stream, or its `sign`."""
+        """Whether a record has this layout: its steps, a piece of its stream, or its `sign`."""
         return (
             self.has(record)
             or (self.stream is not None and self.stream.is_piece(record))
@@ -94,11 +94,11 @@ class Layout:
         return usual_top and self.logprob in LOGPROB_NAMES and self.tokens is None
 
     def is_request(self, record: Mapping[str, Any]) -> bool:
-        """Return whether a record is a request, whose reply comes next."""
+        """Whether a record is a request, whose reply comes next."""
         return any(_holds(record, sign) for sign in self.requests)
 
     def has(self, record: Mapping[str, Any]) -> bool:
-        """Return whether a record has the list of sampled tokens of this layout."""
+        """Whether a record has the list of sampled tokens of this layout."""
         if not all(_holds(record, sign) for sign in self.needs):
             return False
         part: Any = record
@@ -112,7 +112,7 @@ class Layout:
 
 
 def _holds(record: Mapping[str, Any], sign: str) -> bool:
-    """Return whether a record has a value at each path of a sign, or the value that follows the path's `=`."""
+    """Whether a record has a value at each path of a sign, or the value that follows the path's `=`."""
     for part in sign.split("&"):
         path, _, must = part.partition("=")
         value = first(record, [path])
@@ -122,23 +122,23 @@ def _holds(record: Mapping[str, Any], sign: str) -> bool:
 
 
 def layout_of(record: Mapping[str, Any]) -> Layout | None:
-    """Return the layout of a server's reply; None if no layout has its steps."""
+    """The layout of a server's reply; None if no layout has its steps."""
     return next((layout for layout in declared_layouts() if layout.recognises(record)), None)
 
 
 def layout_with_steps(record: Mapping[str, Any]) -> Layout | None:
-    """Return the layout whose steps a record has; None if there is none."""
+    """The layout whose steps a record has; None if there is none."""
     return next((layout for layout in declared_layouts() if layout.has(record)), None)
 
 
 def stream_of(record: Mapping[str, Any]) -> Stream | None:
-    """Return the declared stream that a record is a piece of; None if there is none."""
+    """The declared stream that a record is a piece of; None if there is none."""
     streams = (CHUNKS, RESPONSES, *(layout.stream for layout in declared_layouts()))
     return next((stream for stream in streams if stream is not None and stream.is_piece(record)), None)
 
 
 def are_pieces(records: Sequence[Any]) -> bool:
-    """Return whether records are the pieces of a stream, and the first of them is not its last."""
+    """Whether records are the pieces of a stream, and the first of them is not its last."""
     first_one = records[0] if len(records) > 1 else None
     if not isinstance(first_one, Mapping) or (stream := stream_of(first_one)) is None:
         return False
@@ -147,7 +147,7 @@ def are_pieces(records: Sequence[Any]) -> bool:
 
 @cache
 def declared_layouts() -> list[Layout]:
-    """Return the layouts of all declared formats, those of extensions first. The catalogue imports this."""
+    """The layouts of all declared formats, those of extensions first. The catalogue imports this."""
     formats = declared("formats")
     forms = [formats[name].form for name in sorted(formats, key=partial(is_own, "formats"))]
     return [form for form in forms if isinstance(form, Layout)]

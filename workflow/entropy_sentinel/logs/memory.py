@@ -24,7 +24,7 @@ class ClientReply(Protocol):
     """A reply of the clients of OpenAI and LiteLLM."""
 
     def model_dump(self) -> dict[str, Any]:
-        """Return the reply as a dict."""
+        """The reply as a dict."""
 
 
 # One or several replies, or a table of replies; tables of pandas and Arrow are recognised by their methods.
@@ -55,12 +55,12 @@ class MemoryRecords:
 
 
 def place_of(number: int) -> str:
-    """Return the place of an entry, counted from 0."""
+    """The place of an entry, counted from 0."""
     return f"{NAME}: entry {number + 1}"
 
 
 def records_in_memory(logs: Any) -> MemoryRecords | None:
-    """Return replies in memory, or None for files; raise InputError for a mixture or any other value."""
+    """Replies in memory, or None for files; raises InputError for a mixture or any other value."""
     if isinstance(logs, MemoryRecords):
         return logs
     if isinstance(logs, str | PathLike):
@@ -102,5 +102,5 @@ def plain(value: Any) -> Any:
 
 
 def _without_missing(record: dict[str, Any]) -> dict[str, Any]:
-    """Return a record with null instead of NaN, which is the missing value of frames."""
+    """A record with null instead of NaN, which is the missing value of frames."""
     return {name: None if isinstance(value, float) and value != value else value for name, value in record.items()}

@@ -54,7 +54,7 @@ def search_logprobs(reply: Reply, record: Mapping[str, Any]) -> None:
 
 
 def describe_unused_field(record: Mapping[str, Any]) -> str | None:
-    """Return which field of a record seems to hold log-probabilities, and why it cannot be used; None if none does."""
+    """Which field of a record seems to hold log-probabilities, and why it cannot be used; None if none does."""
     fields = list(_fields_of(record, "", 0))
     return _why_unusable(fields) if fields else None
 
@@ -89,7 +89,7 @@ def _fields_of(value: Any, path: str, depth: int) -> Iterator[_Field]:
 
 
 def _has_number(value: Any) -> bool:
-    """Return whether a value is or contains a number that can be a log-probability; settings are whole and positive."""
+    """Whether a value is or contains a number that can be a log-probability; settings are whole and positive."""
     value = as_object(value)
     if isinstance(value, Mapping):
         return any(map(_has_number, value.values()))
@@ -99,7 +99,7 @@ def _has_number(value: Any) -> bool:
 
 
 def _why_unusable(fields: list[_Field]) -> str:
-    """Return what the most promising field has, and why it cannot be used."""
+    """What the most promising field has, and why it cannot be used."""
     answers = [field for field in fields if not _OF_PROMPT.search(field.path)]
     field = next((field for field in answers if isinstance(field.value, list | Mapping)), (answers or fields)[0])
     if not answers:

@@ -21,12 +21,12 @@ _PREFIX = f"^(?:{'|'.join(map(re.escape, _PROVIDERS))})/"
 
 
 def without_provider(name: pl.Expr) -> pl.Expr:
-    """Return models' names without LiteLLM's prefix: `hosted_vllm/tiny-1m` is `tiny-1m`."""
+    """Models' names without LiteLLM's prefix: `hosted_vllm/tiny-1m` is `tiny-1m`."""
     return name.str.replace(_PREFIX, "")
 
 
 def bare(name: str) -> str:
-    """Return a model's name without LiteLLM's prefix."""
+    """A model's name without LiteLLM's prefix."""
     return re.sub(_PREFIX, "", name)
 
 
@@ -35,7 +35,7 @@ LOGGED_MODEL = "model_in_log"
 
 
 def _matches(name: str, pattern: str) -> bool:
-    """Return whether a name has the form of a pattern, in which only * is special."""
+    """Whether a name has the form of a pattern, in which only * is special."""
     return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), name, re.DOTALL) is not None
 
 
@@ -53,19 +53,19 @@ class SameModels:
 
     @classmethod
     def of_pairs(cls, pairs: Iterable[str], watched: Iterable[str] = ()) -> "SameModels":
-        """Return the names of `OLD=NEW` texts."""
+        """The names of `OLD=NEW` texts."""
         split = (pair.partition("=") for pair in pairs)
         patterns = tuple((bare(old), bare(new)) for old, _, new in split)
         return cls(patterns, frozenset(map(bare, watched)) | {old for old, _ in patterns})
 
     def old_name(self, name: str) -> str | None:
-        """Return the model that a name counts as; null if it is a model of its own."""
+        """The model that a name counts as; null if it is a model of its own."""
         if bare(name) in self.watched:
             return None
         return next((old for old, pattern in self.patterns if _matches(bare(name), pattern)), None)
 
     def rename(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Return responses with the column LOGGED_MODEL, and with their model's old name."""
+        """Responses with the column LOGGED_MODEL, and with their model's old name."""
         if not self.patterns:
             return frame
         names = frame["model"].unique().drop_nulls().to_list()

@@ -48,7 +48,7 @@ def _of_texts(column: pl.Series) -> pl.Series:
 
 
 def _of_text(text: str) -> datetime | None:
-    """Return the time of a rarer form of ISO 8601 or of a number as text, or null."""
+    """The time of a rarer form of ISO 8601 or of a number as text, or null."""
     try:
         moment = datetime.fromisoformat(text)
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)

@@ -40,7 +40,7 @@ def find_replies(value: Any, depth: int = 0) -> Iterator[Mapping[str, Any]]:
 
 
 def is_reply(value: Mapping[str, Any]) -> bool:
-    """Return whether an object is a server's reply, with or without log-probabilities."""
+    """Whether an object is a server's reply, with or without log-probabilities."""
     return (
         _has(value.get("choices"), _is_part_of_choices) or has_messages(value) or layout_with_steps(value) is not None
     )
@@ -72,7 +72,7 @@ def _is_part_of_choices(part: Any) -> bool:
 
 
 def _is_choice(part: Any) -> bool:
-    """Return whether a value is a choice of a reply: a message, or steps, with what only choices have."""
+    """Whether a value is a choice of a reply: a message, or steps, with what only choices have."""
     return (
         isinstance(part, Mapping)
         and isinstance(part.get("message"), Mapping)
@@ -81,12 +81,12 @@ def _is_choice(part: Any) -> bool:
 
 
 def has_messages(reply: Mapping[str, Any]) -> bool:
-    """Return whether an object has an `output` with messages of the Responses API."""
+    """Whether an object has an `output` with messages of the Responses API."""
     return _has(reply.get("output"), is_message)
 
 
 def is_message(item: Any) -> bool:
-    """Return whether a value is a message of the Responses API."""
+    """Whether a value is a message of the Responses API."""
     return (
         isinstance(item, Mapping)
         and item.get("type") == "message"

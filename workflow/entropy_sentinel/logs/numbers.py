@@ -45,7 +45,7 @@ Key = tuple[str, str, str]
 
 
 def numbered_id(file: str, place: int) -> str:
-    """Return the id of a response without one, from its file and its position."""
+    """The id of a response without one, from its file and its position."""
     return f"{file}-{place:05d}"
 
 
@@ -86,7 +86,7 @@ class Numbers:
         ).drop(_BENCHMARK, strict=False)
 
     def _is_new(self, frame: pl.DataFrame, file: str) -> pl.Series:
-        """Return whether each response was not read before, (n,), and count those that were."""
+        """Whether each response was not read before, (n,), and count those that were."""
         contents, named = _contents(frame), frame["item_id"].is_not_null().to_list()
         # Without an id, all columns are compared, except the place in the log.
         columns = [name for name in frame.columns if name not in _OF_CONTENT and not frame[name].dtype.is_nested()]
@@ -103,7 +103,7 @@ class Numbers:
         return pl.Series(new, dtype=pl.Boolean)
 
     def _number(self, key: Key, number: int | None) -> int:
-        """Return the requested number if it is free, else the lowest free number."""
+        """The requested number if it is free, else the lowest free number."""
         taken = self._taken.get(key, 0)
         if number is None or taken >> number & 1:
             self.repeats += bool(taken)
@@ -115,7 +115,7 @@ class Numbers:
 
 
 def _origin(frame: pl.DataFrame, file: str) -> pl.Series:
-    """Return what tells apart responses whose other ids may repeat, (n,): the reply's id, or its time, or a date."""
+    """What tells apart responses whose other ids may repeat, (n,): the reply's id, or its time, or a date."""
     columns = [frame[column] for name in TIMES for column in columns_called(frame, name)]
     times = [_time_text(column) for column in columns if not column.dtype.is_nested() and column.dtype != pl.Binary]
     date = re.search(DATE_IN_NAME, file)
@@ -124,12 +124,12 @@ def _origin(frame: pl.DataFrame, file: str) -> pl.Series:
 
 
 def _time_text(column: pl.Series) -> pl.Series:
-    """Return times as text, in one form for one moment; what is no time stays as it is."""
+    """Times as text, in one form for one moment; what is no time stays as it is."""
     return pl.select(pl.coalesce(moments(column).to_physical().cast(pl.String), column.cast(pl.String))).to_series()
 
 
 def _contents(frame: pl.DataFrame) -> list[bytes]:
-    """Return the text and the log-probabilities of the sampled tokens of each response, (n,)."""
+    """The text and the log-probabilities of the sampled tokens of each response, (n,)."""
     lengths = frame["token_logprobs"].list.len().fill_null(0).to_numpy()
     flat = frame["token_logprobs"].explode(empty_as_null=False, keep_nulls=False).to_numpy()
     ends = lengths.cumsum().tolist()

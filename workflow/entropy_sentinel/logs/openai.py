@@ -92,7 +92,7 @@ class OpenAIReader(Reader):
 
 
 def facts_of(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns of a reply that may define slices."""
+    """The columns of a reply that may define slices."""
     named = {name: body[name] for name in ("system_fingerprint", "service_tier", "metadata") if name in body}
     return time_column(body.get("created")) | usual_columns(named)
 
@@ -124,12 +124,12 @@ def choices(body: Any) -> Iterator[Reply]:
 
 
 def error_reply(error: Any, body: Mapping[str, Any]) -> Reply:
-    """Return the response to a request that failed."""
+    """The response to a request that failed."""
     return Reply(body.get("id"), body.get("model"), "", refused(error), None)
 
 
 def message_choice(choice: Mapping[str, Any], message: Any) -> Reply:
-    """Return the response of a choice whose message may have been joined from a stream's chunks."""
+    """The response of a choice whose message may have been joined from a stream's chunks."""
     if not isinstance(message, Mapping):
         chunk = "; chunks of a stream are --format openai-stream" if "delta" in choice else ""
         raise InputError(f"a choice must have a `message` or a `text`{chunk}")
@@ -166,7 +166,7 @@ def message_choice(choice: Mapping[str, Any], message: Any) -> Reply:
 
 
 def _text_choice(choice: Mapping[str, Any], prompt_tokens: int) -> Reply:
-    """Return the response of a text completion.
+    """The response of a text completion.
 
     With `echo`, the prompt's tokens come first, and the first has no value; they are left out.
     """
@@ -193,12 +193,12 @@ def _text_choice(choice: Mapping[str, Any], prompt_tokens: int) -> Reply:
 
 
 def facts_of_response(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns of a reply that may define slices; the reply repeats the settings of its request."""
+    """The columns of a reply that may define slices; the reply repeats the settings of its request."""
     return time_column(body.get("created_at")) | request_columns(body)
 
 
 def response_of(body: Any) -> Reply:
-    """Return the response in a reply's body, or a refused response for an error; else raise InputError."""
+    """The response in a reply's body, or a refused response for an error; else raise InputError."""
     if isinstance(body, Mapping) and body.get("error"):
         return error_reply(body["error"], body)
     if not isinstance(body, Mapping) or not isinstance(body.get("output"), list):
@@ -230,7 +230,7 @@ def response_of(body: Any) -> Reply:
 
 
 def _facts_of_items(kinds: Sequence[Any]) -> list[str]:
-    """Return the facts about a reply with items and parts of these kinds."""
+    """The facts about a reply with items and parts of these kinds."""
     facts = []
     if "refusal" in kinds:
         facts.append("refusal")
@@ -242,7 +242,7 @@ def _facts_of_items(kinds: Sequence[Any]) -> list[str]:
 
 
 def _finish_of(body: Mapping[str, Any]) -> str:
-    """Return the finish reason of a reply; a client that keeps only the output has the status of its messages."""
+    """The finish reason of a reply; a client that keeps only the output has the status of its messages."""
     items = [item for item in body.get("output") or () if isinstance(item, Mapping)]
     status = body.get("status") or next((item["status"] for item in reversed(items) if item.get("status")), None)
     if status == "completed":
@@ -267,7 +267,7 @@ def parsed(body: Any) -> Any:
 
 
 def responses_in(body: Any, status: Any = None) -> tuple[list[Reply], dict[str, Any]]:
-    """Return the responses in a body, and the columns that may define slices; raise NotAResponse for lists.
+    """The responses in a body, and the columns that may define slices; raises NotAResponse for lists.
 
     A body that is no reply is the error of a refused request if the server's `status` says so. Otherwise replies are
     searched for within it.
@@ -298,7 +298,7 @@ def responses_in(body: Any, status: Any = None) -> tuple[list[Reply], dict[str, 
 
 
 def _nested_responses(body: Any) -> tuple[list[Reply], dict[str, Any]]:
-    """Return the responses of the replies within a value, each once, with the columns of the first."""
+    """The responses of the replies within a value, each once, with the columns of the first."""
     found = list(find_replies(body))
     if not found:
         raise InputError("a reply must have `choices`")
@@ -321,7 +321,7 @@ _FIRST_ERROR = 400
 
 
 def error_in(body: Any) -> Any:
-    """Return the error in a server's body without an answer, in any of the usual forms; None if it is none.
+    """The error in a server's body without an answer, in any of the usual forms; None if it is none.
 
     These are {"error"}, vLLM's {"object": "error", "message"}, {"detail"}, and {"error_code" or "code", "message"}.
     """
@@ -352,7 +352,7 @@ class BatchReader(Reader):
 
 
 def _answer_in(record: Mapping[str, Any]) -> tuple[Any, Any, Any]:
-    """Return the body, the status and the error in a line of a batch of OpenAI, Mistral or Anthropic."""
+    """The body, the status and the error in a line of a batch of OpenAI, Mistral or Anthropic."""
     result = record.get("result")
     if isinstance(result, Mapping) and "response" not in record:
         error = None if result.get("type") == "succeeded" else result.get("error") or {"message": result.get("type")}

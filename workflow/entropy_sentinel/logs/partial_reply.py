@@ -82,7 +82,7 @@ class PartialReply:
             choice.add(part)
 
     def n_streams(self) -> int:
-        """Return how many streams are mixed in this reply, at least; 1 if it is only its own."""
+        """How many streams are mixed in this reply, at least; 1 if it is only its own."""
         n = 1
         if self.is_named:
             return n
@@ -93,7 +93,7 @@ class PartialReply:
         return max(n, 2) if self.surplus > 0 or self.is_rest else n
 
     def whole(self) -> dict[str, Any]:
-        """Return the reply in the form of one that was not streamed.
+        """The reply in the form of one that was not streamed.
 
         Raises InputError if a piece was unreadable or is missing, or if streams are mixed.
         """
@@ -116,7 +116,7 @@ class PartialReply:
             raise InputError(f"{n_pieces} pieces without an id and an end cannot be told apart; {_REMEDY}")
 
     def joined(self) -> dict[str, Any]:
-        """Return the pieces so far as a reply that was not streamed."""
+        """The pieces so far as a reply that was not streamed."""
         stream = self.stream
         if not stream.choices:
             (choice,) = self.choices.values()
@@ -142,6 +142,6 @@ class PartialReply:
 
 
 def number_of(stream: Stream, record: Mapping[str, Any]) -> int | None:
-    """Return the number of tokens so far that a piece states."""
+    """The number of tokens so far that a piece states."""
     number = look_up(record, stream.order) if stream.order else None
     return number if type(number) is int else None

@@ -18,7 +18,7 @@ _OTLP_VALUES = ("stringValue", "intValue", "doubleValue", "boolValue", "bytesVal
 
 
 def look_up(record: Any, path: str) -> Any:
-    """Return the value at a path, or None: names and numbers of list entries, joined by dots or in brackets.
+    """The value at a path, or None: names and numbers of list entries, joined by dots or in brackets.
 
     A name may itself have dots, and an object may be JSON text or a list of {key, value}, as in the attributes of
     spans.
@@ -46,7 +46,7 @@ def look_up(record: Any, path: str) -> Any:
 
 
 def look_up_all(record: Any, path: str) -> list[Any]:
-    """Return the values at a path, without null: `[*]` is every entry of a list, `*` also every value of an object."""
+    """The values at a path, without null: `[*]` is every entry of a list, `*` also every value of an object."""
     return [value for value in _values_at(record, _names_of(path)) if value is not None]
 
 
@@ -66,12 +66,12 @@ def _values_at(record: Any, names: list[str]) -> Iterator[Any]:
 
 @cache
 def _names_of(path: str) -> list[str]:
-    """Return the names of a path; the list is shared, so callers must not change it."""
+    """The names of a path; the list is shared, so callers must not change it."""
     return _INDEX.sub(r".\1", path).replace(_ENTRIES, f".{_ENTRIES}").split(".")
 
 
 def first(record: Any, paths: Iterable[str]) -> Any:
-    """Return the first value at the paths that is not null; a name in camel case may be in snake case.
+    """The first value at the paths that is not null; a name in camel case may be in snake case.
 
     The value at a path with `*` is the list of all its values.
     """
@@ -89,12 +89,12 @@ def _spellings(path: str) -> tuple[str, ...]:
 
 
 def snake(name: str) -> str:
-    """Return `log_probability` for `logProbability`."""
+    """`log_probability` for `logProbability`."""
     return re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", name)
 
 
 def as_object(value: Any) -> Any:
-    """Return the object or list in a value: it may be JSON text, or a list of {key, value} in place of an object."""
+    """The object or list in a value: it may be JSON text, or a list of {key, value} in place of an object."""
     if isinstance(value, str):
         value = from_json(value)
     if isinstance(value, list) and value and all(map(_is_pair, value)):
@@ -107,7 +107,7 @@ def _is_pair(entry: Any) -> bool:
 
 
 def _plain_value(value: Any) -> Any:
-    """Return the value of an attribute of OTLP, which names its type; any other value is returned unchanged."""
+    """The value of an attribute of OTLP, which names its type; any other value is returned unchanged."""
     if not isinstance(value, Mapping) or len(value) != 1:
         return value
     [(kind, content)] = value.items()
@@ -122,7 +122,7 @@ def _plain_value(value: Any) -> Any:
 
 
 def from_json(text: str) -> Any:
-    """Return the object or list in a text of JSON, which may itself be JSON of such a text; None for any other text."""
+    """The object or list in a text of JSON, which may itself be JSON of such a text; None for any other text."""
     for _ in range(_DEEPEST_TEXT):
         if not text.lstrip().startswith(("{", "[", '"')):
             return None

@@ -49,7 +49,7 @@ OF_REQUESTS = ("user", "temperature", "top_p", "safety_identifier", "prompt_cach
 
 
 def question_of(record: Any) -> str | None:
-    """Return the user's last message or the prompt in a record or in its request; None if there is neither."""
+    """The user's last message or the prompt in a record or in its request; None if there is neither."""
     if not isinstance(record, Mapping):
         return None
     if message := _last_message(record):
@@ -65,7 +65,7 @@ def question_of(record: Any) -> str | None:
 
 
 def request_key(record: Any) -> str | None:
-    """Return a digest of a record's request, equal for equal requests; None without a request.
+    """A digest of a record's request, equal for equal requests; None without a request.
 
     It covers all messages, not only the user's last one: "yes" is another question in another conversation.
     """
@@ -83,7 +83,7 @@ def request_key(record: Any) -> str | None:
 
 
 def _last_message(record: Mapping[str, Any]) -> str:
-    """Return the text of the user's last message; "" without one."""
+    """The text of the user's last message; "" without one."""
     messages = messages_in(record)
     for message in reversed(messages):
         if isinstance(message, Mapping) and isinstance(message.get("kwargs"), Mapping):
@@ -98,14 +98,14 @@ def _last_message(record: Mapping[str, Any]) -> str:
 
 
 def usual_columns(record: Mapping[str, Any], leave_out: Iterable[str] = ()) -> dict[str, Any]:
-    """Return the scalars of a record, and of its metadata as `metadata.NAME`, without secrets and long texts."""
+    """The scalars of a record, and of its metadata as `metadata.NAME`, without secrets and long texts."""
     leave_out = set(leave_out)
     columns = {name: value for name, value in record.items() if name not in leave_out and name != "metadata"}
     return _kept(columns) | ({} if "metadata" in leave_out else metadata_columns(record))
 
 
 def metadata_columns(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the scalars of a record's metadata as `metadata.NAME`; omit secrets, long texts and sender data."""
+    """The scalars of a record's metadata as `metadata.NAME`; omit secrets, long texts and sender data."""
     values = record.get("metadata")
     if not isinstance(values, Mapping):
         return {}
@@ -113,12 +113,12 @@ def metadata_columns(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_private(name: str) -> bool:
-    """Return whether a column's name says that it identifies the sender of the request."""
+    """Whether a column's name says that it identifies the sender of the request."""
     return name.removeprefix("metadata.").startswith(_PRIVATE) or _PEOPLE.search(name) is not None
 
 
 def request_columns(request: Any) -> dict[str, Any]:
-    """Return the columns of a request to an OpenAI-compatible server that may define slices."""
+    """The columns of a request to an OpenAI-compatible server that may define slices."""
     if not isinstance(request, Mapping):
         return {}
     return usual_columns({name: request[name] for name in (*OF_REQUESTS, "metadata") if name in request})
@@ -129,7 +129,7 @@ _LATEST_S = 1e11
 
 
 def time_column(value: Any) -> dict[str, Any]:
-    """Return the column `time` from a time in UTC; no column for any other value.
+    """The column `time` from a time in UTC; no column for any other value.
 
     A number is the time since 1970, in the unit (s, ms, us, ns) in which it lies before the year 5138. A text without a
     number, such as one of ISO 8601, stays as it is.
@@ -158,7 +158,7 @@ def _kept(columns: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _value_of_slice(name: str, value: Any) -> Any:
-    """Return a column's value as the value of a slice; None if it is none, such as a secret."""
+    """A column's value as the value of a slice; None if it is none, such as a secret."""
     if isinstance(value, datetime):
         return value
     simple = scalar(value)
@@ -189,19 +189,19 @@ class Reader:
     place: str = ""
 
     def replies(self, record: Mapping[str, Any]) -> Iterable[Reply]:
-        """Return the responses in a record; raise InputError if it is unusable, or NotAResponse if it has none."""
+        """The responses in a record; raises InputError if it is unusable, or NotAResponse if it has none."""
         raise NotImplementedError
 
     def done(self) -> Iterable[Reply]:
-        """Return the responses that the end of a stream of events completes."""
+        """The responses that the end of a stream of events completes."""
         return ()
 
     def rest(self) -> Iterable[Callable[[], Reply]]:
-        """Return, at the end of the file, functions that return the remaining responses; a function may raise."""
+        """Functions that return the responses which remain at the end of the file; a function may raise."""
         return ()
 
     def columns(self, record: Mapping[str, Any], usual: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the requested columns, or else the `usual` columns, by name.
+        """The requested columns, or else the `usual` columns, by name.
 
         A column is requested by its name among the usual columns, which include the metadata in every format, or by its
         dotted name in the record. A `question` is also looked up in the request; REQUEST is its key, and CONVERSATION

@@ -133,7 +133,7 @@ class Logs:
             start += len(batch)
 
     def _flat_frame(self, batch: pl.DataFrame, path: str, start: int, rows: np.ndarray) -> pl.DataFrame:
-        """Return the given `rows` of a batch as a frame; the batch begins with row `start` of the file."""
+        """The given `rows` of a batch as a frame; the batch begins with row `start` of the file."""
         responses = table.responses(batch if len(rows) == len(batch) else batch[rows], self._columns, self._further)
         responses = replace(responses, rows=responses.rows.with_columns(**self._places(path, start + rows)))
         frame = self._frame(responses, _name(path))
@@ -144,7 +144,7 @@ class Logs:
         self._bad(BadRecord(f"{path}: row {start + row[0]}", reason_of(error)))
 
     def _places(self, path: str, rows: np.ndarray) -> dict[str, pl.Expr]:
-        """Return the column PLACE of `rows` of a file, if it is requested."""
+        """The column PLACE of `rows` of a file, if it is requested."""
         return {PLACE: pl.format("{}: row {}", pl.lit(path), pl.Series(rows))} if self._options.places else {}
 
     def _records(self, path: str | MemoryRecords) -> Iterator[pl.DataFrame]:
@@ -232,7 +232,7 @@ class Logs:
         return replies
 
     def _is_replaced(self, reply: Reply) -> bool:
-        """Return whether a newer log of the same task has a finished response to this sample, and count it."""
+        """Whether a newer log of the same task has a finished response to this sample, and count it."""
         if reply.task is None:
             return False
         key = (reply.task, reply.item_id, reply.sample)
@@ -264,7 +264,7 @@ class Logs:
             self.unread.append(record)
 
     def _frame(self, responses: ResponseBatch, file: str) -> pl.DataFrame:
-        """Return a batch as a complete frame and count it; if this fails, nothing is counted."""
+        """A batch as a complete frame and count it; if this fails, nothing is counted."""
         frame, counted = to_frame(responses, self._options.top_k)
         # Some formats also keep the log's own column, under the second name.
         frame = _with_own_names(frame).with_columns(
@@ -306,7 +306,7 @@ class Logs:
 
 
 def of_replies(replies: Any) -> pl.DataFrame:
-    """Return the responses in replies in memory as one frame; raise InputError for files and unreadable replies."""
+    """The responses in replies in memory as one frame; raises InputError for files and unreadable replies."""
     records_given = records_in_memory(replies)
     if records_given is None:
         raise InputError("features: must be traces or replies; for files use es.read_features(paths)")
@@ -314,7 +314,7 @@ def of_replies(replies: Any) -> pl.DataFrame:
 
 
 def read_strictly(source: str | MemoryRecords, empty: str) -> pl.DataFrame:
-    """Return a log's responses as one frame; raise InputError for a bad record, or with the text `empty` if none."""
+    """A log's responses as one frame; raises InputError for a bad record, or with the text `empty` if none."""
     frames = list(Logs([source], ReadOptions(strict=True)))
     if not frames:
         raise InputError(empty)
@@ -326,7 +326,7 @@ _STARTED = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d")
 
 
 def sort_attempts(paths: Sequence[PathOrRecords]) -> list[PathOrRecords]:
-    """Return the paths with the logs of inspect_ai in the places of such logs, the newest first.
+    """The paths with the logs of inspect_ai in the places of such logs, the newest first.
 
     A retried evaluation has a log for each attempt, and samples of the newest one count.
     """
@@ -342,7 +342,7 @@ def sort_attempts(paths: Sequence[PathOrRecords]) -> list[PathOrRecords]:
 
 
 def _unknown(record: Mapping[str, Any]) -> str:
-    """Return the message about a record of no known format: what is nearest, and what to do."""
+    """The message about a record of no known format: what is nearest, and what to do."""
     if {"doc_id", "resps"} <= set(record):
         return "is a sample of lm-evaluation-harness, which has labels but no log-probabilities; give it as --labels"
     near = ""
@@ -381,7 +381,7 @@ def _with_own_names(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _known(reply: Reply, format: str, place: str) -> Reply:
-    """Return a response with its format and place; raise InputError if a frame cannot hold it."""
+    """A response with its format and place; raises InputError if a frame cannot hold it."""
     reply.format, reply.place = format, reply.place or place
     if reply.unusable == NO_LOGPROBS and reply.record is not None:
         search_logprobs(reply, reply.record)
@@ -390,5 +390,5 @@ def _known(reply: Reply, format: str, place: str) -> Reply:
 
 
 def _name(path: str | MemoryRecords) -> str:
-    """Return the default benchmark of a file's responses: the file's name without its suffixes."""
+    """The default benchmark of a file's responses: the file's name without its suffixes."""
     return "log" if path == STANDARD_INPUT else Path(path).name.split(".")[0] or "log"

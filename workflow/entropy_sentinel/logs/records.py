@@ -63,7 +63,7 @@ def _bounded(text: TextIO, name: str, longest: int) -> Iterator[str]:
 
 
 def is_log(path: Path) -> bool:
-    """Return whether a CSV file, which may be packed, has the columns of log-probabilities."""
+    """Whether a CSV file, which may be packed, has the columns of log-probabilities."""
     try:
         with opened(path) as stream:
             head = stream.readline(_LONGEST_HEAD)
@@ -73,7 +73,7 @@ def is_log(path: Path) -> bool:
 
 
 def _head(line: str) -> tuple[list[str], str]:
-    """Return the names of the columns and their delimiter, from the first line."""
+    """The names of the columns and their delimiter, from the first line."""
     delimiter = max(_DELIMITERS, key=line.count)
     try:
         return next(csv.reader([line], delimiter=delimiter), []), delimiter
@@ -133,7 +133,7 @@ def records(path: str | MemoryRecords, max_record_mb: float = LONGEST_MB) -> Ite
 
 
 def _reader(stream: Stream, name: str) -> Callable[[Stream, str, int], Iterator[PlacedRecord | BadRecord]]:
-    """Return the function that yields the records of a stream, by its first bytes and its name."""
+    """The function that yields the records of a stream, by its first bytes and its name."""
     if (known := container(stream.peek(1))) is not None:
         _, kind = known
         return kind.records
@@ -141,7 +141,7 @@ def _reader(stream: Stream, name: str) -> Callable[[Stream, str, int], Iterator[
 
 
 def brings_labels(path: str | Path) -> bool:
-    """Return whether a file is a log in a format that has labels, such as the log of an evaluation."""
+    """Whether a file is a log in a format that has labels, such as the log of an evaluation."""
     if str(path) == STANDARD_INPUT or Path(path).suffix == ".parquet":
         return False
     try:

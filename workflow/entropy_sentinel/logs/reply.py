@@ -81,7 +81,7 @@ class Reply:
     place: str = ""
 
     def checked(self) -> "Reply":
-        """Return this reply; raise InputError if a frame could not hold it."""
+        """This reply; raises InputError if a frame could not hold it."""
         if not isinstance(self.text, str):
             raise InputError(f"the text must be a string, was {self.text!r}"[:200])
         for name, largest in LARGEST.items():
@@ -94,7 +94,7 @@ class Reply:
 
 
 def trace(sampled: Sequence[float], top: Sequence[Sequence[float]]) -> Trace:
-    """Return the trace of a response; raise InputError if the lengths differ or a value is not a number."""
+    """The trace of a response; raises InputError if the lengths differ or a value is not a number."""
     if len(sampled) != len(top):
         raise InputError(
             f"there must be as many alternatives as sampled tokens ({len(sampled)}), but there are {len(top)}"
@@ -109,21 +109,21 @@ def trace(sampled: Sequence[float], top: Sequence[Sequence[float]]) -> Trace:
 
 
 def _without_null(entries: Sequence[float]) -> Sequence[float]:
-    """Return the entries with -inf for null: a probability of 0, whose logarithm JSON cannot have."""
+    """The entries with -inf for null: a probability of 0, whose logarithm JSON cannot have."""
     if None not in entries:
         return entries
     return [-math.inf if value is None else value for value in entries]
 
 
 def why_unusable(trace: Trace | None, text: str, facts: Iterable[str]) -> str | None:
-    """Return why no features can be computed; None if they can be, or if the response has no tokens."""
+    """Why no features can be computed; None if they can be, or if the response has no tokens."""
     if trace is None or (not len(trace.sampled) and text):
         return f"{NO_LOGPROBS} (a tool call)" if "tool calls" in facts else NO_LOGPROBS
     return NO_ALTERNATIVES if len(trace.sampled) and not len(trace.values) else None
 
 
 def finish(reason: Any) -> str:
-    """Return the finish reason in the form of contract GENERATIONS; `unknown` if the log has none."""
+    """The finish reason in the form of contract GENERATIONS; `unknown` if the log has none."""
     reason = "" if reason is None else storable(str(reason))
     if not reason.strip():
         return "unknown"
@@ -138,7 +138,7 @@ _ERROR_FIELDS = ("message", "errorMessage", "error_message", "detail", "reason",
 
 
 def refused(error: Any) -> str:
-    """Return the finish reason of a request that failed, in the server's words."""
+    """The finish reason of a request that failed, in the server's words."""
     while isinstance(error, Mapping) and isinstance(error.get("error"), Mapping):
         error = error["error"]
     if isinstance(error, Mapping):
@@ -147,23 +147,23 @@ def refused(error: Any) -> str:
 
 
 def id_text(value: Any) -> str | None:
-    """Return an id as text; None for a missing one, which some servers write as an empty text."""
+    """An id as text; None for a missing one, which some servers write as an empty text."""
     text = "" if value is None else storable(str(value))
     return text if text.strip() else None
 
 
 def first_id(record: Any, paths: Iterable[str]) -> str | None:
-    """Return the first id at the paths that is not missing."""
+    """The first id at the paths that is not missing."""
     return next(filter(None, (id_text(first(record, [path])) for path in paths)), None)
 
 
 def storable(text: str) -> str:
-    """Return the text in a form that files can store: half a surrogate pair becomes U+FFFD."""
+    """The text in a form that files can store: half a surrogate pair becomes U+FFFD."""
     return _SURROGATE.sub("\ufffd", text)
 
 
 def scalar(value: Any) -> Any:
-    """Return a text, number or truth value, or a list of these joined to a text; None for any other value."""
+    """A text, number or truth value, or a list of these joined to a text; None for any other value."""
     if isinstance(value, list) and all(isinstance(part, str | int | float) for part in value):
         return storable(", ".join(map(str, value)))
     if isinstance(value, int) and abs(value) >= 2**63:
@@ -174,7 +174,7 @@ def scalar(value: Any) -> Any:
 
 
 def most_common(counts: np.ndarray) -> int:
-    """Return the number of alternatives that most steps have; the smallest if several tie, 0 without steps."""
+    """The number of alternatives that most steps have; the smallest if several tie, 0 without steps."""
     return int(np.bincount(counts).argmax()) if len(counts) else 0
 
 

@@ -66,7 +66,7 @@ class ResponseSelection:
         self.same_models = SameModels()
 
     def read_for(self, names: Iterable[str]) -> list[str]:
-        """Return the columns to read from a log so that the columns `names` are available."""
+        """The columns to read from a log so that the columns `names` are available."""
         columns: dict[str, None] = {}
         for name in (*names, *self._places, *self._values):
             for place in (name, *self._places.get(name, ())):
@@ -74,7 +74,7 @@ class ResponseSelection:
         return list(columns)
 
     def of(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Return the selected responses of a frame, with the renamed columns added."""
+        """The selected responses of a frame, with the renamed columns added."""
         frame = self.same_models.rename(frame)
         named = {own_name(name): first_of(frame, (*places, name)) for name, places in self._places.items()}
         frame = frame.with_columns(**named)
@@ -99,7 +99,7 @@ class ResponseSelection:
 
 
 def columns_called(frame: pl.DataFrame, name: str) -> list[str]:
-    """Return the frame's columns for a log's column with this name; the log's own column comes first."""
+    """The frame's columns for a log's column with this name; the log's own column comes first."""
     columns = []
     for place in (name, *_ALSO.get(name, ())):
         if _is_taken(place):
@@ -109,7 +109,7 @@ def columns_called(frame: pl.DataFrame, name: str) -> list[str]:
 
 
 def first_of(frame: pl.DataFrame, names: Sequence[str]) -> pl.Series:
-    """Return each row's value from the first of these columns that has a value, (n,), or null."""
+    """Each row's value from the first of these columns that has a value, (n,), or null."""
     columns = []
     for name in names:
         for column in columns_called(frame, name):
@@ -123,7 +123,7 @@ def first_of(frame: pl.DataFrame, names: Sequence[str]) -> pl.Series:
 
 
 def as_text(column: pl.Series) -> pl.Series:
-    """Return a column as text, so that 7 and "7" are equal; raise InputError if rows can have several values."""
+    """A column as text, so that 7 and "7" are equal; raises InputError if rows can have several values."""
     if column.dtype.is_nested():
         raise InputError(f"column '{column.name}' must have one value per response, was {column.dtype}"[:300])
     if isinstance(column.dtype, pl.Datetime):
@@ -132,19 +132,19 @@ def as_text(column: pl.Series) -> pl.Series:
 
 
 def own_name(name: str) -> str:
-    """Return the name that a log's column with this name has in a frame."""
+    """The name that a log's column with this name has in a frame."""
     return f"log_{name}" if _is_taken(name) else name
 
 
 def _is_taken(name: str) -> bool:
-    """Return whether a frame has its own column with this name, or gives this name to a renamed column of a log."""
+    """Whether a frame has its own column with this name, or gives this name to a renamed column of a log."""
     while name.startswith("log_"):
         name = name.removeprefix("log_")
     return name in _TAKEN
 
 
 def _grouped(pairs: Iterable[str]) -> dict[str, list[str]]:
-    """Return the values of `NAME=VALUE` texts by name; values may contain `=`."""
+    """The values of `NAME=VALUE` texts by name; values may contain `=`."""
     values_of: dict[str, list[str]] = {}
     for pair in pairs:
         name, _, value = pair.partition("=")

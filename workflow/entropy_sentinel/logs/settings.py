@@ -83,7 +83,7 @@ class LogOptions(Options):
 
 
 def _list_formats() -> str:
-    """Return the names of the formats, in two parts, because there are many."""
+    """The names of the formats, in two parts, because there are many."""
     names = list(FORMATS)
     middle = len(names) // 2
     return f"{', '.join(names[:middle])}; {', '.join(names[middle:])}"

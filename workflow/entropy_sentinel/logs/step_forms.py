@@ -26,14 +26,14 @@ ROW_TOKEN_IDS = ("generated_tokens", "token_ids", "output_token_ids")
 
 
 def join_parts(steps: list[Any]) -> list[Any]:
-    """Return one list of steps for a list of such lists, one for each part of a text."""
+    """One list of steps for a list of such lists, one for each part of a text."""
     while steps and all(isinstance(part, list) and part and isinstance(part[0], Mapping | list) for part in steps):
         steps = [step for part in steps for step in part]
     return steps
 
 
 def are_steps(value: Any) -> bool:
-    """Return whether a value has one of the forms that `read_steps` reads, by its first step."""
+    """Whether a value has one of the forms that `read_steps` reads, by its first step."""
     if isinstance(value, list):
         steps = join_parts(value)
         if not steps or not isinstance(steps[0], Mapping):
@@ -48,12 +48,12 @@ def are_steps(value: Any) -> bool:
 
 
 def is_step(value: Any) -> bool:
-    """Return whether a value is an object with a log-probability."""
+    """Whether a value is an object with a log-probability."""
     return isinstance(value, Mapping) and any(name in value for name in LOGPROB_NAMES)
 
 
 def is_keyed_by_id(record: Mapping[str, Any]) -> bool:
-    """Return whether the steps of a record have the log-probabilities of tokens by their ids."""
+    """Whether the steps of a record have the log-probabilities of tokens by their ids."""
     steps = record.get("logprobs")
     if not isinstance(steps, list) or not steps or first(record, ROW_TEXTS) is None:
         return False
@@ -68,7 +68,7 @@ def is_keyed_by_id(record: Mapping[str, Any]) -> bool:
 
 
 def by_id(step: Any) -> dict[str, Any]:
-    """Return the entries of a step by token id; tables have numbers as ids, lists of pairs, or of {key, value}."""
+    """The entries of a step by token id; tables have numbers as ids, lists of pairs, or of {key, value}."""
     if isinstance(step, Mapping):
         return {str(token_id): entry for token_id, entry in step.items() if entry is not None}
     entries = {}

@@ -43,7 +43,7 @@ NO_STEPS = Steps(None, [])
 
 
 def read_steps(logprobs: Any) -> Steps:
-    """Return the trace and the tokens in a choice's log-probabilities; no trace if there are none.
+    """The trace and the tokens in a choice's log-probabilities; no trace if there are none.
 
     Raises InputError if they have such a form, but a value is missing or not a number.
     """
@@ -69,7 +69,7 @@ def read_steps(logprobs: Any) -> Steps:
 
 
 def _split_chunks(steps: list[Any]) -> list[Any]:
-    """Return a step for each token of chunks, which have a text and a list of numbers, as Cohere writes them."""
+    """A step for each token of chunks, which have a text and a list of numbers, as Cohere writes them."""
     if not all(isinstance(step, Mapping) and isinstance(step.get("logprobs"), list) for step in steps):
         return steps
     split = []
@@ -80,7 +80,7 @@ def _split_chunks(steps: list[Any]) -> list[Any]:
 
 
 def trace_of(steps: Sequence[Any]) -> Trace:
-    """Return the log-probabilities of steps; a step may lack its alternatives."""
+    """The log-probabilities of steps; a step may lack its alternatives."""
     try:  # as most servers write them
         sampled = [step["logprob"] for step in steps]
     except (KeyError, TypeError):
@@ -100,7 +100,7 @@ def _top_of(step: Any) -> Any:
 
 
 def _sampled(step: Any) -> Any:
-    """Return the log-probability of a step's token, which some clients keep only among the alternatives, by token."""
+    """The log-probability of a step's token, which some clients keep only among the alternatives, by token."""
     if not isinstance(step, Mapping) or is_step(step):
         return logprob_of(step)
     token, by_token = first_of(step, TOKEN_NAMES), _by_token(_top_of(step))
@@ -115,7 +115,7 @@ def _sampled(step: Any) -> Any:
 
 
 def _only_value(step: Mapping[str, Any]) -> Any:
-    """Return the value in a step that has no more than the sampled token's value by its id."""
+    """The value in a step that has no more than the sampled token's value by its id."""
     by_id = all(str(key).isdecimal() and type(value) in NUMBERS for key, value in step.items())
     if by_id and len(step) > 1:
         raise InputError(
@@ -126,7 +126,7 @@ def _only_value(step: Mapping[str, Any]) -> Any:
 
 
 def _by_token(top: Any) -> dict[str, Any] | None:
-    """Return the values of alternatives by token, if they are written so; a list may have such an object."""
+    """The values of alternatives by token, if they are written so; a list may have such an object."""
     if isinstance(top, list) and len(top) == 1:
         top = top[0]
     if not isinstance(top, Mapping) or is_step(top):
@@ -135,7 +135,7 @@ def _by_token(top: Any) -> dict[str, Any] | None:
 
 
 def logprob_of(step: Any) -> Any:
-    """Return the log-probability in a step or an alternative; raise InputError if it has none."""
+    """The log-probability in a step or an alternative; raises InputError if it has none."""
     if isinstance(step, Mapping):
         for name in LOGPROB_NAMES:
             if name in step:
@@ -144,7 +144,7 @@ def logprob_of(step: Any) -> Any:
 
 
 def entries_of(step: Any) -> list[Any]:
-    """Return the log-probabilities of a step's alternatives.
+    """The log-probabilities of a step's alternatives.
 
     By token, null means that the step lacks the token, because a table of dicts has every token in every step.
     """
@@ -167,7 +167,7 @@ def entries_of(step: Any) -> list[Any]:
 
 
 def _as_list(value: Any) -> list[Any]:
-    """Return a list of steps or alternatives, [] for null; raise InputError for any other value."""
+    """A list of steps or alternatives, [] for null; raises InputError for any other value."""
     if value is None:
         return []
     if not isinstance(value, list | tuple):
@@ -176,7 +176,7 @@ def _as_list(value: Any) -> list[Any]:
 
 
 def _of_pair(pair: Sequence[Any]) -> Any:
-    """Return the log-probability in a pair of a token, or its id, and the value, in either order."""
+    """The log-probability in a pair of a token, or its id, and the value, in either order."""
     if len(pair) == 2 and isinstance(pair[1], str):
         return pair[0]
     is_id = len(pair) == 2 and (isinstance(pair[0], str) or (type(pair[0]) is int and pair[0] >= 0))

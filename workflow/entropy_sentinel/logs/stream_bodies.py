@@ -19,12 +19,12 @@ _DONE = "[DONE]"
 
 
 def is_stream(text: str) -> bool:
-    """Return whether a text is a stream of server-sent events."""
+    """Whether a text is a stream of server-sent events."""
     return _EVENTS.match(text) is not None
 
 
 def joined(text: str) -> dict[str, Any] | None:
-    """Return the reply in the text of server-sent events, or None if there is none.
+    """The reply in the text of server-sent events, or None if there is none.
 
     A choice whose stream was left early has no `finish_reason`. Events after the first incomplete one are ignored.
     Raises InputError for several replies in one text, and if a piece cannot be joined.
@@ -33,7 +33,7 @@ def joined(text: str) -> dict[str, Any] | None:
 
 
 def joined_lines(text: str) -> dict[str, Any] | None:
-    """Return the reply in a text with a JSON object per line, or None if there is none."""
+    """The reply in a text with a JSON object per line, or None if there is none."""
     lines = [line for line in _LINE_END.split(text) if line.strip()]
     try:
         records = [json.loads(line) for line in lines]
@@ -43,7 +43,7 @@ def joined_lines(text: str) -> dict[str, Any] | None:
 
 
 def joined_records(records: Iterable[Any]) -> dict[str, Any] | None:
-    """Return the reply in the pieces of one stream, or in a whole record; None if there is none."""
+    """The reply in the pieces of one stream, or in a whole record; None if there is none."""
     joiner: Joiner | None = None
     stream: Stream | None = None
     whole: list[dict[str, Any]] = []
@@ -66,7 +66,7 @@ def joined_records(records: Iterable[Any]) -> dict[str, Any] | None:
 
 
 def _events(text: str) -> list[dict[str, Any]]:
-    """Return the JSON objects of the events up to the first incomplete one; an event may have several lines."""
+    """The JSON objects of the events up to the first incomplete one; an event may have several lines."""
     events: list[dict[str, Any]] = []
     data: list[str] = []
     for line in [*_LINE_END.split(text), ""]:

@@ -51,7 +51,7 @@ class _Pieces:
             self._pieces, self._last, self._lengths = [*self._added(lengths), piece], None, None
 
     def _added(self, lengths: list[int]) -> list[Any]:
-        """Return the pieces, each of which repeats the ones before it."""
+        """The pieces, each of which repeats the ones before it."""
         return [self._last[:length] for length in lengths]
 
     @property
@@ -65,7 +65,7 @@ class _Pieces:
         return bool(self._lengths)
 
     def repeats(self, has_ended: bool, counted: Any) -> bool:
-        """Return whether each piece is longer than the one before it and repeats it.
+        """Whether each piece is longer than the one before it and repeats it.
 
         The last piece of a reply that has ended may be equal to the one before it, unless the server `counted` both.
         """
@@ -74,7 +74,7 @@ class _Pieces:
         return bool(lengths) and all(n < following for n, following in pairwise(rising))
 
     def value(self, repeats: bool) -> Any:
-        """Return the whole value; `repeats` tells whether pieces that may repeat the ones before them do so."""
+        """The whole value; `repeats` tells whether pieces that may repeat the ones before them do so."""
         if self._lengths:
             return self._last if repeats else _concatenated(self._added(self._lengths))
         if self._part.join is Join.CALL:
@@ -104,7 +104,7 @@ def _add_call(calls: list[Any], part: Mapping[str, Any]) -> None:
 
 
 def _longer(function: Mapping[str, Any], part: Any) -> dict[str, Any]:
-    """Return a call's name and arguments with a further piece of the arguments."""
+    """A call's name and arguments with a further piece of the arguments."""
     if not isinstance(part, Mapping):
         return dict(function)
     arguments = (function.get("arguments") or "") + (part.get("arguments") or "")
@@ -142,7 +142,7 @@ class PartialChoice:
         return self.n_pieces > 1 and self.n_begins == self.n_pieces
 
     def whole(self) -> dict[str, Any]:
-        """Return the choice in the form of one that was not streamed."""
+        """The choice in the form of one that was not streamed."""
         whole = dict(self._fields)
         lists = [pieces for pieces in self._pieces.values() if pieces.is_list]
         count = look_up(whole, self._stream.count) if self._stream.count else None
@@ -162,7 +162,7 @@ class PartialChoice:
 
 
 def _value_at(piece: Mapping[str, Any], path: str) -> Any:
-    """Return the value at a path, or None; raise InputError if the value is within something else than an object."""
+    """The value at a path, or None; raises InputError if the value is within something else than an object."""
     value: Any = piece
     for name in path.split("."):
         if value is None:

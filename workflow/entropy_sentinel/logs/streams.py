@@ -119,7 +119,7 @@ class Stream:
     events: Events | None = None
 
     def is_piece(self, record: Mapping[str, Any]) -> bool:
-        """Return whether a record is a piece of such a stream, or a whole reply that looks like the last piece."""
+        """Whether a record is a piece of such a stream, or a whole reply that looks like the last piece."""
         if self.recognises is not None:
             return self.recognises(record)
         if self.flag and not isinstance(record.get(self.flag), bool):
@@ -142,21 +142,21 @@ class Stream:
         return frozenset(moved - {name for name, _ in self.moves})
 
     def begins(self, choice: Mapping[str, Any]) -> bool:
-        """Return whether a piece is the first one of its choice, as far as a field says it."""
+        """Whether a piece is the first one of its choice, as far as a field says it."""
         return bool(self.begin) and bool(look_up(choice, self.begin))
 
     def ends(self, choice: Mapping[str, Any]) -> bool:
-        """Return whether a piece is the last one of its choice."""
+        """Whether a piece is the last one of its choice."""
         if self.flag:
             return choice.get(self.flag) is True
         return any(_is_end(first(choice, [path])) for path in self.end)
 
     def has_content(self, choice: Mapping[str, Any]) -> bool:
-        """Return whether a piece has a text or other content."""
+        """Whether a piece has a text or other content."""
         return any(first(choice, [part.path]) for part in self.parts)
 
     def goes_on_after(self, record: Mapping[str, Any]) -> bool:
-        """Return whether a piece is not the last one, so that it cannot be a whole reply."""
+        """Whether a piece is not the last one, so that it cannot be a whole reply."""
         parts = record.get(self.choices) if self.choices else [record]
         if self.events is not None or not isinstance(parts, list):
             return self.events is not None
@@ -168,7 +168,7 @@ def _is_end(value: Any) -> bool:
 
 
 def is_chunk(record: Mapping[str, Any]) -> bool:
-    """Return whether a record is a chunk of a chat or a text completion, or an addition without a part of a reply."""
+    """Whether a record is a chunk of a chat or a text completion, or an addition without a part of a reply."""
     choices = record.get("choices")
     if not isinstance(choices, list):
         return False
@@ -189,7 +189,7 @@ def _is_event(record: Mapping[str, Any]) -> bool:
 
 
 def _has_end_field(record: Mapping[str, Any]) -> bool:
-    """Return whether a record of SGLang has a finish reason, which is null while the reply goes on."""
+    """Whether a record of SGLang has a finish reason, which is null while the reply goes on."""
     about = record.get("meta_info")
     return isinstance(about, Mapping) and "finish_reason" in about and look_up(about, "completion_tokens") is not None
 

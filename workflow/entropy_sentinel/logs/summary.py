@@ -64,7 +64,7 @@ def _check_without_rows(rows: Rows, build: Callable[[Rows], pl.DataFrame]) -> No
 
 
 def reason_of(error: BaseException) -> str:
-    """Return a description of an error for the owner of the log."""
+    """A description of an error for the owner of the log."""
     if isinstance(error, InputError):
         return str(error)
     if isinstance(error, KeyError):
@@ -129,12 +129,12 @@ class LogSummary:
                 counter.update(dict(rows[column].drop_nulls().value_counts().iter_rows()))
 
     def notes(self) -> dict[str, int]:
-        """Return the numbers of responses that may count twice, by what they are, without zeros."""
+        """The numbers of responses that may count twice, by what they are, without zeros."""
         counts = {REPLACED: self.replaced, TWICE: self.twice, EQUAL: self.equal}
         return {kind: count for kind, count in counts.items() if count}
 
     def rows(self) -> list[tuple[str, str]]:
-        """Return the names and values of a table for users, without empty values."""
+        """The names and values of a table for users, without empty values."""
         named = {
             "files": f"{self.files:,}",
             "responses": f"{self.responses:,}",
@@ -160,7 +160,7 @@ class LogSummary:
         return [(name, value) for name, value in named.items() if value]
 
     def lines(self) -> list[str]:
-        """Return a line for each problem of the first bad records, with their places."""
+        """A line for each problem of the first bad records, with their places."""
         places: dict[str, list[str]] = {}
         for record in self.bad:
             places.setdefault(record.problem, []).append(record.where)
@@ -170,7 +170,7 @@ class LogSummary:
         return lines
 
     def why_none(self) -> str:
-        """Return why there are no responses: all were excluded, none could be read, or the logs are empty."""
+        """Why there are no responses: all were excluded, none could be read, or the logs are empty."""
         if not self.left_out:
             return "; ".join(self.lines()) or "they are empty"
         return f"--where excludes all of them: {_counts(self.left_out)}; columns: {', '.join(self.columns)}"
@@ -181,7 +181,7 @@ def _number(count: int) -> str:
 
 
 def _counts(counter: Counter[Any]) -> str:
-    """Return counts as `a (10), b (2)`, the largest first; a single number of alternatives has no count."""
+    """Counts as `a (10), b (2)`, the largest first; a single number of alternatives has no count."""
     if len(counter) == 1 and isinstance(next(iter(counter)), int):
         return str(next(iter(counter)))
     ordered = sorted(counter.items(), key=lambda pair: (-pair[1], str(pair[0])))

@@ -81,19 +81,19 @@ class TextTableReader(TableReader):
 
 
 def is_table_of_texts(record: Mapping[str, Any]) -> bool:
-    """Return whether a record has an id, the text of a response, and no sign of log-probabilities."""
+    """Whether a record has an id, the text of a response, and no sign of log-probabilities."""
     has_text = isinstance(_first(record, TEXTS), str) and first_id(record, IDS) is not None
     return has_text and has_columns_of_texts(record) and describe_unused_field(record) is None
 
 
 def has_columns_of_texts(names: Iterable[str]) -> bool:
-    """Return whether a table has an id and texts and no log-probabilities, and is not a file of labels."""
+    """Whether a table has an id and texts and no log-probabilities, and is not a file of labels."""
     names = set(names)
     return bool(names & set(IDS) and names & set(TEXTS)) and not names & set(TRACES) and not names >= OF_LABELS
 
 
 def own_columns(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the names of the columns with a fixed meaning; of several ids, only the first is included."""
+    """The names of the columns with a fixed meaning; of several ids, only the first is included."""
     names = set(names)
     return (*OWN, *[name for name in IDS if name in names][:1])
 
@@ -103,13 +103,13 @@ def _first(record: Mapping[str, Any], names: tuple[str, ...]) -> Any:
 
 
 def unnested(table: Table) -> Table:
-    """Return a table with the fields of `metadata` as columns, such as `metadata.route`."""
+    """A table with the fields of `metadata` as columns, such as `metadata.route`."""
     schema = table.collect_schema()
     return table.unnest("metadata", separator=".") if isinstance(schema.get("metadata"), pl.Struct) else table
 
 
 def is_flat(schema: Mapping[str, Any], columns: Sequence[str] = (), trace_after: str | None = None) -> bool:
-    """Return whether the columns of traces are lists of numbers, and no option requires reading row by row."""
+    """Whether the columns of traces are lists of numbers, and no option requires reading row by row."""
     if trace_after is not None or any(_is_within(name, schema) for name in columns):
         return False
     sampled, top = schema.get("token_logprobs"), schema.get("top_logprobs")
@@ -123,7 +123,7 @@ def is_flat(schema: Mapping[str, Any], columns: Sequence[str] = (), trace_after:
 
 
 def _is_within(name: str, schema: Mapping[str, Any]) -> bool:
-    """Return whether the requested value may be inside a column with another name."""
+    """Whether the requested value may be inside a column with another name."""
     asking = {QUESTION: ASKED, CONVERSATION: {*MESSAGES, *REQUESTS}}.get(name, set())
     return name not in schema and (name.split(".")[0] in schema or bool(asking & set(schema)))
 
@@ -151,7 +151,7 @@ def bad_rows(batch: pl.DataFrame) -> Iterator[tuple[int, str]]:
 
 
 def responses(batch: pl.DataFrame, wanted: Sequence[str] | None, further: Sequence[str] = ()) -> ResponseBatch:
-    """Return the responses of valid rows; null among alternatives is probability 0, and padding in a fixed width."""
+    """The responses of valid rows; null among alternatives is probability 0, and padding in a fixed width."""
     if batch["token_logprobs"].null_count():  # alternatives without a token
         batch = batch.with_columns(pl.when(pl.col("token_logprobs").is_not_null()).then("top_logprobs"))
     sampled = batch["token_logprobs"].explode(empty_as_null=False, keep_nulls=False)
@@ -178,7 +178,7 @@ def responses(batch: pl.DataFrame, wanted: Sequence[str] | None, further: Sequen
 
 
 def _known(schema: pl.Schema) -> list[pl.Expr]:
-    """Return the columns of `ROWS` from the table; missing columns get the values that mean unknown."""
+    """The columns of `ROWS` from the table; missing columns get the values that mean unknown."""
 
     def own(*names: str, otherwise: Any = None) -> pl.Expr:
         columns = [pl.col(name) for name in names if name in schema]
@@ -212,13 +212,13 @@ def _known(schema: pl.Schema) -> list[pl.Expr]:
 
 
 def _id_text(name: str) -> pl.Expr:
-    """Return a column of ids as text; null for a missing id, which some logs write as an empty text."""
+    """A column of ids as text; null for a missing id, which some logs write as an empty text."""
     text = pl.col(name).cast(pl.String)
     return pl.when(text.str.strip_chars() != "").then(text)
 
 
 def _request(schema: Mapping[str, Any]) -> pl.Expr:
-    """Return a text for the request of each row, equal for equal requests; null without one."""
+    """A text for the request of each row, equal for equal requests; null without one."""
     columns = [name for name in ASKING if isinstance(schema.get(name), pl.String | pl.List)]
     if not columns:
         return pl.lit(None, pl.String)
@@ -227,7 +227,7 @@ def _request(schema: Mapping[str, Any]) -> pl.Expr:
 
 
 def _whole(name: str) -> pl.Expr:
-    """Return a column of integers; null for a value that is outside its range or not an integer."""
+    """A column of integers; null for a value that is outside its range or not an integer."""
     number = pl.col(name).cast(pl.Int64, strict=False)
     same = number == pl.col(name).cast(pl.Float64, strict=False)
     return pl.when(number.is_between(-(name == "seed"), LARGEST[name]) & same).then(number)

@@ -55,7 +55,7 @@ class ResponseBatch:
 
 
 def gathered(replies: Sequence[Reply], trace_after: str | None, place: str | None = None) -> ResponseBatch:
-    """Return replies as a batch; features will use each reply's tokens after the last `trace_after`.
+    """Replies as a batch; features will use each reply's tokens after the last `trace_after`.
 
     `place` is the name of an optional column with the place of each reply.
     """
@@ -76,7 +76,7 @@ def gathered(replies: Sequence[Reply], trace_after: str | None, place: str | Non
 
 
 def _row(reply: Reply, trace_after: str | None) -> dict[str, Any]:
-    """Return the values of a reply for the columns of ROWS."""
+    """The values of a reply for the columns of ROWS."""
     n_steps = None if reply.trace is None else len(reply.trace.sampled)
     # One text per token, or null: some servers leave reasoning out of the tokens.
     has_texts = n_steps is not None and len(reply.tokens) == n_steps
@@ -100,7 +100,7 @@ def _row(reply: Reply, trace_after: str | None) -> dict[str, Any]:
 
 
 def _columns_of_log(replies: Sequence[Reply]) -> list[pl.Series]:
-    """Return the log's own columns as `column.NAME`, and the labels if it has any."""
+    """The log's own columns as `column.NAME`, and the labels if it has any."""
     names: dict[str, None] = {}
     for reply in replies:
         names |= dict.fromkeys(reply.columns)
@@ -115,7 +115,7 @@ def _columns_of_log(replies: Sequence[Reply]) -> list[pl.Series]:
 
 
 def start_of(reply: Reply, trace_after: str | None) -> int:
-    """Return the position after the last token `trace_after` of a reply, or its number of tokens if there is none.
+    """The position after the last token `trace_after` of a reply, or its number of tokens if there is none.
 
     If `trace_after` is None, return the position that the log states.
     """
@@ -128,7 +128,7 @@ def start_of(reply: Reply, trace_after: str | None) -> int:
 
 
 def _column(name: str, values: list[Any]) -> pl.Series:
-    """Return a column; values of several types become text."""
+    """A column; values of several types become text."""
     kinds = {type(value) for value in values if value is not None}
     if len(kinds) > 1 and kinds != {int, float}:
         values = [None if value is None else str(value) for value in values]
@@ -136,7 +136,7 @@ def _column(name: str, values: list[Any]) -> pl.Series:
 
 
 def _widths(responses: ResponseBatch, lengths: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Return the k of each response, (n,)."""
+    """The k of each response, (n,)."""
     if len(counts) and (counts == counts[0]).all():
         return np.where(responses.k >= 0, responses.k, np.where(lengths > 0, counts[0], 0))
     ends = lengths.cumsum()
@@ -145,7 +145,7 @@ def _widths(responses: ResponseBatch, lengths: np.ndarray, counts: np.ndarray) -
 
 
 def _matrix(counts: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return the entries, (n_steps, most entries), padded with -inf, and a mask of real entries; None if all are."""
+    """The entries, (n_steps, most entries), padded with -inf, and a mask of real entries; None if all are."""
     width = max(int(counts.max(initial=0)), 1)
     if len(values) == len(counts) * width:  # avoids the indices
         return values.reshape(-1, width), None
@@ -156,7 +156,7 @@ def _matrix(counts: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 
 def _displaced(matrix: np.ndarray, counts: np.ndarray, sampled: np.ndarray) -> np.ndarray:
-    """Return whether the sampled token is first and the least likely of several, (n_steps,)."""
+    """Whether the sampled token is first and the least likely of several, (n_steps,)."""
     first = matrix[:, 0]
     least = np.where(np.arange(matrix.shape[1]) < counts[:, None], matrix, np.inf).min(axis=1)
     displaced: np.ndarray = (first == sampled) & (first == least) & (first < matrix.max(axis=1))
@@ -175,7 +175,7 @@ def sort_steps(matrix: np.ndarray) -> tuple[np.ndarray, int]:
 
 
 def _array(matrix: np.ndarray, there: np.ndarray | None, width: int) -> pl.Series:
-    """Return the entries as a series of Array(width), (n_steps,), with null for missing entries."""
+    """The entries as a series of Array(width), (n_steps,), with null for missing entries."""
     flat = pl.Series(np.ascontiguousarray(matrix).ravel(), dtype=pl.Float32)
     if there is not None and not there.all():
         flat = pl.select(pl.when(pl.Series(there.ravel())).then(flat)).to_series()
@@ -195,7 +195,7 @@ class StepCounts(NamedTuple):
 
 
 def to_frame(responses: ResponseBatch, cut: int | None) -> tuple[pl.DataFrame, StepCounts]:
-    """Return the batch as a frame: GENERATIONS with `model`, `top_k_returned`, `unusable` and the log's columns.
+    """The batch as a frame: GENERATIONS with `model`, `top_k_returned`, `unusable` and the log's columns.
 
     Each step is truncated to `cut` entries; a response with fewer entries per step is unusable.
     """
@@ -259,7 +259,7 @@ def combined(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
 
 
 def _widened(frame: pl.DataFrame, width: int) -> pl.DataFrame:
-    """Return a frame of traces with `width` entries per step, padded with nulls."""
+    """A frame of traces with `width` entries per step, padded with nulls."""
     missing = [pl.lit(None, pl.Float32)] * (width - top_k_of(frame.schema))
     if not missing:
         return frame

@@ -41,7 +41,7 @@ class VllmReader(Reader):
 
 
 def _of_ray(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the output in a row of Ray Data's LLM processor, in whose rows users rename the text and the ids."""
+    """The output in a row of Ray Data's LLM processor, in whose rows users rename the text and the ids."""
     text, steps = first(record, ROW_TEXTS) or "", record.get("logprobs")
     token_ids = first(record, ROW_TOKEN_IDS)
     return {
@@ -53,7 +53,7 @@ def _of_ray(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _first_ids(steps: list[Any], text: str) -> list[int]:
-    """Return the first token id of each step, which vLLM writes first if it was sampled; the text must confirm it."""
+    """The first token id of each step, which vLLM writes first if it was sampled; the text must confirm it."""
     firsts: list[tuple[str, Any]] = [next(iter(by_id(step).items()), ("", {})) for step in steps]
     texts = [entry.get("decoded_token") or "" if isinstance(entry, Mapping) else "" for _, entry in firsts]
     if "".join(texts).strip() != text.strip() or not all(token_id.isdecimal() for token_id, _ in firsts):
@@ -104,7 +104,7 @@ def _sampled(token_id: int, step: Mapping[str, Any], at: int) -> float:
 
 
 def _tokens(token_ids: Sequence[int] | None, steps: Sequence[Mapping[str, Any]] | None) -> list[str]:
-    """Return the sampled tokens as text; [] if any step lacks the text."""
+    """The sampled tokens as text; [] if any step lacks the text."""
     texts = []
     for token_id, step in zip(token_ids or (), steps or (), strict=False):
         entry = step[str(token_id)]

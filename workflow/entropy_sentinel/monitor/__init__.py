@@ -29,7 +29,7 @@ sys.modules[__name__].__class__ = Room
 
 
 def statistics() -> "dict[str, Statistic]":
-    """Return this package's statistics of a slice."""
+    """This package's statistics of a slice."""
     from entropy_sentinel.monitor.built_in import STATISTICS
 
     return STATISTICS

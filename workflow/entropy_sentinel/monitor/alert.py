@@ -19,7 +19,7 @@ class JsonRecord(Mapping[str, Any]):
 
     @abstractmethod
     def as_dict(self) -> dict[str, Any]:
-        """Return the record; JSON-serialisable."""
+        """The record; JSON-serialisable."""
 
     def __getitem__(self, key: str) -> Any:
         return self.as_dict()[key]
@@ -56,11 +56,11 @@ class PooledWindow(NamedTuple):
 
     @classmethod
     def from_row(cls, row: Row) -> "PooledWindow | None":
-        """Return the windows of a row, null if it is about the whole time."""
+        """The windows of a row, null if it is about the whole time."""
         return cls(row["window"], row["window_from"], row["n_windows"]) if "window" in row else None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the windows; JSON-serialisable."""
+        """The windows; JSON-serialisable."""
         return {
             "window": self.window.isoformat(),
             "window_from": self.window_from.isoformat(),
@@ -82,7 +82,7 @@ class SliceNumbers(NamedTuple):
 
     @classmethod
     def from_row(cls, row: Row) -> "SliceNumbers":
-        """Return the numbers of a row of a slice."""
+        """The numbers of a row of a slice."""
         return cls(*(row[name] for name in cls._fields))
 
 
@@ -95,7 +95,7 @@ class LabelNumbers(NamedTuple):
 
     @classmethod
     def from_row(cls, row: Row) -> "LabelNumbers | None":
-        """Return the accuracy of a row, null if an estimate gives it."""
+        """The accuracy of a row, null if an estimate gives it."""
         if row["estimated_accuracy"] is not None or "use_accuracy" not in row:
             return None
         return cls(*(row[name] for name in cls._fields))
@@ -119,7 +119,7 @@ class AlertEvent(NamedTuple):
     window: str
 
     def as_dict(self) -> dict[str, str]:
-        """Return the event; JSON-serialisable."""
+        """The event; JSON-serialisable."""
         times = {"begin": self.begin.isoformat(), "end": self.end.isoformat()}
         return {**times, "text": self.text, "relation": str(self.relation), "window": self.window}
 
@@ -168,21 +168,21 @@ class Alert(JsonRecord):
 
     @property
     def is_over(self) -> bool:
-        """Return whether the alert has ended."""
+        """Whether the alert has ended."""
         return self.status == AlertStatus.OVER
 
     @property
     def n_windows(self) -> int:
-        """Return the number of windows that the numbers cover."""
+        """The number of windows that the numbers cover."""
         return 1 if self.window is None else self.window.n_windows
 
     @property
     def has_responses(self) -> bool:
-        """Return whether responses may be shown: a stale slice has no new ones, and what is over needs no look."""
+        """Whether responses may be shown: a stale slice has no new ones, and what is over needs no look."""
         return self.kind != AlertKind.STALE and not self.is_over
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the alert; JSON-serialisable."""
+        """The alert; JSON-serialisable."""
         subject = {} if self.subject is None else {"code": self.subject.code, "subject": self.subject.name}
         return {
             "kind": self.kind.slug,

@@ -27,7 +27,7 @@ class ReportedAlert:
     over: bool = False
 
     def continues_in(self, since: datetime | None, lasts: bool) -> bool:
-        """Return whether this is the alert about an episode that began then and lasts, or is over."""
+        """Whether this is the alert about an episode that began then and lasts, or is over."""
         if lasts and self.over:
             return False
         return since is None or self.newest is None or since <= self.newest
@@ -41,13 +41,13 @@ class AlertHistory:
 
     @classmethod
     def from_rows(cls, rows: object) -> "AlertHistory":
-        """Return what `as_rows` wrote; raise ValueError for any other rows."""
+        """What `as_rows` wrote; raises ValueError for any other rows."""
         if not isinstance(rows, list):
             raise ValueError(f"not a list of alerts: {rows!r}"[:200])
         return cls(dict(map(_parse_row, rows)))
 
     def as_rows(self) -> list[tuple[str, str, str]]:
-        """Return rows of texts for a state."""
+        """Rows of texts for a state."""
         rows = []
         for (kind, values), alert in self.reported.items():
             rest = [_format_time(alert.since), _format_time(alert.newest), alert.n_worse, alert.over]
@@ -55,11 +55,11 @@ class AlertHistory:
         return rows
 
     def select_unwatched(self) -> "AlertHistory":
-        """Return the alerts about traffic that is not watched."""
+        """The alerts about traffic that is not watched."""
         return AlertHistory(dict(self._select(is_unwatched=True)))
 
     def select_slices(self) -> "AlertHistory":
-        """Return the alerts about slices."""
+        """The alerts about slices."""
         return AlertHistory(dict(self._select(is_unwatched=False)))
 
     def _select(self, is_unwatched: bool) -> Iterator[tuple[AlertKey, ReportedAlert]]:

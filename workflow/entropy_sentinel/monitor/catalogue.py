@@ -117,7 +117,7 @@ COMPARED: dict[str, SliceColumn] = {
 
 
 def _checked() -> dict[str, SliceColumn]:
-    """Return the columns by name; raise ConfigError for a statistic with an unusable name or denominator."""
+    """The columns by name; raises ConfigError for a statistic with an unusable name or denominator."""
     taken = {*LISTS, "grain"}
     for column in (*_COLUMNS, *COMPARED.values()):
         if not isinstance(column, Statistic):
@@ -162,7 +162,7 @@ VERSIONS = {column.name: column.version for column in STATISTICS.values()}
 
 
 def made_of() -> list[str]:
-    """Return the columns of feature files and logs that statistics use."""
+    """The columns of feature files and logs that statistics use."""
     names: set[str] = set()
     for statistic in STATISTICS.values():
         names.update(statistic.each.meta.root_names())

@@ -51,19 +51,19 @@ class Statistic(SliceColumn):
 
     @property
     def alert(self) -> str:
-        """Return the name of the statistic's flag in `alert_on`."""
+        """The name of the statistic's flag in `alert_on`."""
         return self.flag.replace(" ", "-")
 
     @property
     def flag_code(self) -> FlagCode:
-        """Return the code of the statistic's flag."""
+        """The code of the statistic's flag."""
         if self.flag == Flag.TRUNCATED.words:
             return Flag.TRUNCATED
         return ExtensionCode(self.alert, self.flag, self._code_meaning)
 
     @property
     def alert_code(self) -> AlertCode:
-        """Return the kind of the alerts about the statistic's flag."""
+        """The kind of the alerts about the statistic's flag."""
         if self.flag == Flag.TRUNCATED.words:
             return AlertKind.TRUNCATED
         return ExtensionCode(self.alert, self.alert, self._code_meaning)
@@ -74,5 +74,5 @@ class Statistic(SliceColumn):
 
     @property
     def kept_as(self) -> str:
-        """Return the name of the statistic's sums in a state."""
+        """The name of the statistic's sums in a state."""
         return f"n_{self.name.removesuffix('_share')}" if self.name.endswith("_share") else self.name

@@ -56,7 +56,7 @@ class Comparison:
     problems: Problems
 
     def table(self) -> tuple[list[str], list[list[str]]]:
-        """Return headings and rows of a table with the differences."""
+        """Headings and rows of a table with the differences."""
         first, second = self.models
         level = f"{self.rows['level'][0]:.0%} " if len(self.rows) else ""
         headings = [
@@ -73,7 +73,7 @@ class Comparison:
         return headings, [self._cells(row) for row in self.rows.iter_rows(named=True)]
 
     def _cells(self, row: dict[str, Any]) -> list[str]:
-        """Return the texts of a row of the table."""
+        """The texts of a row of the table."""
         better = "cannot be told"
         if row["lower"] > 0:
             better = self.models[1]
@@ -136,7 +136,7 @@ def compare(
 def compared(
     first: FittedEstimator | str | Path, second: FittedEstimator | str | Path, logs: Given, settings: EstimateOptions
 ) -> Comparison:
-    """Return the result of `compare`."""
+    """The result of `compare`."""
     if MODEL in settings.by:
         raise ConfigError(f"by: must not have '{MODEL}', because two models are compared in each slice")
     saved = (saved_estimator(first), saved_estimator(second))
@@ -180,7 +180,7 @@ def compared(
 
 
 def _join_flags(rows: pl.DataFrame, general: Container[str]) -> pl.DataFrame:
-    """Return the flags of both sides of each row and their codes, without the `general` codes."""
+    """The flags of both sides of each row and their codes, without the `general` codes."""
     flags: list[list[str]] = []
     codes: list[list[str]] = []
     sides = ("flag_codes_1", "flags_1", "flag_codes_2", "flags_2")
@@ -217,7 +217,7 @@ def _with_intervals(both: pl.DataFrame, common: tuple[Residuals, Residuals] | No
 
 
 def _farther_limit(both: pl.DataFrame, place: int) -> np.ndarray:
-    """Return the distance from a model's estimate to the farther limit of its interval, (n,)."""
+    """The distance from a model's estimate to the farther limit of its interval, (n,)."""
     accuracy = both[f"estimated_accuracy_{place}"].to_numpy()
     lower, upper = both[f"lower_{place}"].to_numpy(), both[f"upper_{place}"].to_numpy()
     farther: np.ndarray = np.maximum(accuracy - lower, upper - accuracy)
@@ -225,7 +225,7 @@ def _farther_limit(both: pl.DataFrame, place: int) -> np.ndarray:
 
 
 def _common(first: FittedEstimator, second: FittedEstimator) -> tuple[Residuals, Residuals] | None:
-    """Return the held-out errors on the domains that are labelled for both models; None if there are too few."""
+    """The held-out errors on the domains that are labelled for both models; None if there are too few."""
     domains_of_first, domains_of_second = _held_out(first), _held_out(second)
     names = [name for name in domains_of_first if name in domains_of_second]
     if len(names) < FEWEST_COMMON:
@@ -237,7 +237,7 @@ def _common(first: FittedEstimator, second: FittedEstimator) -> tuple[Residuals,
 
 
 def _held_out(saved: FittedEstimator) -> dict[str, Domain]:
-    """Return the domains of the validation that were estimated without their labels, by name."""
+    """The domains of the validation that were estimated without their labels, by name."""
     domains = saved.validation.domains if saved.validation else ()
     return {domain.domain: domain for domain in domains if domain.estimated is not None}
 
@@ -248,7 +248,7 @@ def _notes(
     slices: Sequence[pl.DataFrame],
     rows: pl.DataFrame,
 ) -> list[str]:
-    """Return what the intervals rest on, the verdicts, and the number of slices without one of the models."""
+    """What the intervals rest on, the verdicts, and the number of slices without one of the models."""
     notes = []
     if common is None:
         notes.append(

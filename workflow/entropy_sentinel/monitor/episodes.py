@@ -64,11 +64,11 @@ class Episode(JsonRecord):
 
     @property
     def key(self) -> AlertKey:
-        """Return what identifies the alert about this episode."""
+        """What identifies the alert about this episode."""
         return AlertKey(self.kind.slug, self.subject or tuple(self.slice.values()))
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the slice, the times and the levels; JSON-serialisable."""
+        """The slice, the times and the levels; JSON-serialisable."""
         times = {"since": self.since, "told": self.detected, "until": self.until}
         texts = {name: None if when is None else when.isoformat() for name, when in times.items()}
         levels = {} if self.levels is None else self.levels._asdict()

@@ -36,16 +36,16 @@ class Event(NamedTuple):
     text: str
 
     def overlaps(self, begin: datetime, end: datetime) -> bool:
-        """Return whether the event, or a part of it, is in a period."""
+        """Whether the event, or a part of it, is in a period."""
         return self.begin < end and (self.end > begin or self.begin >= begin)
 
     def as_dict(self) -> dict[str, str]:
-        """Return the event; JSON-serialisable."""
+        """The event; JSON-serialisable."""
         return {"begin": self.begin.isoformat(), "end": self.end.isoformat(), "text": self.text}
 
 
 def read_events(settings: MonitorOptions) -> list[Event]:
-    """Return the events of the options and their files, sorted by time; raise an error for any other line."""
+    """The events of the options and their files, sorted by time; raise an error for any other line."""
     events: list[Event] = []
     for entry in settings.events:
         if is_event_file(entry):
@@ -71,7 +71,7 @@ def _read_file(path: Path, zone: str | None) -> list[Event]:
 
 
 def _parse_event(line: str, zone: str | None, problem: str) -> Event:
-    """Return the event of a text; raise ConfigError, which begins with `problem`, for any other text."""
+    """The event of a text; raises ConfigError, which begins with `problem`, for any other text."""
     found = _LINE.fullmatch(line.strip())
     try:
         if found is None:
@@ -94,7 +94,7 @@ def _unquoted(text: str) -> str:
 
 
 def _period(text: str, zone: str | None) -> tuple[datetime, datetime]:
-    """Return the first moment of a day on the clock of a zone, and of the next day; or a moment twice."""
+    """The first moment of a day on the clock of a zone, and of the next day; or a moment twice."""
     if len(text) == len("2026-10-15"):
         day = date.fromisoformat(text)
         return _real(datetime(day.year, day.month, day.day), zone), _real(
@@ -106,7 +106,7 @@ def _period(text: str, zone: str | None) -> tuple[datetime, datetime]:
 
 
 def _real(shown: datetime, zone: str | None) -> datetime:
-    """Return the moment at which the clock of a zone shows a time."""
+    """The moment at which the clock of a zone shows a time."""
     moment: datetime = in_zone(pl.Series([shown]).dt.replace_time_zone("UTC").cast(DTYPE), zone).item()
     return moment
 
@@ -142,7 +142,7 @@ def _relation(event: Event, alert: Alert, window: str) -> EventRelation | None:
 
 
 def describe_events(alert: Alert) -> str:
-    """Return when an alert began, by its events, such as "began on the day of prompt v2"; empty without events."""
+    """When an alert began, by its events, such as "began on the day of prompt v2"; empty without events."""
     parts: dict[str, list[str]] = {}
     for event in alert.events:
         parts.setdefault(_words(event, alert), []).append(event.text)
@@ -163,7 +163,7 @@ def _words(event: AlertEvent, alert: Alert) -> str:
 
 
 def name_events(events: Iterable[Mapping[str, str]], begin: datetime, end: datetime) -> list[str]:
-    """Return the texts of the events, as `Event.as_dict` returns them, that are in a period."""
+    """The texts of the events, as `Event.as_dict` returns them, that are in a period."""
     texts = []
     for event in events:
         first, last = datetime.fromisoformat(event["begin"]), datetime.fromisoformat(event["end"])

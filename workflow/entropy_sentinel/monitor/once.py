@@ -83,7 +83,7 @@ def estimate(
 
 
 def options_of(arguments: Mapping[str, Any]) -> EstimateOptions:
-    """Return the options among the arguments of `estimate`; a column that `by` repeats counts once."""
+    """The options among the arguments of `estimate`; a column that `by` repeats counts once."""
     return EstimateOptions.of_keywords(
         "estimate", {**arguments, "by": tuple(dict.fromkeys(columns_by(arguments["by"])))}
     )
@@ -92,7 +92,7 @@ def options_of(arguments: Mapping[str, Any]) -> EstimateOptions:
 def estimated(
     estimator: FittedEstimator, logs: Given, settings: EstimateOptions, labels: pl.DataFrame | None = None
 ) -> Monitored:
-    """Return the result of `estimate`, with its provenance and problems."""
+    """The result of `estimate`, with its provenance and problems."""
     sources = resolve_sources(logs)
     if labels is None and is_table(logs):
         labels = labels_in_table(logs)
@@ -120,7 +120,7 @@ def estimated(
 
 
 def every_slice(options: EstimateOptions) -> MonitorOptions:
-    """Return the options of a monitor that pools no slices, up to MOST_SLICES."""
+    """The options of a monitor that pools no slices, up to MOST_SLICES."""
     given = {name: getattr(options, name) for name in EstimateOptions.model_fields}
     return MonitorOptions.of(given | {"max_slices": MOST_SLICES})
 

@@ -40,28 +40,28 @@ class Partitions:
 
     @property
     def event_files(self) -> list[str]:
-        """Return the files with events."""
+        """The files with events."""
         return [entry for entry in self.options.get("events", []) if is_event_file(entry)]
 
     @property
     def reading(self) -> dict[str, Any]:
-        """Return the options that the jobs of the parts depend on."""
+        """The options that the jobs of the parts depend on."""
         return {name: value for name, value in self.options.items() if name in Reading.model_fields}
 
 
 def _name(path: str) -> str:
-    """Return a readable and unique name for a file's part."""
+    """A readable and unique name for a file's part."""
     digest = hashlib.sha256(str(Path(path).absolute()).encode()).hexdigest()
     return f"{re.sub(r'[^A-Za-z0-9._-]', '-', Path(path).name)}-{digest[:8]}"
 
 
 def monitor_schema() -> str:
-    """Return the JSON schema of `MonitorFile`; a test compares it with the file in `workflow/schemas/`."""
+    """The JSON schema of `MonitorFile`; a test compares it with the file in `workflow/schemas/`."""
     return json.dumps(_with_bounds(MonitorFile.model_json_schema()), indent=2) + "\n"
 
 
 def _with_bounds(schema: Any) -> Any:
-    """Return the schema with the bounds of numbers renamed as JSON schema requires."""
+    """The schema with the bounds of numbers renamed as JSON schema requires."""
     if isinstance(schema, list):
         return [_with_bounds(part) for part in schema]
     if not isinstance(schema, dict):

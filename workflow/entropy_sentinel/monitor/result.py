@@ -54,12 +54,12 @@ class LoggedResponse:
 
     @property
     def left_out(self) -> int:
-        """Return the number of tokens left out between the first and the last tokens on the page."""
+        """The number of tokens left out between the first and the last tokens on the page."""
         return self.n_tokens - len(self.tokens)
 
     @property
     def named(self) -> bool:
-        """Return whether the tokens have texts."""
+        """Whether the tokens have texts."""
         return all(token.text is not None for token in self.tokens)
 
 
@@ -73,7 +73,7 @@ class AlertResponses:
     note: str
 
     def is_of(self, alert: Alert) -> bool:
-        """Return whether these are the responses behind an alert."""
+        """Whether these are the responses behind an alert."""
         window = None if alert.window is None else alert.window.window
         return alert.has_responses and (alert.slice, window) == (self.slice, self.window)
 
@@ -123,34 +123,34 @@ class Monitored:
 
     @property
     def frame(self) -> pl.DataFrame:
-        """Return the rows by slice and window; without windows, the rows by slice."""
+        """The rows by slice and window; without windows, the rows by slice."""
         return self.slices if self.windows is None else self.windows
 
     @property
     def now(self) -> pl.DataFrame:
-        """Return the rows of the newest window; without windows, the rows by slice."""
+        """The rows of the newest window; without windows, the rows by slice."""
         return self.slices if self.recent is None else self.recent.filter(pl.col("window").is_in(self.newest[-1:]))
 
     @property
     def has_estimates(self) -> bool:
-        """Return whether an estimator was used; without one, accuracies rest on labels."""
+        """Whether an estimator was used; without one, accuracies rest on labels."""
         return bool(self.provenance["estimators"])
 
     @property
     def accuracy_columns(self) -> tuple[str, str, str]:
-        """Return the columns of the accuracy and its limits that tables and pictures rank by: estimates, or labels."""
+        """The columns of the accuracy and its limits that tables and pictures rank by: estimates, or labels."""
         if self.has_estimates:
             return "estimated_accuracy", "lower", "upper"
         return "use_accuracy", "use_lower", "use_upper"
 
     @property
     def has_no_accuracy(self) -> bool:
-        """Return whether no slice has an accuracy without an estimator, because no label belongs to a response."""
+        """Whether no slice has an accuracy without an estimator, because no label belongs to a response."""
         return not self.has_estimates and self.slices["use_accuracy"].null_count() == len(self.slices)
 
     @property
     def silent(self) -> bool:
-        """Return whether no slice of the newest window has enough responses, or no slice has an accuracy at all."""
+        """Whether no slice of the newest window has enough responses, or no slice has an accuracy at all."""
         if self.has_no_accuracy:
             return True
         least = max(self.provenance["min_responses"], 1)
@@ -158,12 +158,12 @@ class Monitored:
 
     @property
     def calling(self) -> bool:
-        """Return whether an alert that is not over is to be told now."""
+        """Whether an alert that is not over is to be told now."""
         return any(alert.to_report and not alert.is_over for alert in self.alerts)
 
     @property
     def incomplete(self) -> bool:
-        """Return whether some of the logs could not be used."""
+        """Whether some of the logs could not be used."""
         return bool(self.problems.counts)
 
     def __repr__(self) -> str:
@@ -187,7 +187,7 @@ class Monitored:
 
 
 def table_of(result: Monitored, rows: pl.DataFrame, most: int) -> tuple[list[str], list[list[str]]]:
-    """Return the headings of a table of slices, and the slice name and numbers of its first `most` rows."""
+    """The headings of a table of slices, and the slice name and numbers of its first `most` rows."""
     headings, cells_of = zip(*_columns(result, rows), strict=True)
     lines = []
     for row in rows.head(most).iter_rows(named=True):
@@ -271,7 +271,7 @@ def _labels(row: Row) -> str:
 
 
 def _basis(row: Row) -> str:
-    """Return what an accuracy rests on; a witness is named, with the number of responses about which it was asked."""
+    """What an accuracy rests on; a witness is named, with the number of responses about which it was asked."""
     if row["rests_on"] == FROM_MEAN:
         return f"mean of estimate and {row['witness']} ({row['n_asked']:,})"
     if row["rests_on"] in (FROM_OPINION, FROM_JUDGE):
@@ -290,12 +290,12 @@ def _interval(row: Row, of: str, form: str) -> str:
 
 
 def is_unfamiliar(row: Row) -> bool:
-    """Return whether a row's slice is unlike all labelled domains, so that its estimate says little."""
+    """Whether a row's slice is unlike all labelled domains, so that its estimate says little."""
     return Flag.UNFAMILIAR in row["flag_codes"]
 
 
 def _bracketed(row: Row, text: str) -> str:
-    """Return a number of a slice in brackets if the slice is unlike all labelled domains."""
+    """A number of a slice in brackets if the slice is unlike all labelled domains."""
     return f"({text})" if is_unfamiliar(row) and text != "-" else text
 
 
@@ -310,7 +310,7 @@ def _errors(row: Row) -> str:
 
 
 def slice_name(values: Iterable[Any]) -> str:
-    """Return a slice's name: its values, with - for a missing value.
+    """A slice's name: its values, with - for a missing value.
 
     A value that could be mistaken for another is in quotes, as in JSON: an empty one, a dash, one with white space at
     an end, and the quoted form of such a value.
@@ -333,7 +333,7 @@ def _needs_quotes(value: str) -> bool:
 
 
 def shown_rows(result: Monitored) -> list[tuple[str, pl.DataFrame]]:
-    """Return the tables to show, with their titles: the whole time, and the newest window."""
+    """The tables to show, with their titles: the whole time, and the newest window."""
     if not result.newest:
         return [("all responses" if result.windows is None else "the whole time", result.slices)]
     window, zone = result.provenance["window"], result.provenance["timezone"]
@@ -342,14 +342,14 @@ def shown_rows(result: Monitored) -> list[tuple[str, pl.DataFrame]]:
 
 
 def window_events(result: Monitored, window: datetime) -> str:
-    """Return a note that names the events in a window, if there are any."""
+    """A note that names the events in a window, if there are any."""
     about = result.provenance
     texts = name_events(about.get("events", ()), window, start_after(window, 1, about["window"]))
     return f", event: {listed(texts, NAMED)}" if texts else ""
 
 
 def since_newest(result: Monitored) -> str:
-    """Return a note if the newest window, or later ones, lack responses, so that its numbers are old; else nothing."""
+    """A note if the newest window, or later ones, lack responses, so that its numbers are old; else nothing."""
     later = [window for window in result.missing if window > result.newest[-1]]
     if later:
         return f"; NO RESPONSES in {counted(len(later), result.provenance['window'])} since"
@@ -357,7 +357,7 @@ def since_newest(result: Monitored) -> str:
 
 
 def whose(result: Monitored) -> tuple[str, str]:
-    """Return two lines: which estimators were used, or that accuracies rest on labels; and how much was read."""
+    """Two lines: which estimators were used, or that accuracies rest on labels; and how much was read."""
     files, responses = result.provenance["files"], result.provenance["responses"]
     read = f"{counted(responses['in_all'], 'response')} in {counted(files['in_all'], 'file')}"
     if files["read_now"] != files["in_all"]:
@@ -366,7 +366,7 @@ def whose(result: Monitored) -> tuple[str, str]:
 
 
 def label_basis(result: Monitored) -> str:
-    """Return what accuracies rest on without an estimator."""
+    """What accuracies rest on without an estimator."""
     basis = []
     if n_labelled := int(result.slices["n_labelled"].sum()):
         basis.append(counted(n_labelled, "label"))
@@ -385,23 +385,23 @@ def _estimator(about: Mapping[str, Any]) -> str:
 
 
 def verdicts_of(estimator: Mapping[str, Any]) -> str:
-    """Return the verdicts on an estimator of `Monitored.provenance`."""
+    """The verdicts on an estimator of `Monitored.provenance`."""
     return "; ".join(estimator["verdicts"]) or NOT_VALIDATED
 
 
 def without_row(result: Monitored, rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of the slices that have no row in `rows`, such as those of a window."""
+    """The rows of the slices that have no row in `rows`, such as those of a window."""
     by = list(result.by)
     return result.slices.join(rows.select(by), on=by, how="anti", nulls_equal=True, maintain_order="left")
 
 
 def names_of(result: Monitored, rows: pl.DataFrame) -> list[str]:
-    """Return the names of the slices of rows."""
+    """The names of the slices of rows."""
     return [slice_name(row) for row in rows.select(result.by).iter_rows()]
 
 
 def silence(result: Monitored) -> list[str]:
-    """Return a line that says so if no slice has enough responses, else nothing."""
+    """A line that says so if no slice has enough responses, else nothing."""
     if not result.silent:
         return []
     if result.has_no_accuracy:
@@ -415,12 +415,12 @@ def silence(result: Monitored) -> list[str]:
 
 
 def alerts(result: Monitored) -> list[str]:
-    """Return a line for each alert."""
+    """A line for each alert."""
     return [alert_line(alert) for alert in result.alerts]
 
 
 def alert_line(alert: Alert) -> str:
-    """Return an alert as a line."""
+    """An alert as a line."""
     if alert.subject is not None:
         word = f"OVER {alert.subject.name}" if alert.is_over else "NOT WATCHED"
         return f"{word}: {alert_text(alert)}"
@@ -428,13 +428,13 @@ def alert_line(alert: Alert) -> str:
 
 
 def alert_text(alert: Alert) -> str:
-    """Return the message of an alert with its status and the events that it began with."""
+    """The message of an alert with its status and the events that it began with."""
     began = describe_events(alert)
     return f"{alert.message}{alert_status(alert)}{'; ' if began else ''}{began}"
 
 
 def alert_status(alert: Alert) -> str:
-    """Return the status of an alert in brackets, with its dates; empty for a new alert without windows."""
+    """The status of an alert in brackets, with its dates; empty for a new alert without windows."""
     words = [] if alert.is_over else [str(alert.status)]
     for name, when in (("since", alert.since), ("until", alert.until)):
         if when is not None:

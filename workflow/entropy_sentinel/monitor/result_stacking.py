@@ -16,7 +16,7 @@ from entropy_sentinel.monitor.summing.merging import OTHERS
 
 
 def stack_results(results: Sequence[Monitored], settings: MonitorOptions) -> Monitored:
-    """Return one result for several models, the most expected errors first."""
+    """One result for several models, the most expected errors first."""
     results = [_name_pooled_slices(result) for result in results]
     first = results[0]
     slices = ranked(_stack([result.slices for result in results]))
@@ -48,13 +48,13 @@ def _stack(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
 
 
 def _stack_windows(frames: Sequence[pl.DataFrame | None]) -> pl.DataFrame | None:
-    """Return the rows of all results by window and rank; null if the results have no windows."""
+    """The rows of all results by window and rank; null if the results have no windows."""
     rows = [frame for frame in frames if frame is not None]
     return ranked(_stack(rows), "window") if rows else None
 
 
 def _name_pooled_slices(result: Monitored) -> Monitored:
-    """Return a result whose slice of all small slices also has the model, so that each model has its own."""
+    """A result whose slice of all small slices also has the model, so that each model has its own."""
     model = _find_model(result)
 
     def named(frame: pl.DataFrame) -> pl.DataFrame:
@@ -85,7 +85,7 @@ def _find_model(result: Monitored) -> str:
 
 
 def _list_witnesses(every: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the witnesses of each model's responses."""
+    """The witnesses of each model's responses."""
     witnesses: list[dict[str, Any]] = []
     for about in every:
         model = about["estimators"][0]["model"] if len(every) > 1 else None
@@ -94,7 +94,7 @@ def _list_witnesses(every: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _stack_provenance(results: Sequence[Monitored], settings: MonitorOptions) -> dict[str, Any]:
-    """Return where the rows come from: the first result's, with the counts and estimators of all."""
+    """Where the rows come from: the first result's, with the counts and estimators of all."""
     every = [result.provenance for result in results]
     estimators: list[dict[str, Any]] = []
     reasons: dict[str, list[str]] = {}

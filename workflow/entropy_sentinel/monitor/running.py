@@ -115,7 +115,7 @@ def monitored(
     test_all_windows: bool = True,
     kept_rows: KeptRows | None = None,
 ) -> Monitored:
-    """Return the result of `monitor` for `resolve_sources` of logs.
+    """The result of `monitor` for `resolve_sources` of logs.
 
     Without `test_all_windows`, changes are tested only in the newest windows; only files have those of all windows, and
     for a year of many slices the tests take most of the time. `kept_rows` gets the responses that are read.
@@ -229,29 +229,29 @@ class _EstimatorRun:
 
     @property
     def settings(self) -> MonitorOptions:
-        """Return the options for the responses of this estimator."""
+        """The options for the responses of this estimator."""
         assert isinstance(self.options, MonitorOptions)  # only `collect` has fewer
         return self.options
 
     @property
     def model(self) -> str:
-        """Return the estimator's model; an empty text if its file does not name it."""
+        """The estimator's model; an empty text if its file does not name it."""
         return bare(str(self.saved.metadata.model or ""))
 
     @property
     def models(self) -> list[str]:
-        """Return the estimator's model, if its file names it."""
+        """The estimator's model, if its file names it."""
         return [self.model] if self.model else []
 
     def _same_models(self) -> Counter[str]:
-        """Return the responses whose model counts as the estimator's, by its name in the logs."""
+        """The responses whose model counts as the estimator's, by its name in the logs."""
         total = Counter[str]()
         for about in self.state.files.values():
             total.update(about.same_models)
         return total
 
     def _models(self) -> dict[str, int]:
-        """Return the models of the responses that count, without providers, with their numbers of responses."""
+        """The models of the responses that count, without providers, with their numbers of responses."""
         total = Counter[str]()
         for part in self.state.all_responses():
             for name, n in part["model"].drop_nulls().value_counts().iter_rows():
@@ -259,7 +259,7 @@ class _EstimatorRun:
         return dict(total.most_common())
 
     def merged(self) -> MergedSums | None:
-        """Return the sums of slices, null without responses; raise InputError for a reference without responses."""
+        """The sums of slices, null without responses; raises InputError for a reference without responses."""
         settings = self.settings
         merged = merge(self.state, settings.by, settings.window, settings.period, settings.max_slices)
         if merged is not None and settings.period is not None and not merged.before.n_estimated.any():
@@ -267,7 +267,7 @@ class _EstimatorRun:
         return merged
 
     def labelled(self, merged: MergedSums) -> LabelledResponses | None:
-        """Return the labelled responses, if the settings name labels or what witnesses say."""
+        """The labelled responses, if the settings name labels or what witnesses say."""
         settings = self.settings
         if settings.labels is None and settings.judged is None:
             return None
@@ -281,7 +281,7 @@ class _EstimatorRun:
     def witness_estimates(
         self, settings: MonitorOptions, merged: MergedSums, labelled: LabelledResponses | None
     ) -> WitnessEstimates | None:
-        """Return what witnesses say of slices with hardly any labels, if the settings name witnesses."""
+        """What witnesses say of slices with hardly any labels, if the settings name witnesses."""
         if settings.judged is None or labelled is None:
             return None
         witnesses = labelled.witnesses
@@ -299,7 +299,7 @@ class _EstimatorRun:
         newest: Sequence[datetime],
         test_all_windows: bool = True,
     ) -> Monitored:
-        """Return the result for this estimator; `newest` are the windows of the alerts.
+        """The result for this estimator; `newest` are the windows of the alerts.
 
         `n_tested` is the number of slices among which the false alarms are shared.
         """
@@ -380,12 +380,12 @@ class _EstimatorRun:
         return make_alerts(episodes, rows.by, rules, newest_rows)
 
     def _grains(self) -> list[datetime]:
-        """Return the starts of the smallest windows with responses."""
+        """The starts of the smallest windows with responses."""
         grains = pl.concat([part.keys.select("grain").unique() for part in self.state.all_sums()])
         return grains["grain"].drop_nulls().to_list()
 
     def _no_reference(self, settings: MonitorOptions) -> str:
-        """Return the message for a reference without responses, which names the period of the logs."""
+        """The message for a reference without responses, which names the period of the logs."""
         grains = self._grains()
         zone = settings.zone or "UTC"
         period = f"from {min(grains):%Y-%m-%d} to {max(grains):%Y-%m-%d}" if grains else "without a time"
@@ -395,7 +395,7 @@ class _EstimatorRun:
         )
 
     def _since(self, settings: MonitorOptions) -> list[str] | None:
-        """Return the start and end of the reference; a reference without a start begins with the logs."""
+        """The start and end of the reference; a reference without a start begins with the logs."""
         if settings.period is None:
             return None
         start = min(self._grains()) if settings.period.start == EARLIEST else settings.period.start
@@ -456,7 +456,7 @@ class _EstimatorRun:
 
 
 def _labels(settings: MonitorOptions) -> pl.DataFrame:
-    """Return the labels by people in a table or files; none if the settings name none."""
+    """The labels by people in a table or files; none if the settings name none."""
     labels = settings.labels
     if labels is None:
         return pl.DataFrame(schema={"item_id": pl.String, "label": pl.Boolean})
@@ -464,7 +464,7 @@ def _labels(settings: MonitorOptions) -> pl.DataFrame:
 
 
 def label_strata(settings: MonitorOptions) -> list[str]:
-    """Return the columns by which the labels were drawn, if they are not those of the slices."""
+    """The columns by which the labels were drawn, if they are not those of the slices."""
     given = settings.labels
     if given is None or settings.labels_at_random:
         return []
@@ -473,7 +473,7 @@ def label_strata(settings: MonitorOptions) -> list[str]:
 
 
 def _by_slice(rows: pl.DataFrame, by: Sequence[str]) -> dict[SliceValues, Row]:
-    """Return the last row of each slice by the slice's values."""
+    """The last row of each slice by the slice's values."""
     by_slice: dict[SliceValues, Row] = {}
     for row in rows.iter_rows(named=True):
         by_slice[tuple(row[name] for name in by)] = row
@@ -481,12 +481,12 @@ def _by_slice(rows: pl.DataFrame, by: Sequence[str]) -> dict[SliceValues, Row]:
 
 
 def _real_times(windows: Sequence[datetime], zone: str | None) -> list[datetime]:
-    """Return the real times of windows that are on the clock of a zone."""
+    """The real times of windows that are on the clock of a zone."""
     return in_zone(pl.Series(windows, dtype=DTYPE), zone).to_list()
 
 
 def _in_real_time(rows: pl.DataFrame, zone: str | None) -> pl.DataFrame:
-    """Return rows with the real times of their windows and newest labels, as far as they have them."""
+    """Rows with the real times of their windows and newest labels, as far as they have them."""
     for name in ("window", "window_from", "window_to", LAST_LABELLED):
         if name in rows.columns:
             rows = rows.with_columns(in_zone(rows[name], zone))
@@ -505,12 +505,12 @@ class _ResultRows(NamedTuple):
 
     @property
     def newest_rows(self) -> pl.DataFrame:
-        """Return the rows that alerts are about: those of the newest windows, or of slices."""
+        """The rows that alerts are about: those of the newest windows, or of slices."""
         return self.slices if self.recent is None else self.recent
 
 
 def _newest_by_slice(rows: _ResultRows, settings: MonitorOptions) -> dict[SliceValues, Row]:
-    """Return the newest row with enough responses of each slice."""
+    """The newest row with enough responses of each slice."""
     enough = rows.newest_rows.filter(pl.col("n_estimated") >= settings.min_responses)
     return _by_slice(enough if rows.recent is None else enough.sort("window"), rows.by)
 

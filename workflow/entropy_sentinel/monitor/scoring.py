@@ -90,7 +90,7 @@ def score(
 
 
 def _replies_in(given: Any) -> list[Any] | None:
-    """Return replies in memory as a list; None for files and tables. Any other object is a reply, perhaps a bad one."""
+    """Replies in memory as a list; None for files and tables. Any other object is a reply, perhaps a bad one."""
     if isinstance(given, str | PathLike) or is_table(given) or hasattr(given, "to_pylist"):
         return None
     is_one = isinstance(given, Mapping | bytes | bytearray) or hasattr(given, "model_dump")
@@ -102,7 +102,7 @@ def _replies_in(given: Any) -> list[Any] | None:
 
 
 def scored(saved: FittedEstimator, read: ReadingResult, by: Sequence[str] = ()) -> pl.DataFrame:
-    """Return the result of `score` for responses that were already read, with the columns of slices."""
+    """The result of `score` for responses that were already read, with the columns of slices."""
     rows = read.rows
     p = _p_of(saved.estimator, rows)
     columns = {name: rows[name] for name in RESPONSE}
@@ -119,7 +119,7 @@ def scored(saved: FittedEstimator, read: ReadingResult, by: Sequence[str] = ()) 
 
 
 def _p_of(estimator: Estimator, rows: pl.DataFrame) -> pl.Series:
-    """Return P(correct), (n_rows,), null for excluded rows and where the estimator gives NaN."""
+    """P(correct), (n_rows,), null for excluded rows and where the estimator gives NaN."""
     excluded = rows["excluded"]
     if len(rows) and not excluded.null_count():
         _p_correct(estimator, rows.clear())
@@ -133,12 +133,12 @@ def _p_of(estimator: Estimator, rows: pl.DataFrame) -> pl.Series:
 
 
 def _where_known(texts: pl.Series, values: pl.Series) -> pl.Series:
-    """Return the texts, null where the value is null."""
+    """The texts, null where the value is null."""
     return pl.select(pl.when(values.is_not_null()).then(texts)).to_series()
 
 
 def _p_correct(estimator: Estimator, features: pl.DataFrame) -> np.ndarray:
-    """Return P(correct), (n_rows,); raise InputError if the estimator has none."""
+    """P(correct), (n_rows,); raises InputError if the estimator has none."""
     with one_thread():
         # If there are no responses, a dummy response shows whether the estimator has P(correct).
         rows = features if len(features) else pl.DataFrame({name: [1.0] for name in SIGNALS})

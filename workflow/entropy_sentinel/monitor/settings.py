@@ -37,7 +37,7 @@ _KINDS = tuple(kind.slug for kind in REQUESTED_KINDS)
 
 
 def _of_extensions() -> dict[str, str]:
-    """Return the kinds of alerts of extensions' statistics, each with its part of the help text."""
+    """The kinds of alerts of extensions' statistics, each with its part of the help text."""
     if not extensions.declaring("statistics"):
         return {}
     from entropy_sentinel.monitor.catalogue import STATISTICS
@@ -95,7 +95,7 @@ Rate = Annotated[Text, AfterValidator(_rate)]
 
 
 def _event_entries(given: Any) -> Any:
-    """Return events as texts: a list of DATE=TEXT and of files, or a mapping from dates to texts."""
+    """Events as texts: a list of DATE=TEXT and of files, or a mapping from dates to texts."""
     if isinstance(given, Mapping):
         return [
             f"{day.isoformat() if isinstance(day, date) else day}={text}"
@@ -112,7 +112,7 @@ def _event_texts(entries: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def is_event_file(entry: str) -> bool:
-    """Return whether an entry of `events` is the name of a file, because it does not begin with a date."""
+    """Whether an entry of `events` is the name of a file, because it does not begin with a date."""
     return not re.match(r"\s*\d{4}-\d\d?-\d\d?", entry)
 
 
@@ -167,32 +167,32 @@ class Slicing(ResponseOptions):
 
     @property
     def grain(self) -> str | None:
-        """Return the smallest window to keep; null if time does not matter."""
+        """The smallest window to keep; null if time does not matter."""
         return None
 
     @property
     def time_column(self) -> str | None:
-        """Return the column of the time; null if time does not matter."""
+        """The column of the time; null if time does not matter."""
         return None
 
     @property
     def zone(self) -> str | None:
-        """Return the time zone of windows and of times without one; null for UTC."""
+        """The time zone of windows and of times without one; null for UTC."""
         return None
 
     @property
     def numbers(self) -> tuple[str, ...]:
-        """Return the columns with numbers of which quantiles are reported."""
+        """The columns with numbers of which quantiles are reported."""
         return ()
 
     @property
     def cluster_column(self) -> str | None:
-        """Return the column whose values are clusters of dependent responses; null for the requests themselves."""
+        """The column whose values are clusters of dependent responses; null for the requests themselves."""
         return None
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Return the columns of slices, time, numbers and clusters."""
+        """The columns of slices, time, numbers and clusters."""
         time = () if self.time_column is None else (self.time_column,)
         cluster = () if self.cluster_column is None else (self.cluster_column,)
         return (*self.by, *time, *self.numbers, *cluster)
@@ -235,34 +235,34 @@ class Reading(Slicing):
 
     @property
     def grain(self) -> str | None:
-        """Return the windows whose sums are kept: `hour`, or `day` for longer windows; null if time does not matter."""
+        """The windows whose sums are kept: `hour`, or `day` for longer windows; null if time does not matter."""
         if self.window is None and self.reference is None:
             return None
         return "hour" if self.window == "hour" else "day"
 
     @property
     def time_column(self) -> str | None:
-        """Return the column of the time; null if time does not matter."""
+        """The column of the time; null if time does not matter."""
         return None if self.grain is None else self.time or TIME
 
     @property
     def zone(self) -> str | None:
-        """Return the time zone of windows and of times without one; null for UTC."""
+        """The time zone of windows and of times without one; null for UTC."""
         return self.timezone
 
     @property
     def numbers(self) -> tuple[str, ...]:
-        """Return the columns with numbers of which quantiles are reported."""
+        """The columns with numbers of which quantiles are reported."""
         return self.number
 
     @property
     def cluster_column(self) -> str | None:
-        """Return the column whose values are clusters of dependent responses; null for the requests themselves."""
+        """The column whose values are clusters of dependent responses; null for the requests themselves."""
         return self.cluster
 
     @property
     def period(self) -> "Reference | None":
-        """Return the reference period, or null."""
+        """The reference period, or null."""
         return None if self.reference is None else reference(self.reference, self.grain or "day")
 
     def model_post_init(self, _: Any) -> None:
@@ -270,7 +270,7 @@ class Reading(Slicing):
         _ = self.period
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the settings that partial results depend on; JSON-serialisable.
+        """The settings that partial results depend on; JSON-serialisable.
 
         `same_model` is recorded with each file: only files with responses of its models are read again.
         """
@@ -295,7 +295,7 @@ class Reference(NamedTuple):
 
 
 def reference(text: str, grain: str = "day") -> Reference:
-    """Return the period of a text such as `2026-11-01..2026-11-07`, which includes both days, or of a single day.
+    """The period of a text such as `2026-11-01..2026-11-07`, which includes both days, or of a single day.
 
     `..2026-11-07` is everything up to that day. Times of day are allowed if `grain` is `hour`. Raises ConfigError for
     any other text, and for a period that does not consist of whole grains.
@@ -322,7 +322,7 @@ def reference(text: str, grain: str = "day") -> Reference:
 
 
 def period_text(period: Reference) -> str:
-    """Return a period as text: its first and last day, with hours unless it consists of whole days."""
+    """A period as text: its first and last day, with hours unless it consists of whole days."""
     if period.start.hour or period.end.hour:
         first, last = f"{period.start:%Y-%m-%d %H:%M}", f"{period.end:%Y-%m-%d %H:%M}"
     else:
@@ -348,7 +348,7 @@ class EstimateOptions(Slicing):
 
     @property
     def cluster_column(self) -> str | None:
-        """Return the column whose values are clusters of dependent responses; null for the requests themselves."""
+        """The column whose values are clusters of dependent responses; null for the requests themselves."""
         return self.cluster
 
 
@@ -453,17 +453,17 @@ class MonitorOptions(Reading):
             )
 
     def has_kind(self, kind: AlertCode) -> bool:
-        """Return whether `alert_on` names a kind of alert."""
+        """Whether `alert_on` names a kind of alert."""
         return kind.slug in self.alert_on
 
     @property
     def alerts_on_unwatched(self) -> bool:
-        """Return whether traffic that is not watched is an alert: whenever any alert is requested."""
+        """Whether traffic that is not watched is an alert: whenever any alert is requested."""
         return bool(self.alert_on) or self.fail_below is not None
 
     @property
     def false_alarms_per_look(self) -> float:
-        """Return the accepted number of false alarms in each of the smallest windows."""
+        """The accepted number of false alarms in each of the smallest windows."""
         number, _, period = self.false_alarms.partition("/")
         return float(number) / _DAYS[period.strip()] / _LOOKS_A_DAY[self.grain or "day"]
 

@@ -48,7 +48,7 @@ class WatchedState:
 
     @property
     def progress(self) -> Progress | None:
-        """Return what earlier runs recorded about the newest responses; null for the first run."""
+        """What earlier runs recorded about the newest responses; null for the first run."""
         content = self.state.progress
         try:
             return None if content is None else Progress.of_list(content)
@@ -56,7 +56,7 @@ class WatchedState:
             raise self.state.damaged("the record of the newest responses has another form") from None
 
     def traffic(self, settings: MonitorOptions, models: Sequence[str], user_named_models: bool) -> Traffic:
-        """Return all responses by window, and those that are not watched.
+        """All responses by window, and those that are not watched.
 
         With `user_named_models`, `where` leaves out other models on purpose.
         """
@@ -78,7 +78,7 @@ class WatchedState:
         return Traffic(windows, rows.select("window", "slice", "code", "subject", "n", "n_slice", "hash"), window)
 
     def _slice_sizes(self, settings: MonitorOptions) -> pl.DataFrame:
-        """Return the number of responses `n_slice` of each slice in each window."""
+        """The number of responses `n_slice` of each slice in each window."""
         schema: dict[str, Any] = {"slice": pl.String, "window": DTYPE, "n_slice": pl.Int64}
         if self.merged is None:
             return pl.DataFrame(schema=schema)
@@ -133,7 +133,7 @@ def add_unwatched(
 
 
 def _ended_models(states: Sequence[WatchedState], models: Sequence[str], times: Sequence[datetime]) -> Sequence[str]:
-    """Return the models of several that have no responses in the newest window, and had some before."""
+    """The models of several that have no responses in the newest window, and had some before."""
     ended = []
     for state, model in zip(states, models, strict=False):
         windows = [] if state.merged is None else state.merged.traffic["window"].drop_nulls().to_list()
@@ -145,7 +145,7 @@ def _ended_models(states: Sequence[WatchedState], models: Sequence[str], times: 
 def _late_windows(
     result: Monitored, states: Sequence[WatchedState], counts: Mapping[datetime, int], settings: MonitorOptions
 ) -> list[datetime]:
-    """Return the windows that lack responses and should have them by now; record the progress of this run.
+    """The windows that lack responses and should have them by now; record the progress of this run.
 
     `counts` are the numbers of responses of the windows.
     """
@@ -191,7 +191,7 @@ def _add_alerts(
 
 
 def _convert_times(episode: Episode, zone: str | None) -> Episode:
-    """Return an episode with real times."""
+    """An episode with real times."""
     moments = [episode.since, episode.detected, episode.until]
     real = iter(_real([each for each in moments if each is not None], zone))
     since, detected, until = (None if each is None else next(real) for each in moments)
@@ -200,5 +200,5 @@ def _convert_times(episode: Episode, zone: str | None) -> Episode:
 
 
 def _real(windows: Sequence[datetime], zone: str | None) -> list[datetime]:
-    """Return the real times of windows on the clock of a zone."""
+    """The real times of windows on the clock of a zone."""
     return in_zone(pl.Series([*windows], dtype=DTYPE), zone).to_list()

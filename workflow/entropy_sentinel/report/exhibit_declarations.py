@@ -35,7 +35,7 @@ class PrintedTable(ExhibitDeclaration):
     models: tuple[str, ...] = ()
 
     def is_comparable(self, models: Iterable[str], benchmarks: Iterable[str]) -> bool:
-        """Return whether the paper prints a value for some of these models and benchmarks."""
+        """Whether the paper prints a value for some of these models and benchmarks."""
         has_model = not self.models or bool(set(self.models) & set(models))
         return has_model and bool(set(self.benchmarks) & set(benchmarks))
 
@@ -51,5 +51,5 @@ def load_function(name: str) -> Callable[..., Any]:
 
 
 def list_titles(declarations: Declarations) -> dict[str, str]:
-    """Return the titles of exhibits by name, in the order of the page."""
+    """The titles of exhibits by name, in the order of the page."""
     return {name: declaration.title for name, declaration in declarations.items()}

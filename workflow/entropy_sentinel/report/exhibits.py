@@ -43,7 +43,7 @@ class DrawnFigure(TypedDict):
 
 
 def make_table(declaration: ExhibitDeclaration, inputs: ExhibitInputs) -> Table:
-    """Return a table, with the study's label as last note."""
+    """A table, with the study's label as last note."""
     table: Table = declaration.load()(inputs)
     return replace(table, notes=(*table.notes, f"Study: {inputs.label}."))
 
@@ -56,7 +56,7 @@ def save_tables(declarations: Declarations, names: Iterable[str], inputs: Exhibi
 
 
 def draw(declaration: ExhibitDeclaration, inputs: FigureInputs, look: Style | None = None) -> "Drawing":
-    """Return a figure; `look` is the style of its function, if that is not the report's."""
+    """A figure; `look` is the style of its function, if that is not the report's."""
     from entropy_sentinel.report.figures import style  # imports matplotlib, which tables and pages do not need
 
     with style(look):

@@ -42,13 +42,13 @@ class Drawing:
 
 
 def style(look: Style | None = None) -> AbstractContextManager[None]:
-    """Return a context manager that sets the figure style; draw and write figures inside `with style():`."""
+    """A context manager that sets the figure style; draw and write figures inside `with style():`."""
     settings: dict[Any, Any] = {**_STYLE, **(look.settings if look else {})}
     return rc_context(settings)
 
 
 def new_figure(width: float, height: float, label: str) -> Figure:
-    """Return a figure of this size in inches, with the study's label, if any, in its corner."""
+    """A figure of this size in inches, with the study's label, if any, in its corner."""
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     text = wrapped(label and f"Study: {label}", 7, 0.97 * width)
@@ -57,7 +57,7 @@ def new_figure(width: float, height: float, label: str) -> Figure:
 
 
 def wrapped(text: str, size: float, width: float) -> str:
-    """Return the text, at this font size in points, with line breaks so that no line is wider than `width` in inches.
+    """The text, at this font size in points, with line breaks so that no line is wider than `width` in inches.
 
     Lines break at spaces; only a word that is wider than a line breaks within.
     """
@@ -68,7 +68,7 @@ def wrapped(text: str, size: float, width: float) -> str:
 
 
 def _lines(text: str, size: float, width: float) -> list[str]:
-    """Return the lines of one paragraph: as few as fit, of about equal length."""
+    """The lines of one paragraph: as few as fit, of about equal length."""
     fitting: list[str] = []
     for letters in range(len(text), 0, -1):
         lines = textwrap.wrap(text, letters, break_on_hyphens=False)
@@ -80,20 +80,20 @@ def _lines(text: str, size: float, width: float) -> list[str]:
 
 
 def _width(text: str, size: float) -> float:
-    """Return the width of a line of text in inches, at a font size in points and at any resolution."""
+    """The width of a line of text in inches, at a font size in points and at any resolution."""
     width, _, _ = text_to_path.get_text_width_height_descent(text, FontProperties(size=size), ismath=False)
     return _WIDER * float(width) / _POINTS
 
 
 def message(text: str, label: str) -> Figure:
-    """Return a figure whose text says why there is nothing to draw."""
+    """A figure whose text says why there is nothing to draw."""
     figure = new_figure(5, 2, label)
     figure.text(0.5, 0.5, text, ha="center", va="center")
     return figure
 
 
 def nothing(reason: str, label: str) -> Drawing:
-    """Return a drawing whose text and caption say why there is nothing to draw."""
+    """A drawing whose text and caption say why there is nothing to draw."""
     figure = message(reason, label)
     return Drawing(figure, f"{reason}.", narrow=figure)
 
@@ -108,7 +108,7 @@ def plain(axes: Axes, x: str = "", y: str = "", title: str = "", *, size: float 
 
 
 def legend_of(panels: Iterable[Axes]) -> dict[str, Artist]:
-    """Return the legend entries of all panels without duplicates: handles by text."""
+    """The legend entries of all panels without duplicates: handles by text."""
     artists: dict[str, Artist] = {}
     for axes in panels:
         of_panel, texts = axes.get_legend_handles_labels()
@@ -117,7 +117,7 @@ def legend_of(panels: Iterable[Axes]) -> dict[str, Artist]:
 
 
 def image(figure: Figure, name: str) -> str:
-    """Return a figure as the data URL of an SVG; its bytes depend only on the figure and its name.
+    """A figure as the data URL of an SVG; its bytes depend only on the figure and its name.
 
     It is a separate image because the ids inside several SVGs would clash in one page.
     """

@@ -26,7 +26,7 @@ def labelling_page(
     shielded: bool = False,
     facts: Sequence[str] = (),
 ) -> str:
-    """Return the HTML of a page for labelling `rows`.
+    """The HTML of a page for labelling `rows`.
 
     Args:
         title: The title of the page.

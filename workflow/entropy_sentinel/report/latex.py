@@ -38,33 +38,33 @@ RHO, UP, DOWN, NONE = Latex(r"$\rho$"), Latex(r"$\uparrow$"), Latex(r"$\downarro
 
 
 def escape(text: str) -> str:
-    """Return a text as LaTeX that shows every character unchanged."""
+    """A text as LaTeX that shows every character unchanged."""
     return text if isinstance(text, Latex) else " ".join(text.translate(_SPECIAL).split())
 
 
 def write_symbols(text: str) -> Latex:
-    """Return a sentence as LaTeX in which the word rho is the letter."""
+    """A sentence as LaTeX in which the word rho is the letter."""
     return Latex(re.sub(r"\brho\b", lambda _: RHO, escape(text)))
 
 
 def join(*parts: str, separator: str = " ") -> Latex:
-    """Return the parts as one LaTeX text."""
+    """The parts as one LaTeX text."""
     return Latex(separator.join(map(escape, parts)))
 
 
 def lower_qualifier(title: str) -> Latex:
-    r"""Return a title with its qualifier as subscript: `NLL sum` as `NLL\textsubscript{sum}`."""
+    r"""A title with its qualifier as subscript: `NLL sum` as `NLL\textsubscript{sum}`."""
     match = _QUALIFIED.fullmatch(title)
     return Latex(rf"{match[1]}\textsubscript{{{match[2]}}}" if match else escape(title))
 
 
 def format_share(value: float | None, decimals: int = 2) -> Latex:
-    """Return a number with these decimals; a dash for null."""
+    """A number with these decimals; a dash for null."""
     return NONE if value is None else Latex(f"${number(value, f'.{decimals}f')}$")
 
 
 def format_spread(median: float | None, spread: float | None, decimals: int = 2) -> Latex:
-    """Return a median with its interquartile range as subscript, without zeros before the point: .95 with .05."""
+    """A median with its interquartile range as subscript, without zeros before the point: .95 with .05."""
     if median is None:
         return NONE
     first, second = (
@@ -128,7 +128,7 @@ def _estimate_width(text: str) -> float:
 
 
 def lay_side_by_side(table: PaperTable, lanes: int) -> PaperTable:
-    """Return the table with its blocks in this many lanes, each with all columns: blocks of as many rows each."""
+    """The table with its blocks in this many lanes, each with all columns: blocks of as many rows each."""
     if lanes == 1:
         return table
     per_lane = -(-len(table.blocks) // lanes)
@@ -157,7 +157,7 @@ def lay_side_by_side(table: PaperTable, lanes: int) -> PaperTable:
 
 
 def format_table(tables: Sequence[PaperTable], name: str) -> str:
-    """Return the floats of a table: one, or several if it has too many rows for a page; a comment without rows."""
+    """The floats of a table: one, or several if it has too many rows for a page; a comment without rows."""
     parts = [part for table in tables for part in _split_rows(table)]
     if not parts:
         return f"% The table {name} is left out, because it has no rows; tables/table_{name}.md has its notes.\n"
@@ -165,7 +165,7 @@ def format_table(tables: Sequence[PaperTable], name: str) -> str:
 
 
 def format_document(exhibits: Sequence[Exhibit]) -> str:
-    """Return a document of two columns with exhibits under the paper's numbers; it is compiled in their folder."""
+    """A document of two columns with exhibits under the paper's numbers; it is compiled in their folder."""
     lines = [
         r"\documentclass[twocolumn]{article}",
         _PACKAGES,
@@ -221,7 +221,7 @@ def _format_tabular(table: PaperTable, name: str, place: int) -> str:
 
 
 def format_float(kind: str, body: str, caption: str, name: str, *, is_wide: bool, setup: str = "") -> str:
-    """Return a float, `table` or `figure`, over one or two columns; `body` is shrunk if it is wider than these."""
+    """A float, `table` or `figure`, over one or two columns; `body` is shrunk if it is wider than these."""
     environment = f"{kind}*" if is_wide else kind
     lines = [
         rf"\begin{{{environment}}}[tp]",

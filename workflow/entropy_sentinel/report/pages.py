@@ -56,7 +56,7 @@ def render(template: str | Path, **content: object) -> str:
 
 
 def fragment(kind: str, *content: object) -> str:
-    """Return the HTML of one exhibit: the macro `kind` of `exhibits.html.j2`."""
+    """The HTML of one exhibit: the macro `kind` of `exhibits.html.j2`."""
     return str(getattr(_environment(_HERE).get_template("exhibits.html.j2").module, kind)(*content))
 
 
@@ -66,7 +66,7 @@ def read_fragment(path: str | Path) -> Markup:
 
 
 def _visible(value: object) -> object:
-    """Return a text with visible characters for its control characters, which could turn the text around it."""
+    """A text with visible characters for its control characters, which could turn the text around it."""
     return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 

@@ -8,7 +8,7 @@ _SIDES = {"l": "left", "r": "right"}
 
 
 def text_table(headings: Sequence[str], rows: Sequence[Sequence[str]], sides: str = "") -> list[str]:
-    """Return the lines of a table; `sides` aligns each column, `l` or `r`, by default `l`."""
+    """The lines of a table; `sides` aligns each column, `l` or `r`, by default `l`."""
     aligned = [_SIDES[side] for side in sides or "l" * len(headings)]
     # Without rows tabulate accepts no alignment.
     text = tabulate(rows, headings, tablefmt="simple", disable_numparse=True, colalign=aligned if rows else None)
@@ -16,5 +16,5 @@ def text_table(headings: Sequence[str], rows: Sequence[Sequence[str]], sides: st
 
 
 def below(title: str, lines: Sequence[str]) -> str:
-    """Return the lines below their title, indented."""
+    """The lines below their title, indented."""
     return "\n".join([title, *(f"  {line}".rstrip() for line in lines)])

@@ -30,33 +30,33 @@ class Style:
     benchmarks: Mapping[str, str] = field(default_factory=dict)
 
     def points(self, size: float) -> float:
-        """Return a font's size, or that of a marker or a line, in points."""
+        """A font's size, or that of a marker or a line, in points."""
         return self.scale * size
 
     def area(self, size: float) -> float:
-        """Return a marker's area in square points."""
+        """A marker's area in square points."""
         return self.scale**2 * size
 
     def width(self, inches: float, *, of_text: bool = False) -> float:
-        """Return a figure's width in inches: this one, or a column's; or the text's, for figures with columns."""
+        """A figure's width in inches: this one, or a column's; or the text's, for figures with columns."""
         if self.widths is None:
             return inches
         return self.widths[1] if of_text else self.widths[0]
 
     def height(self, inches: float) -> float:
-        """Return a figure's height in inches: this one, or the largest."""
+        """A figure's height in inches: this one, or the largest."""
         return inches if self.tallest is None else min(inches, self.tallest)
 
     def title(self, text: str) -> str:
-        """Return a title that stands inside a figure; empty if the caption says it."""
+        """A title that stands inside a figure; empty if the caption says it."""
         return text if self.annotated else ""
 
     def model(self, name: str) -> str:
-        """Return the displayed name of a model."""
+        """The displayed name of a model."""
         return self.models.get(name, name)
 
     def benchmark(self, name: str) -> str:
-        """Return the displayed name of a benchmark."""
+        """The displayed name of a benchmark."""
         return self.benchmarks.get(name, name)
 
 
@@ -72,5 +72,5 @@ _PAPER_SETTINGS = {
 
 
 def paper_style(models: Mapping[str, str], benchmarks: Mapping[str, str]) -> Style:
-    """Return the style of a two-column paper, with these displayed names."""
+    """The style of a two-column paper, with these displayed names."""
     return Style("", (COLUMN, TEXT), TALLEST, _PAPER_SCALE, False, _PAPER_SETTINGS, models, benchmarks)

@@ -38,7 +38,7 @@ class Table:
     published: "Table | None" = None
 
     def cells(self) -> list[list[str]]:
-        """Return the rows as text: floats rounded to `decimals`, null as "-" or its entry in `words`."""
+        """The rows as text: floats rounded to `decimals`, null as "-" or its entry in `words`."""
         rows = []
         for place, values in enumerate(self.frame.iter_rows()):
             cells = []
@@ -53,11 +53,11 @@ class Table:
         return rows
 
     def numeric(self) -> list[bool]:
-        """Return whether each column holds numbers."""
+        """Whether each column holds numbers."""
         return [dtype.is_numeric() for dtype in self.frame.dtypes]
 
     def on_a_page(self) -> tuple[list[str], list[list[str]], list[bool]]:
-        """Return headings, rows and which columns hold numbers, for a page, which may be narrow.
+        """Headings, rows and which columns hold numbers, for a page, which may be narrow.
 
         A table with many columns of numbers and fewer rows is transposed.
         """
@@ -95,7 +95,7 @@ def number_frame(rows: Sequence[dict[str, Any]], keys: Sequence[str], numbers: I
 
 
 def missing_notes(missing: Iterable[tuple[str, str, str]]) -> list[str]:
-    """Return a note for each value and reason why it is missing: `No SAR (no tokens): a, maqa; b, maqa.`
+    """A note for each value and reason why it is missing: `No SAR (no tokens): a, maqa; b, maqa.`
 
     `missing` has the value, the reason and the row. A note names the first few rows and counts the others.
     """

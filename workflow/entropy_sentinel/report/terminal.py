@@ -62,7 +62,7 @@ def show(parts: Iterable[Part], file: TextIO | None = None) -> None:
 
 
 def _row_by_row(wide: Table, width: int) -> list[Text]:
-    """Return the rows of a table, each as its first cell and the others with their headings, in lines of `width`."""
+    """The rows of a table, each as its first cell and the others with their headings, in lines of `width`."""
     headings = [str(column.header) for column in wide.columns]
     lines = [Text(headings[0], style="bold underline")]
     for cells in zip(*(column.cells for column in wide.columns), strict=True):

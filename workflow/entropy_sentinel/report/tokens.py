@@ -94,14 +94,14 @@ def read_tokens(
 
 
 def entropy(top_logprobs: Numbers) -> float:
-    """Return H(t) in nats over the most likely tokens of a step, truncated and not renormalised (paper, section 3)."""
+    """H(t) in nats over the most likely tokens of a step, truncated and not renormalised (paper, section 3)."""
     logprobs = np.asarray(top_logprobs, dtype=float)
     possible = logprobs[logprobs > ZERO_PROBABILITY]
     return abs(float(-(np.exp(possible) * possible).sum()))
 
 
 def parts(tokens: Sequence[Token]) -> list[Sequence[Token]]:
-    """Return the shown tokens: a single part, or two, before and after the tokens that `read_tokens` left out."""
+    """The shown tokens: a single part, or two, before and after the tokens that `read_tokens` left out."""
     for place, token in enumerate(tokens):
         if token.position != place + 1:
             return [tokens[:place], tokens[place:]]
@@ -109,5 +109,5 @@ def parts(tokens: Sequence[Token]) -> list[Sequence[Token]]:
 
 
 def cut(text: str) -> str:
-    """Return a text, truncated to 2,000 characters."""
+    """A text, truncated to 2,000 characters."""
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]} ... ({len(text) - _LONGEST:,} more characters)"

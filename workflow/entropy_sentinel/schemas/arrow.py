@@ -12,7 +12,7 @@ from entropy_sentinel.schemas.generation import GENERATIONS, scan_traces
 
 
 def list_column(arrays: Sequence[np.ndarray | None], dtype: Any) -> pl.Series:
-    """Return one list per array, null for None; `dtype` is that of the values, an Array for arrays of two axes."""
+    """One list per array, null for None; `dtype` is that of the values, an Array for arrays of two axes."""
     given = [array for array in arrays if array is not None]
     if not given:
         return pl.Series([None] * len(arrays), dtype=pl.List(dtype))
@@ -36,7 +36,7 @@ def split(values: pl.Series, lengths: Sequence[int | None] | np.ndarray) -> pl.S
 
 
 def flat(lists: pl.Series) -> pl.Series:
-    """Return the values of a list column concatenated; null and empty lists add none."""
+    """The values of a list column concatenated; null and empty lists add none."""
     return lists.explode(empty_as_null=False, keep_nulls=False)
 
 
@@ -84,7 +84,7 @@ def read_traces(path: str | Path, columns: Sequence[str] = tuple(GENERATIONS.sch
 
 
 def _rows(about: Any, most: int) -> int:
-    """Return the number of rows of a batch, from the mean uncompressed size of a row in the file's metadata."""
+    """The number of rows of a batch, from the mean uncompressed size of a row in the file's metadata."""
     size: int = sum(about.row_group(number).total_byte_size for number in range(about.num_row_groups))
     rows: int = about.num_rows
     return max(1, min(most, BYTES_AT_A_TIME * rows // max(size, 1)))

@@ -33,12 +33,12 @@ class Column:
     free_width: bool = False
 
     def accepts(self, dtype: pl.DataType) -> bool:
-        """Return whether a column of this dtype follows the contract."""
+        """Whether a column of this dtype follows the contract."""
         return _without_width(dtype) == _without_width(self.dtype) if self.free_width else dtype == self.dtype
 
 
 def _without_width(dtype: Dtype) -> Dtype:
-    """Return a dtype whose arrays have one entry each."""
+    """A dtype whose arrays have one entry each."""
     arrays = dtype.inner if isinstance(dtype, pl.List) else None
     return pl.List(pl.Array(arrays.inner, 1)) if isinstance(arrays, pl.Array) else dtype
 
@@ -57,7 +57,7 @@ class Contract:
 
     @cached_property
     def schema(self) -> pl.Schema:
-        """Return column names and dtypes, in the file's order."""
+        """Column names and dtypes, in the file's order."""
         return pl.Schema({column.name: column.dtype for column in self.columns})
 
     def frame(self, rows: Any) -> pl.DataFrame:
@@ -70,7 +70,7 @@ class Contract:
         return pl.DataFrame(rows, schema=self.schema, orient="row" if isinstance(rows, list) else None)
 
     def check(self, frame: pl.DataFrame, where: str = "") -> pl.DataFrame:
-        """Return `frame` unchanged if it follows the contract.
+        """`frame` unchanged if it follows the contract.
 
         Raises ContractError with the stage, the column and the value.
         """
@@ -196,7 +196,7 @@ def _damage(path: Path, error: BaseException) -> str:
 
 
 def read_provenance(path: str | Path) -> dict[str, Any]:
-    """Return the provenance that `Contract.write` stored in a Parquet file's metadata.
+    """The provenance that `Contract.write` stored in a Parquet file's metadata.
 
     Raises DamagedFileError, and ContractError for a file without provenance.
     """
@@ -208,7 +208,7 @@ def read_provenance(path: str | Path) -> dict[str, Any]:
 
 
 def whose(path: str | Path, name: str, stage: str = "") -> list[Any]:
-    """Return the models (`name` is "model"), benchmarks or the like of a file; none if it does not state them.
+    """The models (`name` is "model"), benchmarks or the like of a file; none if it does not state them.
 
     They come from its provenance, or else a column, or else, for benchmarks, its item ids.
     """

@@ -135,7 +135,7 @@ def scan_traces(path: str | Path) -> pl.LazyFrame:
 
 
 def top_k_of(schema: pl.Schema) -> int:
-    """Return the number of most likely tokens per step in a frame of traces."""
+    """The number of most likely tokens per step in a frame of traces."""
     steps = schema["top_logprobs"]
     arrays = steps.inner if isinstance(steps, pl.List) else None
     assert isinstance(arrays, pl.Array), steps  # by the contract

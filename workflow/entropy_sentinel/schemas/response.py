@@ -20,12 +20,12 @@ ITEM = ("benchmark", "item_id")
 
 
 def of_responses(traces: pl.LazyFrame, rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the row of each response in the order of the traces; null if `rows` has none with its RESPONSE key."""
+    """The row of each response in the order of the traces; null if `rows` has none with its RESPONSE key."""
     return traces.select(RESPONSE).collect().join(rows, on=RESPONSE, how="left", maintain_order="left", validate="1:1")
 
 
 def item_numbers(responses: pl.DataFrame) -> np.ndarray:
-    """Return a number for the item of each response, (n_responses,), equal for the same benchmark and item id.
+    """A number for the item of each response, (n_responses,), equal for the same benchmark and item id.
 
     Items without a name, as in some logs, are all different.
     """

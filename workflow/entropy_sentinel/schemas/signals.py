@@ -34,7 +34,7 @@ class Signal:
 
     @property
     def column(self) -> Column:
-        """Return its column in files."""
+        """Its column in files."""
         return Column(self.name, pl.Float64, self.meaning, self.unit, nullable=True)
 
 
@@ -87,13 +87,13 @@ class Family:
 
 
 def contract_of(family: Family) -> Contract:
-    """Return the contract of a family's files; columns of its own may follow."""
+    """The contract of a family's files; columns of its own may follow."""
     columns = (*RESPONSE_COLUMNS, *(signal.column for signal in family.signals))
     return Contract(stage="signals", open=True, key=RESPONSE, columns=columns)
 
 
 def with_reasons(frame: pl.DataFrame, signals: Iterable[str], reason: str = "reason") -> pl.DataFrame:
-    """Return the frame with the missing signals of each row named in a null `reason`.
+    """The frame with the missing signals of each row named in a null `reason`.
 
     A signal is missing if it is not a finite number. A row with a reason counts as one without features.
     """

@@ -38,19 +38,19 @@ def _families() -> dict[str, Family]:
 
 
 def module_of(family: str) -> str:
-    """Return the module that declares a family other than `tokens`."""
+    """The module that declares a family other than `tokens`."""
     return extensions.module_of("signals", family)
 
 
 def asking_of(family: str) -> ModuleType:
-    """Return the module with the questions that a family asks a model again; only for families with `asks`."""
+    """The module with the questions that a family asks a model again; only for families with `asks`."""
     declared = FAMILIES[family].asks
     assert declared is not None  # the only families that are asked about
     return declared.asking()
 
 
 def rules_of(family: str) -> Path | None:
-    """Return the path of a family's own rules; None if its signals come only from the traces."""
+    """The path of a family's own rules; None if its signals come only from the traces."""
     path = extensions.folder_of("signals", family) / "rules.smk"
     return path if path.is_file() else None
 

@@ -11,7 +11,7 @@ from entropy_sentinel.signals.catalogue import FAMILIES, FAMILY_OF, SIGNALS, TOK
 
 
 def compute_signals(family: str, traces: pl.LazyFrame, **settings: Any) -> tuple[pl.DataFrame, dict[str, Any]]:
-    """Return a family's signals of traces: a row per response, in order, with the signals as numbers and other columns.
+    """A family's signals of traces: a row per response, in order, with the signals as numbers and other columns.
 
     Also returns the family's facts about the computation, for the provenance. Raises InputError if the rows differ from
     those of the traces, or a signal is missing.
@@ -34,7 +34,7 @@ def compute_signals(family: str, traces: pl.LazyFrame, **settings: Any) -> tuple
 
 
 def with_signals(features: pl.DataFrame, traces: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-    """Return features of a log's responses with the signals `names`: the log's columns, computed where they are null.
+    """Features of a log's responses with the signals `names`: the log's columns, computed where they are null.
 
     A signal that needs more than the traces of one response is null if the log lacks it. Raises ConfigError for an
     unknown signal.
@@ -57,13 +57,13 @@ def with_signals(features: pl.DataFrame, traces: pl.DataFrame, names: Sequence[s
 
 
 def _numbers(features: pl.DataFrame, name: str) -> pl.Series:
-    """Return a column as numbers; other values are null, and all are null if the column is missing."""
+    """A column as numbers; other values are null, and all are null if the column is missing."""
     if name not in features.columns:
         return pl.Series(name, [None] * len(features), pl.Float64)
     return features[name].cast(pl.Float64, strict=False)
 
 
 def is_computed(family: str) -> bool:
-    """Return whether a family needs only the traces of one response."""
+    """Whether a family needs only the traces of one response."""
     declared = FAMILIES[family]
     return family != TOKENS and rules_of(family) is None and not declared.per_item and declared.asks is None

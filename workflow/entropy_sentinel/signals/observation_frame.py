@@ -42,7 +42,7 @@ DOMAIN = pl.coalesce(pl.format("{}/{}", "benchmark", "kind"), "benchmark").alias
 
 
 def observations_of(families: Iterable[str]) -> Contract:
-    """Return the contract of observations with the signals of these families and of `tokens`."""
+    """The contract of observations with the signals of these families and of `tokens`."""
     columns = list(OBSERVATIONS.columns)
     for family in families:
         columns += [signal.column for signal in FAMILIES[family].signals]
@@ -50,11 +50,11 @@ def observations_of(families: Iterable[str]) -> Contract:
 
 
 def families_of(path: str | Path) -> list[str]:
-    """Return the families other than `tokens` whose signals a file of observations has."""
+    """The families other than `tokens` whose signals a file of observations has."""
     families: list[str] = read_provenance(path).get("families", [])
     return families
 
 
 def read_observations(path: str | Path) -> pl.DataFrame:
-    """Return all rows of a file of observations, with the signals of its families."""
+    """All rows of a file of observations, with the signals of its families."""
     return observations_of(families_of(path)).read(path)

@@ -23,14 +23,14 @@ class Interval(NamedTuple):
     reason: str | None = None
 
     def known(self) -> tuple[float, float, float]:
-        """Return estimate, lower and upper; raise ValueError with the reason if any is null."""
+        """Estimate, lower and upper; raises ValueError with the reason if any is null."""
         if self.estimate is None or self.lower is None or self.upper is None:
             raise ValueError(self.reason)
         return self.estimate, self.lower, self.upper
 
 
 def clustered_size(hits: Numbers, clusters: Numbers) -> float:
-    """Return the effective sample size of the share of `hits`, (n,) bool, for rows in `clusters`.
+    """The effective sample size of the share of `hits`, (n,) bool, for rows in `clusters`.
 
     `clusters`, (n,), is a number for the question of each row. The size is n over the design effect (Kish 1965), at
     most n. If all rows are equal, it is the number of clusters.
@@ -56,13 +56,13 @@ def _z(level: float) -> float:
 
 
 def effective_size(weights: Numbers) -> float:
-    """Return the effective sample size of weights: (sum w)^2 / sum w^2 (Kish 1965); 0 without weights."""
+    """The effective sample size of weights: (sum w)^2 / sum w^2 (Kish 1965); 0 without weights."""
     weights = np.asarray(weights, dtype=float)
     return float(weights.sum() ** 2 / (weights**2).sum()) if len(weights) else 0.0
 
 
 def wilson(successes: float, n: float, level: float = LEVEL) -> Interval:
-    """Return the share `successes` of `n` with Wilson's score interval (Wilson 1927); null if n is 0."""
+    """The share `successes` of `n` with Wilson's score interval (Wilson 1927); null if n is 0."""
     if n <= 0:
         return _undefined("no pair")
     z, share = _z(level), successes / n
@@ -75,7 +75,7 @@ def wilson(successes: float, n: float, level: float = LEVEL) -> Interval:
 
 
 def kappa(counts: Sequence[Sequence[float]], level: float = LEVEL) -> Interval:
-    """Return Cohen's kappa of two judges (Cohen 1960) with an interval from the asymptotic standard error.
+    """Cohen's kappa of two judges (Cohen 1960) with an interval from the asymptotic standard error.
 
     `counts` is (k, k): rows are the first judge's verdicts, columns the second's, in the same order. The standard error
     is that of Fleiss, Cohen and Everitt (1969), equation 13. The interval is clipped to [-1, 1].
@@ -106,7 +106,7 @@ def kappa(counts: Sequence[Sequence[float]], level: float = LEVEL) -> Interval:
 
 
 def _kappa_error(share: np.ndarray, value: float, by_chance: float) -> float:
-    """Return the asymptotic standard error of kappa, times the square root of n."""
+    """The asymptotic standard error of kappa, times the square root of n."""
     rows, columns = share.sum(axis=1), share.sum(axis=0)
     margins = columns[:, None] + rows[None, :]  # of cell (i, j): column i's and row j's
     on = np.diag(share) * (1 - np.diag(margins) * (1 - value)) ** 2
@@ -122,7 +122,7 @@ def corrected_share(
     specificity: tuple[float, float],
     level: float = LEVEL,
 ) -> Interval:
-    """Return the true share of positives if an imperfect judge labels `positive` of `n` (Rogan and Gladen 1978).
+    """The true share of positives if an imperfect judge labels `positive` of `n` (Rogan and Gladen 1978).
 
     `sensitivity` is (labelled positive, all) of an independent sample of true positives, and `specificity` is (labelled
     negative, all) of true negatives. The interval of Lang and Reiczigel (2014), equations 6, 7, 16 and 17, includes the
@@ -143,7 +143,7 @@ def corrected_share(
 def _corrected_limits(
     positive: float, n: float, sensitivity: tuple[float, float], specificity: tuple[float, float], z: float
 ) -> tuple[float, float]:
-    """Return both limits, with small additions to the counts as in Agresti and Coull (1998).
+    """Both limits, with small additions to the counts as in Agresti and Coull (1998).
 
     If the samples are so small that the additions make the judge uninformative, the limits are 0 and 1.
     """

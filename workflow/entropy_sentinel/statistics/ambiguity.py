@@ -25,7 +25,7 @@ LEAST_QUESTIONS, LARGEST_SHARE = 20, 0.1
 
 
 def stable_classes(counts: Numbers) -> int | None:
-    """Return the number of stable classes of a question; null with fewer than LEAST_SAMPLES samples.
+    """The number of stable classes of a question; null with fewer than LEAST_SAMPLES samples.
 
     `counts`, (n_classes,), are the numbers of samples in each class. The limit is Wilson's for a share of n samples.
     For example, a class is stable if it has 2 of 10 samples, or 4 of 30.
@@ -42,12 +42,12 @@ def stable_classes(counts: Numbers) -> int | None:
 
 
 def ambiguous_share(n_ambiguous: int, n_questions: int) -> Interval:
-    """Return the share of questions that look ambiguous with Wilson's 95 % interval; null without questions."""
+    """The share of questions that look ambiguous with Wilson's 95 % interval; null without questions."""
     return wilson(n_ambiguous, n_questions)
 
 
 def why_ambiguous(n_ambiguous: int, n_questions: int) -> str | None:
-    """Return the warning for a slice with this many questions that look ambiguous; null if it needs none."""
+    """The warning for a slice with this many questions that look ambiguous; null if it needs none."""
     if n_questions < LEAST_QUESTIONS:
         return None
     share, lower, _ = ambiguous_share(n_ambiguous, n_questions).known()
@@ -60,7 +60,7 @@ def why_ambiguous(n_ambiguous: int, n_questions: int) -> str | None:
 
 
 def ambiguous_questions(responses: pl.DataFrame) -> tuple[int, int] | None:
-    """Return the number of questions that look ambiguous and the number for which this is known; null if it is 0.
+    """The number of questions that look ambiguous and the number for which this is known; null if it is 0.
 
     `responses` has the column `item_id`, and `stable_classes` if the study computes it.
     """
@@ -80,7 +80,7 @@ class AmbiguousShare:
 
 
 def ambiguous_shares(responses: pl.DataFrame, domain: str = "benchmark") -> dict[str, AmbiguousShare] | None:
-    """Return the share of questions that look ambiguous by domain; null if it is never known."""
+    """The share of questions that look ambiguous by domain; null if it is never known."""
     groups = {}
     for (name,), rows in responses.group_by(domain, maintain_order=True):
         if counts := ambiguous_questions(rows):

@@ -13,7 +13,7 @@ from entropy_sentinel.statistics.numbers import Numbers
 
 
 def roc_area(correct: np.ndarray, scores: np.ndarray) -> float:
-    """Return the area under the ROC curve of `scores` for correct responses; both are (n_responses,), of two classes.
+    """The area under the ROC curve of `scores` for correct responses; both are (n_responses,), of two classes.
 
     It equals scikit-learn's `roc_auc_score` to the last digit, but omits its checks, which take longer than the area.
     """
@@ -29,7 +29,7 @@ def roc_area(correct: np.ndarray, scores: np.ndarray) -> float:
 
 
 def auroc(feature_values: Numbers, correct: Numbers, larger_is_confident: bool) -> tuple[float | None, str | None]:
-    """Return the AUROC of a feature as a score for incorrect responses, 1 - AUROC for a confidence (paper, Table 1).
+    """The AUROC of a feature as a score for incorrect responses, 1 - AUROC for a confidence (paper, Table 1).
 
     Both arrays are (n_responses,), without nulls; `larger_is_confident` is the feature's sign. Returns (auroc, None),
     or (None, reason) if all labels are of one class.
@@ -67,7 +67,7 @@ def auroc_interval(
     larger_is_confident: bool,
     items: Numbers | None = None,
 ) -> Auroc:
-    """Return `auroc` with its 95 % interval, clipped to [0, 1].
+    """`auroc` with its 95 % interval, clipped to [0, 1].
 
     `items`, (n_responses,), are the numbers of the questions answered; by default all questions differ.
     """
@@ -89,7 +89,7 @@ def delong(
     positive_items: np.ndarray | None = None,
     negative_items: np.ndarray | None = None,
 ) -> tuple[float, float]:
-    """Return the share of pairs in which the positive value is larger, with ties counted half, and its variance.
+    """The share of pairs in which the positive value is larger, with ties counted half, and its variance.
 
     `positive` is (m,), `negative` is (n,); so are the numbers of their items, which by default all differ. The variance
     is NaN if a class has one item. A value's rank among all values minus its rank within its class is the number of
@@ -108,7 +108,7 @@ def delong(
 
 
 def _variance(above: np.ndarray, below: np.ndarray, own: np.ndarray, others: np.ndarray) -> float:
-    """Return the variance (Obuchowski 1997, equations 3 to 6) from terms of positives, (m,), and negatives, (n,)."""
+    """The variance (Obuchowski 1997, equations 3 to 6) from terms of positives, (m,), and negatives, (n,)."""
     m, n = len(above), len(below)
     _, item = np.unique(np.concatenate([own, others]), return_inverse=True)
     size = item.max() + 1

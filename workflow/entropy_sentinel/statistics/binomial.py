@@ -17,7 +17,7 @@ _SAME = 1e-12
 
 
 def binomial_interval(share: float, n: float, level: float) -> tuple[float, float]:
-    """Return the interval of `level` for a share of `n` independent labels; n and the count may be fractions.
+    """The interval of `level` for a share of `n` independent labels; n and the count may be fractions.
 
     At the lower limit, a count of at least the observed one has the probability (1 - level) / 2, where the observed
     count itself has the weight OWN_SHARE. The upper limit is the mirror image.
@@ -25,7 +25,7 @@ def binomial_interval(share: float, n: float, level: float) -> tuple[float, floa
     tail, seen = (1 - level) / 2, share * n
 
     def at_least(p: float, count: float) -> float:
-        """Return P(X >= count) for X binomial with n and p."""
+        """P(X >= count) for X binomial with n and p."""
         if count <= 0:
             return 1.0
         return float(betainc(count, n - count + 1, p)) if count < n + 1 else 0.0

@@ -24,7 +24,7 @@ def resamples(items: Sequence[str], n_samples: int, seed: int) -> Iterator[np.nd
 
 
 def percentile_interval(samples: np.ndarray, level: float = 0.95) -> tuple[float | None, float | None]:
-    """Return the percentile interval of a statistic over resamples, (n_samples,), ignoring NaN; null without values."""
+    """The percentile interval of a statistic over resamples, (n_samples,), ignoring NaN; null without values."""
     known = samples[~np.isnan(samples)]
     if not len(known):
         return None, None

@@ -37,7 +37,7 @@ class Calibration:
 
 
 def sums_of(p: Numbers, correct: Numbers) -> list[list[float]]:
-    """Return the sums of responses in each bin, (BINS, 4): number, probabilities, correct, and squared differences."""
+    """The sums of responses in each bin, (BINS, 4): number, probabilities, correct, and squared differences."""
     probabilities, right = np.asarray(p, dtype=float), np.asarray(correct, dtype=float)
     place = np.minimum((probabilities * BINS).astype(int), BINS - 1)
     columns = (np.ones(len(right)), probabilities, right, (probabilities - right) ** 2)
@@ -47,7 +47,7 @@ def sums_of(p: Numbers, correct: Numbers) -> list[list[float]]:
 
 
 def calibration(parts: Iterable[Sequence[Sequence[float]]]) -> Calibration | None:
-    """Return the calibration from the sums of several domains, (BINS, 4) each; null without responses."""
+    """The calibration from the sums of several domains, (BINS, 4) each; null without responses."""
     total = sum((np.asarray(part, dtype=float) for part in parts), np.zeros((BINS, 4)))
     n = total[:, 0].sum()
     if not n:

@@ -26,7 +26,7 @@ _SAME = 1e-12
 
 
 def effective_size(clusters: np.ndarray, similarity: float) -> int:
-    """Return how many independent labels n labels in `clusters`, (n,), are worth, rounded down.
+    """How many independent labels n labels in `clusters`, (n,), are worth, rounded down.
 
     `similarity` is the correlation of labels in a cluster. n divided by the design effect 1 + (sum n_c^2 / n - 1)
     `similarity` (Kish 1965); with a similarity of 1 and clusters of equal sizes, the number of clusters.
@@ -38,7 +38,7 @@ def effective_size(clusters: np.ndarray, similarity: float) -> int:
 
 
 def intraclass_correlation(labels: np.ndarray, domains: np.ndarray, clusters: np.ndarray) -> float:
-    """Return the correlation of labels in a cluster within domains, (n,) each, in [0, 1]; 1 if nothing tells it.
+    """The correlation of labels in a cluster within domains, (n,) each, in [0, 1]; 1 if nothing tells it.
 
     It is the estimate of the one-way analysis of variance for clusters of different sizes (Donner 1986), pooled over
     domains.
@@ -63,7 +63,7 @@ def intraclass_correlation(labels: np.ndarray, domains: np.ndarray, clusters: np
 
 
 def recurrence_effects(squares: np.ndarray, near: np.ndarray, every: np.ndarray) -> np.ndarray:
-    """Return how much more means over many windows vary because clusters recur in near windows, (w,), at least 1.
+    """How much more means over many windows vary because clusters recur in near windows, (w,), at least 1.
 
     Let e be a cluster's sum of deviations in a window. For each window, `squares` is the sum of e^2 over clusters,
     `near` that of the products with the e of the same clusters in the LAGS windows before, and `every` with those of
@@ -101,26 +101,26 @@ class ClusterMoments(NamedTuple):
 
     @classmethod
     def zeros(cls, n_groups: int) -> "ClusterMoments":
-        """Return the moments of groups without clusters."""
+        """The moments of groups without clusters."""
         return cls(*np.zeros((len(cls._fields), n_groups)))
 
     def rows(self, which: np.ndarray) -> "ClusterMoments":
-        """Return the moments of some groups."""
+        """The moments of some groups."""
         return ClusterMoments(*(part[which] for part in self))
 
     def cumulative(self) -> "ClusterMoments":
-        """Return the moments of the groups up to each one; a cluster that is in several groups counts in each."""
+        """The moments of the groups up to each one; a cluster that is in several groups counts in each."""
         return ClusterMoments(*np.cumsum(self, axis=1))
 
     @property
     def counts_effect(self) -> np.ndarray:
-        """Return the design effect of values that are equal within clusters, (g,), at least 1."""
+        """The design effect of values that are equal within clusters, (g,), at least 1."""
         effect: np.ndarray = np.maximum(self.nn / np.maximum(self.n, 1), 1.0)
         return effect
 
     @property
     def robust_effect(self) -> np.ndarray:
-        """Return the cluster-robust design effect, (g,), at least 1."""
+        """The cluster-robust design effect, (g,), at least 1."""
         n, clusters = np.maximum(self.n, 1), np.maximum(self.clusters, 2)
         mean = self.x / n
         between = self.xx - 2 * mean * self.nx + mean**2 * self.nn

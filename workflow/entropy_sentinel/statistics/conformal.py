@@ -17,7 +17,7 @@ _ROUNDING = 1e-9
 
 
 def quantile(scores: Numbers, level: float) -> np.ndarray:
-    """Return the conformal quantile of k scores, (..., k): the one of rank ceil(level * (k + 1)), (...).
+    """The conformal quantile of k scores, (..., k): the one of rank ceil(level * (k + 1)), (...).
 
     It is infinite if `level` is above `highest_level(k)`, because then no score is large enough.
     """
@@ -28,12 +28,12 @@ def quantile(scores: Numbers, level: float) -> np.ndarray:
 
 
 def rank(k: int, level: float) -> int:
-    """Return the rank of the quantile among k calibration scores, from 1; above k if no score is large enough."""
+    """The rank of the quantile among k calibration scores, from 1; above k if no score is large enough."""
     return max(math.ceil(level * (k + 1) - _ROUNDING), 1)
 
 
 def nonconformity(lower: Numbers, upper: Numbers, true: Numbers) -> np.ndarray:
-    """Return how far each true value, (n,), lies outside its interval; inside, minus the distance to the nearer limit.
+    """How far each true value, (n,), lies outside its interval; inside, minus the distance to the nearer limit.
 
     An interval widened by this amount at both limits just contains the true value (Romano et al. 2019).
     """
@@ -43,28 +43,28 @@ def nonconformity(lower: Numbers, upper: Numbers, true: Numbers) -> np.ndarray:
 
 
 def highest_level(k: int) -> float:
-    """Return the highest level at which k calibration scores give a finite interval: k / (k + 1)."""
+    """The highest level at which k calibration scores give a finite interval: k / (k + 1)."""
     return k / (k + 1)
 
 
 def fewest(level: float) -> int:
-    """Return the smallest number of calibration scores that give a finite interval of this level."""
+    """The smallest number of calibration scores that give a finite interval of this level."""
     return math.ceil(level / (1 - level) - _ROUNDING)
 
 
 def reaches(k: int, level: float) -> bool:
-    """Return whether k calibration scores give a finite interval of this level."""
+    """Whether k calibration scores give a finite interval of this level."""
     return level <= highest_level(k) + _ROUNDING
 
 
 def covered(lower: Numbers, upper: Numbers, true: Numbers) -> np.ndarray:
-    """Return whether each true value, (n,), is inside its interval, limits included, (n,) of bool."""
+    """Whether each true value, (n,), is inside its interval, limits included, (n,) of bool."""
     lower, upper, true = (np.asarray(values, dtype=float) for values in (lower, upper, true))
     inside: np.ndarray = (lower <= true) & (true <= upper)
     return inside
 
 
 def coverage(lower: Numbers, upper: Numbers, true: Numbers, level: float = LEVEL) -> Interval:
-    """Return the share of true values, (n,), inside their intervals, limits included, with Wilson's interval."""
+    """The share of true values, (n,), inside their intervals, limits included, with Wilson's interval."""
     inside = covered(lower, upper, true)
     return wilson(int(inside.sum()), len(inside), level)

@@ -15,7 +15,7 @@ FEWEST_FOR_RHO = 5
 
 
 def aee(estimated: Numbers, true: Numbers) -> float:
-    """Return the accuracy estimation error: mean |estimated - true| over domains, in [0, 1] (paper, section 4).
+    """The accuracy estimation error: mean |estimated - true| over domains, in [0, 1] (paper, section 4).
 
     Both are (n_domains,) accuracies in [0, 1], n_domains at least 1, without nulls.
     """
@@ -23,7 +23,7 @@ def aee(estimated: Numbers, true: Numbers) -> float:
 
 
 def mean_interval(values: Numbers, level: float) -> tuple[float, float] | None:
-    """Return Student's interval of the mean of `values`, (n,), at `level` in (0, 1); null for fewer than two.
+    """Student's interval of the mean of `values`, (n,), at `level` in (0, 1); null for fewer than two.
 
     It takes the values for independent and roughly normal, as differences of errors on domains are.
     """
@@ -37,7 +37,7 @@ def mean_interval(values: Numbers, level: float) -> tuple[float, float] | None:
 
 
 def rho(estimated: Numbers, true: Numbers) -> tuple[float | None, str | None]:
-    """Return Spearman's rank correlation of estimated and true accuracies over domains (paper, section 4).
+    """Spearman's rank correlation of estimated and true accuracies over domains (paper, section 4).
 
     Both are (n_domains,), without nulls. They are rounded to `RANK_DECIMALS` decimals before ranking, so that values
     that differ only in their last bits are ties. Returns (rho, None), or (None, reason) if rho is undefined.
@@ -64,7 +64,7 @@ class Errors(NamedTuple):
 
 
 def evaluate(estimated: Numbers, true: Numbers) -> Errors:
-    """Return AEE and rho over the domains that have both accuracies; both are null if there are none.
+    """AEE and rho over the domains that have both accuracies; both are null if there are none.
 
     Both are (n_domains,) accuracies in [0, 1], NaN if unknown.
     """
@@ -78,7 +78,7 @@ def evaluate(estimated: Numbers, true: Numbers) -> Errors:
 
 
 def evaluate_all(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
-    """Return `evaluate` for each group of rows by the columns `by`, in the order of their first rows.
+    """`evaluate` for each group of rows by the columns `by`, in the order of their first rows.
 
     `frame` has accuracies in the columns estimated and true, null if unknown. The result has the columns of `by` and
     the fields of `Errors`. It is for hundreds of thousands of groups, for which `evaluate` would take minutes.
@@ -106,12 +106,12 @@ def evaluate_all(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
 
 
 def median(values: Numbers) -> float:
-    """Return the median of at least one value, in the unit of the values."""
+    """The median of at least one value, in the unit of the values."""
     return float(np.median(values))
 
 
 def quartile_range(values: Numbers) -> float:
-    """Return the interquartile range of at least one value, with exclusive quartiles, at (n + 1) p.
+    """The interquartile range of at least one value, with exclusive quartiles, at (n + 1) p.
 
     This definition reproduces the IQRs of the paper's Table 3 from its Table 8.
     """

@@ -55,7 +55,7 @@ class FarOff:
 
     @classmethod
     def of(cls, errors: Numbers, variances: Numbers, limit: float, groups: Names | None = None) -> "FarOff":
-        """Return the posterior given the errors of k domains, (k,), k at least 1.
+        """The posterior given the errors of k domains, (k,), k at least 1.
 
         `variances`, (k,), are the sampling variances of the domains' labels. `groups`, (k,), are the domains' groups;
         by default each domain is its own group.
@@ -66,7 +66,7 @@ class FarOff:
         return cls(limit, near, _PRIOR + _log_likelihood(if_far, if_near, groups))
 
     def after(self, more: int, mean_square: float, chance: float) -> "FarOff":
-        """Return the posterior after `more` domains, none of them far off, with normal errors of this mean square.
+        """The posterior after `more` domains, none of them far off, with normal errors of this mean square.
 
         `chance` is their label variance. Their likelihood is its geometric mean over the errors.
         """
@@ -76,13 +76,13 @@ class FarOff:
         return replace(self, logarithms=self.logarithms + more * logarithms)
 
     def share_below(self, share: float) -> float:
-        """Return the probability that at most this share of domains is far off."""
+        """The probability that at most this share of domains is far off."""
         up_to = np.cumsum(np.exp(self.logarithms - self.logarithms.max()))
         return float(np.interp(share, _EDGES[1:], up_to / up_to[-1]))
 
 
 def _densities(errors: np.ndarray, chance: np.ndarray, limit: float, near: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the densities of the domains' errors if they are far off, and if they are not, (k,) each."""
+    """The densities of the domains' errors if they are far off, and if they are not, (k,) each."""
     noise, distance = np.sqrt(np.maximum(chance, _LEAST_CHANCE)), np.minimum(np.abs(errors), 1.5 * limit)
     one_side = ndtr((2 * limit - distance) / noise) - ndtr((limit - distance) / noise)
     other_side = ndtr((2 * limit + distance) / noise) - ndtr((limit + distance) / noise)
@@ -92,7 +92,7 @@ def _densities(errors: np.ndarray, chance: np.ndarray, limit: float, near: float
 
 
 def _log_likelihood(if_far: np.ndarray, if_near: np.ndarray, groups: Names | None) -> np.ndarray:
-    """Return the log-likelihood of the errors of k domains, for each share of the grid, (n_shares,), up to a constant.
+    """The log-likelihood of the errors of k domains, for each share of the grid, (n_shares,), up to a constant.
 
     `if_far` and `if_near`, (k,), are the densities of a domain's error if it is far off, and if it is not.
     """

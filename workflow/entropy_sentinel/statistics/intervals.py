@@ -113,7 +113,7 @@ class Residuals:
         return self._with_noise(sampling_variance(self.estimated, self.n))
 
     def _with_noise(self, variances: np.ndarray) -> np.ndarray:
-        """Return the variances, (k,), with `noise` where it is known."""
+        """The variances, (k,), with `noise` where it is known."""
         if self.noise is None:
             return variances
         noise = np.asarray(self.noise, dtype=float)
@@ -131,13 +131,13 @@ class Residuals:
         return list(Spread.without_each(self.errors, self.variances, prior, self.groups))
 
     def intervals(self, estimates: Numbers, n: Numbers, level: float) -> SliceIntervals:
-        """Return predictive intervals for slices of `n` responses with these estimates, (n_slices,) each."""
+        """Predictive intervals for slices of `n` responses with these estimates, (n_slices,) each."""
         _check_level(level)
         half = self.spread.half_widths(sampling_variance(estimates, n), level)
         return _around(estimates, half, PREDICTIVE if len(self) else PRIOR)
 
     def conformal(self, estimates: Numbers, n: Numbers, level: float) -> SliceIntervals:
-        """Return conformal intervals; all NaN if the level is above the highest that this many domains reach.
+        """Conformal intervals; all NaN if the level is above the highest that this many domains reach.
 
         If a slice has more sampling variance than a domain, the domain's error is increased accordingly: squares of the
         error and of the normal quantile of the additional variance are added. A larger slice does not get a narrower
@@ -150,7 +150,7 @@ class Residuals:
         return _around(estimates, quantile(self._errors_at(sampling, level), level), CONFORMAL)
 
     def worth(self, estimates: Numbers) -> np.ndarray:
-        """Return how many labels tell as much as each estimate, (n_slices,); NaN without an estimate.
+        """How many labels tell as much as each estimate, (n_slices,); NaN without an estimate.
 
         It is e (1 - e) / s^2 - 1, at least 1/2, where s is the error's standard deviation: a beta distribution with
         this mean and variance has the weight of as many labels. s is that of a normal distribution with the 90 %
@@ -163,7 +163,7 @@ class Residuals:
         return labels
 
     def without(self, place: int) -> "Residuals":
-        """Return the residuals without the domain at this position, or without its whole group."""
+        """The residuals without the domain at this position, or without its whole group."""
         units = np.arange(len(self)) if self.groups is None else np.asarray(self.groups)
         others = units != units[place]
         estimated, true, n = (np.asarray(numbers)[others] for numbers in (self.estimated, self.true, self.n))
@@ -172,7 +172,7 @@ class Residuals:
         return Residuals(estimated, true, n, self.n_training - 1, self.prior, groups, noise)
 
     def held_out(self, level: float) -> SliceIntervals:
-        """Return the predictive interval of each domain, from the errors on the other domains, or other groups.
+        """The predictive interval of each domain, from the errors on the other domains, or other groups.
 
         It is that of `without`, at the cost of one posterior in place of one per domain.
         """
@@ -188,7 +188,7 @@ class Residuals:
         return self.prior._replace(scale=self.prior.scale * ONE_DOMAIN)
 
     def _errors_at(self, sampling: np.ndarray, level: float) -> np.ndarray:
-        """Return the domains' absolute errors, increased to each slice's sampling variance, (n_slices, k)."""
+        """The domains' absolute errors, increased to each slice's sampling variance, (n_slices, k)."""
         additional = np.maximum(sampling[:, None] - self._sampling, 0)
         normal = NormalDist().inv_cdf((1 + level) / 2)
         larger: np.ndarray = np.sqrt(self.errors**2 + normal**2 * additional)
@@ -206,7 +206,7 @@ def _around(estimates: Numbers, half: np.ndarray | float, basis: str) -> SliceIn
 
 
 def sampling_variance(accuracy: Numbers, n: Numbers) -> np.ndarray:
-    """Return the binomial variance of the accuracy of n responses, after adding two correct and two incorrect ones.
+    """The binomial variance of the accuracy of n responses, after adding two correct and two incorrect ones.
 
     The addition keeps it above 0 if all responses seem correct (Agresti and Coull 1998). It is infinite for n = 0.
     """

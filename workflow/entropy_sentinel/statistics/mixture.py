@@ -20,7 +20,7 @@ class Mixtures:
         self._squares = (columns**2).sum(axis=0)
 
     def shares(self, target: np.ndarray, allowed: np.ndarray | None = None) -> np.ndarray:
-        """Return the shares of the mixture nearest to `target`, (n_distributions,); `target` is (n_values,).
+        """The shares of the mixture nearest to `target`, (n_distributions,); `target` is (n_values,).
 
         `allowed` (n_distributions,) tells which ones may have a share, at least one; by default all.
 
@@ -48,6 +48,6 @@ class Mixtures:
 
 
 def _first(values: np.ndarray, among: np.ndarray, n: int) -> np.ndarray:
-    """Return the places of the smallest values, `n` of them or fewer."""
+    """The places of the smallest values, `n` of them or fewer."""
     places = np.flatnonzero(among)
     return places[np.argsort(values[places], kind="stable")[:n]]

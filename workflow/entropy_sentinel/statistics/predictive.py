@@ -72,7 +72,7 @@ class Spread:
 
     @classmethod
     def of(cls, errors: Numbers, variances: Numbers, prior: Prior = CAUTIOUS, groups: Names | None = None) -> "Spread":
-        """Return the posterior given the errors of k domains, (k,), and their label sampling variances, (k,).
+        """The posterior given the errors of k domains, (k,), and their label sampling variances, (k,).
 
         `groups`, (k,), are the domains' groups; by default each domain is its own group.
         """
@@ -95,26 +95,26 @@ class Spread:
             yield np.flatnonzero(places == number), cls(_normalised(log_prior + remaining))
 
     def after(self, more: int, mean_square: float, chance: float) -> "Spread":
-        """Return the posterior after `more` domains with this mean squared error and the label variance `chance`."""
+        """The posterior after `more` domains with this mean squared error and the label variance `chance`."""
         variance = _SPREADS**2 + chance
         with np.errstate(divide="ignore"):
             return Spread(_normalised(np.log(self.weights) - more * 0.5 * (np.log(variance) + mean_square / variance)))
 
     def mean_error_below(self, limit: float) -> float:
-        """Return the probability that the mean absolute error on new domains is at most `limit`."""
+        """The probability that the mean absolute error on new domains is at most `limit`."""
         return float(np.interp(math.log(limit / MEAN_DISTANCE), np.log(_SPREADS), self._up_to()))
 
     def mean_error(self, confidence: float) -> float:
-        """Return the one-sided upper limit, at `confidence`, of the mean absolute error on new domains."""
+        """The one-sided upper limit, at `confidence`, of the mean absolute error on new domains."""
         return MEAN_DISTANCE * math.exp(np.interp(confidence, self._up_to(), np.log(_SPREADS)))
 
     def mean_over(self, of: Callable[[np.ndarray], np.ndarray]) -> float:
-        """Return the posterior mean of a function of the spread."""
+        """The posterior mean of a function of the spread."""
         there = self.weights > _NO_WEIGHT
         return float(of(_SPREADS[there]) @ self.weights[there])
 
     def density(self, errors: Numbers, variance: float) -> np.ndarray:
-        """Return the density of each error on a slice with this sampling variance, (n,), up to a factor."""
+        """The density of each error on a slice with this sampling variance, (n,), up to a factor."""
         there = self.weights > _NO_WEIGHT
         deviations = np.sqrt(_SPREADS[there] ** 2 + variance)
         z = np.asarray(errors, dtype=float)[:, None] / deviations
@@ -122,7 +122,7 @@ class Spread:
         return densities
 
     def half_widths(self, variances: Numbers, level: float) -> np.ndarray:
-        """Return half the widths of the predictive intervals of slices with these sampling variances, (n_slices,)."""
+        """Half the widths of the predictive intervals of slices with these sampling variances, (n_slices,)."""
         distinct, places = np.unique(np.asarray(variances, dtype=float), return_inverse=True)
         begin = np.zeros(len(distinct))
         if len(distinct) > 4 * _NODES:
@@ -138,16 +138,16 @@ class Spread:
         return np.concatenate(parts).round(_DIGITS)[places] if parts else np.zeros(0)
 
     def share_inside(self, level: float, mean_error: float) -> float:
-        """Return the coverage on new domains of intervals of `level`, if the mean absolute error were `mean_error`."""
+        """The coverage on new domains of intervals of `level`, if the mean absolute error were `mean_error`."""
         [half] = self.half_widths([0.0], level)
         return float(2 * ndtr(half * MEAN_DISTANCE / mean_error) - 1)
 
     def _up_to(self) -> np.ndarray:
-        """Return the cumulative weights of the grid, each with half of its own weight."""
+        """The cumulative weights of the grid, each with half of its own weight."""
         return np.cumsum(self.weights) - self.weights / 2
 
     def _half_widths(self, variances: np.ndarray, level: float, begin: np.ndarray) -> np.ndarray:
-        """Return the half widths by Newton's method from `begin`, (n_slices,)."""
+        """The half widths by Newton's method from `begin`, (n_slices,)."""
         half_widths = np.full(len(variances), math.inf)
         finite, there = np.isfinite(variances), self.weights > _NO_WEIGHT
         weights, deviations = self.weights[there], np.sqrt(_SPREADS[there] ** 2 + variances[finite][:, None])
@@ -170,7 +170,7 @@ def _log_prior(prior: Prior) -> np.ndarray:
 
 
 def _log_likelihoods(errors: Numbers, variances: Numbers, groups: Names | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return each group's log-likelihood, (n_groups, n_shares, n_spreads), up to a constant; and each domain's group.
+    """Each group's log-likelihood, (n_groups, n_shares, n_spreads), up to a constant; and each domain's group.
 
     There is one share if each domain is its own group, because no share then changes anything.
     """
@@ -192,7 +192,7 @@ def _integrate_shares(likelihoods: np.ndarray) -> np.ndarray:
 
 
 def _of_a_group(errors: np.ndarray, variances: np.ndarray) -> np.ndarray:
-    """Return the log-likelihood of one group's errors for each share and spread, (n_shares, n_spreads).
+    """The log-likelihood of one group's errors for each share and spread, (n_shares, n_spreads).
 
     The covariance matrix of its errors is diagonal plus a constant, so its inverse and determinant are sums over the
     group (Sherman and Morrison 1950).

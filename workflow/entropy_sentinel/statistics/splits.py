@@ -7,7 +7,7 @@ import polars as pl
 
 
 def train_or_test(items: pl.DataFrame, test_share: float, seed: int) -> pl.DataFrame:
-    """Return the columns item_id and split (`train` or `test`) for a frame of contract BENCHMARKS.
+    """The columns item_id and split (`train` or `test`) for a frame of contract BENCHMARKS.
 
     The split is drawn from the ids sorted as text, so it is the same for every model, judge and group. Items with the
     same question are in the same part. The only item of a benchmark is in `train`. The draw equals that of

@@ -21,7 +21,7 @@ class Rate:
 
     @classmethod
     def of(cls, agrees: np.ndarray, level: float) -> "Rate":
-        """Return the share of true values, (n,)."""
+        """The share of true values, (n,)."""
         n = len(agrees)
         if not n:
             return cls(0, None, None, None)
@@ -51,13 +51,13 @@ class Measure:
 
 
 def measure_verdicts(labels: Numbers, values: Numbers, level: float) -> tuple[Rate, Rate]:
-    """Return the sensitivity and specificity of verdicts, 0 or 1, for responses with labels, (n,)."""
+    """The sensitivity and specificity of verdicts, 0 or 1, for responses with labels, (n,)."""
     right, says = np.asarray(labels, dtype=float) == 1, np.asarray(values, dtype=float) == 1
     return Rate.of(says[right], level), Rate.of(~says[~right], level)
 
 
 def measure_probabilities(labels: Numbers, values: Numbers, level: float) -> tuple[Measure, Measure]:
-    """Return the AUROC of probabilities, and their calibration error: mean probability minus share of right labels.
+    """The AUROC of probabilities, and their calibration error: mean probability minus share of right labels.
 
     The intervals are DeLong's and the normal one of a mean, for n independent labels.
     """

@@ -29,7 +29,7 @@ class LabelledWitnesses:
         self._powers: dict[tuple[int, ...], WitnessPowers | None] = {}
 
     def powers_of(self, columns: Sequence[int]) -> WitnessPowers | None:
-        """Return the powers of some witnesses for each label, in their order; null with too few labels.
+        """The powers of some witnesses for each label, in their order; null with too few labels.
 
         They rest on the labels of which all of them say something. The other labels get the same as all.
         """
@@ -48,7 +48,7 @@ class LabelledWitnesses:
         return self._powers[key]
 
     def choose(self, columns: Sequence[int], always: int) -> tuple[int, ...]:
-        """Return those of some witnesses whose powers labels tell, together with the witness `always`.
+        """Those of some witnesses whose powers labels tell, together with the witness `always`.
 
         Of witnesses with too few labels in common, those with the fewest labels are left out.
         """

@@ -70,7 +70,7 @@ class WitnessedAccuracies(NamedTuple):
 
 
 def accuracies_from(domains: Sequence[WitnessedDomain], recognises: Sequence[bool]) -> WitnessedAccuracies | None:
-    """Return the accuracies of domains; null with fewer than FEWEST_FOR_POWERS labels beyond one a domain.
+    """The accuracies of domains; null with fewer than FEWEST_FOR_POWERS labels beyond one a domain.
 
     `recognises` says for each witness whether it says that a response is correct (`witness_powers`).
     """
@@ -117,7 +117,7 @@ def accuracies_from(domains: Sequence[WitnessedDomain], recognises: Sequence[boo
 
 
 def _clusters(domains: Sequence[WitnessedDomain]) -> np.ndarray | None:
-    """Return the clusters of all labels, (n,); null if these are independent."""
+    """The clusters of all labels, (n,); null if these are independent."""
     clusters = [np.asarray(domain.clusters) for domain in domains if domain.clusters is not None]
     return np.concatenate(clusters) if clusters else None
 
@@ -125,7 +125,7 @@ def _clusters(domains: Sequence[WitnessedDomain]) -> np.ndarray | None:
 def _difference_variance(
     domain: WitnessedDomain, all_shares: np.ndarray, columns: tuple[int, ...], powers: np.ndarray
 ) -> float:
-    """Return the sampling variance of the estimate minus what the witnesses' means add to the accuracy."""
+    """The sampling variance of the estimate minus what the witnesses' means add to the accuracy."""
     u = np.asarray(domain.influences, dtype=float)
     added = all_shares[:, 0] * (u - all_shares[:, 0] @ u)
     for column, power in zip(columns, powers, strict=True):
@@ -138,7 +138,7 @@ def _difference_variance(
 def _residual_variance(
     residuals: np.ndarray, place: np.ndarray, sets: Sequence[tuple[int, ...]], columns: tuple[int, ...]
 ) -> float:
-    """Return the variance of residuals within the domains with this set of witnesses; of all if these are too few."""
+    """The variance of residuals within the domains with this set of witnesses; of all if these are too few."""
     same = np.array([other == columns for other in sets])[place]
     if same.sum() - len(np.unique(place[same])) - len(columns) < FEWEST_FOR_POWERS:
         same[:] = True
@@ -148,7 +148,7 @@ def _residual_variance(
 def influences(
     values: np.ndarray, accuracies_of: Callable[[np.ndarray], np.ndarray], weights: Numbers | None = None
 ) -> np.ndarray:
-    """Return what each of m responses adds to an estimate, (m,): its derivative by the response's share, times m.
+    """What each of m responses adds to an estimate, (m,): its derivative by the response's share, times m.
 
     The estimate is a function of the mean of `values`, (m,) or (m, n_values). For an estimate that is the mean of
     P(correct) it is P(correct), up to a constant (the infinitesimal jackknife: Jaeckel 1972).
@@ -162,7 +162,7 @@ def influences(
 
 
 def _variance_within(values: np.ndarray, place: np.ndarray, n_fitted: int) -> float:
-    """Return the pooled variance of values within domains, after fitting so many slopes."""
+    """The pooled variance of values within domains, after fitting so many slopes."""
     degrees = len(values) - len(np.bincount(place)) - n_fitted
     return float(np.sum(subtract_means(values, place) ** 2)) / max(degrees, 1)
 
@@ -174,7 +174,7 @@ def _share(weights: Numbers | None, n: int) -> np.ndarray:
 
 
 def _all_shares(domain: WitnessedDomain) -> np.ndarray:
-    """Return what each response counts in the sample of each witness, (m, k)."""
+    """What each response counts in the sample of each witness, (m, k)."""
     weights = ~np.isnan(domain.all_witnesses) * 1.0
     if domain.all_weights is not None:
         weights *= np.asarray(domain.all_weights, dtype=float).reshape(len(weights), -1)
@@ -183,5 +183,5 @@ def _all_shares(domain: WitnessedDomain) -> np.ndarray:
 
 
 def _kish(share: np.ndarray) -> float:
-    """Return the effective share of labels with these weights, at most 1 (Kish 1965)."""
+    """The effective share of labels with these weights, at most 1 (Kish 1965)."""
     return float(1 / (share @ share) / len(share))

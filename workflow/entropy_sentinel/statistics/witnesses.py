@@ -37,7 +37,7 @@ def witness_powers(
     recognises: Sequence[bool],
     clusters: Names | Numbers | None = None,
 ) -> WitnessPowers | None:
-    """Return the slopes within domains of n labels on k witnesses, (n, k); null with too few labels.
+    """The slopes within domains of n labels on k witnesses, (n, k); null with too few labels.
 
     `recognises`, (k,), says which witnesses say whether a response is correct. If all labels are right, these do not
     show how good a judge is; so pseudo-labels, which each such witness recognises mostly, keep its values in use.
@@ -63,7 +63,7 @@ def witness_powers(
 
 
 def _left_out_sums(deviations: np.ndarray, part: np.ndarray, n_domain: np.ndarray, cluster: np.ndarray) -> np.ndarray:
-    """Return by how much the sums of squares within domains fall without each cluster, (n_clusters, k, k).
+    """By how much the sums of squares within domains fall without each cluster, (n_clusters, k, k).
 
     `deviations`, (n, k), are from the means of domains. `part`, (n,), is the part of a domain that each label is in;
     each has the size of its domain, `n_domain`, and its `cluster`, (n_parts,).
@@ -81,13 +81,13 @@ def _left_out_sums(deviations: np.ndarray, part: np.ndarray, n_domain: np.ndarra
 
 
 def _slopes(squares: np.ndarray, products: np.ndarray) -> np.ndarray:
-    """Return the solutions of the normal equations, (n, k), clipped to [0, 1]; 0 for a witness without any spread."""
+    """The solutions of the normal equations, (n, k), clipped to [0, 1]; 0 for a witness without any spread."""
     inverse = np.linalg.pinv(squares, rcond=_SAME, hermitian=True)
     slopes: np.ndarray = np.clip(np.einsum("nij,nj->ni", inverse, products), 0, 1)
     return slopes
 
 
 def subtract_means(values: np.ndarray, place: np.ndarray) -> np.ndarray:
-    """Return the values minus the mean of their domain, (n,)."""
+    """The values minus the mean of their domain, (n,)."""
     centred: np.ndarray = values - (np.bincount(place, values) / np.bincount(place))[place]
     return centred

@@ -30,7 +30,7 @@ _MSP = "1 - probability of the likeliest response that a beam search finds; the 
 
 
 def compute(traces: pl.LazyFrame, asked: str) -> pl.DataFrame:
-    """Return a row per response, in order: the signal, or `msp_reason` without one. `asked` is the pass."""
+    """A row per response, in order: the signal, or `msp_reason` without one. `asked` is the pass."""
     rows = BEAMS.read(asked, [*RESPONSE, "logprobs", "reason"])
     responses = of_responses(traces, rows)
     likeliest = pl.col("logprobs").list.first()

@@ -50,7 +50,7 @@ GAMMA = 1e-9
 def mutual_information(
     marginal: Numbers, conditional: np.ndarray, gamma_1: float = GAMMA, gamma_2: float = GAMMA
 ) -> float:
-    """Return a lower bound of the epistemic uncertainty, in nats: the mutual information of an answer and the next.
+    """A lower bound of the epistemic uncertainty, in nats: the mutual information of an answer and the next.
 
     `marginal` is (n_answers,), the probability of each distinct answer; `conditional` is (n_answers, n_answers), in row
     i the probability of each answer if answer i is in the prompt. Both are normalised here, `conditional` by row, so a
@@ -78,7 +78,7 @@ _IP = (
 
 
 def compute(traces: pl.LazyFrame, asked: str) -> pl.DataFrame:
-    """Return a row per response, in order: the signal, or `ip_reason` without one. `asked` is the pass."""
+    """A row per response, in order: the signal, or `ip_reason` without one. `asked` is the pass."""
     rows = ITERATIVE_PROMPTS.read(asked).sort("sample")
     by_item = {item: _of_item(of_item) for (item,), of_item in rows.group_by("item_id", maintain_order=True)}
     values = [by_item[item] for item in traces.select("item_id").collect()["item_id"]]
@@ -86,7 +86,7 @@ def compute(traces: pl.LazyFrame, asked: str) -> pl.DataFrame:
 
 
 def _of_item(rows: pl.DataFrame) -> tuple[float | None, str | None]:
-    """Return the bound for the responses to one item, or the first response's reason why there is none."""
+    """The bound for the responses to one item, or the first response's reason why there is none."""
     distinct = rows["distinct"].drop_nulls()
     if not len(distinct):
         return None, rows["reason"][0]
@@ -98,7 +98,7 @@ def _of_item(rows: pl.DataFrame) -> tuple[float | None, str | None]:
 
 
 def _scaled(logprobs: np.ndarray) -> np.ndarray:
-    """Return probabilities over the largest of each row, against underflow for long answers; only shares count."""
+    """Probabilities over the largest of each row, against underflow for long answers; only shares count."""
     scaled: np.ndarray = np.exp(logprobs - logprobs.max(axis=-1, keepdims=True))
     return scaled
 

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
 
 
 def signals() -> "dict[str, Family]":
-    """Return the family."""
+    """The family."""
     from papers.ambiguity.signals.sar.family import FAMILY
 
     return {"sar": FAMILY}

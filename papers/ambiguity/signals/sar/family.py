@@ -29,7 +29,7 @@ class Sar(TextModel):
 
     @property
     def usual(self) -> str:
-        """Return the model of the paper and of LM-Polygraph."""
+        """The model of the paper and of LM-Polygraph."""
         return _USUAL
 
 
@@ -39,7 +39,7 @@ _SAR = "shifting attention to relevance, of all answers to an item; the same for
 def compute(
     traces: pl.LazyFrame, benchmark: str, samples: int | None, **weights: Any
 ) -> tuple[pl.DataFrame, dict[str, Any]]:
-    """Return a row per response, in order, with `sar_reason` for a null value; and facts about the comparison.
+    """A row per response, in order, with `sar_reason` for a null value; and facts about the comparison.
 
     `benchmark` is the file of the items, `weights` are WeightsSettings.
     """

@@ -38,12 +38,12 @@ class Similarity:
         self._scores = KeptScores(self._similarity, [weights.revision, "similarity"], batch_size)
 
     def of(self, pairs: Iterable[TextPair]) -> dict[TextPair, float]:
-        """Return the similarity of each distinct pair, in [0, 1]; it depends on the order of the two texts."""
+        """The similarity of each distinct pair, in [0, 1]; it depends on the order of the two texts."""
         return self._scores(pairs)
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """Return the cross-encoder, and the numbers of computed and of known pairs."""
+        """The cross-encoder, and the numbers of computed and of known pairs."""
         return {**self._weights.provenance, **self._scores.counts, "cut": self._classifier.n_cut}
 
     def _similarity(self, pairs: Sequence[TextPair]) -> np.ndarray:
@@ -52,7 +52,7 @@ class Similarity:
 
 
 def make(settings: WeightsSettings) -> Similarity:
-    """Return the cross-encoder that the settings name."""
+    """The cross-encoder that the settings name."""
     return Similarity(located(settings), settings["batch_size"])
 
 
@@ -65,7 +65,7 @@ def sar(
     similarity: np.ndarray,
     temperature: float = TEMPERATURE,
 ) -> float:
-    """Return SAR of the answers to one question, in nats; larger is less certain.
+    """SAR of the answers to one question, in nats; larger is less certain.
 
     `token_logprobs` are (n_tokens,) of each of n answers, in nats. `token_relevance` are (n_tokens,) of each: 1 - the
     similarity of the answers with and without the token; if all are 0, all tokens have equal weights. `similarity` is
@@ -86,7 +86,7 @@ def sar(
 
 
 def _weighted(logprobs: Numbers, relevance: Numbers) -> float:
-    """Return the mean log-probability of an answer's tokens, weighted by relevance."""
+    """The mean log-probability of an answer's tokens, weighted by relevance."""
     nats, weights = np.asarray(logprobs, dtype=float), np.asarray(relevance, dtype=float)
     if not len(nats) or len(nats) != len(weights):
         raise ValueError(f"an answer needs tokens, each with a relevance; had {len(nats)} and {len(weights)}")
@@ -113,7 +113,7 @@ class Answer:
     pieces: Sequence[str]
 
     def without_each(self, question: str) -> list[TextPair | None]:
-        """Return for each token the answer with and without it, after the question; None for a token without text."""
+        """For each token the answer with and without it, after the question; None for a token without text."""
         before = ""
         pairs: list[TextPair | None] = []
         for piece in self.pieces:
@@ -133,7 +133,7 @@ class _Item(NamedTuple):
 
 
 def of_items(traces: pl.LazyFrame, benchmark: str, similarity: Similarity, samples: int | None) -> pl.DataFrame:
-    """Return a row per response, in order: `sar` of its item, from the first `samples` answers, and `sar_reason`."""
+    """A row per response, in order: `sar` of its item, from the first `samples` answers, and `sar_reason`."""
     columns = ("item_id", "text", "finish_reason", "tokens", "token_logprobs")
     rows = traces.select(columns).collect().with_row_index("row")
     first = rows.filter(~WAS_REFUSED).with_columns(number=pl.int_range(pl.len()).over("item_id"))
@@ -159,7 +159,7 @@ def of_items(traces: pl.LazyFrame, benchmark: str, similarity: Similarity, sampl
 
 
 def pieces_of(text: str, tokens: Sequence[str]) -> list[str] | None:
-    """Return the part of each token's text that is in the response `text`; None if these parts do not add up to it.
+    """The part of each token's text that is in the response `text`; None if these parts do not add up to it.
 
     The end token, a stop string, and space before the response are not part of it.
     """
@@ -173,7 +173,7 @@ def pieces_of(text: str, tokens: Sequence[str]) -> list[str] | None:
 
 
 def _answers(item: pl.DataFrame) -> tuple[list[Answer], str | None]:
-    """Return the complete answers to an item, and why the first other one is left out."""
+    """The complete answers to an item, and why the first other one is left out."""
     answers: list[Answer] = []
     reasons: list[str] = []
     for text, tokens, logprobs in item.select("text", "tokens", "token_logprobs").iter_rows():
@@ -192,7 +192,7 @@ def _answers(item: pl.DataFrame) -> tuple[list[Answer], str | None]:
 
 
 def _of_part(items: Sequence[_Item], similarity: Similarity) -> list[tuple[str, float | None, str | None]]:
-    """Return the id of each item with its SAR, or the reason why it has none."""
+    """The id of each item with its SAR, or the reason why it has none."""
     pairs: list[TextPair] = []
     for item in items:
         if len(item.answers) > 1:
@@ -210,7 +210,7 @@ def _of_part(items: Sequence[_Item], similarity: Similarity) -> list[tuple[str, 
 
 
 def _pairs_of(item: _Item) -> list[TextPair]:
-    """Return the pairs of texts whose similarities SAR needs: of the answers, and of each with and without a token."""
+    """The pairs of texts whose similarities SAR needs: of the answers, and of each with and without a token."""
     texts = dict.fromkeys(answer.text for answer in item.answers)
     pairs: list[TextPair] = list(product(texts, texts))
     for answer in item.answers:

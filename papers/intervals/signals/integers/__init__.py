@@ -7,7 +7,7 @@ if TYPE_CHECKING:
 
 
 def signals() -> "dict[str, Family]":
-    """Return the family."""
+    """The family."""
     from papers.intervals.signals.integers.family import FAMILY
 
     return {"integers": FAMILY}

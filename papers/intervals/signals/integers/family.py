@@ -33,7 +33,7 @@ _MAX = "probability of the likeliest of these integers"
 
 
 def compute(traces: pl.LazyFrame, asked: str) -> pl.DataFrame:
-    """Return a row per response, in order: the signals, or the reason in `integers_reason`.
+    """A row per response, in order: the signals, or the reason in `integers_reason`.
 
     `asked` is the file of the pass. The probabilities are divided by their sum.
     """

@@ -41,7 +41,7 @@ class Owner:
         return self._name
 
     def lives(self, name: str) -> bool:
-        """Return whether the process of an owner lives."""
+        """Whether the process of an owner lives."""
         if name == self._name:
             return True
         if self._ledger is None:
@@ -99,7 +99,7 @@ class Terms:
     tokens_per_minute: float | None = None
 
     def usd(self, prompt_tokens: float, completion_tokens: float) -> float:
-        """Return the cost of so many tokens, US dollars; 0 without prices."""
+        """The cost of so many tokens, US dollars; 0 without prices."""
         prices = self.usd_per_million_input_tokens or 0, self.usd_per_million_output_tokens or 0
         return (prompt_tokens * prices[0] + completion_tokens * prices[1]) / 1e6
 
@@ -190,7 +190,7 @@ class Ledger:
             file.execute("DELETE FROM calls WHERE id = ?", (call,))
 
     def _under_way(self, file: sqlite3.Connection) -> bool:
-        """Return whether any call of a living process is under way; calls of dead processes lose their owner."""
+        """Whether any call of a living process is under way; calls of dead processes lose their owner."""
         owners = [owner for (owner,) in file.execute("SELECT DISTINCT owner FROM calls WHERE owner IS NOT NULL")]
         any_lives = False
         for owner in owners:
@@ -209,7 +209,7 @@ class Ledger:
             )
 
     def pause_s(self, tokens: int) -> float:
-        """Return the seconds until one more request of about so many tokens may be sent, and reserve its place.
+        """The seconds until one more request of about so many tokens may be sent, and reserve its place.
 
         Requests and tokens are spread evenly over time.
         """
@@ -239,7 +239,7 @@ class Ledger:
                 )
 
     def sums(self) -> Spending:
-        """Return the sums over all calls, US dollars."""
+        """The sums over all calls, US dollars."""
         with self._turn() as file:
             answered, unanswered = file.execute(
                 "SELECT coalesce(sum(answered * usd), 0), coalesce(sum((1 - answered) * usd), 0) FROM calls"
@@ -247,7 +247,7 @@ class Ledger:
             return Spending(answered, unanswered, _excess(file))
 
     def accounts(self) -> list[dict[str, Any]]:
-        """Return a row for each account, sorted by name.
+        """A row for each account, sorted by name.
 
         `calls`, `prompt_tokens`, `completion_tokens` and `usd` are of answered calls. `unanswered_calls` and
         `unanswered_usd`, their largest possible cost, include calls under way. `cached_calls` cost nothing.

@@ -19,7 +19,7 @@ class Acknowledgement:
     day: date
 
     def covers(self, kind: str, name: str, times: Sequence[datetime], today: date) -> bool:
-        """Return whether an alert is acknowledged; `times` are its beginning and when it became worse."""
+        """Whether an alert is acknowledged; `times` are its beginning and when it became worse."""
         latest = max((moment.date() for moment in times), default=today)
         return (kind, name) == (self.kind, self.slice) and latest <= self.day
 

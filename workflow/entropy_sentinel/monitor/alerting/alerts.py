@@ -54,7 +54,7 @@ class AlertsOfRun:
 
 
 def read_history(state: State) -> AlertHistory:
-    """Return the alerts that earlier runs reported; raise DamagedFileError if the state has something else."""
+    """The alerts that earlier runs reported; raises DamagedFileError if the state has something else."""
     try:
         return AlertHistory.from_rows(state.reported_alerts)
     except (ValueError, TypeError) as error:
@@ -64,7 +64,7 @@ def read_history(state: State) -> AlertHistory:
 def make_alerts(
     episodes: Iterable[Episode], by: Sequence[str], rules: ReportingRules, rows: Mapping[SliceValues, Row]
 ) -> AlertsOfRun:
-    """Return the alerts of episodes. `rows` are the newest rows with enough responses, by the slices' values."""
+    """The alerts of episodes. `rows` are the newest rows with enough responses, by the slices' values."""
     run = AlertsOfRun()
     newest = rules.newest[-1] if rules.newest else None
     reported = {} if rules.history is None else rules.history.reported
@@ -84,7 +84,7 @@ def make_alerts(
 
 
 def _decide_status(episode: Episode, earlier: ReportedAlert | None, rules: ReportingRules) -> AlertStatus | None:
-    """Return the status of an episode, or None if its end has already been reported."""
+    """The status of an episode, or None if its end has already been reported."""
     oldest_new = rules.newest[0] if rules.newest else None
     if rules.history is not None:
         is_known = earlier is not None
@@ -125,7 +125,7 @@ def _end_reported(run: AlertsOfRun, by: Sequence[str], rules: ReportingRules, ro
 
 
 def _find_kind(slug: str) -> AlertCode:
-    """Return the kind with this slug, which may be that of an extension that is no longer installed."""
+    """The kind with this slug, which may be that of an extension that is no longer installed."""
     return AlertKind.find_slug(slug) or ExtensionCode(slug, slug, "")
 
 

@@ -81,7 +81,7 @@ def _add_opinion(
 
 
 def _describe(part: pl.DataFrame, at_random: bool) -> AskedSlice:
-    """Return the answers that are part of the sample; all if none has a weight."""
+    """The answers that are part of the sample; all if none has a weight."""
     weights = None
     if not at_random and part[WEIGHT].count():
         part = part.drop_nulls(WEIGHT)

@@ -22,7 +22,7 @@ _FEWEST_LOOKS = 20.0
 
 
 def n_slices_tested(merged: MergedSums, least: int) -> int:
-    """Return the number of slices with enough responses in the reference; the false alarms are shared among them."""
+    """The number of slices with enough responses in the reference; the false alarms are shared among them."""
     return int((merged.before.n_estimated >= least).sum())
 
 
@@ -33,7 +33,7 @@ def find_drops(
     n_slices: int,
     rows: Mapping[SliceValues, Row],
 ) -> list[Episode]:
-    """Return the drops of all slices, by slice and time.
+    """The drops of all slices, by slice and time.
 
     `n_slices` is the number of slices that are tested, and `rows` are the newest rows of slices, by the slices' values.
     """
@@ -68,7 +68,7 @@ def find_drops(
 
 
 def _series(estimator: Estimator, sums: Sums, n_reference: int, effects: np.ndarray) -> Series:
-    """Return the series of a slice; `effects` are the design effects that the windows up to each one tell, (w,)."""
+    """The series of a slice; `effects` are the design effects that the windows up to each one tell, (w,)."""
 
     def accuracies_of(means: np.ndarray) -> np.ndarray:
         return estimator.accuracies_of(means if means.shape[1] > 1 else means[:, 0])

@@ -53,7 +53,7 @@ def find_row_episodes(
 
 
 def tells(row: Row, kind: AlertCode) -> bool:
-    """Return whether a row tells whether the condition of a kind holds: not if it has no accuracy to compare."""
+    """Whether a row tells whether the condition of a kind holds: not if it has no accuracy to compare."""
     if kind != AlertKind.BELOW or Flag.UNFAMILIAR in row["flag_codes"]:
         return True
     return _watched_accuracy(row).accuracy is not None
@@ -62,7 +62,7 @@ def tells(row: Row, kind: AlertCode) -> bool:
 def _find_last_episode(
     kind: AlertCode, slice_: Mapping[str, str | None], looks: Sequence[Row], messages: Sequence[Mapping[AlertCode, str]]
 ) -> Episode:
-    """Return the last episode of a kind; `messages` are those of the kinds whose condition each of the looks meets."""
+    """The last episode of a kind; `messages` are those of the kinds whose condition each of the looks meets."""
     last = len(looks) - 1
     while kind not in messages[last]:
         last -= 1
@@ -81,7 +81,7 @@ def _find_last_episode(
 
 
 def _confirm_episode(episode: Episode, every: pl.DataFrame, rules: MonitorOptions) -> Episode | None:
-    """Return an episode with its real beginning, from the earlier windows; null if too few windows confirm it."""
+    """An episode with its real beginning, from the earlier windows; null if too few windows confirm it."""
     same = [pl.col(name).eq_missing(pl.lit(value)) for name, value in episode.slice.items()]
     earlier = every.filter(*same, pl.col("window") < episode.since, pl.col("n_estimated") >= rules.min_responses)
     windows = [episode.detected]
@@ -142,7 +142,7 @@ class _WatchedAccuracy(NamedTuple):
 
 
 def _watched_accuracy(row: Row) -> _WatchedAccuracy:
-    """Return the estimated accuracy; without an estimate, that from labels."""
+    """The estimated accuracy; without an estimate, that from labels."""
     if row["estimated_accuracy"] is None:
         words = f"with {counted(row.get('n_labelled', 0), 'label')}, accuracy"
         if row.get("witness"):

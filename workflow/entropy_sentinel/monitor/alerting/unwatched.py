@@ -76,16 +76,16 @@ class Progress:
 
     @property
     def longest_lag(self) -> int:
-        """Return the largest usual number of complete windows after the newest one with responses."""
+        """The largest usual number of complete windows after the newest one with responses."""
         return max(self.lag, math.ceil(median(self.waits)) - 1 if self.waits else 0)
 
     def as_list(self) -> list[str | int]:
-        """Return the content; JSON-serialisable."""
+        """The content; JSON-serialisable."""
         return [self.newest.isoformat(), self.found.isoformat(), self.lag, *self.waits]
 
     @classmethod
     def of_list(cls, content: Sequence[Any]) -> "Progress":
-        """Return what `as_list` returned; raise ValueError or TypeError for anything else."""
+        """What `as_list` returned; raises ValueError or TypeError for anything else."""
         newest, found, lag, *waits = content
         progress = cls(datetime.fromisoformat(newest), datetime.fromisoformat(found), int(lag), tuple(map(int, waits)))
         if progress.newest.tzinfo is None or progress.found.tzinfo is None:
@@ -110,7 +110,7 @@ class Traffic:
 
     @classmethod
     def joined(cls, parts: Sequence["Traffic"]) -> "Traffic":
-        """Return the traffic of several estimators, each of which has read the responses of its model."""
+        """The traffic of several estimators, each of which has read the responses of its model."""
         windows = pl.concat([part.windows for part in parts], how="diagonal").group_by("window").sum()
         exclusions = pl.concat([part.exclusions for part in parts])
         # A response of a model without an estimator is in each of the parts, with its hash.
@@ -120,7 +120,7 @@ class Traffic:
 
     @property
     def totals(self) -> dict[datetime | None, int]:
-        """Return the number of responses of each window, of models without an estimator too, in the order of time."""
+        """The number of responses of each window, of models without an estimator too, in the order of time."""
         unseen = self.exclusions.filter(pl.col("hash").is_not_null()).select("window", "n")
         both = pl.concat([self.windows.select("window", "n"), unseen]).group_by("window").agg(pl.col("n").sum())
         return dict(both.sort("window", nulls_last=False).iter_rows())
@@ -270,7 +270,7 @@ def _share_text(occurrence: _Occurrence) -> str:
 
 
 def _find_last_episode(condition: _Condition, windows: Sequence[datetime | None], window: str) -> Episode | None:
-    """Return the last windows in a row with a condition, among all windows with responses."""
+    """The last windows in a row with a condition, among all windows with responses."""
     if windows == [None] or None in condition.counts and len(condition.counts) == 1:
         counts = condition.counts.get(None)
         return None if counts is None else _make_episode(condition, _Occurrence(counts, "", counts.n, is_over=False))
@@ -316,7 +316,7 @@ def _window_text(begin: datetime, window: str) -> str:
 
 
 def confirm_episode(episode: Episode, windows: Sequence[datetime], n: int) -> Episode | None:
-    """Return an episode that `n` windows in a row confirm, with the window that confirms it; else null."""
+    """An episode that `n` windows in a row confirm, with the window that confirms it; else null."""
     if episode.since is None or n == 1:
         return episode
     times = [each for each in windows if each >= episode.since and (episode.until is None or each < episode.until)]
@@ -324,7 +324,7 @@ def confirm_episode(episode: Episode, windows: Sequence[datetime], n: int) -> Ep
 
 
 def windows_with_traffic(counts: Mapping[datetime, int]) -> list[datetime]:
-    """Return the windows that have a usual number of responses; `counts` are in the order of time."""
+    """The windows that have a usual number of responses; `counts` are in the order of time."""
     windows, before = [], list[int]()
     for window, n in counts.items():
         if not before or n >= _LEAST_USUAL * median(before[-_USUAL_WINDOWS:]):
@@ -334,7 +334,7 @@ def windows_with_traffic(counts: Mapping[datetime, int]) -> list[datetime]:
 
 
 def windows_after_newest(windows: Sequence[datetime], window: str, now: datetime) -> list[datetime]:
-    """Return the complete windows after the newest of `windows`, at least one; the last _MOST_WINDOWS if it is old."""
+    """The complete windows after the newest of `windows`, at least one; the last _MOST_WINDOWS if it is old."""
     begin = start_after(max(windows), 1, window)
     if start_after(begin, 1, window) > now:
         return []
@@ -343,7 +343,7 @@ def windows_after_newest(windows: Sequence[datetime], window: str, now: datetime
 
 
 def missing_windows(windows: Sequence[datetime], later: Sequence[datetime], window: str) -> list[datetime]:
-    """Return those of the `later` windows in which responses were expected, as there are responses in `windows`."""
+    """Those of the `later` windows in which responses were expected, as there are responses in `windows`."""
     first, present = min(windows), set(windows)
     return [each for each in later if _is_expected(each, first, present, window)]
 
@@ -358,7 +358,7 @@ def _is_expected(begin: datetime, first: datetime, present: set[datetime], windo
 
 
 def is_late(lag: int, newest: datetime, window: str, now: datetime, before: Progress | None) -> bool:
-    """Return whether newer responses should have come since the runs `before`.
+    """Whether newer responses should have come since the runs `before`.
 
     `lag` is the number of complete windows after the newest one with responses. It does not grow while an old log is
     read, and a state that is used again within the hour expects nothing new.
@@ -369,7 +369,7 @@ def is_late(lag: int, newest: datetime, window: str, now: datetime, before: Prog
 
 
 def next_progress(lag: int, newest: datetime, window: str, now: datetime, before: Progress | None) -> Progress:
-    """Return what the next run is to know."""
+    """What the next run is to know."""
     if before is None:
         return Progress(newest, now, lag)
     if newest <= before.newest:
@@ -379,7 +379,7 @@ def next_progress(lag: int, newest: datetime, window: str, now: datetime, before
 
 
 def describe_absence(missing: Sequence[datetime], n_responses: int, newest: datetime, window: str) -> Episode:
-    """Return the episode of the windows without usual responses at the end of the logs, which have a few in all."""
+    """The episode of the windows without usual responses at the end of the logs, which have a few in all."""
     what = _window_text(missing[0], window)
     if len(missing) > 1:
         what = f"{len(missing):,} {window}s from {missing[0]:%Y-%m-%d %H:%M}".removesuffix(" 00:00")

@@ -47,7 +47,7 @@ Effects = tuple[float, float]
 
 
 def p_of_change(accuracies_of: Accuracies, now: Side, then: Side, effects: Effects = (1.0, 1.0)) -> float:
-    """Return the two-sided p of the difference between the estimates of two sets of responses, with their `effects`."""
+    """The two-sided p of the difference between the estimates of two sets of responses, with their `effects`."""
     (n1, sums1, products1), (n0, sums0, products0) = now, then
     n, mean = n1 + n0, (sums1 + sums0) / (n1 + n0)
     seen = float(np.abs(np.subtract(*accuracies_of(np.array([sums1 / n1, sums0 / n0])))))
@@ -56,7 +56,7 @@ def p_of_change(accuracies_of: Accuracies, now: Side, then: Side, effects: Effec
         return 1.0
 
     def change(z: np.ndarray) -> np.ndarray:
-        """Return T, (n,), of standard normal z, (n, k)."""
+        """T, (n,), of standard normal z, (n, k)."""
         d = z @ root.T
         return accuracies_of(mean + n0 / n * d) - accuracies_of(mean - n1 / n * d)
 
@@ -78,7 +78,7 @@ def p_of_change(accuracies_of: Accuracies, now: Side, then: Side, effects: Effec
 
 
 def _places(change: Accuracies, across: np.ndarray, along: np.ndarray, level: np.ndarray) -> np.ndarray:
-    """Return the place on each line where the rising T reaches its level, (n,); infinite if it never does."""
+    """The place on each line where the rising T reaches its level, (n,); infinite if it never does."""
     low, high = np.full(len(across), -_REACH), np.full(len(across), _REACH)
 
     def at(place: np.ndarray) -> np.ndarray:
@@ -98,14 +98,14 @@ def _places(change: Accuracies, across: np.ndarray, along: np.ndarray, level: np
 
 
 def _root(matrix: np.ndarray) -> np.ndarray:
-    """Return R with R R' = `matrix` (k, k); eigenvalues that rounding made negative count as 0."""
+    """R with R R' = `matrix` (k, k); eigenvalues that rounding made negative count as 0."""
     variances, directions = np.linalg.eigh(matrix)
     root: np.ndarray = directions * np.sqrt(np.clip(variances, 0, None))
     return root
 
 
 def adjusted(p: np.ndarray) -> np.ndarray:
-    """Return the q of many tests, (n,), by Benjamini and Hochberg; NaN stays NaN and does not count as a test."""
+    """The q of many tests, (n,), by Benjamini and Hochberg; NaN stays NaN and does not count as a test."""
     q = p.copy()
     tested = ~np.isnan(p)
     if tested.any():

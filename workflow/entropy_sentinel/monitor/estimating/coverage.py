@@ -46,7 +46,7 @@ SENTENCES = {
 
 
 def judge_familiarity(estimator: FittedEstimator, rows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
-    """Return `unfamiliar` and `familiarity_reason` of each row, (n_rows,): one of them is null.
+    """`unfamiliar` and `familiarity_reason` of each row, (n_rows,): one of them is null.
 
     `rows` are those of `read_whole`, with the columns of slices; only responses with an estimate count.
     """
@@ -77,7 +77,7 @@ def judge_familiarity(estimator: FittedEstimator, rows: pl.DataFrame, by: Sequen
 
 
 def _verdicts(unfamiliar: Sequence[bool | None], reasons: Sequence[Unjudged | None]) -> pl.DataFrame:
-    """Return the two columns."""
+    """The two columns."""
     return pl.DataFrame(
         {
             "unfamiliar": pl.Series(unfamiliar, dtype=pl.Boolean),
@@ -87,7 +87,7 @@ def _verdicts(unfamiliar: Sequence[bool | None], reasons: Sequence[Unjudged | No
 
 
 def covering_verdicts(estimator: FittedEstimator, overridden: bool, unfamiliar: pl.Series) -> pl.Series:
-    """Return the verdict that covers each response, (n_rows,).
+    """The verdict that covers each response, (n_rows,).
 
     `usable` needs a slice that is like a labelled domain; the other verdicts warn of every response.
     """
@@ -99,7 +99,7 @@ def covering_verdicts(estimator: FittedEstimator, overridden: bool, unfamiliar: 
 
 
 def explain_verdict(verdict: str | None, reason: str | None) -> str:
-    """Return what a system that shows one response says about its P(correct)."""
+    """What a system that shows one response says about its P(correct)."""
     if verdict == NOT_JUDGED and reason is not None:
         return f"{verdict}: whether it is like a labelled domain is unknown ({SENTENCES[Unjudged(reason)]})"
     if verdict == Flag.UNFAMILIAR.words:
@@ -108,7 +108,7 @@ def explain_verdict(verdict: str | None, reason: str | None) -> str:
 
 
 def familiarity_lines(scores: pl.DataFrame, by: Sequence[str]) -> list[str]:
-    """Return lines with the slices that are unfamiliar, and with the number that could not be judged, and why."""
+    """Lines with the slices that are unfamiliar, and with the number that could not be judged, and why."""
     names = [name if name in scores.columns else f"{BY}{name}" for name in by]
     slices = scores.select(*names, "unfamiliar", "familiarity_reason").unique(maintain_order=True)
     lines = []

@@ -61,7 +61,7 @@ class Estimates:
         self._flags = Flags(saved, min_responses, taken)
 
     def general_flags(self, every: Sums) -> Reasons:
-        """Return the flags that all slices have, with their reasons, from the sums of `every` slice."""
+        """The flags that all slices have, with their reasons, from the sums of `every` slice."""
         return self._flags.of_all(every)
 
     def of_slices(
@@ -71,7 +71,7 @@ class Estimates:
         recent: RecentWindows | None = None,
         witnesses: WitnessEstimates | None = None,
     ) -> pl.DataFrame:
-        """Return one row per slice, sorted by rank; `change` is from the reference to the responses after it."""
+        """One row per slice, sorted by rank; `change` is from the reference to the responses after it."""
         notes = notes_of_slices(merged, recent, self._few)
         moments = merged.clusters.of_rows(pl.DataFrame({"slice": range(len(merged.slices))}))
         frame = pl.concat([merged.slices, self._rows(merged.total, moments, notes)], how="horizontal")
@@ -85,7 +85,7 @@ class Estimates:
         return ranked(self._with_errors(frame))
 
     def describe_witnesses(self, merged: MergedSums, witnesses: WitnessEstimates) -> list[dict[str, Any]]:
-        """Return what labels show of each witness as an estimate, beside the estimator."""
+        """What labels show of each witness as an estimate, beside the estimator."""
         return witnesses.describe(self._accuracy(merged.total), merged.total.n_estimated)
 
     def of_windows(
@@ -98,7 +98,7 @@ class Estimates:
         test_changes: bool = True,
         witnesses: WitnessEstimates | None = None,
     ) -> pl.DataFrame:
-        """Return one row per slice and window, by window and rank; only windows after the reference have a `change`.
+        """One row per slice and window, by window and rank; only windows after the reference have a `change`.
 
         Without `test_changes` its p and q are null. `rows` (n,) has `slice` (a row number of `MergedSums.slices`) and
         the first and last window (`window_from` and `window`); `sums` (n,) are the sums of these rows.
@@ -192,7 +192,7 @@ class Estimates:
         return with_labelled_errors(frame)
 
     def _estimator_part(self, frame: pl.DataFrame, sums: Sums, merged: MergedSums) -> EstimatorPart:
-        """Return where the estimator counts beside a witness, and which rows have hardly any labels and need one."""
+        """Where the estimator counts beside a witness, and which rows have hardly any labels and need one."""
         familiar, relied = self._relied_on(sums)
         accuracy = pl.col("estimated_accuracy")
         # Labels of only a part of the slice do not tell its accuracy.
@@ -210,7 +210,7 @@ class Estimates:
         )
 
     def _relied_on(self, sums: Sums) -> tuple[np.ndarray, np.ndarray]:
-        """Return where the validation is about the responses, and where their estimates may be used, (n,) each."""
+        """Where the validation is about the responses, and where their estimates may be used, (n,) each."""
         other = self._flags.overridden(sums) | (sums.sum_of("n_same_model") > 0)
         familiar = np.array([why is None for why in self._flags.unfamiliar(sums)], dtype=bool) & ~other
         return familiar, familiar & self._usable
@@ -223,7 +223,7 @@ class Estimates:
         return accuracy
 
     def _accuracies_of(self, means: np.ndarray) -> np.ndarray:
-        """Return the accuracies, (n,), of mean values, (n, k)."""
+        """The accuracies, (n,), of mean values, (n, k)."""
         return self._estimator.accuracies_of(means if means.shape[1] > 1 else means[:, 0])
 
     def _with_change(
@@ -259,7 +259,7 @@ class Estimates:
 
 
 def _repeated(rows: Sequence[tuple[str, ...]]) -> pl.Series:
-    """Return lists of texts, (n,); equal lists share their texts, because a verdict's reasons are long."""
+    """Lists of texts, (n,); equal lists share their texts, because a verdict's reasons are long."""
     places = {texts: place for place, texts in enumerate(dict.fromkeys(rows))}
     distinct = pl.Series([list(texts) for texts in places], dtype=pl.List(pl.String))
     return distinct.gather([places[texts] for texts in rows])

@@ -36,22 +36,22 @@ class Flags:
         self.general, self._of_differing = general_flags(saved), general_flags(saved, taken)
 
     def overridden(self, sums: Sums) -> np.ndarray:
-        """Return whether the estimator's validation does not apply to each slice, (n,), because responses differ."""
+        """Whether the estimator's validation does not apply to each slice, (n,), because responses differ."""
         known = np.nan_to_num(sums.sum_of("n_overridden"), nan=1.0)
         return known > 0 if self._taken else np.zeros(len(sums), dtype=bool)
 
     def of_all(self, sums: Sums) -> Reasons:
-        """Return the flags that all slices have; `sums` (n,) are those of all slices."""
+        """The flags that all slices have; `sums` (n,) are those of all slices."""
         return self._of_differing if self.overridden(sums).all() else self.general
 
     def unfamiliar(self, sums: Sums) -> list[str | None]:
-        """Return why each slice is unlike all labelled domains, or null."""
+        """Why each slice is unlike all labelled domains, or null."""
         return [None] * len(sums) if self._familiarity is None else self._familiarity.flags(sums.words)
 
     def of(
         self, rows: pl.DataFrame, sums: Sums, unfamiliar: Sequence[str | None], notes: Sequence[Reasons]
     ) -> list[Reasons]:
-        """Return all flags of each row; `notes` are the flags that do not depend on its numbers."""
+        """All flags of each row; `notes` are the flags that do not depend on its numbers."""
         outside = self._outside(sums, rows["estimated_accuracy"].fill_null(np.nan).to_numpy())
         questions, differs = sums.of_questions, self.overridden(sums)
         every: list[Reasons] = []
@@ -68,7 +68,7 @@ class Flags:
         return every
 
     def _own(self, row: Mapping[str, Any], questions: tuple[int, int]) -> Reasons:
-        """Return the flags from a row's numbers; `questions` are the numbers of ambiguous questions and of all."""
+        """The flags from a row's numbers; `questions` are the numbers of ambiguous questions and of all."""
         flags: Reasons = {}
         if row["n_estimated"] < self._few:
             kind = " with an estimate" if self._has_estimates else ""
@@ -89,7 +89,7 @@ class Flags:
         return flags
 
     def _outside(self, sums: Sums, accuracy: np.ndarray) -> list[str | None]:
-        """Return why each slice is outside the estimator's training data, or null."""
+        """Why each slice is outside the estimator's training data, or null."""
         if self._support is None:
             return [None] * len(sums)
         reasons: list[str | None] = [None] * len(sums)
@@ -100,7 +100,7 @@ class Flags:
 
 
 def notes_of_slices(merged: MergedSums, recent: RecentWindows | None, few: int) -> list[Reasons]:
-    """Return the flags that do not depend on numbers: whether a slice pools others, and whether it is stale."""
+    """The flags that do not depend on numbers: whether a slice pools others, and whether it is stale."""
     notes = notes_of(merged, np.arange(len(merged.slices)))
     if recent is not None:
         for place in np.flatnonzero(recent.stale):
@@ -112,7 +112,7 @@ def notes_of_slices(merged: MergedSums, recent: RecentWindows | None, few: int) 
 
 
 def notes_of(merged: MergedSums, slices: np.ndarray) -> list[Reasons]:
-    """Return the note of each row, empty unless its slice is pooled; `slices` (n,) are rows of `MergedSums.slices`."""
+    """The note of each row, empty unless its slice is pooled; `slices` (n,) are rows of `MergedSums.slices`."""
     notes: list[Reasons] = [{} for _ in slices]
     if merged.n_pooled:
         for place in np.flatnonzero(slices == len(merged.slices) - 1):
@@ -121,7 +121,7 @@ def notes_of(merged: MergedSums, slices: np.ndarray) -> list[Reasons]:
 
 
 def general_flags(saved: FittedEstimator, taken: Mapping[str, int] | None = None) -> Reasons:
-    """Return the flags that apply to all slices, with reasons; `taken` counts responses that do not match by kind."""
+    """The flags that apply to all slices, with reasons; `taken` counts responses that do not match by kind."""
     flags: Reasons = {}
     if not saved.has_estimates:
         return flags

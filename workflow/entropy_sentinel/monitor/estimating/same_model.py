@@ -60,7 +60,7 @@ class SameModelComparison:
     by_chance: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the comparison; JSON-serialisable."""
+        """The comparison; JSON-serialisable."""
         windows = {} if self.since is None else {"n_windows": self.n_windows, "window": self.window}
         return {
             "model": self.model,
@@ -75,12 +75,12 @@ class SameModelComparison:
 
     @classmethod
     def from_dict(cls, about: Mapping[str, Any]) -> "SameModelComparison":
-        """Return what `as_dict` returned."""
+        """What `as_dict` returned."""
         since = about["since"] and datetime.fromisoformat(about["since"])
         return cls(**{**about, "since": since})
 
     def describe(self) -> str:
-        """Return what changed, and how the two names compare."""
+        """What changed, and how the two names compare."""
         names = ", ".join(f"{name} ({counted(n, 'response')})" for name, n in self.names.items())
         text = f"{names} counts as {self.model} (--same-model), which is an assumption: intervals are wider. "
         if self.distance is None or self.by_chance is None or self.since is None:
@@ -130,7 +130,7 @@ def compare_same_models(
 
 
 def _histograms(counts: np.ndarray, slices: np.ndarray, rows: np.ndarray, n_slices: int) -> np.ndarray:
-    """Return the histogram of each slice over some rows, (n_slices, m)."""
+    """The histogram of each slice over some rows, (n_slices, m)."""
     total = np.zeros((n_slices, counts.shape[1]))
     np.add.at(total, slices[rows], counts[rows])
     return total

@@ -58,12 +58,12 @@ class Allocation(NamedTuple):
 def allocate_labels(
     rows: pl.DataFrame, by: Mapping[str, str], options: SampleOptions, judge: JudgeBudget | None
 ) -> Allocation:
-    """Return how many responses of each slice to label; raise InputError if the budget is too small for any slice."""
+    """How many responses of each slice to label; raises InputError if the budget is too small for any slice."""
     return _for_validation(rows, by, options, judge) or _for_watching(rows, by, options)
 
 
 def verdict_counts(sizes: np.ndarray, labels: np.ndarray, judge: JudgeBudget) -> np.ndarray:
-    """Return the number of verdicts of each slice, (n_slices,): equally many, and the labelled responses among them.
+    """The number of verdicts of each slice, (n_slices,): equally many, and the labelled responses among them.
 
     More than VERDICTS, and VERDICTS_A_LABEL for each label, would add little. Raises InputError if the budget is too
     small for the responses to label.
@@ -80,13 +80,13 @@ def verdict_counts(sizes: np.ndarray, labels: np.ndarray, judge: JudgeBudget) ->
 
 
 def is_fittable(rows: pl.DataFrame) -> bool:
-    """Return whether one estimator can be fitted on all these responses: one model, and log-probabilities of a kind."""
+    """Whether one estimator can be fitted on all these responses: one model, and log-probabilities of a kind."""
     features = rows.filter(pl.col("reason").is_null())
     return len(features) > 0 and all(features[name].n_unique() == 1 for name in ("model", *LOGPROBS))
 
 
 def count_slices(rows: pl.DataFrame, by: Mapping[str, str]) -> pl.DataFrame:
-    """Return the slices with their `n_responses`, the largest first."""
+    """The slices with their `n_responses`, the largest first."""
     if not by:
         return pl.DataFrame({"n_responses": [len(rows)]}, schema={"n_responses": pl.UInt32})
     sizes = rows.group_by(*by).agg(n_responses=pl.len())
@@ -94,7 +94,7 @@ def count_slices(rows: pl.DataFrame, by: Mapping[str, str]) -> pl.DataFrame:
 
 
 def _for_watching(rows: pl.DataFrame, by: Mapping[str, str], options: SampleOptions) -> Allocation:
-    """Return equally many labels for each slice, or for so many of the largest ones as can get the least number."""
+    """Equally many labels for each slice, or for so many of the largest ones as can get the least number."""
     least = LABELS_A_SLICE if options.per_slice is None else options.per_slice
     most = max(least, options.budget) if options.max_per_slice is None else options.max_per_slice
     least = min(least, most)
@@ -118,7 +118,7 @@ def _for_watching(rows: pl.DataFrame, by: Mapping[str, str], options: SampleOpti
 def _for_validation(
     rows: pl.DataFrame, by: Mapping[str, str], options: SampleOptions, judge: JudgeBudget | None
 ) -> Allocation | None:
-    """Return the labels with which `usable` is most probable; null if it is improbable or was not asked for."""
+    """The labels with which `usable` is most probable; null if it is improbable or was not asked for."""
     least = FEWEST_LABELS if judge is None else LABELS_WITH_JUDGE[0]
     if options.per_slice is not None:
         if options.per_slice < FEWEST_LABELS:
@@ -146,13 +146,13 @@ def _for_validation(
 
 
 def chance_of_usable(n_slices: int, labels: int, verdicts: int, quality: JudgeQuality) -> float:
-    """Return the probability of `usable` at TYPICAL_ERROR, with so many labels and verdicts in each slice."""
+    """The probability of `usable` at TYPICAL_ERROR, with so many labels and verdicts in each slice."""
     alone = probability_of_usable(TYPICAL_ERROR, n_slices, labels)
     return max(alone, probability_with_judge(TYPICAL_ERROR, n_slices, labels, quality, verdicts))
 
 
 def verdicts_a_domain(n_slices: int, responses: int, judge: JudgeBudget | None) -> int:
-    """Return how many verdicts each slice can get, at most VERDICTS; `responses` are those of the smallest one."""
+    """How many verdicts each slice can get, at most VERDICTS; `responses` are those of the smallest one."""
     affordable = VERDICTS if judge is None else judge.n_affordable // max(n_slices, 1)
     return min(VERDICTS, responses, affordable)
 
@@ -160,7 +160,7 @@ def verdicts_a_domain(n_slices: int, responses: int, judge: JudgeBudget | None) 
 def most_probable_counts(
     sizes: np.ndarray, budget: int, least: int, chance: Callable[[int, int], float], most: int = MOST_LABELS
 ) -> tuple[np.ndarray, float]:
-    """Return the number of labels of each chosen slice, (n_chosen,), and the probability of `usable`.
+    """The number of labels of each chosen slice, (n_chosen,), and the probability of `usable`.
 
     `sizes` is (n_slices,), largest first. The largest slices are chosen, with `least` to `most` labels each. Of the
     numbers of slices whose `chance` is nearly the best, the largest wins, so that few slices are left out.
@@ -177,6 +177,6 @@ def most_probable_counts(
 
 
 def _one_per_item(rows: pl.DataFrame, by: Mapping[str, str]) -> pl.DataFrame:
-    """Return one response per question, because several answers to one question count as one label of a `fit`."""
+    """One response per question, because several answers to one question count as one label of a `fit`."""
     item = pl.Series("(item)", item_numbers(rows))
     return rows.with_columns(item).sort(ORDER).unique([*by, "(item)"], keep="first", maintain_order=True)

@@ -80,7 +80,7 @@ class AskedWitness:
         return self.check is not None and self.check.verdict == PartnerVerdict.WEAK
 
     def describe_slice(self, number: int, part: pl.DataFrame, n: float, estimated: float) -> AskedSlice | None:
-        """Return what it says of a part of a slice of `n` responses; null if that is no estimate.
+        """What it says of a part of a slice of `n` responses; null if that is no estimate.
 
         `estimated` is the accuracy with which it is averaged, or NaN.
         """
@@ -94,7 +94,7 @@ class AskedWitness:
         return AskedSlice(values, labels, n, weights, cluster_numbers(part), None if np.isnan(estimated) else estimated)
 
     def errors(self, accuracies: np.ndarray) -> WitnessErrors:
-        """Return its errors on labelled slices.
+        """Its errors on labelled slices.
 
         `accuracies`, (n_slices,), are those with which it is averaged; if all are NaN, it stands alone.
         """
@@ -111,7 +111,7 @@ class AskedWitness:
         return self._errors[key]
 
     def labelled_accuracies(self) -> dict[int, float]:
-        """Return the accuracies of the slices whose errors are measured, from labels of asked responses, by number."""
+        """The accuracies of the slices whose errors are measured, from labels of asked responses, by number."""
         labelled = self.rows.drop_nulls(PEOPLE).filter(pl.col("slice").is_in(self.estimable))
         accuracies = labelled.group_by("slice").agg(pl.col(PEOPLE).mean(), n=pl.len()).sort("slice")
         return dict(accuracies.filter(pl.col("n") >= FEWEST_LABELS).select("slice", PEOPLE).iter_rows())
@@ -124,7 +124,7 @@ class AskedWitness:
         return slices, values, labels
 
     def _calibrate(self, number: int, part: pl.DataFrame) -> np.ndarray | None:
-        """Return P(correct) of a slice's responses by the labels of the other slices; null with too few of these."""
+        """P(correct) of a slice's responses by the labels of the other slices; null with too few of these."""
         slices, values, labels = self._labelled
         left = slices != number
         key = -1 if left.all() else number
@@ -135,7 +135,7 @@ class AskedWitness:
 
 
 def describe_witness(asked: AskedWitness, accuracies: np.ndarray) -> dict[str, Any]:
-    """Return what labels show of a witness as an estimate, JSON-serialisable.
+    """What labels show of a witness as an estimate, JSON-serialisable.
 
     `accuracies`, (n_slices,), are an estimator's, NaN without one. `error`, `estimator_error` and `mean_error` are mean
     absolute differences to the labelled accuracies of `n_slices` slices: of the witness, of the estimator, and of the

@@ -34,12 +34,12 @@ _OWN = {
 
 
 def slice_columns(by: Sequence[str]) -> dict[str, str]:
-    """Return the names of the slice columns in the tables, by their names in rows with slices (`by.COLUMN`)."""
+    """The names of the slice columns in the tables, by their names in rows with slices (`by.COLUMN`)."""
     return {f"{BY}{name}": f"slice_{name}" if name in _OWN else name for name in by}
 
 
 def sampled_slices(rows: pl.DataFrame) -> list[str]:
-    """Return the slice columns of a table that `to_label` has made: those before the ids of responses."""
+    """The slice columns of a table that `to_label` has made: those before the ids of responses."""
     names = rows.columns[: rows.columns.index("item_id")]
     if "sample" in rows.columns:
         for name in ("benchmark", "model"):
@@ -49,12 +49,12 @@ def sampled_slices(rows: pl.DataFrame) -> list[str]:
 
 
 def identity(rows: pl.DataFrame) -> tuple[str, ...]:
-    """Return the columns that identify responses: if ids are unique, only the id, which survives renaming the log."""
+    """The columns that identify responses: if ids are unique, only the id, which survives renaming the log."""
     return ("item_id",) if rows["item_id"].is_unique().all() else RESPONSE
 
 
 def to_label(rows: pl.DataFrame, by: Mapping[str, str], ids: Sequence[str], facts: Sequence[str]) -> pl.DataFrame:
-    """Return the table of responses to label: slices (`by` is that of `slice_columns`), `ids`, `facts` and texts."""
+    """The table of responses to label: slices (`by` is that of `slice_columns`), `ids`, `facts` and texts."""
     columns = {shown: pl.col(name) for name, shown in by.items()}
     for name in ids:
         columns.setdefault(name, pl.col(name))
@@ -67,11 +67,11 @@ def to_label(rows: pl.DataFrame, by: Mapping[str, str], ids: Sequence[str], fact
 
 
 def order_of(rows: pl.DataFrame, seed: int) -> pl.Series:
-    """Return a pseudo-random number for each response, which does not depend on its position."""
+    """A pseudo-random number for each response, which does not depend on its position."""
     names = rows.select(identity(rows)).iter_rows()
     return pl.Series([drawn_number(f"{seed} {name}") for name in names], dtype=pl.UInt64)
 
 
 def drawn_number(text: str) -> int:
-    """Return a pseudo-random 64-bit number, the same for the same text."""
+    """A pseudo-random 64-bit number, the same for the same text."""
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big")

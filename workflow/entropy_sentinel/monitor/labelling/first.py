@@ -49,7 +49,7 @@ _UNANSWERED = {*HARMLESS_CODES, ExclusionCode.UNREADABLE}
 
 
 def first_sample(logs: Given, options: SampleOptions) -> Sample:
-    """Return the responses to label, and those to judge with `judge_usd`; the columns `options.by` define the slices.
+    """The responses to label, and those to judge with `judge_usd`; the columns `options.by` define the slices.
 
     Raises InputError if the budget is too small for a slice, or if the responses come from several models that are not
     slices.
@@ -96,7 +96,7 @@ def _next_step(purpose: Purpose, options: SampleOptions) -> str:
 
 
 def _responses(logs: Given, options: SampleOptions) -> tuple[pl.DataFrame, int]:
-    """Return the responses with an answer, their order and time, and slice columns as text; and how many have none.
+    """The responses with an answer, their order and time, and slice columns as text; and how many have none.
 
     Raises InputError for several models, unless they are slices.
     """
@@ -139,7 +139,7 @@ def _draw_slices(
     options: SampleOptions,
     by: Mapping[str, str],
 ) -> _Draw:
-    """Return the rows to label and to judge, by slice, in an order that does not depend on their entropies."""
+    """The rows to label and to judge, by slice, in an order that does not depend on their entropies."""
     asked, judged = [], []
     for design, row in zip(designs, slices.iter_rows(named=True), strict=True):
         values = [row[name] for name in by]
@@ -155,7 +155,7 @@ def _draw_slices(
 
 
 def _weigh(rows: pl.DataFrame, inclusion: float) -> pl.DataFrame:
-    """Return the rows in their random order, with their inclusion probability and its inverse, the weight."""
+    """The rows in their random order, with their inclusion probability and its inverse, the weight."""
     weight = 1 / inclusion if inclusion else None
     return rows.sort(ORDER).with_columns(
         pl.lit(inclusion).alias("inclusion_probability"), pl.lit(weight, pl.Float64).alias(WEIGHT)
@@ -163,7 +163,7 @@ def _weigh(rows: pl.DataFrame, inclusion: float) -> pl.DataFrame:
 
 
 def _spread(rows: pl.DataFrame, n: int, seed: str) -> np.ndarray:
-    """Return the positions of `n` rows, (n,), drawn systematically in serpentine order of time and entropy."""
+    """The positions of `n` rows, (n,), drawn systematically in serpentine order of time and entropy."""
     time = rows[_TIME].fill_null(0)
     blocks = max(math.isqrt(n), 1) if time.n_unique() > 1 else 1
     place = np.empty(len(rows), dtype=int)

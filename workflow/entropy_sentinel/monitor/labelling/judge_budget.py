@@ -57,7 +57,7 @@ class JudgeBudget:
         return max(int((self.usd - self.usd_reserved) / self.usd_per_verdict + 1e-9), 0)
 
     def usd_for(self, n_verdicts: int) -> float:
-        """Return a budget that pays for so many verdicts, US dollars: the least one, rounded up to two digits."""
+        """A budget that pays for so many verdicts, US dollars: the least one, rounded up to two digits."""
         usd = n_verdicts * self.usd_per_verdict + self.usd_reserved
         if not usd:
             return 0.0
@@ -66,7 +66,7 @@ class JudgeBudget:
 
 
 def judge_budget(rows: pl.DataFrame, options: SampleOptions) -> JudgeBudget | None:
-    """Return the budget for a judge of responses with texts; null if none is planned.
+    """The budget for a judge of responses with texts; null if none is planned.
 
     A verdict costs the tokens of the package's prompt with the mean question and response, and those of a reply. Raises
     ConfigError for unknown prices, and InputError if the responses have no texts.
@@ -107,7 +107,7 @@ def _usd(prices: tuple[float, float], prompt_tokens: float, reply_tokens: float)
 
 
 def _prices(options: SampleOptions) -> tuple[tuple[float, float], str]:
-    """Return the prices of a million tokens of prompts and replies, and their source; raise ConfigError if unknown."""
+    """The prices of a million tokens of prompts and replies, and their source; raises ConfigError if unknown."""
     given = options.usd_per_million_input_tokens, options.usd_per_million_output_tokens
     if given[0] is not None and given[1] is not None:
         return (given[0], given[1]), ""
@@ -134,7 +134,7 @@ def _prices(options: SampleOptions) -> tuple[tuple[float, float], str]:
 
 @cache
 def _price_table() -> dict[str, Any]:
-    """Return LiteLLM's prices by model, read without importing it; empty if it is not installed or has no table."""
+    """LiteLLM's prices by model, read without importing it; empty if it is not installed or has no table."""
     found = find_spec("litellm")
     for folder in (found.submodule_search_locations or ()) if found else ():
         path = Path(folder) / _PRICE_TABLE

@@ -66,7 +66,7 @@ def add_labels(
     reasons: Sequence[str | None],
     probabilities: Sequence[float | None] | None = None,
 ) -> pl.DataFrame:
-    """Return the rows of a sample with the columns that every witness has."""
+    """The rows of a sample with the columns that every witness has."""
     return rows.with_columns(
         pl.Series(LABEL, labels, pl.Boolean),
         pl.Series(REASON, reasons, pl.String),
@@ -77,7 +77,7 @@ def add_labels(
 
 
 def read_sample(responses: Any, needed: Sequence[str]) -> pl.DataFrame:
-    """Return the responses of one table or file of `sample`, or of several: each once, further ones without weight.
+    """The responses of one table or file of `sample`, or of several: each once, further ones without weight.
 
     Raises InputError if a table lacks a column that is needed.
     """
@@ -99,7 +99,7 @@ def read_sample(responses: Any, needed: Sequence[str]) -> pl.DataFrame:
 
 
 def _cast(frame: pl.DataFrame, dtypes: Any) -> pl.DataFrame:
-    """Return the columns of a sample in their types, without what people or another witness have said."""
+    """The columns of a sample in their types, without what people or another witness have said."""
     frame = frame.drop(LABEL, REASON, JUDGE, PROBABILITY, strict=False)
     if WITNESS in frame.columns:
         frame = frame.drop(WITNESS, ANSWER, COMPARABLE, strict=False)

@@ -84,7 +84,7 @@ def judge(
 def judge_sample(
     responses: Any, settings: JudgeOptions, agrees_with: Any = None, agrees_with_model: str | None = None
 ) -> JudgedSample:
-    """Return the result of `judge`, its costs, and what to know about it."""
+    """The result of `judge`, its costs, and what to know about it."""
     ways = {"model": settings.model, "second_opinion": settings.second_opinion, "agrees_with": agrees_with}
     if sum(way is not None for way in ways.values()) != 1:
         raise ConfigError(
@@ -101,7 +101,7 @@ def judge_sample(
 
 
 def _ask_judge(rows: pl.DataFrame, model: str, settings: JudgeOptions) -> JudgedSample:
-    """Return the rows of a sample with the verdicts of a judge."""
+    """The rows of a sample with the verdicts of a judge."""
     prompt = WITHOUT_REFERENCE if settings.prompt is None else _prompt(settings.prompt)
     llm = _judge(model, settings, prompt)
     texts = rows.select(QUESTION, RESPONSE_TEXT).rows()
@@ -133,7 +133,7 @@ def _ask_judge(rows: pl.DataFrame, model: str, settings: JudgeOptions) -> Judged
 
 
 def _judge(model: str, settings: JudgeOptions, prompt: Prompt) -> "LlmJudge":
-    """Return the judge that the options describe."""
+    """The judge that the options describe."""
     given = settings.model_dump(exclude={"prompt", "second_opinion", "logprobs"}, exclude_none=True)
     # The judge works out the answer before its verdict, so its reply is not only the verdict.
     section = checked(Llm, {"kind": "llm", "structured_output": False, **given})
@@ -150,7 +150,7 @@ def _judge(model: str, settings: JudgeOptions, prompt: Prompt) -> "LlmJudge":
 
 
 def _prompt(path: Path) -> Prompt:
-    """Return the prompt in a file, the message of a user; raise ConfigError for one without its placeholders."""
+    """The prompt in a file, the message of a user; raises ConfigError for one without its placeholders."""
     try:
         prompt = Prompt(user=path.read_text(encoding="utf-8"))
         check_placeholders(str(path), prompt, (QUESTION, RESPONSE_TEXT))

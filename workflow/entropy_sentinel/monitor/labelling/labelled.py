@@ -163,7 +163,7 @@ class LabelledResponses:
         self.without -= frozenset(number for part in matched for number in part["number"])
 
     def _with_responses(self, state: State, asked: pl.DataFrame, key: list[str], window: str | None) -> pl.DataFrame:
-        """Return the responses that somebody was asked to label, also those without a label, with their weights."""
+        """The responses that somebody was asked to label, also those without a label, with their weights."""
         asked = asked.cast({column: FEATURE_FRAME.schema[column] for column in key}).unique(key)
         parts = [
             self._numbered(part.join(asked.select(*key, WEIGHT), on=key), window) for part in state.all_responses()
@@ -171,7 +171,7 @@ class LabelledResponses:
         return pl.concat(parts) if parts else asked.clear()
 
     def measure_witnesses(self, level: float) -> list[WitnessQuality]:
-        """Return how good each witness is by the labels, with intervals of `level`, and where it counts."""
+        """How good each witness is by the labels, with intervals of `level`, and where it counts."""
         powers = self._powers()
         qualities = []
         for number, witness in enumerate(self._witnessed.witnesses):
@@ -186,7 +186,7 @@ class LabelledResponses:
         return qualities
 
     def _powers(self) -> dict[int, float]:
-        """Return the power of each witness that counts in a slice: that in the slices with the most labels together."""
+        """The power of each witness that counts in a slice: that in the slices with the most labels together."""
         n_labels = Counter[tuple[int, ...]]()
         for everywhere in self._every.partition_by("slice") if len(self._labelled) else ():
             part = _LabelledSlice.of(everywhere, self._strata() if self._has_strata else None)
@@ -202,7 +202,7 @@ class LabelledResponses:
         return powers
 
     def count_drawn(self) -> dict[str, int]:
-        """Return how many responses the files of labels by people name, `n`, and how many have one, `n_labelled`."""
+        """How many responses the files of labels by people name, `n`, and how many have one, `n_labelled`."""
         key = [column for column in RESPONSE if column in self.people.columns]
         people = self.people.group_by(key).agg(pl.col("label").is_not_null().any()) if key else self.people
         return {"n": len(people), "n_labelled": int(people["label"].sum() or 0)}
@@ -212,11 +212,11 @@ class LabelledResponses:
         note_training(problems, self._labelled, has_record)
 
     def of_slices(self, level: float) -> pl.DataFrame:
-        """Return the columns COLUMNS for each slice, in order."""
+        """The columns COLUMNS for each slice, in order."""
         return self._improved(pl.DataFrame({"slice": range(len(self._merged.slices))}), level)
 
     def of_windows(self, rows: pl.DataFrame, level: float) -> pl.DataFrame:
-        """Return the columns COLUMNS for each row; rows have `slice`, the first (`window_from`) and last `window`."""
+        """The columns COLUMNS for each row; rows have `slice`, the first (`window_from`) and last `window`."""
         return self._improved(rows.select("slice", "window_from", "window"), level)
 
     def _numbered(self, part: pl.DataFrame, window: str | None) -> pl.DataFrame:
@@ -242,13 +242,13 @@ class LabelledResponses:
         return pl.DataFrame(improvements, schema=COLUMNS, orient="row")
 
     def _strata(self, *when: datetime | None) -> Strata:
-        """Return all labels and all responses of the windows, the same as long as these are."""
+        """All labels and all responses of the windows, the same as long as these are."""
         if self._latest is None or self._latest[0] != when:
             self._latest = when, Strata(_within(self._drawn, *when), _within(self._every, *when))
         return self._latest[1]
 
     def _row(self, part: "_LabelledSlice", level: float) -> list[int | float | datetime | None]:
-        """Return the values of COLUMNS; the improved accuracy and its limits are null for unrepresentative labels."""
+        """The values of COLUMNS; the improved accuracy and its limits are null for unrepresentative labels."""
         labelled, everywhere = part.labelled, part.everywhere
         n_judged = self._witnessed.count_judged(everywhere)
         accuracies = improved(
@@ -283,7 +283,7 @@ class _LabelledSlice(NamedTuple):
 
     @classmethod
     def of(cls, everywhere: pl.DataFrame, strata: Strata | None) -> "_LabelledSlice | None":
-        """Return the labels of some responses; null without any."""
+        """The labels of some responses; null without any."""
         everywhere = everywhere.with_columns(pl.int_range(pl.len()).alias(PLACE))
         labelled = everywhere.filter(pl.col("label").is_not_null())
         if labelled.is_empty():
@@ -301,7 +301,7 @@ class _LabelledSlice(NamedTuple):
 
 
 def prepare_labels(labels: pl.DataFrame, name: str) -> tuple[pl.DataFrame, list[str]]:
-    """Return labels that are not null, once each, with a weight that may be null, and their key.
+    """Labels that are not null, once each, with a weight that may be null, and their key.
 
     Raises InputError for labels of one response that differ.
     """
@@ -315,7 +315,7 @@ def prepare_labels(labels: pl.DataFrame, name: str) -> tuple[pl.DataFrame, list[
 
 
 def _within(responses: pl.DataFrame, *when: datetime | None) -> pl.DataFrame:
-    """Return the responses from the first to the last window of `when`, those without a time if null; else all."""
+    """The responses from the first to the last window of `when`, those without a time if null; else all."""
     if not when:
         return responses
     first, last = when

@@ -10,7 +10,7 @@ from entropy_sentinel.formatting.spreadsheet import read_csv
 
 
 def keep_listed_slices(rows: pl.DataFrame, path: Path | None, columns: Mapping[str, str]) -> pl.DataFrame:
-    """Return the rows of the slices in a CSV file with the slice columns; all rows without a file.
+    """The rows of the slices in a CSV file with the slice columns; all rows without a file.
 
     `columns` are the names of the slice columns in the file, by their names in the rows. Raises InputError for a file
     without these columns, and if no row is left.

@@ -20,7 +20,7 @@ _TOLERANCE = 1.02
 
 
 def combine_weights(rows: pl.DataFrame, samples: str, weight: str, untimed: pl.DataFrame) -> pl.DataFrame:
-    """Return responses with combined weights.
+    """Responses with combined weights.
 
     `rows` have `slice`, `grain` (their time), the column `samples` (like SAMPLES), and `weight`, which is replaced
     where `samples` is not null. `untimed` has `n`, the number of responses without a time, of each `slice`.
@@ -44,7 +44,7 @@ def combine_weights(rows: pl.DataFrame, samples: str, weight: str, untimed: pl.D
 
 
 def _share_cells(each: pl.DataFrame, untimed: pl.DataFrame) -> pl.DataFrame:
-    """Return the `share` of each sample in each part of a slice (`slice`, `grain`) that has a response."""
+    """The `share` of each sample in each part of a slice (`slice`, `grain`) that has a response."""
     grain = pl.col("grain")
     sums = each.group_by("slice", SAMPLE).agg(pl.len(), pl.col(WEIGHT).sum().alias(_SUM))
     rates = sums.with_columns((pl.col("len") / pl.col(_SUM)).alias(_RATE))
@@ -53,7 +53,7 @@ def _share_cells(each: pl.DataFrame, untimed: pl.DataFrame) -> pl.DataFrame:
 
 
 def _share_times(each: pl.DataFrame, rates: pl.DataFrame) -> pl.DataFrame:
-    """Return the shares where times tell which samples cover a part of a slice."""
+    """The shares where times tell which samples cover a part of a slice."""
     spans = each.group_by(SAMPLE).agg(pl.col("grain").min().alias(_FIRST), pl.col("grain").max().alias(_LAST))
     cells = each.select("slice", "grain").unique().join(rates, on="slice").join(spans, on=SAMPLE)
     covering = cells.filter(pl.col("grain").is_between(_FIRST, _LAST))
@@ -65,7 +65,7 @@ def _share_times(each: pl.DataFrame, rates: pl.DataFrame) -> pl.DataFrame:
 
 
 def _share_untimed(each: pl.DataFrame, rates: pl.DataFrame, untimed: pl.DataFrame) -> pl.DataFrame:
-    """Return the shares of responses without a time.
+    """The shares of responses without a time.
 
     Samples overlap if a response is in two of them, or if their weights add up to more than the slice. Then only those
     with the largest sum of weights count, which cover the most; the others correct the witness.
@@ -82,7 +82,7 @@ def _share_untimed(each: pl.DataFrame, rates: pl.DataFrame, untimed: pl.DataFram
 
 
 def _touch(early: str, late: str) -> pl.Expr:
-    """Return whether `grain` is the end of one sample and the beginning of another that goes on, by their suffixes."""
+    """Whether `grain` is the end of one sample and the beginning of another that goes on, by their suffixes."""
     grain = pl.col("grain")
     ends = (grain == pl.col(f"{_LAST}{early}")) & (grain == pl.col(f"{_FIRST}{late}"))
     return ends & (pl.col(f"{_FIRST}{early}") < grain) & (grain < pl.col(f"{_LAST}{late}"))

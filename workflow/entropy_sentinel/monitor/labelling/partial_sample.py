@@ -33,7 +33,7 @@ class Answers(Generic[Answer]):
     error: EntropySentinelError | None
 
     def find_missing(self, n_rows: int) -> np.ndarray:
-        """Return which of all rows were to be asked about and have no answer, (n_rows,) of bool."""
+        """Which of all rows were to be asked about and have no answer, (n_rows,) of bool."""
         missing = np.zeros(n_rows, dtype=bool)
         missing[[row for row in self.asked if row not in self.by_row]] = True
         return missing
@@ -42,7 +42,7 @@ class Answers(Generic[Answer]):
 def collect_answers(
     answers: Iterable[tuple[int, Answer]], asked: Sequence[int], counts: Mapping[str, int], progress: str
 ) -> Answers[Answer]:
-    """Return all answers that come before an error; raise the error if there is none from the server or the cache.
+    """All answers that come before an error; raise the error if there is none from the server or the cache.
 
     `asked` are the rows of a sample in the order of the requests, `counts` the replies so far. The error gets the
     number of these and `progress`, what is true of them.
@@ -62,7 +62,7 @@ def collect_answers(
 
 
 def order_requests(rows: pl.DataFrame) -> list[int]:
-    """Return the positions of the rows of a sample in the order in which a model is asked about them.
+    """The positions of the rows of a sample in the order in which a model is asked about them.
 
     Rows without a weight come first: they are to correct the model's errors, and represent nothing.
     """
@@ -87,7 +87,7 @@ class PartialSample(NamedTuple):
 
 
 def keep_answered(rows: pl.DataFrame, answers: Answers[Answer]) -> PartialSample:
-    """Return the rows of a sample; if an error ended the requests, those with an answer represent the whole sample.
+    """The rows of a sample; if an error ended the requests, those with an answer represent the whole sample.
 
     The others get the code of the error as reason, and no weight.
     """
@@ -104,12 +104,12 @@ def keep_answered(rows: pl.DataFrame, answers: Answers[Answer]) -> PartialSample
 
 
 def _sampling_cells(rows: pl.DataFrame) -> list[str]:
-    """Return the columns whose values tell apart what was drawn with different probabilities."""
+    """The columns whose values tell apart what was drawn with different probabilities."""
     return [*sampled_slices(rows), *(["stratum"] if "stratum" in rows.columns else []), WEIGHT]
 
 
 def _raise_weights(rows: pl.DataFrame, is_missing: pl.Series) -> pl.DataFrame:
-    """Return the rows with weights that add up to those of the whole sample in each cell, or else in each slice."""
+    """The rows with weights that add up to those of the whole sample in each cell, or else in each slice."""
     weight, kept = pl.col(WEIGHT), pl.col(_KEPT)
     columns = rows.columns
     rows = rows.with_columns(pl.when(~is_missing).then(weight).alias(_KEPT), weight.alias(_SIZE))
@@ -120,7 +120,7 @@ def _raise_weights(rows: pl.DataFrame, is_missing: pl.Series) -> pl.DataFrame:
 
 
 def _slices_without(rows: pl.DataFrame, is_missing: pl.Series) -> tuple[str, ...]:
-    """Return the slices of which no response has an answer."""
+    """The slices of which no response has an answer."""
     names = sampled_slices(rows)
     if not names:
         return ()

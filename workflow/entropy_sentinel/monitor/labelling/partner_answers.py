@@ -43,7 +43,7 @@ class _Asked(NamedTuple):
 
 
 def join_partner(rows: pl.DataFrame, traces: Any, model: str | None) -> JudgedSample:
-    """Return the rows of a sample with whether the answers in another model's logs agree with the responses.
+    """The rows of a sample with whether the answers in another model's logs agree with the responses.
 
     `model` is the name of the other model; null if the logs name only one. Raises InputError if nothing can be joined.
     """
@@ -79,7 +79,7 @@ def join_partner(rows: pl.DataFrame, traces: Any, model: str | None) -> JudgedSa
 
 
 def _read_answers(traces: Any) -> tuple[pl.DataFrame, list[str]]:
-    """Return the answers in logs, in the order of preference, and notices about unreadable records."""
+    """The answers in logs, in the order of preference, and notices about unreadable records."""
     logs = open_logs(traces, columns=["benchmark", QUESTION, CONVERSATION, _TEMPERATURE, *TIMES])
     parts = []
     for frame in logs:
@@ -112,7 +112,7 @@ def _read_answers(traces: Any) -> tuple[pl.DataFrame, list[str]]:
 
 
 def _choose_model(answers: pl.DataFrame, model: str | None, watched: set[str]) -> str:
-    """Return the name of the other model; raise InputError if the logs have several, or do not name it."""
+    """The name of the other model; raises InputError if the logs have several, or do not name it."""
     counts = answers["model"].value_counts(sort=True)
     names = counts["model"].to_list()
     if model is not None:
@@ -133,13 +133,13 @@ def _choose_model(answers: pl.DataFrame, model: str | None, watched: set[str]) -
 
 
 def _asked(rows: pl.DataFrame) -> list[_Asked]:
-    """Return the id and the question of each row."""
+    """The id and the question of each row."""
     columns = {name: pl.col(name) if name in rows.columns else pl.lit(None, pl.String) for name in (QUESTION, MESSAGES)}
     return [_Asked(str(item), _question_key(*texts)) for item, *texts in rows.select("item_id", **columns).iter_rows()]
 
 
 def _question_key(question: str | None, messages: str | None) -> str | None:
-    """Return the trimmed question or, in a conversation of several turns, all turns without the system prompt."""
+    """The trimmed question or, in a conversation of several turns, all turns without the system prompt."""
     try:
         turns = [message for message in json.loads(messages or "[]") if message["role"] != "system"]
         if len(turns) > 1:
@@ -150,7 +150,7 @@ def _question_key(question: str | None, messages: str | None) -> str | None:
 
 
 def _join(asked: Sequence[_Asked], answers: pl.DataFrame, benchmarks: Sequence[str] | None) -> list[int | None]:
-    """Return for each row the position of its partner among the answers, or null."""
+    """For each row the position of its partner among the answers, or null."""
     of_answers, benchmark_names = _asked(answers), answers["benchmark"].to_list()
     by_id: dict[str, int] = {}
     by_benchmark: dict[tuple[str, str], int] = {}
@@ -180,7 +180,7 @@ def _join(asked: Sequence[_Asked], answers: pl.DataFrame, benchmarks: Sequence[s
 
 
 def _not_joined(asked: Sequence[_Asked], answers: pl.DataFrame, name: str) -> str:
-    """Return the error for logs without any answer to the questions of the sample."""
+    """The error for logs without any answer to the questions of the sample."""
     of_answers = _asked(answers)
     return (
         f"agrees_with: the logs have {counted(len(of_answers), 'answer')} of {one_line(name)}, but none has the id or "

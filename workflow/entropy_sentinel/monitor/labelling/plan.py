@@ -98,13 +98,13 @@ class Sample:
 
 
 def summarise_sample(sample: Sample) -> str:
-    """Return how many responses of how many are to be labelled and judged."""
+    """How many responses of how many are to be labelled and judged."""
     text = f"{len(sample.responses):,} of {sample.n_responses:,} responses to label"
     return text if sample.to_judge is None else f"{text}, {len(sample.to_judge):,} to judge"
 
 
 def sample_tables(sample: Sample) -> list[Table]:
-    """Return the table of slices and, without an estimator, that of the chances of `usable`, if there are any."""
+    """The table of slices and, without an estimator, that of the chances of `usable`, if there are any."""
     tables = [slice_table(sample)]
     if sample.prospects is not None:
         tables.append(prospect_table(sample.prospects))
@@ -112,7 +112,7 @@ def sample_tables(sample: Sample) -> list[Table]:
 
 
 def slice_table(sample: Sample) -> Table:
-    """Return the table of slices."""
+    """The table of slices."""
     slices, by = sample.slices, sample.by
     shares = _WITHOUT_ESTIMATOR if sample.purpose is not None else _WITH_ESTIMATOR
     counts = [name for name in _COUNTS if name in slices.columns]
@@ -129,12 +129,12 @@ def slice_table(sample: Sample) -> Table:
 
 
 def _in_brackets(text: str, name: str, row: dict[str, Any]) -> str:
-    """Return the estimate of an unfamiliar slice in brackets, and any other number as it is."""
+    """The estimate of an unfamiliar slice in brackets, and any other number as it is."""
     return f"({text})" if name in ("estimated_accuracy", "width_before") and row.get("unfamiliar") else text
 
 
 def prospect_table(prospects: pl.DataFrame) -> Table:
-    """Return the table of the chances of `usable`."""
+    """The table of the chances of `usable`."""
     errors = prospects["error"].unique().sort()
     headings = ["domains", "labels each"] + [f"off by {error:.2f}" for error in errors]
     rows = []
@@ -152,7 +152,7 @@ def _chance(probability: float) -> str:
 
 
 def title_prospects(prospects: pl.DataFrame) -> str:
-    """Return the line above the table of the chances of `usable`."""
+    """The line above the table of the chances of `usable`."""
     return (
         "Probability of the verdict `usable`, by mean error on new domains (first row: these labels); in brackets with "
         f"a judge's verdicts on {prospects['verdicts'][0]:,} responses per domain:"
@@ -172,7 +172,7 @@ def explain_sample(sample: Sample) -> Iterator[str]:
 
 
 def _judge(sample: Sample) -> str:
-    """Return how many verdicts of which judge the widths assume."""
+    """How many verdicts of which judge the widths assume."""
     quality = f"of a judge of sensitivity {sample.quality.sensitivity:g} and specificity {sample.quality.specificity:g}"
     if sample.to_judge is None:
         return f"with verdicts on {VERDICTS_A_LABEL} times as many responses, {quality} (`entropy-sentinel judge`)"
@@ -200,7 +200,7 @@ def _explain_without_estimator(sample: Sample) -> Iterator[str]:
 
 
 def describe_costs(judge: JudgeBudget, n_verdicts: int, n_responses: int) -> str:
-    """Return what the verdicts are expected to cost, how that was estimated, and what is left over."""
+    """What the verdicts are expected to cost, how that was estimated, and what is left over."""
     usd = n_verdicts * judge.usd_per_verdict
     source = f", from {judge.source}" if judge.source else ""
     text = (

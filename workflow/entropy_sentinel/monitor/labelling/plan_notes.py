@@ -45,7 +45,7 @@ _WIDE = 0.5
 
 
 def quality_of(options: SampleOptions) -> JudgeQuality:
-    """Return the judge's sensitivity and specificity."""
+    """The judge's sensitivity and specificity."""
     return JudgeQuality(options.judge_sensitivity, options.judge_specificity)
 
 
@@ -58,7 +58,7 @@ class _Domains(NamedTuple):
 
 
 def _count_domains(slices: pl.DataFrame, judge: JudgeBudget | None, has_judge: bool) -> _Domains:
-    """Return the slices that count with a judge, or without one; their verdicts are those that `judge` pays for."""
+    """The slices that count with a judge, or without one; their verdicts are those that `judge` pays for."""
     enough = slices.filter(pl.col("n_to_label") >= (LABELS_WITH_JUDGE[0] if has_judge else FEWEST_LABELS))
     if enough.is_empty():
         return _Domains(0, 0, 0)
@@ -69,7 +69,7 @@ def _count_domains(slices: pl.DataFrame, judge: JudgeBudget | None, has_judge: b
 def validation_prospects(
     slices: pl.DataFrame, options: SampleOptions, judge: JudgeBudget | None
 ) -> pl.DataFrame | None:
-    """Return the probabilities of `usable` with these labels, and with other numbers of slices; null without a chance.
+    """The probabilities of `usable` with these labels, and with other numbers of slices; null without a chance.
 
     In brackets they are with a judge, also if none is planned.
     """
@@ -105,7 +105,7 @@ def _compare_purposes(
     judge: JudgeBudget | None,
     can_fit: bool,
 ) -> str:
-    """Return on which of the two the budget is better spent: knowing these slices now, or a validated estimator."""
+    """On which of the two the budget is better spent: knowing these slices now, or a validated estimator."""
     quality = quality_of(options)
     chance = chance_of_usable(*_count_domains(plan.slices, judge, judge is not None), quality)
     if chance >= _EVEN:
@@ -135,18 +135,18 @@ def _compare_purposes(
 
 
 def _half_width(widths: pl.Series, way: str) -> str:
-    """Return the largest half width of the intervals as text; empty if there is none."""
+    """The largest half width of the intervals as text; empty if there is none."""
     largest = _largest(widths)
     return f"about ±{largest / 2:.2f} {way}" if largest else ""
 
 
 def _largest(widths: pl.Series) -> float:
-    """Return the largest of the widths that are not null; 0 if there is none."""
+    """The largest of the widths that are not null; 0 if there is none."""
     return float(widths.drop_nulls().to_numpy().max(initial=0.0))
 
 
 def _needed_for_usable(options: SampleOptions) -> str:
-    """Return how many labels the verdict `usable` needs, with this judge and without."""
+    """How many labels the verdict `usable` needs, with this judge and without."""
     quality = quality_of(options)
     rates = f"a judge of sensitivity {quality.sensitivity:g} and specificity {quality.specificity:g}"
     with_judge, alone = (_count(labels_for_usable(TYPICAL_ERROR, judge)) for judge in (quality, None))
@@ -192,7 +192,7 @@ def _left_out(plan: Allocation, options: SampleOptions) -> Iterator[str]:
 
 
 def _values(sizes: pl.DataFrame, by: Mapping[str, str]) -> str:
-    """Return the first values of `sizes` with their numbers of responses."""
+    """The first values of `sizes` with their numbers of responses."""
     names = []
     for row in sizes.iter_rows(named=True):
         value = "/".join("-" if row[name] is None else str(row[name]) for name in by)
@@ -201,7 +201,7 @@ def _values(sizes: pl.DataFrame, by: Mapping[str, str]) -> str:
 
 
 def _not_fittable(rows: pl.DataFrame) -> str:
-    """Return why no estimator can be fitted on all these responses."""
+    """Why no estimator can be fitted on all these responses."""
     if not rows["reason"].is_null().any():
         return (
             "these responses have no log-probabilities: labels and a judge tell the accuracies, but no estimator can "

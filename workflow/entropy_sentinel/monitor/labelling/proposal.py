@@ -24,7 +24,7 @@ class Proposal:
 
 
 def proposals(result: Monitored) -> list[Proposal]:
-    """Return the slices of the newest window to label next, at most BUDGET labels in all, the most labels first.
+    """The slices of the newest window to label next, at most BUDGET labels in all, the most labels first.
 
     Slices whose accuracy is unknown or cannot be relied on (unfamiliar, or contradicted by labels) come first, until
     they have FEWEST_UNRELIED labels. The others share the rest as in `sample`, with more labels for large and
@@ -53,7 +53,7 @@ def proposals(result: Monitored) -> list[Proposal]:
 
 
 def _why(row: Row) -> str:
-    """Return why a slice's accuracy is unknown or cannot be relied on, or an empty text."""
+    """Why a slice's accuracy is unknown or cannot be relied on, or an empty text."""
     if Flag.UNFAMILIAR in row["flag_codes"]:
         return Flag.UNFAMILIAR.words
     if row["estimated_accuracy"] is None:
@@ -65,13 +65,13 @@ def _why(row: Row) -> str:
 
 
 def _accuracy(row: Row) -> float | None:
-    """Return the estimated accuracy; without an estimate, that from labels."""
+    """The estimated accuracy; without an estimate, that from labels."""
     accuracy: float | None = row["estimated_accuracy"]
     return row.get("use_accuracy") if accuracy is None else accuracy
 
 
 def _weight(row: Row) -> float:
-    """Return sqrt(size) times the standard deviation of a label."""
+    """Sqrt(size) times the standard deviation of a label."""
     known = _accuracy(row)
     accuracy = min(max(0.5 if known is None else known, 0.05), 0.95)
     return float(np.sqrt(row["n_estimated"] * accuracy * (1 - accuracy)))

@@ -26,13 +26,13 @@ ASSUMES = (
 
 
 def read_table() -> pl.DataFrame:
-    """Return the share of `usable` validations for each mean `error`, number of `domains`, and `labels` per domain."""
+    """The share of `usable` validations for each mean `error`, number of `domains`, and `labels` per domain."""
     return pl.read_csv(TABLE).sort("error", "domains", "labels")
 
 
 @cache
 def _interpolator(column: str = "usable") -> tuple[RegularGridInterpolator, list[np.ndarray]]:
-    """Return a column of the table as a function of (error, domains, labels), linear between cells, and its axes."""
+    """A column of the table as a function of (error, domains, labels), linear between cells, and its axes."""
     cells = read_table()
     axes = [cells[name].unique().sort().to_numpy() for name in ("error", "domains", "labels")]
     values = cells[column].to_numpy().reshape([len(axis) for axis in axes])
@@ -40,12 +40,12 @@ def _interpolator(column: str = "usable") -> tuple[RegularGridInterpolator, list
 
 
 def errors() -> list[float]:
-    """Return the mean errors on new domains for which the table has cells."""
+    """The mean errors on new domains for which the table has cells."""
     return list(map(float, _interpolator()[1][0]))
 
 
 def probability_of_usable(error: float, domains: int, labels: int) -> float:
-    """Return the probability of `usable` for an estimator with mean error `error` and `labels` labels per domain.
+    """The probability of `usable` for an estimator with mean error `error` and `labels` labels per domain.
 
     It is 0 if there are fewer domains than in the table, or too few labels for a domain to count; numbers above the
     table's largest count as that.
@@ -90,7 +90,7 @@ class LabelCount(NamedTuple):
 
 @cache
 def labels_with_judge(labels: int, judge: JudgeQuality, verdicts: int = VERDICTS) -> float:
-    """Return how many labels of a domain tell as much as so many with this judge's verdicts.
+    """How many labels of a domain tell as much as so many with this judge's verdicts.
 
     It is that of `statistics.witnesses` for accuracies from .15 to .85 and a P(correct) that explains EXPLAINED. The
     judge's rates differ between domains, as in benchmarks/judged_worlds.py: by leniency, skill and how hard they are.
@@ -103,7 +103,7 @@ def labels_with_judge(labels: int, judge: JudgeQuality, verdicts: int = VERDICTS
     specificity = expit(_logit(judge.specificity) - SPREAD * math.sqrt(3 / 4) * leniency + harder)
 
     def mean(values: np.ndarray) -> float:
-        """Return the mean over domains."""
+        """The mean over domains."""
         return float(weights @ values.mean(axis=0) @ weights)
 
     says = sensitivity * accuracy + (1 - specificity) * (1 - accuracy)
@@ -121,14 +121,14 @@ def labels_with_judge(labels: int, judge: JudgeQuality, verdicts: int = VERDICTS
 
 
 def _logit(share: float) -> float:
-    """Return the logit of a share; that of a perfect judge is finite."""
+    """The logit of a share; that of a perfect judge is finite."""
     return float(logit(min(share, 0.9999)))
 
 
 def probability_with_judge(
     error: float, domains: int, labels: int, judge: JudgeQuality, verdicts: int = VERDICTS
 ) -> float:
-    """Return the probability of `usable` with so many labels and verdicts of this judge per domain.
+    """The probability of `usable` with so many labels and verdicts of this judge per domain.
 
     It is 0 if the judge sees only the labelled responses: that of labels alone then counts.
     """
@@ -142,7 +142,7 @@ def probability_with_judge(
 
 
 def labels_for_usable(error: float, judge: JudgeQuality | None = None) -> LabelCount | None:
-    """Return the fewest labels with which `usable` is probable; null if the table has none."""
+    """The fewest labels with which `usable` is probable; null if the table has none."""
     table_domains = _interpolator()[1][1]
     enough = []
     for labels in _LABELS_ALONE if judge is None else LABELS_WITH_JUDGE:
@@ -160,7 +160,7 @@ def labels_for_usable(error: float, judge: JudgeQuality | None = None) -> LabelC
 def prospects(
     domains: int, labels: int, budget: int, judge: JudgeQuality, verdicts: int = VERDICTS
 ) -> pl.DataFrame | None:
-    """Return the probability of `usable` by `domains`, `labels` per domain and mean `error`, first for this choice.
+    """The probability of `usable` by `domains`, `labels` per domain and mean `error`, first for this choice.
 
     `usable_with_judge` is that with so many `verdicts` of this judge per domain, too. The other rows have the table's
     numbers of domains, with as many labels per domain as the budget allows. Numbers of domains without a chance have no
@@ -184,6 +184,6 @@ def prospects(
 
 
 def _chances(error: float, plan: LabelCount, judge: JudgeQuality, verdicts: int) -> tuple[float, float]:
-    """Return the probabilities of `usable` without the judge, and with it."""
+    """The probabilities of `usable` without the judge, and with it."""
     alone = probability_of_usable(error, *plan)
     return alone, max(alone, probability_with_judge(error, *plan, judge, verdicts))

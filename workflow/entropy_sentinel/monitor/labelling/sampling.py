@@ -51,7 +51,7 @@ LABELS_IF_UNFAMILIAR = 10
 
 
 def candidates(rows: pl.DataFrame, options: SampleOptions) -> pl.DataFrame:
-    """Return the responses with an estimate, sorted by SLICE and ORDER; raise InputError without any."""
+    """The responses with an estimate, sorted by SLICE and ORDER; raises InputError without any."""
     rows = rows.filter(pl.col("excluded").is_null())
     if rows.is_empty():
         raise InputError("logs: no response has features, so none can be chosen")
@@ -76,12 +76,12 @@ class SliceSample:
 
     @property
     def inclusion(self) -> np.ndarray:
-        """Return the inclusion probability of each chosen response, (n,)."""
+        """The inclusion probability of each chosen response, (n,)."""
         probabilities: np.ndarray = (self.counts / self.sizes)[self.strata[self.rows]]
         return probabilities
 
     def expected_width(self, p: np.ndarray, level: float) -> float | None:
-        """Return the width of the slice's interval with these labels and calibrated P(correct), (n_responses,)."""
+        """The width of the slice's interval with these labels and calibrated P(correct), (n_responses,)."""
         size = self.expected_worth(p, level)
         if size is None:
             return None
@@ -89,7 +89,7 @@ class SliceSample:
         return upper - lower
 
     def expected_worth(self, p: np.ndarray, level: float) -> float | None:
-        """Return how many labels without predictions are as precise as these with calibrated P(correct)."""
+        """How many labels without predictions are as precise as these with calibrated P(correct)."""
         n, total, mean = int(self.counts.sum()), len(p), float(p.mean())
         if not n:
             return None
@@ -113,7 +113,7 @@ def counts_of(
     per_slice: np.ndarray | int,
     max_per_slice: int | None = None,
 ) -> np.ndarray:
-    """Return the number of labels of each slice, in proportion to sqrt(size) times the standard deviation of a label.
+    """The number of labels of each slice, in proportion to sqrt(size) times the standard deviation of a label.
 
     This power allocation (Bankier 1988) also gives small slices precise estimates, not only the total. `p` is
     (n_responses,), and `slices` has the positions of each slice's responses. Raises InputError if the budget is too
@@ -148,7 +148,7 @@ def extend_draw(labelled: SliceSample, order: np.ndarray, n: int) -> SliceSample
 
 
 def _first_rows(strata: np.ndarray, counts: np.ndarray, order: np.ndarray) -> np.ndarray:
-    """Return the positions of the first responses by `order` in each stratum, (counts.sum(),)."""
+    """The positions of the first responses by `order` in each stratum, (counts.sum(),)."""
     rows = []
     for stratum, count in enumerate(counts):
         of_stratum = np.flatnonzero(strata == stratum)
@@ -157,20 +157,20 @@ def _first_rows(strata: np.ndarray, counts: np.ndarray, order: np.ndarray) -> np
 
 
 def _strata(p: np.ndarray, n: int) -> np.ndarray:
-    """Return each response's stratum number, (n_responses,), from 0; strata have equal sizes unless P(correct) ties."""
+    """Each response's stratum number, (n_responses,), from 0; strata have equal sizes unless P(correct) ties."""
     count = max(1, min(MOST_STRATA, n // LABELS_A_STRATUM))
     edges = np.unique(np.quantile(p, np.arange(1, count) / count))
     return np.unique(np.searchsorted(edges, p, side="left"), return_inverse=True)[1]
 
 
 def _deviation(p: np.ndarray | float) -> float:
-    """Return the standard deviation of a label given P(correct), as the root mean square over `p`."""
+    """The standard deviation of a label given P(correct), as the root mean square over `p`."""
     sure = np.clip(p, 1 - SUREST, SUREST)
     return float(np.sqrt(np.mean(sure * (1 - sure))))
 
 
 def width_alone(p: np.ndarray, n: int, level: float) -> float | None:
-    """Return the width of the interval from n labels without strata or predictions; None without labels."""
+    """The width of the interval from n labels without strata or predictions; None without labels."""
     if not n:
         return None
     lower, upper = binomial_interval(float(p.mean()), float(n), level)
@@ -219,7 +219,7 @@ def sample(
 
 
 def sampled(estimator: FittedEstimator | str | Path | None, logs: Given, settings: SampleOptions) -> Sample:
-    """Return the result of `sample`."""
+    """The result of `sample`."""
     if estimator is None:
         return first_sample(logs, settings)
     saved = saved_estimator(estimator)
@@ -265,7 +265,7 @@ def sampled(estimator: FittedEstimator | str | Path | None, logs: Given, setting
 
 
 def _unfamiliar(saved: FittedEstimator, rows: pl.DataFrame, n_slices: int) -> np.ndarray:
-    """Return whether each slice is unlike all labelled domains, (n_slices,) of bool, in the order of SLICE."""
+    """Whether each slice is unlike all labelled domains, (n_slices,) of bool, in the order of SLICE."""
     if (familiarity := saved.metadata.familiarity) is None:
         return np.zeros(n_slices, dtype=bool)
     flags = familiarity.flags_of(rows, rows[SLICE].to_numpy().astype(np.int64) - 1, n_slices)
@@ -279,7 +279,7 @@ def _responses(
     drawn: list[SliceSample],
     unfamiliar: np.ndarray,
 ) -> pl.DataFrame:
-    """Return the rows to label by slice, unfamiliar ones first, in an order that does not reveal P(correct)."""
+    """The rows to label by slice, unfamiliar ones first, in an order that does not reveal P(correct)."""
     parts: list[pl.DataFrame] = []
     for place, draw, is_unfamiliar in zip(places, drawn, unfamiliar.tolist(), strict=True):
         part = rows[place[draw.rows]].with_columns(
@@ -303,7 +303,7 @@ def _expected(
     worths: Sequence[float | None],
     level: float,
 ) -> dict[str, pl.Series]:
-    """Return each slice's estimate, and the present and expected widths of its interval.
+    """Each slice's estimate, and the present and expected widths of its interval.
 
     `relied`, (n_slices,), tells whether the monitor will combine the slice's labels with its estimate.
     """
@@ -335,7 +335,7 @@ def _expected(
 def _width(
     saved: FittedEstimator, estimate: float, worth: float | None, p: np.ndarray, level: float, relied: bool
 ) -> float | None:
-    """Return the width of a slice's interval with labels that are worth so many, if as many are correct as expected.
+    """The width of a slice's interval with labels that are worth so many, if as many are correct as expected.
 
     If the estimate is `relied` on, it counts, too. Null without labels.
     """
@@ -352,7 +352,7 @@ def _width(
 def _worths_with_judge(
     p: np.ndarray, places: list[np.ndarray], counts: np.ndarray, n_judged: np.ndarray, options: SampleOptions
 ) -> list[float | None]:
-    """Return how many labels each slice's labels are worth with a judge's verdicts; null if these could not be used."""
+    """How many labels each slice's labels are worth with a judge's verdicts; null if these could not be used."""
     if counts.sum() - np.count_nonzero(counts) < FEWEST_FOR_POWERS:
         return [None] * len(places)
     rates = options.judge_sensitivity, options.judge_specificity
@@ -363,7 +363,7 @@ def _worths_with_judge(
 
 
 def _wider(expected: dict[str, pl.Series], sizes: pl.Series, unfamiliar: np.ndarray, level: float) -> pl.Series:
-    """Return the widths of the estimator's intervals, those of unfamiliar slices from an assumption alone."""
+    """The widths of the estimator's intervals, those of unfamiliar slices from an assumption alone."""
     assumed = residuals_if_unfamiliar(2).intervals(expected["estimated_accuracy"].to_list(), sizes.to_list(), level)
     widths = expected["width_before"].to_numpy(writable=True)
     widths[unfamiliar] = (assumed.upper - assumed.lower)[unfamiliar]

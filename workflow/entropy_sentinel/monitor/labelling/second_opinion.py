@@ -29,7 +29,7 @@ _ROLES = {"system", "user", "assistant"}
 
 
 def ask_second_model(rows: pl.DataFrame, model: str, settings: JudgeOptions) -> JudgedSample:
-    """Return the rows of a sample with whether the answer of `model` to each conversation agrees with the response.
+    """The rows of a sample with whether the answer of `model` to each conversation agrees with the response.
 
     Raises InputError if no row has texts, and the errors of `ChatClient.ask`.
     """
@@ -85,7 +85,7 @@ def ask_second_model(rows: pl.DataFrame, model: str, settings: JudgeOptions) -> 
 def add_opinions(
     rows: pl.DataFrame, model: str, answers: Sequence[str | None], reasons: Sequence[str | None]
 ) -> pl.DataFrame:
-    """Return the rows of a sample with the answers of a second model and whether they agree with the responses.
+    """The rows of a sample with the answers of a second model and whether they agree with the responses.
 
     `reasons` say why an answer is null.
     """
@@ -104,7 +104,7 @@ def add_opinions(
 def _conversation(
     question: str | None, response: str | None, messages: str | None
 ) -> tuple[list[Mapping[str, str]] | None, str | None]:
-    """Return the messages to send for a response, or why it cannot be asked about."""
+    """The messages to send for a response, or why it cannot be asked about."""
     if question is None or response is None:
         return None, NO_TEXTS
     if match_answers(response, response) is None:
@@ -129,7 +129,7 @@ def _conversation(
 
 
 def _second_model(model: str, settings: JudgeOptions) -> Any:
-    """Return the model that answers again, at the server that the options describe."""
+    """The model that answers again, at the server that the options describe."""
     given = settings.model_dump(include={*Llm.UNTRACKED}, exclude_none=True)
     server = Llm.model_validate({"kind": "llm", "model": model, **given}).model_dump(include={*Llm.UNTRACKED})
     temperature = 0.0 if settings.temperature is None else settings.temperature

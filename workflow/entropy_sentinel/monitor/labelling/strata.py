@@ -20,7 +20,7 @@ LEAST_COVERED = 0.9
 def weigh_by_strata(
     labelled: pl.DataFrame, responses: pl.DataFrame, sample: pl.DataFrame, population: pl.DataFrame, weight: str
 ) -> pl.DataFrame | None:
-    """Return a slice's labels with weights by stratum; null if they do not represent the slice.
+    """A slice's labels with weights by stratum; null if they do not represent the slice.
 
     `labelled` and `responses` are those of the slice; `sample` are all responses that somebody was asked to label, and
     `population` those of all slices. They have STRATUM and, in `labelled` and `sample`, `weight`. A stratum that is

@@ -46,7 +46,7 @@ def _is_filled(value: Any) -> bool:
 
 
 def _filled(path: Path, written: Sequence[str]) -> list[Row]:
-    """Return the rows of a file with a label, or with a value in a column that was not `written` before."""
+    """The rows of a file with a label, or with a value in a column that was not `written` before."""
     remedy = "it may contain somebody's work, so name another file or move this one"
     try:
         rows = _READERS[path.suffix](path)
@@ -72,7 +72,7 @@ def _all_have(rows: Sequence[Row], name: str) -> bool:
 
 
 def _with_work(responses: pl.DataFrame, rows: Sequence[Row], path: Path) -> pl.DataFrame:
-    """Return the responses with the labels and the added columns of `rows`; raise InputError if one would be lost."""
+    """The responses with the labels and the added columns of `rows`; raises InputError if one would be lost."""
     if not rows:
         return responses
     key = [name for name in RESPONSE if name in responses.columns and _all_have(rows, name)]
@@ -130,7 +130,7 @@ SUFFIXES = tuple(_READERS)
 
 
 def read_to_label(path: str | Path) -> pl.DataFrame:
-    """Return the rows of a file of responses to label; raise InputError for another file."""
+    """The rows of a file of responses to label; raises InputError for another file."""
     path = Path(path)
     if path.suffix not in _READERS:
         raise InputError(f"{path}: must be a file of `sample`, {' or '.join(SUFFIXES)}")
@@ -142,7 +142,7 @@ def read_to_label(path: str | Path) -> pl.DataFrame:
 
 
 def _column(name: str, rows: Sequence[Row], path: Path) -> pl.Series:
-    """Return one column of a file; raise InputError for a value that is not of the type of those above it."""
+    """One column of a file; raises InputError for a value that is not of the type of those above it."""
     values = [row.get(name) for row in rows]
     first: type | None = None
     for number, value in enumerate(values, 1):
@@ -160,7 +160,7 @@ _TYPES: dict[type, str] = {str: "a text", float: "a number", bool: "true or fals
 
 
 def _fits(value: Any) -> bool:
-    """Return whether a table can hold a value: no whole number beyond 64 bits, no half of a surrogate pair."""
+    """Whether a table can hold a value: no whole number beyond 64 bits, no half of a surrogate pair."""
     if isinstance(value, str):
         return not any("\ud800" <= character <= "\udfff" for character in value)
     return not isinstance(value, int) or -(2**63) <= value < 2**63
@@ -196,7 +196,7 @@ def write_page(sample: Sample, path: str | Path) -> None:
 
 
 def _describe_context(messages: str | None) -> str | None:
-    """Return what precedes the last question of a conversation (JSON), as text; None if there is nothing."""
+    """What precedes the last question of a conversation (JSON), as text; None if there is nothing."""
     turns: list[LoggedMessage] = json.loads(messages or "[]")
     last = max((place for place, turn in enumerate(turns) if turn["role"] == "user"), default=0)
     texts = [f"{turn['role']}: {turn['content']}{_describe_omitted(turn)}" for turn in turns[:last]]
@@ -205,5 +205,5 @@ def _describe_context(messages: str | None) -> str | None:
 
 
 def _describe_omitted(turn: LoggedMessage) -> str:
-    """Return the kinds of a message's parts besides text, such as images; "" if it has only text."""
+    """The kinds of a message's parts besides text, such as images; "" if it has only text."""
     return f" [{', '.join(turn['omitted'])}]" if "omitted" in turn else ""

@@ -10,14 +10,14 @@ from entropy_sentinel.monitor.summing.sums import IS_TRAINING, P_OUT_OF_FOLD
 
 
 def find_unpredicted_slices(labelled: pl.DataFrame) -> list[int]:
-    """Return the slices with a labelled response that trained the estimator and has no prediction out of fold."""
+    """The slices with a labelled response that trained the estimator and has no prediction out of fold."""
     if labelled.is_empty():
         return []
     return labelled.filter(pl.col(IS_TRAINING) & pl.col(P_OUT_OF_FOLD).is_null())["slice"].unique().to_list()
 
 
 def use_out_of_fold(responses: pl.DataFrame, unpredicted: Collection[int]) -> pl.DataFrame:
-    """Return responses with the predictions out of fold in `p`, where they trained the estimator.
+    """Responses with the predictions out of fold in `p`, where they trained the estimator.
 
     In the slices `unpredicted` all predictions are 0, which makes them no witness: only labels count.
     """

@@ -43,17 +43,17 @@ class _Use(NamedTuple):
     note_codes: tuple[str, ...] = ()
 
     def add_note(self, note: _Note | None) -> "_Use":
-        """Return the values with a note, if there is one."""
+        """The values with a note, if there is one."""
         return self if note is None else self._replace(note=note.text, note_codes=(note.code.number,))
 
 
 def relies_on(saved: FittedEstimator) -> bool:
-    """Return whether labels may be combined with the estimates of familiar slices: with the verdict `usable`."""
+    """Whether labels may be combined with the estimates of familiar slices: with the verdict `usable`."""
     return saved.validation is not None and saved.validation.verdict == USABLE
 
 
 def with_use(rows: pl.DataFrame, residuals: Sequence[Residuals | None], level: float) -> pl.DataFrame:
-    """Return the rows with COLUMNS.
+    """The rows with COLUMNS.
 
     `residuals` (n,) are the validation errors that apply to each row's slice, or null if its estimate is not to be
     relied on: without the verdict `usable`, for an unfamiliar slice, or for other responses than the validated ones.
@@ -80,7 +80,7 @@ def with_use(rows: pl.DataFrame, residuals: Sequence[Residuals | None], level: f
 
 
 def with_labelled_errors(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows with the expected errors that follow from the accuracy to use, as no estimate gives them."""
+    """The rows with the expected errors that follow from the accuracy to use, as no estimate gives them."""
     n = pl.col("n_estimated")
     return rows.with_columns(
         expected_errors=n * (1 - pl.col("use_accuracy")),
@@ -90,7 +90,7 @@ def with_labelled_errors(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def with_asked(rows: pl.DataFrame, asked: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows with the accuracy of a witness in use, where `asked` has one (`witness_estimates.COLUMNS`)."""
+    """The rows with the accuracy of a witness in use, where `asked` has one (`witness_estimates.COLUMNS`)."""
     rows = pl.concat([rows.drop("witness", "n_asked"), asked], how="horizontal")
     asked_columns = ("asked_accuracy", "asked_lower", "asked_upper", "asked_basis", "asked_note", "asked_note_codes")
     there = pl.col("asked_accuracy").is_not_null()
@@ -100,7 +100,7 @@ def with_asked(rows: pl.DataFrame, asked: pl.DataFrame) -> pl.DataFrame:
 
 
 def _use(row: Row, residuals: Residuals | None, level: float) -> _Use:
-    """Return the values of COLUMNS for a row."""
+    """The values of COLUMNS for a row."""
     if row["improved_accuracy"] is None:
         rests_on = None if row["estimated_accuracy"] is None else FROM_ESTIMATE
         return _Use(row["estimated_accuracy"], row["lower"], row["upper"], rests_on)
@@ -125,7 +125,7 @@ def _describe_contradiction(row: Row) -> _Note:
 
 
 def _explain_width(row: Row) -> _Note | None:
-    """Return a note if the labels contradict the estimate or their interval is wider, else null."""
+    """A note if the labels contradict the estimate or their interval is wider, else null."""
     if row["lower"] is None:
         return None
     if row["improved_lower"] > row["upper"] or row["improved_upper"] < row["lower"]:

@@ -27,7 +27,7 @@ class Design(NamedTuple):
 
 
 def widths_without_estimator(designs: Sequence[Design], judge: JudgeQuality, level: float) -> dict[str, pl.Series]:
-    """Return each slice's expected widths: from labels alone, with the judge, with an estimator, and with both.
+    """Each slice's expected widths: from labels alone, with the judge, with an estimator, and with both.
 
     The estimator would be fitted on these labels; its P(correct) explains EXPLAINED of the variance within a slice.
     Widths with the judge are null if there are too few labels to correct its errors.
@@ -67,7 +67,7 @@ def _width_of_worth(worth: float, level: float) -> float:
 
 
 def _predictions(n: int, explained: float) -> np.ndarray:
-    """Return P(correct) of n responses, (n,), with the mean ASSUMED_ACCURACY, that explains this share of variance.
+    """P(correct) of n responses, (n,), with the mean ASSUMED_ACCURACY, that explains this share of variance.
 
     Only its moments matter, so two values suffice.
     """

@@ -137,14 +137,14 @@ class WitnessEstimates:
         self._asked.sort(key=lambda asked: _ORDER.index(asked.check.verdict) if asked.check else len(_ORDER))
 
     def of_slices(self, sizes: pl.DataFrame, estimator: EstimatorPart, level: float) -> pl.DataFrame:
-        """Return COLUMNS for each slice; `sizes` has `n_estimated` and `n_effective` of each slice."""
+        """COLUMNS for each slice; `sizes` has `n_estimated` and `n_effective` of each slice."""
         rows = sizes.select(slice=pl.int_range(pl.len()), window_from=None, window=None)
         return self._estimates(rows, sizes, estimator, level, whole=True)
 
     def of_windows(
         self, rows: pl.DataFrame, sizes: pl.DataFrame, estimator: EstimatorPart, level: float
     ) -> pl.DataFrame:
-        """Return COLUMNS for each row; rows have `slice`, the first (`window_from`) and last `window`."""
+        """COLUMNS for each row; rows have `slice`, the first (`window_from`) and last `window`."""
         return self._estimates(rows.select("slice", "window_from", "window"), sizes, estimator, level, whole=False)
 
     @property
@@ -153,7 +153,7 @@ class WitnessEstimates:
         return [asked for asked in self._asked if asked.is_opinion]
 
     def describe(self, accuracies: np.ndarray, sizes: np.ndarray) -> list[dict[str, Any]]:
-        """Return what labels show of each witness, and which slices its answers do not represent (`partial`).
+        """What labels show of each witness, and which slices its answers do not represent (`partial`).
 
         `accuracies`, (n_slices,), are an estimator's, NaN without one; `sizes`, (n_slices,), the numbers of responses.
         """
@@ -193,7 +193,7 @@ class WitnessEstimates:
 
 
 def _match_reference(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of a witness with whether both answers match the reference; null without one."""
+    """The rows of a witness with whether both answers match the reference; null without one."""
     texts = [name for name in (ANSWER, RESPONSE_TEXT, TARGET) if name in rows.columns]
     if len(texts) == 3:
         cases = rows.select(pl.col(texts).cast(pl.String)).rows()
@@ -205,7 +205,7 @@ def _match_reference(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _match_witness(part: pl.DataFrame, witness: Witness) -> pl.DataFrame:
-    """Return the responses of a part that the witness has, with what it says of them."""
+    """The responses of a part that the witness has, with what it says of them."""
     key, rows = witness.key, witness.rows
     absent = [pl.lit(None, dtype).alias(name) for name, dtype in _FURTHER.items() if name not in rows.columns]
     rows = rows.with_columns(absent).select(*key, *(pl.col(name).cast(dtype) for name, dtype in _FURTHER.items()))
@@ -216,7 +216,7 @@ def _match_witness(part: pl.DataFrame, witness: Witness) -> pl.DataFrame:
 
 
 def _combine_samples(asked: pl.DataFrame, untimed: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Return the responses that a witness has with the weights of all its samples together."""
+    """The responses that a witness has with the weights of all its samples together."""
     if SAMPLES not in asked.columns:
         return asked
     n_untimed = pl.concat(untimed).group_by("slice").agg(pl.col("n").sum())
@@ -229,7 +229,7 @@ def _within(part: pl.DataFrame, first: datetime | None, last: datetime | None) -
 
 
 def _represents(part: pl.DataFrame, n: int, at_random: bool) -> bool:
-    """Return whether the asked responses represent all `n` of a row, and not only some of their time."""
+    """Whether the asked responses represent all `n` of a row, and not only some of their time."""
     weights = part[WEIGHT]
     if at_random or not weights.count():
         return True
@@ -245,7 +245,7 @@ def _estimate(
     place: int,
     level: float,
 ) -> _AskedEstimate | None:
-    """Return the values of COLUMNS; null if the witness gives no estimate of the slice."""
+    """The values of COLUMNS; null if the witness gives no estimate of the slice."""
     estimated, alone = float(estimator.accuracies[place]), np.full(len(estimator.of_slices), np.nan)
     one = asked.describe_slice(number, part, n, estimated)
     if one is None:
@@ -278,7 +278,7 @@ def _estimate(
 
 
 def _notes(asked: AskedWitness, n_slices: int) -> dict[AccuracyNote, str]:
-    """Return the notes about an estimate that labels have not checked, or hardly."""
+    """The notes about an estimate that labels have not checked, or hardly."""
     notes = {}
     if asked.check is not None and asked.check.verdict == PartnerVerdict.UNCHECKED:
         notes[AccuracyNote.PARTNER_UNCHECKED] = AccuracyNote.PARTNER_UNCHECKED.words

@@ -35,7 +35,7 @@ class WitnessQuality:
     calibration_error: Measure | None = None
 
     def line(self) -> str:
-        """Return a sentence about the witness."""
+        """A sentence about the witness."""
         if not self.n_labelled:
             quality = "no response with a label, so labels cannot correct it"
         elif self.auroc is not None:
@@ -58,12 +58,12 @@ class WitnessQuality:
         return f"{self.name} ({responses}): {quality}"
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the quality as JSON."""
+        """The quality as JSON."""
         return asdict(self) | {"used": self.power is not None}
 
     @classmethod
     def from_dict(cls, kept: Mapping[str, Any]) -> "WitnessQuality":
-        """Return the quality from JSON."""
+        """The quality from JSON."""
         fields = {name: value for name, value in kept.items() if name != "used"}
         for names, measure in ((("sensitivity", "specificity"), Rate), (("auroc", "calibration_error"), Measure)):
             fields |= {name: measure(**kept[name]) for name in names if kept[name] is not None}
@@ -73,7 +73,7 @@ class WitnessQuality:
 def measure_witness(
     witness: Witness, labels: Numbers, values: Numbers, n_seen: int, power: float | None, level: float
 ) -> WitnessQuality:
-    """Return the quality of a witness by its values for n labelled responses, (n,), with intervals of `level`."""
+    """The quality of a witness by its values for n labelled responses, (n,), with intervals of `level`."""
     quality = WitnessQuality(witness.name, witness.kind.value, witness.model, len(labels), n_seen, power)
     if witness.has_probabilities:
         auroc, error = measure_probabilities(labels, values, level)
@@ -83,7 +83,7 @@ def measure_witness(
 
 
 def measure_label_worth(slices: pl.DataFrame) -> float | None:
-    """Return how many labels without witnesses one label is worth over all slices with labels and witnesses."""
+    """How many labels without witnesses one label is worth over all slices with labels and witnesses."""
     if "labels_worth" not in slices.columns:
         return None
     rows = slices.filter(pl.col("labels_worth").is_not_null(), pl.col("n_judged") > 0)

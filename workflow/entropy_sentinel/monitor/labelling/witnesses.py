@@ -28,12 +28,12 @@ PLACE, LABEL_NUMBER = "(place)", "(number of the label)"
 
 
 def value_column(number: int) -> str:
-    """Return the column with what the witness of this number says; null where it says nothing."""
+    """The column with what the witness of this number says; null where it says nothing."""
     return f"({VALUE} {number})"
 
 
 def weight_column(number: int) -> str:
-    """Return the column with the responses that each one of a witness's sample represents; null outside of it."""
+    """The column with the responses that each one of a witness's sample represents; null outside of it."""
     return f"({WEIGHT} {number})"
 
 
@@ -49,7 +49,7 @@ def require_weights(labels: pl.DataFrame, name: str = "labels") -> None:
 
 
 def cluster_numbers(responses: pl.DataFrame) -> np.ndarray | None:
-    """Return the number of the cluster of each response, (n,); null if no two are in the same."""
+    """The number of the cluster of each response, (n,); null if no two are in the same."""
     known = responses[CLUSTER].drop_nulls()
     if known.n_unique() == len(known):
         return None
@@ -65,11 +65,11 @@ class Strata(NamedTuple):
     every: pl.DataFrame
 
     def weigh(self, labelled: pl.DataFrame, everywhere: pl.DataFrame) -> pl.DataFrame | None:
-        """Return the labels of a slice with weights by stratum; null if they do not represent it."""
+        """The labels of a slice with weights by stratum; null if they do not represent it."""
         return weigh_by_strata(labelled, everywhere, self.drawn, self.every, WEIGHT)
 
     def weigh_witness(self, number: int, everywhere: pl.DataFrame) -> pl.DataFrame | None:
-        """Return a witness's sample of a slice with weights by stratum; null if it does not represent the slice."""
+        """A witness's sample of a slice with weights by stratum; null if it does not represent the slice."""
         weight = weight_column(number)
         return weigh_by_strata(
             everywhere.drop_nulls(weight), everywhere, self.every.drop_nulls(weight), self.every, weight
@@ -77,7 +77,7 @@ class Strata(NamedTuple):
 
 
 def samples_column(number: int) -> str:
-    """Return the column with the samples of a response, for a witness of several samples."""
+    """The column with the samples of a response, for a witness of several samples."""
     return f"({SAMPLES} {number})"
 
 
@@ -99,7 +99,7 @@ class WitnessedResponses:
         self._labels: LabelledWitnesses | None = None
 
     def _table(self, number: int) -> pl.DataFrame:
-        """Return the key, value and weight of each response that a witness has seen."""
+        """The key, value and weight of each response that a witness has seen."""
         witness = self.witnesses[number]
         weight = pl.col(WEIGHT)
         if not self._has_weights[number] or (self._at_random and witness.rows[WEIGHT].has_nulls()):
@@ -119,13 +119,13 @@ class WitnessedResponses:
 
     @property
     def columns(self) -> list[str]:
-        """Return the columns that `join` adds."""
+        """The columns that `join` adds."""
         numbers = range(len(self.witnesses))
         columns = [column for number in numbers for column in (value_column(number), weight_column(number))]
         return columns + list(map(samples_column, self._several_samples))
 
     def combine_samples(self, responses: pl.DataFrame) -> pl.DataFrame:
-        """Return all responses of the slices with the weights of all samples of a witness together, not each.
+        """All responses of the slices with the weights of all samples of a witness together, not each.
 
         They have the columns that `join` adds, `slice` and `grain`; the columns of samples are dropped.
         """
@@ -136,20 +136,20 @@ class WitnessedResponses:
         return responses
 
     def join(self, responses: pl.DataFrame) -> pl.DataFrame:
-        """Return the responses with the columns of all witnesses."""
+        """The responses with the columns of all witnesses."""
         for witness, table in zip(self.witnesses, self._tables, strict=True):
             responses = responses.join(table, on=witness.key, how="left", maintain_order="left")
         return responses
 
     def count_seen(self, responses: pl.DataFrame) -> np.ndarray:
-        """Return how many of the responses each witness has seen, (k,)."""
+        """How many of the responses each witness has seen, (k,)."""
         tables = zip(self.witnesses, self._tables, strict=True)
         return np.array(
             [len(responses.join(table, on=witness.key, how="semi")) for witness, table in tables], dtype=int
         )
 
     def count_judged(self, responses: pl.DataFrame) -> int:
-        """Return how many of these responses are in the sample of a witness."""
+        """How many of these responses are in the sample of a witness."""
         weights = [pl.col(weight_column(number)).is_not_null() for number in range(len(self.witnesses))]
         return int(responses.select(pl.any_horizontal(pl.lit(False), *weights).sum()).item())
 
@@ -172,11 +172,11 @@ class WitnessedResponses:
                 require_weights(pl.DataFrame({WEIGHT: [None] * seen}), f"{JUDGED}: {witness.name}")
 
     def powers_of(self, numbers: tuple[int, ...]) -> WitnessPowers | None:
-        """Return the powers of some witnesses and, last, of predictions, for all labels; null with too few labels."""
+        """The powers of some witnesses and, last, of predictions, for all labels; null with too few labels."""
         return None if self._labels is None else self._labels.powers_of([*numbers, len(self.witnesses)])
 
     def choose(self, labelled: pl.DataFrame, everywhere: pl.DataFrame, strata: Strata | None) -> dict[int, np.ndarray]:
-        """Return the weights, (N,), of the samples of the witnesses that count in a slice, by their numbers.
+        """The weights, (N,), of the samples of the witnesses that count in a slice, by their numbers.
 
         They have seen most of its labels, their sample represents the slice, and labels tell their powers.
         """
@@ -190,7 +190,7 @@ class WitnessedResponses:
         return {number: samples[number] for number in chosen}
 
     def _sample_weights(self, number: int, everywhere: pl.DataFrame, strata: Strata | None) -> np.ndarray | None:
-        """Return the weights of a witness's sample, (N,), 0 outside of it; null if it does not represent the slice."""
+        """The weights of a witness's sample, (N,), 0 outside of it; null if it does not represent the slice."""
         column = weight_column(number)
         has_weights = self._has_weights[number] and not self._at_random
         if strata is not None and has_weights:
@@ -208,7 +208,7 @@ class WitnessedResponses:
     def mean(
         self, labelled: pl.DataFrame, everywhere: pl.DataFrame, level: float, strata: Strata | None
     ) -> LabelledMean | None:
-        """Return the accuracy of a slice from labels, witnesses and predictions; null if no witness counts in it.
+        """The accuracy of a slice from labels, witnesses and predictions; null if no witness counts in it.
 
         `labelled` are rows of `everywhere` with PLACE, LABEL_NUMBER, and the weights that count.
         """

@@ -19,7 +19,7 @@ _CONVERSATION = re.compile(r"(conversation|thread|session|dialog|dialogue|chat)(
 
 
 def hash_texts(texts: pl.Series) -> pl.Series:
-    """Return a 64-bit hash of each text, (n,), null for null."""
+    """A 64-bit hash of each text, (n,), null for null."""
     different = texts.drop_nulls().unique()
     hashes = [int.from_bytes(blake2b(text.encode("utf-8", "replace"), digest_size=8).digest()) for text in different]
     numbers = pl.Series(hashes, dtype=pl.UInt64)
@@ -27,7 +27,7 @@ def hash_texts(texts: pl.Series) -> pl.Series:
 
 
 def hash_values(columns: Sequence[pl.Series]) -> pl.Series:
-    """Return a 64-bit hash of the values of one text column or several, (n,); null where all are null."""
+    """A 64-bit hash of the values of one text column or several, (n,); null where all are null."""
     frame = pl.DataFrame([column.alias(str(place)) for place, column in enumerate(columns)])
     texts = pl.concat_str(pl.all().fill_null("\1"), separator="\0")
     some = pl.any_horizontal(pl.all().is_not_null())
@@ -35,7 +35,7 @@ def hash_values(columns: Sequence[pl.Series]) -> pl.Series:
 
 
 def item_texts(batch: pl.DataFrame) -> pl.Series:
-    """Return a text for the item of each response if items have several responses, (n,); else null.
+    """A text for the item of each response if items have several responses, (n,); else null.
 
     Ids that are places in a file are different for different requests.
     """
@@ -47,5 +47,5 @@ def item_texts(batch: pl.DataFrame) -> pl.Series:
 
 
 def find_conversation_column(names: Iterable[str]) -> str | None:
-    """Return the first of a log's columns that seems to identify a conversation; null if none does."""
+    """The first of a log's columns that seems to identify a conversation; null if none does."""
     return next((name for name in names if _CONVERSATION.fullmatch(name.rpartition(".")[2])), None)

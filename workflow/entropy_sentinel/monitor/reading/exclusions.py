@@ -55,7 +55,7 @@ class Mismatch(NamedTuple):
 
 
 def reason_code(reason: str) -> str:
-    """Return the code of the reason why a response has no features."""
+    """The code of the reason why a response has no features."""
     if reason.startswith(REFUSED):
         return ExclusionKind.REFUSED_REQUEST
     if reason.startswith(_EMPTY):
@@ -64,7 +64,7 @@ def reason_code(reason: str) -> str:
 
 
 def count_exclusions(frame: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """Return the exclusions of responses by slice (`keys`), window, code and subject, with the columns SCHEMA."""
+    """The exclusions of responses by slice (`keys`), window, code and subject, with the columns SCHEMA."""
     excluded = frame.filter(pl.col(CODE).is_not_null())
     groups = excluded.group_by(*keys, "grain", code=CODE, subject=SUBJECT, maintain_order=True)
     counts = groups.agg(n=pl.len().cast(pl.Int64)).with_columns(hash=pl.lit(None, pl.UInt64))
@@ -72,7 +72,7 @@ def count_exclusions(frame: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
 
 
 def count_left_out(frame: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """Return an exclusion for each response of a model without an estimator; `frame` has `subject` and `hash`."""
+    """An exclusion for each response of a model without an estimator; `frame` has `subject` and `hash`."""
     rows = frame.with_columns(code=pl.lit(ExclusionKind.OTHER_MODEL.value), n=pl.lit(1, pl.Int64))
     return rows.select(*keys, *SCHEMA)
 
@@ -95,14 +95,14 @@ class ExclusionCounter:
 
     @property
     def models(self) -> list[str]:
-        """Return the models that have no estimator."""
+        """The models that have no estimator."""
         models: set[str] = set()
         for part in self._parts:
             models.update(part.filter(pl.col("code") == ExclusionKind.OTHER_MODEL)["subject"].drop_nulls())
         return sorted(models)[:_MOST_MODELS]
 
     def frame(self) -> pl.DataFrame | None:
-        """Return the exclusions so far, with a bounded number of subjects; null if there are none."""
+        """The exclusions so far, with a bounded number of subjects; null if there are none."""
         if not self._parts:
             return None
         whole = pl.concat(self._parts).with_columns(pl.col("subject").str.slice(0, _LONGEST_SUBJECT))
@@ -115,7 +115,7 @@ class ExclusionCounter:
 
 
 def merge_exclusions(parts: Sequence[pl.DataFrame], models: Collection[str] = ()) -> pl.DataFrame | None:
-    """Return the exclusions of all files, each response once, without those of `models`; null if there are none."""
+    """The exclusions of all files, each response once, without those of `models`; null if there are none."""
     if not parts:
         return None
     whole = pl.concat(parts, how="diagonal")

@@ -57,7 +57,7 @@ class Content:
 
 
 def content(path: str, sizes: Iterable[int] = ()) -> Content:
-    """Return the content of a file; `sizes` are the lengths of beginnings to hash, if the file is at least that long.
+    """The content of a file; `sizes` are the lengths of beginnings to hash, if the file is at least that long.
 
     The content of an incomplete or damaged packed file is the part that can be unpacked.
     """
@@ -92,14 +92,14 @@ class Span:
 
     @classmethod
     def of(cls, times: pl.Series) -> "Span":
-        """Return the span of times, (n,), of which some may be null."""
+        """The span of times, (n,), of which some may be null."""
         first, last = times.min(), times.max()
         if not isinstance(first, datetime) or not isinstance(last, datetime):
             first = last = None
         return cls(first, last, untimed=times.null_count() > 0)
 
     def with_(self, other: "Span") -> "Span":
-        """Return the span of both."""
+        """The span of both."""
         untimed = self.untimed or other.untimed
         if self.first is None or self.last is None:
             return Span(other.first, other.last, untimed)
@@ -108,7 +108,7 @@ class Span:
         return Span(min(self.first, other.first), max(self.last, other.last), untimed)
 
     def near(self, other: "Span") -> bool:
-        """Return whether a response may be in both files, or an id in both within HORIZON."""
+        """Whether a response may be in both files, or an id in both within HORIZON."""
         if self.untimed and other.untimed:
             return True
         if self.first is None or self.last is None or other.first is None or other.last is None:
@@ -134,7 +134,7 @@ class NumberSet:
         self._runs.append(new)
 
     def has(self, numbers: np.ndarray) -> np.ndarray:
-        """Return whether each number is in the set, (n,)."""
+        """Whether each number is in the set, (n,)."""
         seen = np.zeros(len(numbers), dtype=bool)
         for run in self._runs:
             if len(run):
@@ -158,14 +158,14 @@ class OtherFiles:
         self._n_equal = 0
 
     def new(self, batch: pl.DataFrame, time: str) -> pl.DataFrame:
-        """Return the responses that are in no other file or identified by place, with the columns NUMBERS."""
+        """The responses that are in no other file or identified by place, with the columns NUMBERS."""
         numbered = batch.with_columns(**numbers(batch, time))
         timed = columns_called(batch, time)
         span = Span.of(moments(first_of(batch, [time]))) if timed else Span(untimed=True)
         return numbered.filter(~self.count(numbered, span) | pl.col(PLACED))
 
     def count(self, numbered: pl.DataFrame, span: Span) -> pl.Series:
-        """Return whether each response (with the columns NUMBERS) is in another file, (n,), and count these."""
+        """Whether each response (with the columns NUMBERS) is in another file, (n,), and count these."""
         response, placed = numbered[RESPONSE].to_numpy(), numbered[PLACED].to_numpy()
         responses, ids = self._near(span)
         again = self._replaced.has(response)
@@ -180,22 +180,22 @@ class OtherFiles:
 
     @property
     def all_same(self) -> bool:
-        """Return whether all responses of the file are also in other files."""
+        """Whether all responses of the file are also in other files."""
         return self._n == self._n_same > 0
 
     @property
     def any_same(self) -> bool:
-        """Return whether any response of the file is, or seems to be, in another file."""
+        """Whether any response of the file is, or seems to be, in another file."""
         return self._n_same > 0
 
     @property
     def n_same(self) -> int:
-        """Return the number of responses that are also in another file; places count only if all responses are."""
+        """The number of responses that are also in another file; places count only if all responses are."""
         return self._n_same if self.all_same else self._n_same - self._n_same_place
 
     @property
     def n_equal(self) -> int:
-        """Return the number of responses without an id that equal one of another file, and count nevertheless."""
+        """The number of responses without an id that equal one of another file, and count nevertheless."""
         return 0 if self.all_same else self._n_equal
 
     def note(self, problems: Problems, path: str) -> None:
@@ -216,7 +216,7 @@ class SeenFiles:
         self._seen = NumberSet(), NumberSet()
 
     def others(self) -> OtherFiles:
-        """Return the responses of the files so far, to compare a further file with them."""
+        """The responses of the files so far, to compare a further file with them."""
         return OtherFiles(lambda span: self._seen, NumberSet())
 
     def add(self, numbered: pl.DataFrame) -> None:
@@ -239,7 +239,7 @@ class Overlap:
         self.forget()
 
     def others(self, replaced: Iterable[str]) -> OtherFiles:
-        """Return the responses of all files except those that a new one replaces."""
+        """The responses of all files except those that a new one replaces."""
         old = [self._numbers(key)[RESPONSE].to_numpy() for key in replaced if key in self._files]
         return OtherFiles(self._near, NumberSet(old))
 
@@ -253,7 +253,7 @@ class Overlap:
         self._seen = NumberSet(), NumberSet()
 
     def _near(self, span: Span) -> tuple[NumberSet, NumberSet]:
-        """Return the hashes of the responses and of the ids of all files near a span."""
+        """The hashes of the responses and of the ids of all files near a span."""
         near = [key for key in self._files if self._span(key).near(span)]
         if sum(self._loaded.values()) > _MOST_HELD and not set(self._loaded) <= set(near):
             self.forget()
@@ -278,13 +278,13 @@ class Overlap:
                 yield key
 
     def n_twice(self) -> int:
-        """Return how many responses count more than once because several parts contain them."""
+        """How many responses count more than once because several parts contain them."""
         responses = pl.concat([self._numbers(key) for key in self._files]).filter(~pl.col(PLACED))[RESPONSE]
         return len(responses) - responses.n_unique()
 
 
 def numbers(batch: pl.DataFrame, time: str) -> dict[str, pl.Series]:
-    """Return the columns NUMBERS of responses; `batch` has their key, features, and optionally a time."""
+    """The columns NUMBERS of responses; `batch` has their key, features, and optionally a time."""
     named = pl.col("item_id").str.starts_with(pl.format("{}-", "benchmark"))
     placed = batch.select((named & pl.col("item_id").str.contains(r"-\d{5,}$")).fill_null(False)).to_series()
     last = pl.col("item_id").str.extract(r"(\d+)$")
@@ -312,7 +312,7 @@ def _bits(batch: pl.DataFrame, time: str) -> Iterator[np.ndarray]:
 
 
 def _dates_of_files(batch: pl.DataFrame) -> pl.Series:
-    """Return the date in the name of each response's file as a number, (n,), or null."""
+    """The date in the name of each response's file as a number, (n,), or null."""
     if PLACE not in batch.columns:
         return pl.Series([None] * len(batch), dtype=pl.Int64)
     name = pl.col(PLACE).str.extract(r"([^/\\]*)$").str.extract(r"^(.*?): (?:line|row|entry) ")
@@ -321,7 +321,7 @@ def _dates_of_files(batch: pl.DataFrame) -> pl.Series:
 
 
 def hash_ids(batch: pl.DataFrame, time: str) -> pl.Series:
-    """Return a hash of the model, id, sample and time of each response, (n,), whether or not it has features."""
+    """A hash of the model, id, sample and time of each response, (n,), whether or not it has features."""
     parts = pl.col("model", "item_id", "sample").cast(pl.String).fill_null("")
     hashes = _of_texts(batch.select(pl.concat_str(parts, separator="\0")).to_series())
     if columns_called(batch, time):
@@ -331,7 +331,7 @@ def hash_ids(batch: pl.DataFrame, time: str) -> pl.Series:
 
 
 def _of_texts(texts: pl.Series) -> np.ndarray:
-    """Return a hash of each text, (n,)."""
+    """A hash of each text, (n,)."""
     lengths = texts.str.len_bytes().to_numpy().astype(np.int64)
     content = np.frombuffer("".join(texts.to_list()).encode(), dtype=np.uint8).astype(np.uint64)
     ends = lengths.cumsum()

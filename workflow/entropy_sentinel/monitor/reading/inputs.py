@@ -67,7 +67,7 @@ _OF_LOGS = [name for name in made_of() if name not in (*_OF_FEATURES, *_OF_TRACE
 
 
 def loaded(estimator: FittedEstimator | str | Path, state: str | Path | None) -> tuple[FittedEstimator, str]:
-    """Return the estimator and the SHA-256 of its file; the latter is empty without a file or an estimator."""
+    """The estimator and the SHA-256 of its file; the latter is empty without a file or an estimator."""
     if state is not None:
         if url_of(state) is not None:
             raise ConfigError(f"state: must be a local file, was {url_of(state)}; logs and outputs may be remote")
@@ -82,12 +82,12 @@ def loaded(estimator: FittedEstimator | str | Path, state: str | Path | None) ->
 
 
 def resolve_sources(logs: Given) -> list[Source]:
-    """Return a table, or the files that `logs` names."""
+    """A table, or the files that `logs` names."""
     return [table(logs, "features")] if is_table(logs) else [*resolve_paths(logs)]
 
 
 def resolve_paths(logs: Any) -> list[Path]:
-    """Return the files that paths, folders and patterns name, each once."""
+    """The files that paths, folders and patterns name, each once."""
     paths: dict[Path, Path] = {}
     for path in log_files(named(logs)):
         paths.setdefault(path.absolute(), path)
@@ -95,7 +95,7 @@ def resolve_paths(logs: Any) -> list[Path]:
 
 
 def without_states(sources: Sequence[Source], states: Sequence[Path]) -> list[Source]:
-    """Return the sources that are neither a state of the run nor its journal."""
+    """The sources that are neither a state of the run nor its journal."""
     # Path.resolve raises RuntimeError for a link to itself.
     excluded = {os.path.realpath(f"{state}{suffix}") for state in states for suffix in ("", "-journal")}
     return [
@@ -104,7 +104,7 @@ def without_states(sources: Sequence[Source], states: Sequence[Path]) -> list[So
 
 
 def with_features(sources: Sequence[Source], reading: Slicing, signals: Sequence[str]) -> list[Source]:
-    """Return the sources, with the features of tables of responses; `signals` are those of the estimators."""
+    """The sources, with the features of tables of responses; `signals` are those of the estimators."""
     return [
         features_in(source, reading, signals=signals) if isinstance(source, pl.DataFrame) else source
         for source in sources
@@ -112,7 +112,7 @@ def with_features(sources: Sequence[Source], reading: Slicing, signals: Sequence
 
 
 def features_in(given: Any, reading: Slicing, more: Sequence[str] = (), signals: Sequence[str] = ()) -> pl.DataFrame:
-    """Return the features in a table, or compute those of its responses if it is a log; keep the columns `more` too.
+    """The features in a table, or compute those of its responses if it is a log; keep the columns `more` too.
 
     `signals` are the further signals of the estimator.
     """
@@ -120,7 +120,7 @@ def features_in(given: Any, reading: Slicing, more: Sequence[str] = (), signals:
 
 
 def format_of(reading: Slicing) -> dict[str, Any]:
-    """Return the options for reading a log's format, by name."""
+    """The options for reading a log's format, by name."""
     return {name: getattr(reading, name) for name in FormatOptions.model_fields if hasattr(reading, name)}
 
 
@@ -140,7 +140,7 @@ def check_columns(
 
 
 def _empty(name: str, columns: Sequence[str]) -> str:
-    """Return the message about a column without a value, with the column that may be meant."""
+    """The message about a column without a value, with the column that may be meant."""
     problem, hint = "is empty for every response", ""
     if name == TIME:
         times = [other for other in TIME_ALIASES if other in columns]
@@ -155,7 +155,7 @@ def _empty(name: str, columns: Sequence[str]) -> str:
 
 
 def columns_of(sources: Sequence[str | Path | pl.DataFrame]) -> list[str]:
-    """Return the columns of the first responses of the first sources that can define slices."""
+    """The columns of the first responses of the first sources that can define slices."""
     columns: dict[str, None] = {}
     for source in sources[:_LOOKED_AT]:
         columns |= dict.fromkeys(_columns_of(source))
@@ -163,7 +163,7 @@ def columns_of(sources: Sequence[str | Path | pl.DataFrame]) -> list[str]:
 
 
 def _columns_of(source: str | Path | pl.DataFrame) -> Sequence[str]:
-    """Return the columns of a source's first responses that can define slices."""
+    """The columns of a source's first responses that can define slices."""
     if isinstance(source, pl.DataFrame):
         return _slice_columns(source)
     if not Path(source).is_file():
@@ -176,7 +176,7 @@ def _columns_of(source: str | Path | pl.DataFrame) -> Sequence[str]:
 
 
 def first_columns(source: str | Path | pl.DataFrame) -> Sequence[str]:
-    """Return the columns of a source's first record that can define slices, without reading a whole batch."""
+    """The columns of a source's first record that can define slices, without reading a whole batch."""
     if isinstance(source, pl.DataFrame) or not Path(source).is_file() or holds_features(str(source)):
         return _columns_of(source)
     first = next(records(str(source)), None)
@@ -201,7 +201,7 @@ def opened_log(path: str, reading: Slicing, strict: bool, more: Sequence[str] = 
 
 
 def same_models(metadata: FitMetadata, pairs: Sequence[str], watched: Collection[str] = ()) -> SameModels:
-    """Return the names that count as the estimator's, or as those of `watched`, the models of all estimators.
+    """The names that count as the estimator's, or as those of `watched`, the models of all estimators.
 
     Raises ConfigError for a pair whose model has no estimator.
     """
@@ -315,7 +315,7 @@ class SourceReader:
             self._problems.add(*self._identify_left_out(left_out, count))
 
     def _identify_left_out(self, left_out: LeftOut, count: int) -> tuple[Any, ...]:
-        """Return the arguments of `Problems.add` for responses that `where` excludes, or that no estimator is for."""
+        """The arguments of `Problems.add` for responses that `where` excludes, or that no estimator is for."""
         kind, subject, value = identify_left_out(left_out)
         if left_out.column == MODEL and self._unwatched_is_problem:
             if value is None:
@@ -366,7 +366,7 @@ class EstimatorInputs:
             self._clock = Clock(self._reading.grain, self._problems, self._reading.zone)
 
     def prepare(self, batch: pl.DataFrame) -> pl.DataFrame | None:
-        """Return responses with signals, RESPONSE, the columns of statistics, MADE, `grain`, and `by.COLUMN` as text.
+        """Responses with signals, RESPONSE, the columns of statistics, MADE, `grain`, and `by.COLUMN` as text.
 
         `excluded` is the reason why a row is not estimated, or null. Null if no response is left.
         """
@@ -411,28 +411,28 @@ class EstimatorInputs:
         )
 
     def _column(self, batch: pl.DataFrame, name: str) -> pl.Series:
-        """Return a column of the log; null if the frame lacks it."""
+        """A column of the log; null if the frame lacks it."""
         column = first_of(batch, [name])
         if column.null_count() < len(column):
             self.seen.add(name)
         return column
 
     def _clusters(self, batch: pl.DataFrame) -> pl.Series:
-        """Return the cluster of each row, null if it is its own: by the column, or else by the request or the item."""
+        """The cluster of each row, null if it is its own: by the column, or else by the request or the item."""
         if (name := self._reading.cluster_column) is not None:
             return hash_texts(as_text(self._column(batch, name)))
         texts = as_text(first_of(batch, [REQUEST, QUESTION])).fill_null(item_texts(batch))
         return hash_texts(texts)
 
     def _grain(self, batch: pl.DataFrame) -> pl.Series:
-        """Return the smallest window of each row, null without a time."""
+        """The smallest window of each row, null without a time."""
         if self._clock is not None:
             self._column(batch, self._reading.time_column or TIME)
         return find_grains(batch, self._reading, self._clock)
 
 
 def find_grains(batch: pl.DataFrame, reading: Slicing, clock: Clock | None) -> pl.Series:
-    """Return the smallest window of each row, null without a time; without a `clock`, wrong times are not counted."""
+    """The smallest window of each row, null without a time; without a `clock`, wrong times are not counted."""
     if reading.grain is None:
         return pl.Series([None] * len(batch), dtype=DTYPE)
     clock = clock or Clock(reading.grain, Problems(), reading.zone)

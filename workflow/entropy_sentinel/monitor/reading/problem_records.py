@@ -61,7 +61,7 @@ class Problem:
         self.places.extend(places[: MOST_PLACES - len(self.places)])
 
     def as_row(self) -> dict[str, Any]:
-        """Return the problem for a file, without empty fields; JSON-serialisable."""
+        """The problem for a file, without empty fields; JSON-serialisable."""
         row = {name: value for name, value in asdict(self).items() if value not in (None, [])}
         return row | {"kind": self.kind.number}
 
@@ -70,7 +70,7 @@ _PROBLEMS = TypeAdapter(list[Problem])
 
 
 def load_problems(rows: Any, model: str | None) -> list[Problem]:
-    """Return the problems of `Problem.as_row`; raise ValueError for another form.
+    """The problems of `Problem.as_row`; raises ValueError for another form.
 
     States of earlier versions have words and counts instead. They do not say which of their problems depend on the
     estimator of the state, whose model is `model`, except by a list of the others.
@@ -112,7 +112,7 @@ def _convert_earlier_form(rows: Mapping[str, Any], model: str | None) -> Iterato
 
 
 def identify_left_out(left_out: LeftOut) -> tuple[ProblemKind, str, str | None]:
-    """Return the kind, the subject and the value of the note about responses that `where` excludes."""
+    """The kind, the subject and the value of the note about responses that `where` excludes."""
     if left_out.several:
         return ProblemKind.LEFT_OUT_VALUES, left_out.column, None
     kind = ProblemKind.LEFT_OUT if left_out.value is not None else ProblemKind.LEFT_OUT_WITHOUT_VALUE

@@ -14,12 +14,12 @@ _LEFT_OUT = "left out: give an estimator of this model too, or name the models t
 
 
 def describe_problem(problem: Problem) -> str:
-    """Return what a problem is, without its count; the first word is a plural."""
+    """What a problem is, without its count; the first word is a plural."""
     return problem.kind.words.format(subject=problem.subject, value=problem.value, expected=problem.expected)
 
 
 def list_lines(problems: Iterable[Problem]) -> list[str]:
-    """Return a line for each problem, the most frequent first; problems with the same words share a line."""
+    """A line for each problem, the most frequent first; problems with the same words share a line."""
     by_words: dict[str, Problem] = {}
     for problem in problems:
         words = describe_problem(problem)
@@ -40,7 +40,7 @@ def _line(problem: Problem) -> str:
 
 
 def describe_remedy(problem: Problem) -> str:
-    """Return the consequence of a problem and what to do, if its words do not say so; else an empty text."""
+    """The consequence of a problem and what to do, if its words do not say so; else an empty text."""
     match problem.kind:
         case ProblemKind.OTHER_MODEL:
             expected = str(problem.expected)
@@ -59,7 +59,7 @@ def describe_remedy(problem: Problem) -> str:
 
 
 def explain_mismatch(setting: str, value: str, expected: str, with_skipping: bool = False) -> str:
-    """Return the estimator's value of a setting and the options to use responses that have another value.
+    """The estimator's value of a setting and the options to use responses that have another value.
 
     With `with_skipping`, the option to skip them is also named.
     """
@@ -80,7 +80,7 @@ def explain_mismatch(setting: str, value: str, expected: str, with_skipping: boo
 
 
 def describe_earlier_problems(earlier: EarlierProblems) -> str:
-    """Return one line about the problems of files that earlier runs read; empty without any."""
+    """One line about the problems of files that earlier runs read; empty without any."""
     if not earlier.problems:
         return ""
     days = "" if earlier.first is None else f" of {earlier.first}"
@@ -98,12 +98,12 @@ def describe_earlier_problems(earlier: EarlierProblems) -> str:
 
 
 def describe_row(problem: Problem) -> dict[str, Any]:
-    """Return a problem for JSON: its fields, the slug of its kind, and a text for people."""
+    """A problem for JSON: its fields, the slug of its kind, and a text for people."""
     row = problem.as_row()
     return {"code": row.pop("kind"), "slug": problem.kind.slug, **row, "text": with_urls(_line(problem))}
 
 
 def count_words(count: int, words: str) -> str:
-    """Return a count with words, such as "1 response without a time"; the first of the words is a plural."""
+    """A count with words, such as "1 response without a time"; the first of the words is a plural."""
     things, space, rest = words.partition(" ")
     return f"{count:,} {things.removesuffix('s') if count == 1 else things}{space}{rest}"

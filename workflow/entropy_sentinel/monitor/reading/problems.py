@@ -89,7 +89,7 @@ class Problems:
         return _count_by_slug(problem for problem in self if problem.kind.is_note)
 
     def lines(self, with_notes: bool = True) -> list[str]:
-        """Return a line for each problem, the most frequent first, then for each note, and one about earlier runs."""
+        """A line for each problem, the most frequent first, then for each note, and one about earlier runs."""
         lines = list_lines(problem for problem in self if not problem.kind.is_note)
         if with_notes:
             lines += list_lines(problem for problem in self if problem.kind.is_note)
@@ -97,7 +97,7 @@ class Problems:
         return lines
 
     def provenance(self) -> dict[str, Any]:
-        """Return what a result says about the problems, those of earlier runs included; JSON-serialisable."""
+        """What a result says about the problems, those of earlier runs included; JSON-serialisable."""
         return {
             "problems": [describe_row(problem) for problem in self if not problem.kind.is_note],
             "notes": [describe_row(problem) for problem in self if problem.kind.is_note],
@@ -130,7 +130,7 @@ class TrainingDataFilter:
         self.same_models = Counter[str]()
 
     def of(self, batch: pl.DataFrame) -> pl.DataFrame:
-        """Return for each row why it is not estimated, `excluded`, with CODE and SUBJECT; and two booleans.
+        """For each row why it is not estimated, `excluded`, with CODE and SUBJECT; and two booleans.
 
         The first three are null for an estimated row. The reasons are another model or log-probabilities, or no
         features. Rows that are `overridden` are estimated nevertheless, and those of the `same_model` under a new name.
@@ -168,7 +168,7 @@ class TrainingDataFilter:
         return reasons_found.with_columns(same_model=estimated & names.is_not_null())
 
     def accepts(self, response: Mapping[str, Any]) -> bool:
-        """Return whether a response with features matches the training data, as `of` decides for a frame."""
+        """Whether a response with features matches the training data, as `of` decides for a frame."""
         if self._model is not None and bare(response["model"]) != self._model:
             return False
         wanted = ((name, self._logprobs.get(name)) for name in LOGPROBS)
@@ -229,7 +229,7 @@ class TrainingDataFilter:
 
 
 def _reason_codes(reasons: pl.Series) -> pl.Series:
-    """Return the code of each reason, (n,); null without a reason."""
+    """The code of each reason, (n,); null without a reason."""
     if reasons.null_count() == len(reasons):
         return pl.Series([None], dtype=pl.String).new_from_index(0, len(reasons))
     distinct = reasons.unique().drop_nulls()
@@ -243,7 +243,7 @@ def _mismatch_of_logprobs(subject: str) -> Mismatch:
 
 
 def nothing_fits(rejected: Mapping[Mismatch, int], metadata: FitMetadata) -> ProvenanceError:
-    """Return the error for `rejected` responses (counts by mismatch), with the estimator's value and the remedies."""
+    """The error for `rejected` responses (counts by mismatch), with the estimator's value and the remedies."""
     most = sorted(rejected.items(), key=lambda pair: -pair[1])[:5]
     kinds = "; ".join(f"{count:,} {_mismatch_text(kind, metadata)}: {_explain(kind, metadata)}" for kind, count in most)
     return ProvenanceError(f"no response matches what the estimator was fitted on: {kinds}")
@@ -256,7 +256,7 @@ def _mismatch_text(mismatch: Mismatch, metadata: FitMetadata) -> str:
 
 
 def overridden(metadata: FitMetadata, taken: Mapping[str, int]) -> str:
-    """Return the warning about `taken` responses (counts by kind), which do not match the estimator."""
+    """The warning about `taken` responses (counts by kind), which do not match the estimator."""
     what = ", ".join(f"{count:,} {kind}" for kind, count in taken.items())
     return (
         f"the estimator was fitted and validated on model '{metadata.model or 'unknown'}', and these "
@@ -266,7 +266,7 @@ def overridden(metadata: FitMetadata, taken: Mapping[str, int]) -> str:
 
 
 def _wanted(mismatch: Mismatch, metadata: FitMetadata) -> Any:
-    """Return the estimator's value of what a response differs in."""
+    """The estimator's value of what a response differs in."""
     return metadata.model if mismatch.setting == "model" else metadata.logprobs.as_dict()[mismatch.setting]
 
 

@@ -31,7 +31,7 @@ _FIRST, _NO_TEXT = pl.Series([0], dtype=pl.UInt16), pl.Series([None], dtype=pl.S
 
 
 def read_replies(saved: FittedEstimator, replies: Sequence[Any], options: Slicing) -> ReadingResult:
-    """Return rows like those of `read_whole` for replies, in their order.
+    """Rows like those of `read_whole` for replies, in their order.
 
     A reply that cannot be read has a row with its id and the reason in `excluded`, and no features. Chunks of a stream
     are one response.
@@ -52,7 +52,7 @@ def read_replies(saved: FittedEstimator, replies: Sequence[Any], options: Slicin
 
 
 def _read_directly(saved: FittedEstimator, replies: Sequence[Any], options: Slicing) -> ReadingResult | None:
-    """Return the row of a single usual reply, in a few milliseconds; null for everything else.
+    """The row of a single usual reply, in a few milliseconds; null for everything else.
 
     The values are those of `_read`, from the same formulas; `Logs` and the frames of a batch are left out.
     """
@@ -100,13 +100,13 @@ def _read(saved: FittedEstimator, replies: Sequence[Any], options: Slicing) -> R
 
 
 def _with_slices(rows: pl.DataFrame, options: Slicing) -> pl.DataFrame:
-    """Return the rows with the columns of slices, null where none could be read."""
+    """The rows with the columns of slices, null where none could be read."""
     keys = [f"{BY}{name}" for name in options.by]
     return rows.with_columns(pl.lit(None, pl.String).alias(key) for key in keys if key not in rows.columns)
 
 
 def _unread_rows(replies: Sequence[Any], problems: dict[int, str]) -> pl.DataFrame:
-    """Return a row for each entry without a response, with the columns RESPONSE, `excluded`, CODE and `entry`."""
+    """A row for each entry without a response, with the columns RESPONSE, `excluded`, CODE and `entry`."""
     rows = []
     for number, problem in problems.items():
         model, item_id = (_text_of(replies[number], name) for name in ("model", "id"))
@@ -116,7 +116,7 @@ def _unread_rows(replies: Sequence[Any], problems: dict[int, str]) -> pl.DataFra
 
 
 def _text_of(reply: Any, name: str) -> str | None:
-    """Return a text of a reply that cannot be read, or null."""
+    """A text of a reply that cannot be read, or null."""
     try:
         value = reply.get(name) if isinstance(reply, dict) else getattr(reply, name, None)
     except Exception:  # of the object's own code

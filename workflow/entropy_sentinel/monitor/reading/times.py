@@ -30,7 +30,7 @@ def moments_in(raw: pl.Series, zone: str | None) -> pl.Series:
 
 
 def without_zone(raw: pl.Series) -> pl.Series:
-    """Return whether each time states no zone, (n,): dates, some datetimes, and some texts; numbers are UTC."""
+    """Whether each time states no zone, (n,): dates, some datetimes, and some texts; numbers are UTC."""
     if raw.dtype == pl.String:
         is_text = raw.str.contains(r"^\s*\d{4}-?\d\d-?\d\d") & ~raw.str.contains(r"(?i)(z|[+-]\d\d(:?\d\d)?)\s*$")
         dates = raw.str.contains(r"^\s*\d{4}-\d\d-\d\d\s*$")
@@ -40,46 +40,46 @@ def without_zone(raw: pl.Series) -> pl.Series:
 
 
 def in_zone(windows: pl.Series, zone: str | None) -> pl.Series:
-    """Return the real times of windows that are on the clock of a zone."""
+    """The real times of windows that are on the clock of a zone."""
     return windows if zone in (None, "UTC") else find_moments(windows, zone)
 
 
 def on_clock(times: pl.Series, zone: str | None) -> pl.Series:
-    """Return what the clock of a zone shows at UTC times, (n,)."""
+    """What the clock of a zone shows at UTC times, (n,)."""
     return times if zone in (None, "UTC") else read_clock(times, zone)
 
 
 def plausible(times: pl.Expr) -> pl.Expr:
-    """Return whether times are plausible for a log."""
+    """Whether times are plausible for a log."""
     return times.is_between(EARLIEST, LATEST, closed="left")
 
 
 def starts(times: pl.Expr, window: str) -> pl.Expr:
-    """Return the start of the window of each time."""
+    """The start of the window of each time."""
     return times.dt.truncate(WINDOWS[window])
 
 
 def windows_on_clock(moments: pl.Series, window: str, zone: str | None) -> pl.Series:
-    """Return the starts, on the clock of a zone, of the windows of real times, (n,)."""
+    """The starts, on the clock of a zone, of the windows of real times, (n,)."""
     shown = on_clock(moments.dt.convert_time_zone("UTC"), zone).alias("shown")
     return shown.to_frame().select(starts(pl.col("shown"), window)).to_series()
 
 
 def windows_after(windows: pl.Series, n: int, window: str) -> pl.Series:
-    """Return the start of the window `n` after each real start of a window, (n,); `n` may be negative."""
+    """The start of the window `n` after each real start of a window, (n,); `n` may be negative."""
     zone = _zone_of(windows)
     shown = windows_on_clock(windows, window, zone).dt.offset_by(f"{n}{WINDOWS[window][1:]}")
     return in_zone(shown, zone)
 
 
 def start_after(start: datetime, n: int, window: str) -> datetime:
-    """Return the start of the window `n` after the one that starts at `start`; `n` may be negative."""
+    """The start of the window `n` after the one that starts at `start`; `n` may be negative."""
     moved: datetime = windows_after(pl.Series([start]), n, window).item()
     return moved
 
 
 def windows_between(first: datetime, last: datetime, window: str) -> pl.Series:
-    """Return the starts of all windows from the one that starts at `first` to the one that starts at `last`."""
+    """The starts of all windows from the one that starts at `first` to the one that starts at `last`."""
     ends = pl.Series([first, last])
     zone = _zone_of(ends)
     shown = windows_on_clock(ends, window, zone)
@@ -101,7 +101,7 @@ class Clock:
         self._last: datetime | None = None
 
     def windows(self, raw: pl.Series, places: pl.Series) -> pl.Series:
-        """Return the smallest window of each time; null if the time is missing or impossible, which is counted."""
+        """The smallest window of each time; null if the time is missing or impossible, which is counted."""
         times = pl.DataFrame({"raw": raw, "time": moments_in(raw, self._zone), "place": places})
         if self._zone is None and (n_without_zone := int(without_zone(raw).sum())):
             self._problems.add(ProblemKind.TIME_WITHOUT_ZONE, (), n_without_zone)

@@ -19,7 +19,7 @@ _MOST_SKIPPED = 25 * 3600
 
 
 def read_clock(moments: pl.Series, zone: str) -> pl.Series:
-    """Return what the clock of a zone shows at UTC times, (n,); the latest time while it repeats what it showed."""
+    """What the clock of a zone shows at UTC times, (n,); the latest time while it repeats what it showed."""
     wall = moments.dt.convert_time_zone(zone).dt.replace_time_zone(None)
     first = wall.dt.replace_time_zone(zone, ambiguous="earliest").dt.convert_time_zone("UTC").cast(DTYPE)
     repeated = (first != moments).fill_null(False)
@@ -33,7 +33,7 @@ def read_clock(moments: pl.Series, zone: str) -> pl.Series:
 
 
 def find_moments(shown: pl.Series, zone: str) -> pl.Series:
-    """Return the first moments at which the clock of a zone shows these times or later ones, (n,), in this zone."""
+    """The first moments at which the clock of a zone shows these times or later ones, (n,), in this zone."""
     wall = shown.dt.replace_time_zone(None)
     moments = wall.dt.replace_time_zone(zone, ambiguous="earliest", non_existent="null")
     skipped = moments.is_null() & wall.is_not_null()

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
 
 
 def outputs() -> "dict[str, Output]":
-    """Return this package's outputs."""
+    """This package's outputs."""
     from entropy_sentinel.monitor.showing.built_in import OUTPUTS
 
     return OUTPUTS

@@ -33,7 +33,7 @@ _WHO = ("benchmark", "item_id", "sample")
 def behind(
     alerts: Sequence[Alert], window: str | None, state: State, reading: Reading, most: int
 ) -> list[AlertResponses]:
-    """Return at most `most` responses for each slice and window with an alert, the least likely correct ones first.
+    """At most `most` responses for each slice and window with an alert, the least likely correct ones first.
 
     At most MOST_SLICES slices and windows are covered. `note` names logs that were moved or contain only features.
     """
@@ -58,7 +58,7 @@ def _window_of(alert: Alert) -> datetime | None:
 
 
 def _chosen(alert: Alert, window: str | None, state: State, reading: Reading, most: int) -> pl.DataFrame:
-    """Return the least certain responses of an alert's slice: the `key` of the file, their ids, and `p`."""
+    """The least certain responses of an alert's slice: the `key` of the file, their ids, and `p`."""
     same = [pl.col(f"{BY}{name}").eq_missing(pl.lit(alert.slice[name], pl.String)) for name in reading.by]
     if window is not None and alert.window is not None:
         # A window with too few responses is pooled with earlier windows. The state has what the clock of the windows'
@@ -79,7 +79,7 @@ def _chosen(alert: Alert, window: str | None, state: State, reading: Reading, mo
 def _read_all(
     chosen: Sequence[pl.DataFrame], state: State, reading: Reading
 ) -> tuple[dict[tuple[Any, ...], LoggedResponse], dict[str, str]]:
-    """Return the responses by file and id, and why files could not be read, by file."""
+    """The responses by file and id, and why files could not be read, by file."""
     responses: dict[tuple[Any, ...], LoggedResponse] = {}
     missing: dict[str, str] = {}
     if not chosen:

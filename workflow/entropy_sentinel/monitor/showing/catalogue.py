@@ -24,7 +24,7 @@ _TAKEN = {*MonitorOptions.model_fields, "event", "estimator", "logs", "state", "
 
 
 def _checked(outputs: dict[str, Output]) -> dict[str, Output]:
-    """Return the outputs; raise ConfigError for a name that cannot be an option's."""
+    """The outputs; raises ConfigError for a name that cannot be an option's."""
     for name in outputs:
         problem = ""
         if not re.fullmatch(r"[a-z][a-z0-9]*", name):
@@ -40,7 +40,7 @@ def _checked(outputs: dict[str, Output]) -> dict[str, Output]:
 
 
 def _guarded(output: Output) -> Output:
-    """Return an output whose functions name the extension if they fail; one of the package's stays as it is."""
+    """An output whose functions name the extension if they fail; one of the package's stays as it is."""
     if is_own("outputs", output.name):
         return output
 

@@ -36,7 +36,7 @@ NONE = "no estimator"
 
 
 def metrics(result: Monitored) -> str:
-    """Return the Prometheus text of a result."""
+    """The Prometheus text of a result."""
     registry = CollectorRegistry()
     registry.register(_Families(result))
     return generate_latest(registry).decode()
@@ -174,7 +174,7 @@ class _Families(Collector):
         return [self._labels(row) for row in rows.iter_rows(named=True)]
 
     def _labels(self, values: Mapping[str, Any]) -> dict[str, str]:
-        """Return a slice's values by label name."""
+        """A slice's values by label name."""
         labels = {}
         for name, column in self._names.items():
             value = values[column]
@@ -183,12 +183,12 @@ class _Families(Collector):
 
 
 def subject_labels(subject: Subject) -> dict[str, str]:
-    """Return the labels of an alert about traffic that is not watched."""
+    """The labels of an alert about traffic that is not watched."""
     return {"code": subject.code, "subject": subject.name}
 
 
 def label_names(columns: Sequence[str]) -> dict[str, str]:
-    """Return the columns by unique label name, which consists of letters, digits and `_`."""
+    """The columns by unique label name, which consists of letters, digits and `_`."""
     names: dict[str, str] = {}
     for column in columns:
         name = re.sub(r"[^a-zA-Z0-9_]", "_", column)
@@ -203,7 +203,7 @@ def label_names(columns: Sequence[str]) -> dict[str, str]:
 
 
 def _gauge(name: str, meaning: str, samples: Iterable[Sample], unit: str = "") -> Metric:
-    """Return a gauge with its samples."""
+    """A gauge with its samples."""
     gauge = GaugeMetricFamily(f"{PREFIX}{name}", meaning, unit=unit)
     for labels, value in samples:
         gauge.add_sample(gauge.name, dict(labels), value)
@@ -230,7 +230,7 @@ def write_alerts(result: Monitored, path: str | Path) -> None:
 
 
 def as_dicts(records: Iterable[JsonRecord]) -> list[dict[str, Any]]:
-    """Return records, such as alerts; JSON-serialisable."""
+    """Records, such as alerts; JSON-serialisable."""
     return [record.as_dict() for record in records]
 
 
@@ -240,7 +240,7 @@ def write_metrics(result: Monitored, path: str | Path) -> None:
 
 
 def plain(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows with windows as text, such as 2026-11-01T00:00Z, or with the offset of another zone."""
+    """The rows with windows as text, such as 2026-11-01T00:00Z, or with the offset of another zone."""
     times = [name for name in ("window", "window_from", "window_to", "last_labelled") if name in rows.columns]
     return rows.with_columns(pl.col(times).dt.strftime("%Y-%m-%dT%H:%M%:z").str.replace(r"\+00:00$", "Z"))
 
@@ -256,7 +256,7 @@ def _parquet(result: Monitored, path: Path) -> None:
 
 
 def as_json(result: Monitored) -> dict[str, Any]:
-    """Return the rows by slice and (with windows) by window, the alerts and the provenance; JSON-serialisable."""
+    """The rows by slice and (with windows) by window, the alerts and the provenance; JSON-serialisable."""
     rows: dict[str, Any] = {"slices": plain(result.slices).to_dicts()}
     if result.windows is not None and result.recent is not None:
         rows |= {"windows": plain(result.windows).to_dicts(), "recent": plain(result.recent).to_dicts()}

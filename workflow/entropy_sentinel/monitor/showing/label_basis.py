@@ -23,7 +23,7 @@ _REASONS = {
 
 
 def model_mixture(result: Monitored) -> list[str]:
-    """Return a line about a log with several models that the slices do not tell apart."""
+    """A line about a log with several models that the slices do not tell apart."""
     models = result.provenance["models"]
     if len(models) < 2 or MODEL in result.by:
         return []
@@ -35,7 +35,7 @@ def model_mixture(result: Monitored) -> list[str]:
 
 
 def unlabelled_slices(result: Monitored) -> list[str]:
-    """Return lines about the slices, and about those of the newest window, that have no label, and what to do."""
+    """Lines about the slices, and about those of the newest window, that have no label, and what to do."""
     if result.has_estimates:
         return []
     lines = []
@@ -54,7 +54,7 @@ def unlabelled_slices(result: Monitored) -> list[str]:
 
 
 def _unrepresented_now(result: Monitored) -> list[str]:
-    """Return a line about slices whose labels represent the whole time, but not the newest window."""
+    """A line about slices whose labels represent the whole time, but not the newest window."""
     by, window = list(result.by), result.provenance["window"]
     is_unrepresented = (pl.col("n_labelled") > 0) & pl.col("use_accuracy").is_null()
     always = result.slices.filter(is_unrepresented).select(by)
@@ -68,7 +68,7 @@ def _unrepresented_now(result: Monitored) -> list[str]:
 
 
 def unlabelled_draws(result: Monitored) -> list[str]:
-    """Return a line about drawn responses without a label, if they are many."""
+    """A line about drawn responses without a label, if they are many."""
     drawn = result.provenance.get("labels_drawn") or {"n": 0, "n_labelled": 0}
     n_without = drawn["n"] - drawn["n_labelled"]
     if n_without <= MANY_UNLABELLED * drawn["n"]:
@@ -81,7 +81,7 @@ def unlabelled_draws(result: Monitored) -> list[str]:
 
 
 def _unlabelled_now(result: Monitored, unlabelled: pl.DataFrame) -> list[str]:
-    """Return a line about slices with labels, but none of the newest window."""
+    """A line about slices with labels, but none of the newest window."""
     by = list(result.by)
     rows = result.now.filter(pl.col("n_labelled") == 0, pl.col("use_accuracy").is_null())
     rows = rows.join(unlabelled.select(by), on=by, how="anti", nulls_equal=True, maintain_order="left")

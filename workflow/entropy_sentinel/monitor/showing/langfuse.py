@@ -88,7 +88,7 @@ def _send_each(contents: Sequence[Mapping[str, Any]], path: str, attempts: int) 
 
 
 def _connection() -> tuple[str, dict[str, str]]:
-    """Return the address of the server, and the headers with the keys."""
+    """The address of the server, and the headers with the keys."""
     for name in (_PUBLIC, _SECRET):
         if not os.environ.get(name):
             raise ConfigError(f"langfuse: set the environment variable {name} to a key of the project")

@@ -31,6 +31,6 @@ def events(scores: pl.DataFrame) -> Iterator[dict[str, Any]]:
 
 
 def _explanation(row: Mapping[str, Any]) -> str | None:
-    """Return more than the label says; null if it says everything."""
+    """More than the label says; null if it says everything."""
     words = explain_verdict(row["verdict"], row["familiarity_reason"])
     return words if words != row["verdict"] else None

@@ -61,7 +61,7 @@ def write_page(result: Monitored, path: str | Path) -> None:
 
 
 def page(result: Monitored) -> str:
-    """Return the page's HTML."""
+    """The page's HTML."""
     about = result.provenance
     models = listed([*about["models"]], NAMED)
     if result.has_estimates:
@@ -107,7 +107,7 @@ def page(result: Monitored) -> str:
 
 
 def _no_alerts(result: Monitored) -> str:
-    """Return what to say if there are no alerts: which ones are watched for, or how to set some."""
+    """What to say if there are no alerts: which ones are watched for, or how to set some."""
     kinds = list(result.provenance["alert_on"])
     limit = result.provenance["fail_below"]
     if limit is not None:
@@ -118,7 +118,7 @@ def _no_alerts(result: Monitored) -> str:
 
 
 def _left_out(result: Monitored) -> list[str]:
-    """Return a line for each kind of traffic that the numbers do not cover."""
+    """A line for each kind of traffic that the numbers do not cover."""
     return result.problems.lines(with_notes=False)
 
 
@@ -134,7 +134,7 @@ class _AlertEntry:
 
 
 def _alerts(result: Monitored) -> list[_AlertEntry]:
-    """Return the alerts by slice and window, with the responses behind them, the newest window first."""
+    """The alerts by slice and window, with the responses behind them, the newest window first."""
     entries: dict[str, _AlertEntry] = {}
     for alert in sorted(result.alerts, key=_newest_time, reverse=True):
         when = ""
@@ -156,7 +156,7 @@ def _newest_time(alert: Alert) -> float:
 
 
 def _sections(result: Monitored) -> list[dict[str, Any]]:
-    """Return headings with pictures and tables: the newest window first, because alerts are about it.
+    """Headings with pictures and tables: the newest window first, because alerts are about it.
 
     Without an estimator, the whole time comes first, because a window seldom has labels.
     """
@@ -190,7 +190,7 @@ def _sections(result: Monitored) -> list[dict[str, Any]]:
 
 
 def _summary(result: Monitored, rows: pl.DataFrame, window: str = "") -> str:
-    """Return a sentence about the rows of the whole time, or of a window."""
+    """A sentence about the rows of the whole time, or of a window."""
     n_responses, unlike = int(rows["n_responses"].sum()), pl.col("flag_codes").list.contains(Flag.UNFAMILIAR)
     accuracy, lower, upper = result.accuracy_columns
     worst = rows.filter(pl.col(accuracy).is_not_null(), ~unlike).head(1)
@@ -220,7 +220,7 @@ def _summary(result: Monitored, rows: pl.DataFrame, window: str = "") -> str:
 
 
 def _without_row(result: Monitored, window: datetime, rows: pl.DataFrame) -> str:
-    """Return a note that names the slices that a window's table lacks, and why."""
+    """A note that names the slices that a window's table lacks, and why."""
     pools = set(names_of(result, result.now.filter(pl.col("window_from") <= window)))
     pooled, silent = [], []
     for name in names_of(result, without_row(result, rows)):
@@ -238,7 +238,7 @@ def _without_row(result: Monitored, window: datetime, rows: pl.DataFrame) -> str
 
 
 def _section(result: Monitored, heading: str, rows: pl.DataFrame, notes: list[str]) -> dict[str, Any]:
-    """Return a heading with a table, for the template."""
+    """A heading with a table, for the template."""
     headings, lines = table_of(result, rows, MOST_ROWS)
     return {
         "heading": heading,
@@ -255,7 +255,7 @@ def _section(result: Monitored, heading: str, rows: pl.DataFrame, notes: list[st
 
 
 def _facts(result: Monitored) -> dict[str, str]:
-    """Return the facts about the estimators and the files."""
+    """The facts about the estimators and the files."""
     about = result.provenance
     files = about["files"]
     facts: dict[str, str] = {}

@@ -48,7 +48,7 @@ class Mark:
 
     @classmethod
     def of(cls, row: Mapping[str, Any], kind: str, names: Sequence[str], full: float, form: str) -> "Mark":
-        """Return the mark of the columns `names`, a value and its limits, on a bar that ends at `full`.
+        """The mark of the columns `names`, a value and its limits, on a bar that ends at `full`.
 
         Without the value, `unknown` is the kind, because the slice is unlike all labelled domains. A row without
         flags is a labelled domain.
@@ -64,7 +64,7 @@ class Mark:
 
 
 def _percent(number: float, full: float) -> float:
-    """Return a number in per cent of `full`, at least 0 and at most 100."""
+    """A number in per cent of `full`, at least 0 and at most 100."""
     return round(min(max(100 * number / full, 0.0), 100.0), 2)
 
 
@@ -86,7 +86,7 @@ class Ranges:
 
 
 def ranked(result: Monitored, newest: bool = False) -> Ranges | None:
-    """Return accuracy and expected errors of the slices with the most expected errors; null without estimates.
+    """Accuracy and expected errors of the slices with the most expected errors; null without estimates.
 
     They are those of the whole time, or of the newest window.
     """
@@ -112,7 +112,7 @@ def ranked(result: Monitored, newest: bool = False) -> Ranges | None:
 
 
 def labelled(result: Monitored) -> Ranges | None:
-    """Return the estimates without and with labels of each slice; null if no slice has an estimate with labels."""
+    """The estimates without and with labels of each slice; null if no slice has an estimate with labels."""
     rows, when = _labelled_rows(result)
     if rows.is_empty():
         return None
@@ -133,18 +133,18 @@ def labelled(result: Monitored) -> Ranges | None:
 
 
 def most_errors(result: Monitored, rows: pl.DataFrame) -> pl.DataFrame:
-    """Return at most RANKED of the rows of slices, those with the most expected errors."""
+    """At most RANKED of the rows of slices, those with the most expected errors."""
     return rows.drop_nulls(result.accuracy_columns[0]).head(RANKED)
 
 
 def newest_window(result: Monitored) -> str:
-    """Return the newest window in words, such as "day from 2026-10-15"."""
+    """The newest window in words, such as "day from 2026-10-15"."""
     form = "%Y-%m-%d %H:%M" if result.provenance["window"] == "hour" else "%Y-%m-%d"
     return f"{result.provenance['window']} from {result.newest[-1].strftime(form)}"
 
 
 def _alerted_first(result: Monitored) -> pl.DataFrame:
-    """Return the rows of slices for the panels: those with alerts that last, then those with the most errors."""
+    """The rows of slices for the panels: those with alerts that last, then those with the most errors."""
     alerted = [alert.slice for alert in result.alerts if not alert.is_over and alert.slice][:MOST_PANELS]
     by, worst = list(result.by), most_errors(result, result.slices)
     if not alerted:
@@ -160,12 +160,12 @@ def _familiar(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def name_of(result: Monitored, row: Mapping[str, Any]) -> str:
-    """Return the name of a row's slice."""
+    """The name of a row's slice."""
     return slice_name(row[column] for column in result.by)
 
 
 def _labelled_rows(result: Monitored) -> tuple[pl.DataFrame, str]:
-    """Return the rows that labels represent, over the whole time or in the newest window, whichever has more slices."""
+    """The rows that labels represent, over the whole time or in the newest window, whichever has more slices."""
     if LABELLED not in result.slices.columns:
         return result.slices.head(0), ""
     is_shown = pl.col(LABELLED).is_not_null() | pl.col("rests_on").is_in(FROM_WITNESSES)
@@ -207,7 +207,7 @@ class AccuracyOverTime:
 
 
 def over_time(result: Monitored) -> AccuracyOverTime | None:
-    """Return the slices with the most expected errors, by window; null with fewer than two windows.
+    """The slices with the most expected errors, by window; null with fewer than two windows.
 
     Slices and windows that are unlike all labelled domains are left out: their accuracy is not known.
     """
@@ -265,22 +265,22 @@ class _Axis:
         return cls(windows_between(windows[0], start_after(windows[-1], 1, kind), kind).to_list())
 
     def number(self, window: datetime) -> int:
-        """Return the number (from 0) of the window that starts at `window`."""
+        """The number (from 0) of the window that starts at `window`."""
         return bisect_left(self.edges, window)
 
     def is_within(self, number: int, episode: Episode) -> bool:
-        """Return whether a part of a window is in an episode."""
+        """Whether a part of a window is in an episode."""
         begin, end = self.edges[number : number + 2]
         has_begun = episode.since is None or end > episode.since
         return has_begun and (episode.until is None or begin < episode.until)
 
     def x(self, when: datetime) -> float:
-        """Return the position of a time in the box."""
+        """The position of a time in the box."""
         share = (when - self.edges[0]) / (self.edges[-1] - self.edges[0])
         return round(LEFT + min(max(share, 0.0), 1.0) * (RIGHT - LEFT), 1)
 
     def middle(self, number: int) -> float:
-        """Return the position of the middle of a window in the box."""
+        """The position of the middle of a window in the box."""
         begin, end = self.edges[number : number + 2]
         return self.x(begin + (end - begin) / 2)
 
@@ -308,7 +308,7 @@ def _panel(
     reference: Point | None,
     drops: Sequence[Episode],
 ) -> SlicePanel:
-    """Return a panel of the accuracy and its limits, `columns`, with points in the middle of windows.
+    """A panel of the accuracy and its limits, `columns`, with points in the middle of windows.
 
     A window without an accuracy breaks the line.
     """
@@ -351,7 +351,7 @@ def _has_alerts(result: Monitored) -> bool:
 
 
 def _events(result: Monitored, axis: _Axis) -> tuple[tuple[tuple[float, str, str], ...], str]:
-    """Return the events on a time axis, and the sentence that names them; at most MOST_EVENTS, the newest."""
+    """The events on a time axis, and the sentence that names them; at most MOST_EVENTS, the newest."""
     events = result.provenance.get("events", ())
     zone = axis.edges[0].tzinfo
     times = [(datetime.fromisoformat(event["begin"]).astimezone(zone), event) for event in events]

@@ -85,7 +85,7 @@ def _picture(ranges: list[Ranges | None], panels: Any, nothing: str) -> Picture:
 
 
 def _left_out(validation: Validation | None) -> Ranges | None:
-    """Return the estimate of each held-out domain, the most accurate first; null without any."""
+    """The estimate of each held-out domain, the most accurate first; null without any."""
     if validation is None:
         return None
     domains = [domain for domain in validation.domains if domain.estimated is not None]
@@ -111,7 +111,7 @@ def _left_out(validation: Validation | None) -> Ranges | None:
 
 
 def _reliability(validation: Validation | None) -> Ranges | None:
-    """Return the share of correct responses on held-out domains by P(correct); null without P(correct)."""
+    """The share of correct responses on held-out domains by P(correct); null without P(correct)."""
     calibration = validation.calibration if validation else None
     if calibration is None:
         return None

@@ -33,7 +33,7 @@ def write_slices_to_ask(result: Monitored, path: Path) -> None:
 
 
 def list_slices_to_ask(result: Monitored) -> pl.DataFrame:
-    """Return a row for each slice to ask about: the slice's columns, and WHY (`drop`, `unfamiliar`, `new`)."""
+    """A row for each slice to ask about: the slice's columns, and WHY (`drop`, `unfamiliar`, `new`)."""
     by = list(result.by)
     reasons: dict[tuple[Any, ...], str] = {}
     for values, why in (*_dropped(result, by), *_unfamiliar(result, by), *_new(result, by)):
@@ -71,7 +71,7 @@ def _new(result: Monitored, by: list[str]) -> Iterator[tuple[tuple[Any, ...], st
 
 
 def _unasked(result: Monitored) -> pl.Expr:
-    """Return whether a slice has too few opinions and labels by people."""
+    """Whether a slice has too few opinions and labels by people."""
     if LABELLED not in result.slices.columns:
         return pl.lit(True)
     return (pl.col("n_asked") < ENOUGH_ASKED) & (pl.col("n_labelled") < FEWEST_LABELS)

@@ -47,12 +47,12 @@ _RESTS_ON = {
 
 
 def same_models(result: Monitored) -> list[str]:
-    """Return a line about each model whose name counts as another's."""
+    """A line about each model whose name counts as another's."""
     return [SameModelComparison.from_dict(about).describe() for about in result.provenance["same_models"]]
 
 
 def untested(result: Monitored) -> list[str]:
-    """Return a line about changes without q, which raise no alert however large they are."""
+    """A line about changes without q, which raise no alert however large they are."""
     least = max(result.provenance["min_responses"], 1)
     rows = result.now.filter(
         pl.col("change").is_not_null() & pl.col("change_q").is_null() & (pl.col("n_estimated") >= least)
@@ -66,7 +66,7 @@ def untested(result: Monitored) -> list[str]:
 
 
 def labels_of_a_part(result: Monitored) -> list[str]:
-    """Return a line about labels that do not represent their slice."""
+    """A line about labels that do not represent their slice."""
     if LABELLED not in result.slices.columns:
         return []
     unused = result.slices.filter(pl.col("n_labelled") > 0, pl.col("improved_accuracy").is_null())
@@ -89,7 +89,7 @@ def labels_of_a_part(result: Monitored) -> list[str]:
 
 
 def labels_and_estimates(result: Monitored) -> list[str]:
-    """Return a line about what the accuracy to use rests on, and notes about slices with labels."""
+    """A line about what the accuracy to use rests on, and notes about slices with labels."""
     if LABELLED not in result.now.columns or not result.has_estimates:
         return []
     kinds = result.now["rests_on"].unique().to_list()
@@ -105,7 +105,7 @@ def labels_and_estimates(result: Monitored) -> list[str]:
 
 
 def witness_lines(result: Monitored) -> list[str]:
-    """Return a line about how good each witness is by the labels, and one about what a label is worth with them."""
+    """A line about how good each witness is by the labels, and one about what a label is worth with them."""
     lines = [WitnessQuality.from_dict(kept).line() for kept in result.provenance["judge"]]
     worth = result.provenance["label_worth"]
     if worth is not None and any(kept["used"] for kept in result.provenance["judge"]):
@@ -115,7 +115,7 @@ def witness_lines(result: Monitored) -> list[str]:
 
 
 def pooled(result: Monitored) -> list[str]:
-    """Return a line about pooling if any slice pools windows, else nothing."""
+    """A line about pooling if any slice pools windows, else nothing."""
     if not (result.now["n_windows"] > 1).any():
         return []
     about = result.provenance
@@ -126,7 +126,7 @@ def pooled(result: Monitored) -> list[str]:
 
 
 def without_traffic(result: Monitored) -> list[str]:
-    """Return a line that lists the windows without responses between the first and the newest window."""
+    """A line that lists the windows without responses between the first and the newest window."""
     if result.windows is None or not result.newest:
         return []
     window = result.provenance["window"]
@@ -143,7 +143,7 @@ def without_traffic(result: Monitored) -> list[str]:
 
 
 def absent(result: Monitored) -> list[str]:
-    """Return a line with the slices that have no row for the newest window, because they have no responses in it."""
+    """A line with the slices that have no row for the newest window, because they have no responses in it."""
     if not result.newest:
         return []
     rest = without_row(result, result.now)
@@ -154,7 +154,7 @@ def absent(result: Monitored) -> list[str]:
 
 
 def reasons(result: Monitored) -> dict[str, str]:
-    """Return the reasons for each flag of the slices shown; slices with the same reason are named together."""
+    """The reasons for each flag of the slices shown; slices with the same reason are named together."""
     slices: dict[tuple[str, str], list[str]] = {}  # by flag and reason
     for row in result.slices.head(SHOWN).iter_rows(named=True):
         name = slice_name(row[column] for column in result.by)
@@ -168,7 +168,7 @@ def reasons(result: Monitored) -> dict[str, str]:
 
 
 def _beginning(reason: str) -> str:
-    """Return the first parts of a long reason, such as those of a verdict, which is the same every night."""
+    """The first parts of a long reason, such as those of a verdict, which is the same every night."""
     if len(reason) <= LONGEST_REASON:
         return reason
     beginning = reason[:LONGEST_REASON]
@@ -177,7 +177,7 @@ def _beginning(reason: str) -> str:
 
 
 def parts(result: Monitored) -> list[Part]:
-    """Return the parts to print: estimator and input, slices, newest window, reasons for the flags, alerts."""
+    """The parts to print: estimator and input, slices, newest window, reasons for the flags, alerts."""
     shown: list[Part] = [*whose(result), *model_mixture(result)]
     for title, rows in shown_rows(result):
         shown += _table(result, rows, title)
@@ -200,7 +200,7 @@ def parts(result: Monitored) -> list[Part]:
 
 
 def _coloured(alert: Alert) -> Text:
-    """Return the line of an alert: red if it is to be reported, green if it is over."""
+    """The line of an alert: red if it is to be reported, green if it is over."""
     style = "bold red" if alert.to_report else ""
     if alert.is_over:
         style = "green"
@@ -208,7 +208,7 @@ def _coloured(alert: Alert) -> Text:
 
 
 def _table(result: Monitored, rows: pl.DataFrame, title: str) -> list[Part]:
-    """Return a table of slices, and a line about those that it leaves out."""
+    """A table of slices, and a line about those that it leaves out."""
     headings, lines = table_of(result, rows, SHOWN)
     slices = table([f"{', '.join(result.by)} ({title})", *headings], lines)
     if headings[-1] == "flags":

@@ -63,7 +63,7 @@ def post_message(result: Monitored, address: str) -> None:
 
 
 def message(result: Monitored) -> str:
-    """Return two lines: the first alert to report; the others and the verdict. A third has the page's address."""
+    """Two lines: the first alert to report; the others and the verdict. A third has the page's address."""
     about = result.provenance
     alerts = sorted(_to_report(result), key=lambda alert: alert.is_over)
     lines = [f"{_code(about['monitor'])}: {_first_alert(alerts[0])}"] if alerts else []
@@ -98,14 +98,14 @@ def _name(alert: Alert) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a text without anything that a chat would act on: mentions, links and Markdown."""
+    """A text without anything that a chat would act on: mentions, links and Markdown."""
     text = _MENTION.sub("＠", one_line(text))
     without_links = _LINK.sub(lambda found: found[0].replace(":", "：").replace(".", "．"), text)
     return without_links.translate(_HARMLESS)
 
 
 def _code(text: str) -> str:
-    """Return a name as code, in which chats also leave addresses and underscores as they are."""
+    """A name as code, in which chats also leave addresses and underscores as they are."""
     return f"`{_plain(_shortened(text)) or ' '}`"
 
 

@@ -14,7 +14,7 @@ from entropy_sentinel.statistics.monitoring.partner_strength import ENOUGH, FEWE
 
 
 def describe_witnesses(result: Monitored) -> list[str]:
-    """Return a line about each second opinion, and about each judge whose calibrated verdicts are an estimate."""
+    """A line about each second opinion, and about each judge whose calibrated verdicts are an estimate."""
     if LABELLED not in result.slices.columns:
         return []
     lines = []
@@ -41,7 +41,7 @@ def describe_witnesses(result: Monitored) -> list[str]:
 
 
 def _partner(partner: Mapping[str, Any]) -> str:
-    """Return whether a partner is strong enough, with the numbers that tell."""
+    """Whether a partner is strong enough, with the numbers that tell."""
     n, verdict = partner["n"], partner["verdict"]
     if partner["has_reference"]:
         what = (
@@ -67,7 +67,7 @@ def _partner(partner: Mapping[str, Any]) -> str:
 
 
 def _errors(about: Mapping[str, Any]) -> str:
-    """Return how far off a witness is on labelled slices, beside the estimator and the plain mean."""
+    """How far off a witness is on labelled slices, beside the estimator and the plain mean."""
     if about["error"] is None:
         return f" No slice has enough labels to show its errors, so intervals assume errors of {PRIOR.scale:.2f}."
     others = []
@@ -82,7 +82,7 @@ def _errors(about: Mapping[str, Any]) -> str:
 
 
 def _comparable(about: Mapping[str, Any]) -> str:
-    """Return in which slices the answers cannot be compared, or do not represent the slice."""
+    """In which slices the answers cannot be compared, or do not represent the slice."""
     line = ""
     if about["kind"] == WitnessKind.SECOND_OPINION and not about["says_comparable"]:
         return " Its file has no column 'comparable', so no slice counts as comparable; `judge` writes this column."

@@ -35,7 +35,7 @@ _SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
 
 
 def cluster_sums(frame: pl.DataFrame, values: np.ndarray) -> pl.DataFrame:
-    """Return the sums by slice, window and cluster of estimated responses with the estimator's values, (n, k).
+    """The sums by slice, window and cluster of estimated responses with the estimator's values, (n, k).
 
     The value of a response is the mean of its k values. A response without a cluster is its own; if all are, the result
     is empty.
@@ -75,7 +75,7 @@ class ClusterAccumulator:
         return None
 
     def rest(self) -> pl.DataFrame | None:
-        """Return the remaining sums, or None."""
+        """The remaining sums, or None."""
         return _together(self._waiting) if self._waiting else None
 
 
@@ -101,7 +101,7 @@ def _complete(limited: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
 
 
 def _smallest(sums: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """Return the KEPT clusters of each key with the smallest hashes."""
+    """The KEPT clusters of each key with the smallest hashes."""
     if len(sums) <= KEPT:
         return sums
     return sums.filter(pl.col(CLUSTER).rank("ordinal").over(keys) <= KEPT)
@@ -122,12 +122,12 @@ class SliceClusters:
 
     @property
     def has_repeats(self) -> bool:
-        """Return whether some cluster of a slice has several responses."""
+        """Whether some cluster of a slice has several responses."""
         n = pl.col("n").sum().over("slice", CLUSTER)
         return not self._rows.is_empty() and bool(self._rows.select((n > 1).any()).item())
 
     def within(self, start: datetime | None, end: datetime | None) -> "SliceClusters":
-        """Return the clusters of the smallest windows from `start`, if given, and before `end`, if given."""
+        """The clusters of the smallest windows from `start`, if given, and before `end`, if given."""
         chosen = SliceClusters((), None)
         rows = self._rows
         if start is not None:
@@ -138,11 +138,11 @@ class SliceClusters:
         return chosen
 
     def of_grains(self, grains: pl.DataFrame) -> ClusterMoments:
-        """Return the moments in each of n smallest windows of slices, (n,); `grains` has `slice` and `grain`."""
+        """The moments in each of n smallest windows of slices, (n,); `grains` has `slice` and `grain`."""
         return self._of(grains, ["slice", "grain"])
 
     def recurrences(self, grains: pl.DataFrame) -> pl.DataFrame:
-        """Return how clusters recur in the smallest windows of slices: `squares`, `near` and `every`, (n,) each.
+        """How clusters recur in the smallest windows of slices: `squares`, `near` and `every`, (n,) each.
 
         `grains` (n,) has `slice` and `grain`, in order. `statistics.clustering.recurrence_effects` uses the numbers.
         """
@@ -174,7 +174,7 @@ class SliceClusters:
         return result.select("squares", "near", "every").fill_null(0.0)
 
     def of_rows(self, rows: pl.DataFrame) -> ClusterMoments:
-        """Return the moments of n rows, (n,), with a `slice` and, if they are by window, `window_from` and `window`.
+        """The moments of n rows, (n,), with a `slice` and, if they are by window, `window_from` and `window`.
 
         A cluster in several windows of a row counts once.
         """
@@ -195,7 +195,7 @@ class SliceClusters:
 
 
 def _moments(rows: pl.DataFrame, n_groups: int) -> ClusterMoments:
-    """Return the moments of groups, from rows with `group` and the sums of a cluster in a window."""
+    """The moments of groups, from rows with `group` and the sums of a cluster in a window."""
     full = pl.len().over("group", "grain") >= KEPT
     limited = rows.with_columns(pl.when(full).then(pl.col(CLUSTER).max().over("group", "grain")).alias(_LIMIT))
     complete = limited.filter((pl.col(CLUSTER) <= pl.col(_LIMIT).min().over("group")).fill_null(True))

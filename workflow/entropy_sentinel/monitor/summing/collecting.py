@@ -69,12 +69,12 @@ class Collector:
         self.n_known = 0
 
     def find_known(self, path: str) -> FileSums | None:
-        """Return the file at a path if its size and time are those of a file that need not be read again."""
+        """The file at a path if its size and time are those of a file that need not be read again."""
         known = self.state.known(path)
         return None if known is None or known.reads_otherwise(self.names) else known
 
     def plan_reading(self, digests: Content, name: str) -> FileSums | None:
-        """Return the row of a file that is to be read; null if the state has its content."""
+        """The row of a file that is to be read; null if the state has its content."""
         replaces: list[str] = []
         if lacking := self.state.lacking(digests.key):
             log.warning("%s: reading it again, because %s was not recorded before", name, ", ".join(lacking))
@@ -93,7 +93,7 @@ class Collector:
         return FileSums(name, digests.key, digests.n_bytes, replaces)
 
     def number_file(self, name: str) -> FileSums:
-        """Return the row of a file for a state that later runs do not use."""
+        """The row of a file for a state that later runs do not use."""
         return FileSums(name, f"{len(self.read):06d}", 0)
 
     def take_over(self, path: Path) -> None:

@@ -57,7 +57,7 @@ class FileSums:
 
     @property
     def times(self) -> Span:
-        """Return the span."""
+        """The span."""
         first, last, untimed = self.span or (None, None, True)
         if first is None or last is None:
             return Span(untimed=untimed)
@@ -67,7 +67,7 @@ class FileSums:
         return Span(begin, end, untimed)
 
     def as_row(self) -> dict[str, Any]:
-        """Return the row; JSON-serialisable."""
+        """The row; JSON-serialisable."""
         return asdict(self) | {"problems": [problem.as_row() for problem in self.problems]}
 
     def add_times(self, grains: pl.Series) -> None:
@@ -77,7 +77,7 @@ class FileSums:
 
     @property
     def unknown(self) -> list[str]:
-        """Return the statistics that the file's sums lack or have in another version."""
+        """The statistics that the file's sums lack or have in another version."""
         unknown = []
         for name, version in VERSIONS.items():
             recorded = self.statistics.get(name)
@@ -86,13 +86,13 @@ class FileSums:
         return unknown
 
     def reads_otherwise(self, names: SameModels) -> list[str]:
-        """Return the models of the file that would be estimated, or not, if it was read with these names."""
+        """The models of the file that would be estimated, or not, if it was read with these names."""
         now = [model for model in self.other_models if names.old_name(model) is not None]
         return now + [model for model in self.same_models if names.old_name(model) is None]
 
     @property
     def unrecorded(self) -> list[str]:
-        """Return what an earlier version did not record: statistics, and which responses have the same request."""
+        """What an earlier version did not record: statistics, and which responses have the same request."""
         return self.unknown + ([REPEATS] if self.n_clustered is None else [])
 
 
@@ -100,7 +100,7 @@ _FILE_SUMS = TypeAdapter(FileSums)
 
 
 def file_sums_of(key: str, content: Any) -> FileSums:
-    """Return the row of a file; raise ValueError if it has another form."""
+    """The row of a file; raises ValueError if it has another form."""
     if not isinstance(content, dict):
         raise ValueError("its row is not a JSON object")
     try:
@@ -121,7 +121,7 @@ def file_sums_of(key: str, content: Any) -> FileSums:
 
 
 def span_as_list(span: Span) -> list[Any]:
-    """Return a span as a row has it."""
+    """A span as a row has it."""
     if span.first is None or span.last is None:
         return [None, None, span.untimed]
     return [span.first.isoformat(), span.last.isoformat(), span.untimed]

@@ -83,7 +83,7 @@ class LogPass:
             raise
 
     def columns(self) -> Sequence[str]:
-        """Return the columns of the first record that can define slices; none if nothing was read now."""
+        """The columns of the first record that can define slices; none if nothing was read now."""
         if not any(each.read for each in self.collectors):
             return []
         return [] if self._begins_with_state else first_columns(self._sources[0])
@@ -167,7 +167,7 @@ class LogPass:
 
 
 def sum_problems(collectors: Sequence[Collector]) -> Problems:
-    """Return the problems of the files read now, and those of the files that were read earlier, of all estimators.
+    """The problems of the files read now, and those of the files that were read earlier, of all estimators.
 
     Only the former are problems: otherwise, an outage of one day would hide every later problem. Problems that depend
     on no estimator count once for each file.
@@ -200,7 +200,7 @@ def sum_problems(collectors: Sequence[Collector]) -> Problems:
 
 
 def _list_outdated_files(collectors: Sequence[Collector]) -> list[tuple[ProblemKind, str | None, dict[str, None]]]:
-    """Return the files of which earlier versions or other options did not record something, each once."""
+    """The files of which earlier versions or other options did not record something, each once."""
     read_otherwise, repeats_unknown = dict[str, None](), dict[str, None]()
     unknown: dict[str, dict[str, None]] = {name: {} for name in STATISTICS}
     for each in collectors:

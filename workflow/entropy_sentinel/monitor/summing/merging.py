@@ -73,12 +73,12 @@ class MergedSums:
     traffic: pl.DataFrame
 
     def slices_of(self, keys: pl.DataFrame) -> np.ndarray:
-        """Return for each key its row number in `slices`, (n,)."""
+        """For each key its row number in `slices`, (n,)."""
         return _slices_of(keys, self.kept)
 
 
 def _slices_of(keys: pl.DataFrame, kept: pl.DataFrame) -> np.ndarray:
-    """Return for each key its row number in `kept`, or the number after the last, (n,)."""
+    """For each key its row number in `kept`, or the number after the last, (n,)."""
     numbers = places(_with_slice(keys, kept.columns).select(kept.columns), kept)
     return np.where(numbers < 0, len(kept), numbers)
 
@@ -139,7 +139,7 @@ def merge(
 def _moments_within(
     clusters: SliceClusters, n_slices: int, reference: Reference | None, before: bool
 ) -> ClusterMoments:
-    """Return the moments of each slice's clusters in the reference (`before`), or after it; without one, zeros."""
+    """The moments of each slice's clusters in the reference (`before`), or after it; without one, zeros."""
     if reference is None:
         return ClusterMoments.zeros(n_slices)
     period = (reference.start, reference.end) if before else (reference.end, None)
@@ -147,7 +147,7 @@ def _moments_within(
 
 
 def _named(kept: pl.DataFrame, pooled: bool) -> pl.DataFrame:
-    """Return the slices with their names in the table, and with OTHERS if some are `pooled`."""
+    """The slices with their names in the table, and with OTHERS if some are `pooled`."""
     slices = kept.with_columns(map(_unambiguous, kept.columns))
     if pooled:
         slices = pl.concat([slices, pl.DataFrame({name: [OTHERS] for name in kept.columns})])
@@ -155,25 +155,25 @@ def _named(kept: pl.DataFrame, pooled: bool) -> pl.DataFrame:
 
 
 def _unambiguous(column: str) -> pl.Expr:
-    """Return a column with quotes added around OTHERS and NOTHING, even if these values are already quoted."""
+    """A column with quotes added around OTHERS and NOTHING, even if these values are already quoted."""
     quoted = pl.concat_str(pl.lit('"'), column, pl.lit('"'))
     own = pl.col(column).str.strip_chars('"').is_in([OTHERS, NOTHING])
     return pl.when(own).then(quoted).otherwise(column).alias(column)
 
 
 def _shown(column: str) -> str:
-    """Return the name of a slice column in the table; `slice_NAME` if the table already has a column NAME."""
+    """The name of a slice column in the table; `slice_NAME` if the table already has a column NAME."""
     name = column.removeprefix(BY)
     return f"slice_{name}" if name in {**CATALOGUE, **COMPARED} else name
 
 
 def _with_slice(keys: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-    """Return keys with their slice columns; without any, all responses are one slice."""
+    """Keys with their slice columns; without any, all responses are one slice."""
     return keys if columns[0] in keys.columns else keys.with_columns(pl.lit(EVERYTHING).alias(columns[0]))
 
 
 def _sizes(state: State, columns: Sequence[str], window: str | None) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
-    """Return all slices with their numbers of responses `n`, the largest first; all windows; and the traffic."""
+    """All slices with their numbers of responses `n`, the largest first; all windows; and the traffic."""
     names = {f"{MISSING}{column.removeprefix(BY)}": column for column in columns}
     total = [pl.col("n").sum(), *(pl.col(name).sum() for name in names)]
     sizes, traffic = _DistinctRows([*columns], pl.col("n").sum()), _DistinctRows(["window"], *total)
@@ -206,7 +206,7 @@ class _DistinctRows:
             self.rows()
 
     def rows(self) -> pl.DataFrame:
-        """Return the distinct rows so far."""
+        """The distinct rows so far."""
         if not self._waiting:
             return pl.DataFrame()
         whole = pl.concat(self._waiting).group_by(self._by).agg(*self._sums)
@@ -231,7 +231,7 @@ class _Grid:
 
     @property
     def windows(self) -> Windows | None:
-        """Return the sums by slice and window; null if nothing was added."""
+        """The sums by slice and window; null if nothing was added."""
         return None if self._sums is None else Windows(self._rows, self._sums)
 
 
@@ -262,7 +262,7 @@ class RecentWindows:
 
 
 def newest_windows(windows: Windows | None, window: str | None, settings: MonitorOptions) -> list[datetime]:
-    """Return the newest two windows, without later windows that are too thin even if pooled: their clock is wrong."""
+    """The newest two windows, without later windows that are too thin even if pooled: their clock is wrong."""
     if windows is None or window is None:
         return []
     counts = windows.rows.with_columns(n=pl.Series(windows.sums.n_estimated)).drop_nulls("window")
@@ -272,7 +272,7 @@ def newest_windows(windows: Windows | None, window: str | None, settings: Monito
 
 
 def newest_of(counts: pl.DataFrame, window: str, settings: MonitorOptions) -> list[datetime]:
-    """Return the same from rows with `window` and `n`, at least one."""
+    """The same from rows with `window` and `n`, at least one."""
     whole = counts.group_by("window").agg(pl.col("n").sum()).sort("window")
     span = _span(settings.pool_windows, window)
     usable = whole.filter(pl.col("n").rolling_sum_by("window", span) >= settings.min_responses)["window"]
@@ -346,7 +346,7 @@ def _pooled(counts: pl.DataFrame, least: int) -> pl.DataFrame:
 def _last_usable(
     counts: pl.DataFrame, span: str, least: int, n_slices: int, reference: Reference | None
 ) -> list[datetime | None]:
-    """Return the last usable window of each slice; windows before and after the end of the reference are not pooled."""
+    """The last usable window of each slice; windows before and after the end of the reference are not pooled."""
     after = pl.lit(False) if reference is None else pl.col("window") >= reference.end
     pooled = pl.col("n").rolling_sum_by("window", span).over("slice", after)
     rolling = counts.sort("slice", "window").with_columns(pooled)
@@ -356,7 +356,7 @@ def _last_usable(
 
 
 def _stale(lately: pl.DataFrame, last_usable: list[datetime | None], least: int) -> np.ndarray:
-    """Return whether each slice once had enough responses but has too few in `lately`, (n_slices,)."""
+    """Whether each slice once had enough responses but has too few in `lately`, (n_slices,)."""
     counts = lately.group_by("slice").agg(pl.col("n").sum())
     stale = np.array([last is not None for last in last_usable], dtype=bool)
     stale[counts.filter(pl.col("n") >= least)["slice"].to_numpy()] = False
@@ -364,7 +364,7 @@ def _stale(lately: pl.DataFrame, last_usable: list[datetime | None], least: int)
 
 
 def pooled_words(row: Mapping[str, Any], window: str | None) -> str:
-    """Return a note that names the windows that a row pools; empty if the row has only one."""
+    """A note that names the windows that a row pools; empty if the row has only one."""
     if row.get("n_windows", 1) == 1:
         return ""
     return f"{row['n_windows']} {window}s from {row['window_from']:%Y-%m-%d %H:%M}"

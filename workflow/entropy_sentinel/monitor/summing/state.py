@@ -86,31 +86,31 @@ class State:
 
     @property
     def reported_alerts(self) -> Any:
-        """Return the alerts that earlier runs reported; `alert_history` checks their form."""
+        """The alerts that earlier runs reported; `alert_history` checks their form."""
         return self._file.reported_alerts()
 
     def damaged(self, why: str) -> DamagedFileError:
-        """Return the error about content that is not as it was written, and what to do."""
+        """The error about content that is not as it was written, and what to do."""
         return self._file.damaged(why)
 
     @property
     def progress(self) -> Any:
-        """Return what earlier runs recorded about the newest responses, null for the first run."""
+        """What earlier runs recorded about the newest responses, null for the first run."""
         return self._file.record(PROGRESS)
 
     def known(self, path: str) -> FileSums | None:
-        """Return the known file at a path, unopened; null if size or time changed or a statistic is unknown."""
+        """The known file at a path, unopened; null if size or time changed or a statistic is unknown."""
         key = self._file.place(path)
         return None if self.lacking(key) else self.holder(key)
 
     def holder(self, key: str) -> FileSums | None:
-        """Return the file with this key, or a file that replaced it, or null."""
+        """The file with this key, or a file that replaced it, or null."""
         if key in self.files:
             return self.files[key]
         return next((about for about in self.files.values() if key in about.replaces), None)
 
     def lacking(self, key: str) -> list[str]:
-        """Return what is unknown of the file with this key, such as statistics."""
+        """What is unknown of the file with this key, such as statistics."""
         if key not in self.files:
             return []
         about = self.files[key]
@@ -121,7 +121,7 @@ class State:
         self._file.remember(path, look, key)
 
     def begun_by(self, content: Content) -> list[str]:
-        """Return the keys of the earlier files whose whole content is at the beginning of this content."""
+        """The keys of the earlier files whose whole content is at the beginning of this content."""
         keys: set[str] = set()
         for key in content.beginnings:
             if key in self.files and key != content.key:
@@ -176,11 +176,11 @@ class State:
                     writer.add_frame(name, frame)
 
     def others(self, about: FileSums) -> OtherFiles:
-        """Return the responses of all files except the files that this file replaces."""
+        """The responses of all files except the files that this file replaces."""
         return self.overlap.others(about.replaces)
 
     def sums(self, key: str) -> Iterator[Partial]:
-        """Return the sums of a file, in parts of bounded size."""
+        """The sums of a file, in parts of bounded size."""
         # A sum that is 0 in states that lack it is neither unknown nor recorded there.
         known = STATISTICS.keys() & self.files[key].statistics.keys() - set(self.files[key].unknown)
         for frame in self._frames(key, SUMS):
@@ -192,11 +192,11 @@ class State:
             yield Partial.of(sums, known)
 
     def responses(self, key: str) -> Iterator[pl.DataFrame]:
-        """Return the estimated responses of a file: RESPONSE, `by.COLUMN`, `grain`, CLUSTER, the prediction `p`."""
+        """The estimated responses of a file: RESPONSE, `by.COLUMN`, `grain`, CLUSTER, the prediction `p`."""
         return self._checked_frames(key, RESPONSES, checked_responses)
 
     def clusters(self, key: str) -> Iterator[pl.DataFrame]:
-        """Return the sums of the clusters of a file (`cluster_sums`)."""
+        """The sums of the clusters of a file (`cluster_sums`)."""
         return self._checked_frames(key, CLUSTERS, checked_clusters)
 
     def all_clusters(self) -> Iterator[pl.DataFrame]:
@@ -205,11 +205,11 @@ class State:
             yield from self.clusters(key)
 
     def exclusions(self, key: str) -> Iterator[pl.DataFrame]:
-        """Return the exclusions of a file, with the slice columns and the columns `exclusions.SCHEMA`."""
+        """The exclusions of a file, with the slice columns and the columns `exclusions.SCHEMA`."""
         return self._checked_frames(key, EXCLUSIONS, checked_exclusions)
 
     def all_exclusions(self) -> list[pl.DataFrame]:
-        """Return the exclusions of all files."""
+        """The exclusions of all files."""
         return [frame for key in self.files for frame in self.exclusions(key)]
 
     def all_sums(self) -> Iterator[Partial]:
@@ -223,11 +223,11 @@ class State:
             yield from self.responses(key)
 
     def numbers(self, key: str) -> pl.DataFrame:
-        """Return the columns `identity.NUMBERS` of a file's responses."""
+        """The columns `identity.NUMBERS` of a file's responses."""
         return pl.concat([pl.DataFrame(schema=NUMBERS), *self._checked_frames(key, HASHES, checked_hashes)])
 
     def span(self, key: str) -> Span:
-        """Return the times of a file's responses, as starts of the smallest windows."""
+        """The times of a file's responses, as starts of the smallest windows."""
         about = self.files[key]
         if about.span is None:  # written by an earlier version
             grains = [part.keys["grain"] for part in self.sums(key)]
@@ -245,7 +245,7 @@ class State:
         self._file.delete(key)
 
     def _frames(self, key: str, part: str) -> Iterator[pl.DataFrame]:
-        """Return the frames of a part of a file."""
+        """The frames of a part of a file."""
         return self._file.frames(key, part, self.files[key].checksums.get(part))
 
     def _checked_frames(

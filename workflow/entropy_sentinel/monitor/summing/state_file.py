@@ -66,7 +66,7 @@ class StateFile:
         self._connection, self.path = connection, path
 
     def place(self, path: str) -> str:
-        """Return the key of the file at a path if its size and time are unchanged; else an empty text."""
+        """The key of the file at a path if its size and time are unchanged; else an empty text."""
         place, look = "SELECT key FROM places WHERE (path, size, changed_ns) = (?, ?, ?)", on_disk(path)
         (row,) = next(self.rows(place, _place(path), *look), [None])
         key, _, digest = str(row).partition(" ")
@@ -97,15 +97,15 @@ class StateFile:
                 raise self.damaged(f"{part} of {key[:12]} are not a table") from None
 
     def about(self) -> dict[str, Any]:
-        """Return the row of each file by its key, sorted by key."""
+        """The row of each file by its key, sorted by key."""
         return self._checked_rows("about")
 
     def damaged(self, why: str) -> DamagedFileError:
-        """Return the error about content that is not as it was written, and what to do."""
+        """The error about content that is not as it was written, and what to do."""
         return _damaged(self.path, why)
 
     def _checked_rows(self, table: str) -> dict[str, Any]:
-        """Return the content of each row of a table by its key, sorted by key; check its checksum."""
+        """The content of each row of a table by its key, sorted by key; check its checksum."""
         rows = {}
         for key, content, digest in self.rows(f"SELECT key, {_CONTENT}, sha256 FROM {table} ORDER BY key"):
             if digest != _digest(key, content):
@@ -122,7 +122,7 @@ class StateFile:
         self.execute("INSERT INTO about VALUES (?, ?, ?)", key, content, _digest(key, content))
 
     def record(self, name: str) -> Any:
-        """Return the content of a record, null without one; the caller checks its form."""
+        """The content of a record, null without one; the caller checks its form."""
         return self._checked_rows("records").get(name) if self._has_table("records") else None
 
     def put_record(self, name: str, record: Any) -> None:
@@ -134,7 +134,7 @@ class StateFile:
         self.execute("INSERT OR REPLACE INTO records VALUES (?, ?, ?)", name, content, _digest(name, content))
 
     def reported_alerts(self) -> Any:
-        """Return the alerts that were reported, as `put_alerts` wrote them; the caller checks their form."""
+        """The alerts that were reported, as `put_alerts` wrote them; the caller checks their form."""
         alerts = self.record(ALERTS)
         if alerts is None and self._has_table("told"):
             return list(map(list, self.rows("SELECT kind, slice, content FROM told ORDER BY kind, slice")))
@@ -221,12 +221,12 @@ class Writer:
 
     @property
     def checksums(self) -> dict[str, str]:
-        """Return the checksum of each part that has a frame."""
+        """The checksum of each part that has a frame."""
         return {part: digest.hexdigest() for part, digest in self._digests.items()}
 
 
 def is_state(path: str | Path) -> bool:
-    """Return whether a file is a state. Do not call it for an open state: closing the file would release the lock."""
+    """Whether a file is a state. Do not call it for an open state: closing the file would release the lock."""
     if not Path(path).is_file():
         return False
     with Path(path).open("rb") as file:
@@ -235,7 +235,7 @@ def is_state(path: str | Path) -> bool:
 
 
 def on_disk(path: str) -> list[int]:
-    """Return the size of a file and the time of its last change."""
+    """The size of a file and the time of its last change."""
     status = Path(path).stat()
     return [status.st_size, status.st_mtime_ns]
 

@@ -28,7 +28,7 @@ _RESPONSES: dict[str, Any] = {column.name: column.dtype for column in RESPONSE_C
 def checked_sums(
     frame: pl.DataFrame, by: Sequence[str], statistics: Collection[str], n_values: int | None
 ) -> pl.DataFrame:
-    """Return a frame of `Partial.frame`: its slice columns, its window, the known `statistics`, and the lists.
+    """A frame of `Partial.frame`: its slice columns, its window, the known `statistics`, and the lists.
 
     `n_values` is the number of values that the estimator computes for a response, null if it is not known.
     """
@@ -48,7 +48,7 @@ def checked_sums(
 
 
 def checked_responses(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
-    """Return a frame of responses: their ids, slice columns, window, cluster and prediction.
+    """A frame of responses: their ids, slice columns, window, cluster and prediction.
 
     Predictions are numbers, or all null.
     """
@@ -69,14 +69,14 @@ def checked_responses(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
 
 
 def checked_exclusions(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
-    """Return a frame of exclusions, with their slice columns."""
+    """A frame of exclusions, with their slice columns."""
     checked = _checked_columns(frame, {**_keys(by), **SCHEMA}, nullable=("subject", "hash"))
     _check_between(frame["n"], 0, 2**53)
     return checked
 
 
 def checked_clusters(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
-    """Return a frame of the sums of clusters, with their slice columns and window."""
+    """A frame of the sums of clusters, with their slice columns and window."""
     checked = _checked_columns(frame, {**_keys(by), **CLUSTER_COLUMNS})
     for name in ("x", "xx"):
         _check_between(frame[name], -_MOST, _MOST)
@@ -85,12 +85,12 @@ def checked_clusters(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
 
 
 def checked_hashes(frame: pl.DataFrame, _: Sequence[str]) -> pl.DataFrame:
-    """Return a frame of the responses' hashes."""
+    """A frame of the responses' hashes."""
     return _checked_columns(frame, NUMBERS)
 
 
 def widths(frame: pl.DataFrame) -> tuple[int, ...]:
-    """Return the number of values in each list of a frame of sums, which is the same in all frames of a state."""
+    """The number of values in each list of a frame of sums, which is the same in all frames of a state."""
     return tuple(_width(frame, name) for name in LISTS)
 
 
@@ -120,7 +120,7 @@ def _check_between(numbers: pl.Series, least: float, most: float) -> None:
 
 
 def _width(frame: pl.DataFrame, name: str) -> int:
-    """Return the number of values in each row of a list, 0 without the list."""
+    """The number of values in each row of a list, 0 without the list."""
     kind = frame.schema.get(name)
     if kind is None:
         return 0

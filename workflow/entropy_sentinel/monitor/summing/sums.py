@@ -35,7 +35,7 @@ HELD = 20_000
 
 
 def values_of(estimator: Estimator, rows: pl.DataFrame) -> np.ndarray:
-    """Return the estimator's values of each response, (n_rows,) or (n_rows, n_values)."""
+    """The estimator's values of each response, (n_rows,) or (n_rows, n_values)."""
     with one_thread():
         return estimator.values(rows)
 
@@ -63,16 +63,16 @@ class Sums(NamedTuple):
 
     @classmethod
     def zeros(cls, n: int, like: "Sums") -> "Sums":
-        """Return sums over no responses, with as many values and bins as `like`."""
+        """Sums over no responses, with as many values and bins as `like`."""
         return cls(*(np.zeros((n, part.shape[1]), dtype=part.dtype) for part in like))
 
     @classmethod
     def stacked(cls, parts: Sequence["Sums"]) -> "Sums":
-        """Return the sums of the slices of all parts, one below the other."""
+        """The sums of the slices of all parts, one below the other."""
         return cls(*map(np.concatenate, zip(*parts, strict=True)))
 
     def grouped(self, groups: np.ndarray, n_groups: int) -> "Sums":
-        """Return the sums of groups of slices; row i belongs to group `groups[i]`, or to no group if it is negative."""
+        """The sums of groups of slices; row i belongs to group `groups[i]`, or to no group if it is negative."""
         rows = np.flatnonzero(groups >= 0)
         rows = rows[np.argsort(groups[rows], kind="stable")]
         totals = Sums.zeros(n_groups, self)
@@ -93,46 +93,46 @@ class Sums(NamedTuple):
             total[present] += part
 
     def rows(self, which: np.ndarray) -> "Sums":
-        """Return the sums of some slices."""
+        """The sums of some slices."""
         return Sums(*(part[which] for part in self))
 
     def light(self) -> "Sums":
-        """Return the sums without histograms and words, which take most of the memory."""
+        """The sums without histograms and words, which take most of the memory."""
         none = self.histogram[:, :0]
         return Sums(self.statistics, self.values, self.products, histogram=none, words=none, numbers=none)
 
     def mean(self) -> np.ndarray:
-        """Return the mean values, (n, k), NaN without estimated responses."""
+        """The mean values, (n, k), NaN without estimated responses."""
         with np.errstate(invalid="ignore", divide="ignore"):
             means: np.ndarray = self.values / self.n_estimated[:, None]
         return means
 
     @property
     def n_responses(self) -> np.ndarray:
-        """Return the numbers of responses, (n,)."""
+        """The numbers of responses, (n,)."""
         return self.sum_of("n_responses").astype(np.int64)
 
     @property
     def n_estimated(self) -> np.ndarray:
-        """Return the numbers of estimated responses, (n,)."""
+        """The numbers of estimated responses, (n,)."""
         return self.sum_of("n_estimated").astype(np.int64)
 
     @property
     def of_questions(self) -> list[tuple[int, int]]:
-        """Return each slice's numbers of ambiguous questions and of all questions; 0 if unknown."""
+        """Each slice's numbers of ambiguous questions and of all questions; 0 if unknown."""
         ambiguous, n = np.nan_to_num(self.sum_of("ambiguous_share")), np.nan_to_num(self.sum_of("n_questions"))
         return list(zip(ambiguous.astype(int).tolist(), n.astype(int).tolist(), strict=True))
 
     def quantile(self, number: int, share: float) -> np.ndarray:
-        """Return a quantile of the column with this number, (n,), NaN without values."""
+        """A quantile of the column with this number, (n,), NaN without values."""
         return quantile(self.numbers[:, number * N_BINS : (number + 1) * N_BINS], share)
 
     def sum_of(self, statistic: str) -> np.ndarray:
-        """Return the sums of a statistic, (n,)."""
+        """The sums of a statistic, (n,)."""
         return self.statistics[:, _PLACES[statistic]]
 
     def column(self, statistic: Statistic) -> pl.Series:
-        """Return a statistic, (n,): a count, a sum, or a share; null if unknown, or for a share without responses."""
+        """A statistic, (n,): a count, a sum, or a share; null if unknown, or for a share without responses."""
         total = pl.Series(statistic.name, self.sum_of(statistic.name)).fill_nan(None)
         if not statistic.of:
             return total.cast(pl.Int64) if statistic.name.startswith("n_") else total
@@ -154,7 +154,7 @@ class Partial(NamedTuple):
         return cls(keys, sums.grouped(groups, len(keys)))
 
     def frame(self) -> pl.DataFrame:
-        """Return keys and sums as one table."""
+        """Keys and sums as one table."""
         columns = {statistic.kept_as: pl.Series(self.sums.sum_of(name)) for name, statistic in STATISTICS.items()}
         for name in LISTS:
             numbers = getattr(self.sums, name)
@@ -181,12 +181,12 @@ class Partial(NamedTuple):
 
 
 def pairs(k: int) -> list[tuple[int, int]]:
-    """Return the pairs of k values, in the order of the sums of products."""
+    """The pairs of k values, in the order of the sums of products."""
     return list(combinations_with_replacement(range(k), 2))
 
 
 def covariance(sums: np.ndarray, products: np.ndarray, n: float) -> np.ndarray:
-    """Return the covariances (k, k) of n responses' values (denominator n - 1) from their sums (k,) and products."""
+    """The covariances (k, k) of n responses' values (denominator n - 1) from their sums (k,) and products."""
     matrix = np.zeros((len(sums), len(sums)))
     for (i, j), product in zip(pairs(len(sums)), products, strict=True):
         matrix[i, j] = matrix[j, i] = product - sums[i] * sums[j] / n
@@ -194,13 +194,13 @@ def covariance(sums: np.ndarray, products: np.ndarray, n: float) -> np.ndarray:
 
 
 def numbered(keys: pl.DataFrame) -> tuple[np.ndarray, pl.DataFrame]:
-    """Return each row's position among the unique rows, (n,), and the unique rows in order of appearance."""
+    """Each row's position among the unique rows, (n,), and the unique rows in order of appearance."""
     unique = keys.unique(maintain_order=True)
     return places(keys, unique), unique
 
 
 def places(keys: pl.DataFrame, among: pl.DataFrame) -> np.ndarray:
-    """Return the position of each row of `keys` in `among`, whose rows are unique, (n,); -1 if missing."""
+    """The position of each row of `keys` in `among`, whose rows are unique, (n,); -1 if missing."""
     matches = keys.join(
         among.with_row_index("place"), on=keys.columns, how="left", nulls_equal=True, maintain_order="left"
     )
@@ -208,7 +208,7 @@ def places(keys: pl.DataFrame, among: pl.DataFrame) -> np.ndarray:
 
 
 def responses(frame: pl.DataFrame, saved: FittedEstimator) -> pl.DataFrame:
-    """Return the id, keys, cluster, stratum and prediction `p` of each estimated response, to match with labels.
+    """The id, keys, cluster, stratum and prediction `p` of each estimated response, to match with labels.
 
     `p` is null without an estimator. IS_TRAINING says whether a response trained it, and P_OUT_OF_FOLD is then its
     prediction by another one.
@@ -240,7 +240,7 @@ class FrameSums(NamedTuple):
 def sums_of(
     frame: pl.DataFrame, estimator: Estimator, support: Support | None, familiarity: Familiarity | None
 ) -> FrameSums:
-    """Return the sums of the slices in a frame of `inputs`, and of the clusters within them."""
+    """The sums of the slices in a frame of `inputs`, and of the clusters within them."""
     groups, keys = numbered(frame.select(pl.col(f"^{BY}.*$"), "grain"))
     n = len(keys)
     estimated = frame["excluded"].is_null()
@@ -270,14 +270,14 @@ def sums_of(
 
 
 def _totals(groups: np.ndarray, columns: np.ndarray, n: int) -> np.ndarray:
-    """Return the sums of columns, (n_rows, k), by group, (n, k)."""
+    """The sums of columns, (n_rows, k), by group, (n, k)."""
     # Without rows, NumPy counts in whole numbers.
     totals = [np.bincount(groups, column, minlength=n) for column in columns.T]
     return np.column_stack(totals).astype(np.float64, copy=False)
 
 
 def _counts_of_numbers(frame: pl.DataFrame, groups: np.ndarray, n: int) -> np.ndarray:
-    """Return the counts of the numbers of all responses in each group's bins, (n, c N_BINS)."""
+    """The counts of the numbers of all responses in each group's bins, (n, c N_BINS)."""
     counts = [np.zeros((n, 0), dtype=np.uint32)]
     for column in frame.select(pl.col(f"^{NUMBER}.*$")):
         bins = bins_of(column.fill_null(np.nan).to_numpy())
@@ -288,7 +288,7 @@ def _counts_of_numbers(frame: pl.DataFrame, groups: np.ndarray, n: int) -> np.nd
 
 
 def of_each(frame: pl.DataFrame) -> list[np.ndarray]:
-    """Return the values of each statistic for the responses, (n,), in a frame of `inputs`."""
+    """The values of each statistic for the responses, (n,), in a frame of `inputs`."""
     columns = frame.select(**{name: _number_of(statistic) for name, statistic in STATISTICS.items() if _is_own(name)})
     further = [_values_of(statistic, frame) for name, statistic in STATISTICS.items() if not _is_own(name)]
     columns = columns.with_columns(further)
@@ -305,7 +305,7 @@ def _number_of(statistic: Statistic) -> pl.Expr:
 
 
 def _values_of(statistic: Statistic, frame: pl.DataFrame) -> pl.Series:
-    """Return the values of an extension's statistic, (n,); raise ExtensionError if it cannot be computed."""
+    """The values of an extension's statistic, (n,); raises ExtensionError if it cannot be computed."""
     what = f"the statistic '{statistic.name}': `each` failed"
     with guard("statistics", statistic.name, what):
         values = frame.select(_number_of(statistic).alias(statistic.name)).to_series()
@@ -337,11 +337,11 @@ class Accumulator:
         return None
 
     def rest(self) -> Partial | None:
-        """Return the remaining sums, or None."""
+        """The remaining sums, or None."""
         return Partial.together(self._waiting) if self._waiting else None
 
 
 def n_values(estimator: Estimator) -> int:
-    """Return the number of values that the estimator computes per response."""
+    """The number of values that the estimator computes per response."""
     values = estimator.values(pl.DataFrame({name: [1.0] for name in SIGNALS}))
     return 1 if values.ndim == 1 else values.shape[1]

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
 
 
 def signals() -> "dict[str, Family]":
-    """Return the family."""
+    """The family."""
     from entropy_sentinel.signals.digits.family import FAMILY
 
     return {"digits": FAMILY}

@@ -15,7 +15,7 @@ _BATCH = 2000
 
 
 def compute(traces: pl.LazyFrame) -> pl.DataFrame:
-    """Return a row per response, in order: the two signals, null without the texts of the tokens or without a trace."""
+    """A row per response, in order: the two signals, null without the texts of the tokens or without a trace."""
     frame = traces.collect()
     parts = [_computed(frame[begin : begin + _BATCH]) for begin in range(0, max(len(frame), 1), _BATCH)]
     return pl.concat(parts)

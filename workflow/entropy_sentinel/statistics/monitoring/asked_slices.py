@@ -56,7 +56,7 @@ class AskedSlice(NamedTuple):
         return int(np.isfinite(np.asarray(self.labels, dtype=float)).sum()) >= FEWEST_LABELS
 
     def mean(self) -> tuple[float, float]:
-        """Return the estimate and its sampling variance; NaN without a response that is part of the sample."""
+        """The estimate and its sampling variance; NaN without a response that is part of the sample."""
         x = self._averaged()
         w = np.ones(len(x)) if self.weights is None else np.asarray(self.weights, dtype=float)
         drawn = np.isfinite(w)
@@ -76,7 +76,7 @@ class AskedSlice(NamedTuple):
         return mean, variance / m + float(share @ (x * (1 - x))) / max(self.n_effective, m)
 
     def differences(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the values of the labelled responses and their labels, (n_labelled,) each."""
+        """The values of the labelled responses and their labels, (n_labelled,) each."""
         y = np.asarray(self.labels, dtype=float)
         known = np.isfinite(y)
         return self._averaged()[known], y[known]
@@ -124,7 +124,7 @@ class AskedAccuracy(NamedTuple):
         return min(self.estimate + self.half_width, 1.0)
 
     def average(self, estimate: float, half_width: float) -> "AskedAccuracy":
-        """Return the mean with another estimate, as if both had the same error: the widest interval."""
+        """The mean with another estimate, as if both had the same error: the widest interval."""
         return AskedAccuracy((self.estimate + estimate) / 2, (self.half_width + half_width) / 2)
 
 
@@ -150,7 +150,7 @@ def compare_shares(after: AskedSlice, before: AskedSlice, level: float) -> Share
 
 
 def measure_errors(slices: Sequence[AskedSlice]) -> WitnessErrors:
-    """Return the errors of a witness on the slices with enough labels.
+    """The errors of a witness on the slices with enough labels.
 
     The sampling variance of an error is that of x - y within slices, pooled, because a few labels cannot tell that of
     one slice; half a squared difference more keeps it above 0.
@@ -165,7 +165,7 @@ def measure_errors(slices: Sequence[AskedSlice]) -> WitnessErrors:
 
 
 def estimate_asked(asked: AskedSlice, errors: WitnessErrors, level: float) -> AskedAccuracy | None:
-    """Return the accuracy of a slice from a witness alone; null without a response that is part of the sample."""
+    """The accuracy of a slice from a witness alone; null without a response that is part of the sample."""
     mean, variance = asked.mean()
     if not np.isfinite(mean):
         return None

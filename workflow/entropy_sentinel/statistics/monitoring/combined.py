@@ -40,7 +40,7 @@ class CombinedEstimate(NamedTuple):
 
     @property
     def contradicts(self) -> bool:
-        """Return whether the labels contradict the estimate."""
+        """Whether the labels contradict the estimate."""
         return self.surprise < CONTRADICTION
 
 
@@ -63,7 +63,7 @@ def combined(
 
 
 def _shortest(weights: np.ndarray, level: float) -> tuple[float, float]:
-    """Return the ends of the shortest interval with this probability that contains the most probable accuracy.
+    """The ends of the shortest interval with this probability that contains the most probable accuracy.
 
     Unlike an interval with equal tails it may end at 0. If labels and estimate disagree, the weights may have two
     peaks; the interval may then contain only one.
@@ -79,7 +79,7 @@ def _shortest(weights: np.ndarray, level: float) -> tuple[float, float]:
 
 
 def _surprise(before: np.ndarray, correct: float, n: float) -> float:
-    """Return the two-sided mid-p of the number of correct labels before any is seen."""
+    """The two-sided mid-p of the number of correct labels before any is seen."""
     at_least = _at_least(correct, n) @ before
     more = _at_least(correct + 1, n) @ before
     above = float(at_least + more) / 2
@@ -87,7 +87,7 @@ def _surprise(before: np.ndarray, correct: float, n: float) -> float:
 
 
 def _at_least(count: float, n: float) -> np.ndarray:
-    """Return the probability of at least `count` correct labels of n for each accuracy of the grid."""
+    """The probability of at least `count` correct labels of n for each accuracy of the grid."""
     if count <= 0:
         return np.ones(len(_GRID))
     if count > n:

@@ -25,7 +25,7 @@ FEWEST_COMMON = 3
 
 
 def half_widths_paired(first: Residuals, second: Residuals, variances: Numbers, level: float) -> np.ndarray:
-    """Return half the widths of the intervals for differences of slices, (n_slices,).
+    """Half the widths of the intervals for differences of slices, (n_slices,).
 
     `first` and `second` have the same k domains, (k,), at least FEWEST_COMMON. `variances`, (n_slices,), are the
     sampling variances of the differences.
@@ -35,7 +35,7 @@ def half_widths_paired(first: Residuals, second: Residuals, variances: Numbers, 
 
 
 def half_widths_independent(first: Numbers, second: Numbers) -> np.ndarray:
-    """Return half the widths, (n_slices,), from those of the two models' own intervals, (n_slices,) each.
+    """Half the widths, (n_slices,), from those of the two models' own intervals, (n_slices,) each.
 
     If a slice's errors were normal, this would be exact; their tails are heavier, and then it is too wide.
     """

@@ -64,7 +64,7 @@ class Series(NamedTuple):
     accuracies_of: Accuracies
 
     def accuracy(self, windows: np.ndarray) -> float:
-        """Return the accuracy of several windows together, given their positions, (m,)."""
+        """The accuracy of several windows together, given their positions, (m,)."""
         mean = self.values[windows].sum(axis=0) / self.n[windows].sum()
         return float(self.accuracies_of(mean[None])[0])
 
@@ -114,7 +114,7 @@ class _Change(NamedTuple):
 
 
 def drops_of(series: Series, rule: Rule) -> list[Drop]:
-    """Return the drops of a slice after the reference, in order."""
+    """The drops of a slice after the reference, in order."""
     return list(_Finder(series, rule).drops())
 
 
@@ -144,7 +144,7 @@ class _Finder:
             start = drop.level
 
     def _followed(self, drop: Drop, baseline: np.ndarray) -> Drop:
-        """Return a drop with everything that happened to it until it was over."""
+        """A drop with everything that happened to it until it was over."""
         seen = drop.told
         while True:
             level = np.arange(drop.level, seen + 1)
@@ -159,7 +159,7 @@ class _Finder:
                 return replace(drop, over=seen)
 
     def _first(self, baseline: np.ndarray, start: int, end: int, signs: tuple[int, ...]) -> _Change | None:
-        """Return the first change from the windows `baseline` that is evident in the windows from `start` to `end`."""
+        """The first change from the windows `baseline` that is evident in the windows from `start` to `end`."""
         for first in range(start, end, _BATCH):
             looks = np.arange(first, min(first + _BATCH, end))
             changes = []
@@ -172,7 +172,7 @@ class _Finder:
         return None
 
     def _among(self, baseline: np.ndarray, start: int, looks: np.ndarray, sign: int) -> _Change | None:
-        """Return the first change of this sign that is evident at one of these `looks`, (l,)."""
+        """The first change of this sign that is evident at one of these `looks`, (l,)."""
         log_evidence, difference = self._evidence(baseline, start, looks, sign)
         best = log_evidence.argmax(axis=1)
         rows = np.arange(len(looks))
@@ -186,7 +186,7 @@ class _Finder:
     def _evidence(
         self, baseline: np.ndarray, start: int, looks: np.ndarray, sign: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the log-evidence of a change at each look, by its age in windows, and its size, both (l, ages)."""
+        """The log-evidence of a change at each look, by its age in windows, and its size, both (l, ages)."""
         series = self._series
         # Sums over all windows before each position.
         n = np.append(0, np.cumsum(series.n))
@@ -216,7 +216,7 @@ class _Finder:
         return accuracies.reshape(means.shape[:-1])
 
     def _between(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the variance between windows as far as the windows before each tell, and its uncertainty, (w,)."""
+        """The variance between windows as far as the windows before each tell, and its uncertainty, (w,)."""
         series = self._series
         accuracy = series.accuracies_of(series.values / series.n[:, None])
         chance = series.variance[1:] * (1 / series.n[1:] + 1 / series.n[:-1]) / 2
@@ -237,7 +237,7 @@ class _Finder:
 
 
 def unit_variances(n: np.ndarray, values: np.ndarray, products: np.ndarray, accuracies_of: Accuracies) -> np.ndarray:
-    """Return the variance of the estimate for one response, as far as the windows up to each one tell, (w,).
+    """The variance of the estimate for one response, as far as the windows up to each one tell, (w,).
 
     `n` is (w,), `values` (w, k) and `products` (w, k, k) are sums over the responses of each window. The variance is
     computed again whenever the number of responses has grown by _GROWTH.
@@ -263,7 +263,7 @@ def unit_variances(n: np.ndarray, values: np.ndarray, products: np.ndarray, accu
 
 @cache
 def normal_draws(n: int, k: int) -> np.ndarray:
-    """Return fixed standard normal numbers, (n, k), with mean 0 and exactly the unit matrix as covariance."""
+    """Fixed standard normal numbers, (n, k), with mean 0 and exactly the unit matrix as covariance."""
     half = np.random.default_rng(k).standard_normal((n // 2, k))
     both = np.concatenate([half, -half])
     draws: np.ndarray = both @ np.linalg.inv(np.linalg.cholesky(both.T @ both / len(both))).T
@@ -271,14 +271,14 @@ def normal_draws(n: int, k: int) -> np.ndarray:
 
 
 def _as_normal(t: np.ndarray, freedom: np.ndarray) -> np.ndarray:
-    """Return the standard normal number that is as improbable as Student's t (Wallace 1959)."""
+    """The standard normal number that is as improbable as Student's t (Wallace 1959)."""
     normal: np.ndarray = (8 * freedom + 1) / (8 * freedom + 3) * np.sqrt(freedom * np.log1p(t**2 / freedom))
     signed: np.ndarray = np.sign(t) * np.minimum(normal, np.abs(t))
     return signed
 
 
 def _log_evidence(difference: np.ndarray, variance: np.ndarray) -> np.ndarray:
-    """Return the logarithm of the likelihood ratio of a drop with the prior SIZE against no drop."""
+    """The logarithm of the likelihood ratio of a drop with the prior SIZE against no drop."""
     both = variance + SIZE**2
     logarithm: np.ndarray = (
         np.log(2)

@@ -12,7 +12,7 @@ _MANY = 80
 
 
 def expected_width(accuracy: float, worth: float, level: float) -> float:
-    """Return the mean width of the intervals of labels worth `worth` labels without predictions or verdicts.
+    """The mean width of the intervals of labels worth `worth` labels without predictions or verdicts.
 
     With few labels, the observed share is often far from the accuracy, and its interval then narrower.
     """
@@ -30,7 +30,7 @@ def _width(share: float, worth: float, level: float) -> float:
 
 
 def worth_with_predictions(predicted_on_all: Numbers, labels: int, level: float) -> float:
-    """Return the expected `n_effective` of `prediction_powered_mean` for evenly drawn labels, if P(correct) is right.
+    """The expected `n_effective` of `prediction_powered_mean` for evenly drawn labels, if P(correct) is right.
 
     `predicted_on_all` is (N,).
     """
@@ -44,7 +44,7 @@ def worth_with_predictions(predicted_on_all: Numbers, labels: int, level: float)
 def worth_with_judge(
     predicted_on_all: Numbers, labels: int, verdicts: int, sensitivity: float, specificity: float, level: float
 ) -> float:
-    """Return the expected `n_effective` of `witnessed_mean` for a slice, if predictions are calibrated.
+    """The expected `n_effective` of `witnessed_mean` for a slice, if predictions are calibrated.
 
     `predicted_on_all` is (N,), `labels` and `verdicts` are the numbers of evenly drawn responses with either.
     """

@@ -110,7 +110,7 @@ def check_by_reference(
 
 
 def _decide(lead: float, influences: np.ndarray, errors: np.ndarray, clusters: Numbers | None) -> PartnerVerdict:
-    """Return the verdict from the partner's lead and the agreement's errors; arrays are (n,)."""
+    """The verdict from the partner's lead and the agreement's errors; arrays are (n,)."""
     quantile = float(norm.ppf(CONFIDENCE))
     margin = quantile * _standard_error(influences, clusters)
     if lead - margin > 0:
@@ -132,7 +132,7 @@ def _decide(lead: float, influences: np.ndarray, errors: np.ndarray, clusters: N
 
 
 def _standard_error(deviations: np.ndarray, clusters: Numbers | None) -> float:
-    """Return the standard error of a mean from the deviations of n responses, (n,)."""
+    """The standard error of a mean from the deviations of n responses, (n,)."""
     if clusters is not None:
         _, place = np.unique(np.asarray(clusters), return_inverse=True)
         sums = np.bincount(place, deviations)

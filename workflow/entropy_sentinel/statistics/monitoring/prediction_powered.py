@@ -73,13 +73,13 @@ def prediction_powered_mean(
 
 
 def squares_between(values: np.ndarray, clusters: Numbers | None) -> float:
-    """Return the sum of squares of the clusters' sums of values, (n,); without clusters, of the values."""
+    """The sum of squares of the clusters' sums of values, (n,); without clusters, of the values."""
     # Each value times the sum of its cluster.
     return float(values @ _cluster_sums(values, clusters))
 
 
 def _cluster_sums(values: np.ndarray, clusters: Numbers | None) -> np.ndarray:
-    """Return the sum of values in the cluster of each, (n,)."""
+    """The sum of values in the cluster of each, (n,)."""
     if clusters is None:
         return values
     _, place = np.unique(np.asarray(clusters), return_inverse=True)
@@ -90,7 +90,7 @@ def _cluster_sums(values: np.ndarray, clusters: Numbers | None) -> np.ndarray:
 def effective_labels(
     n: int, n_all: int, binomial: float, alone: float, left: float, uneven: float, level: float
 ) -> float:
-    """Return how many unweighted labels without predictions would be as precise as these `n` of `n_all` responses.
+    """How many unweighted labels without predictions would be as precise as these `n` of `n_all` responses.
 
     `binomial`, `alone` and `left` are sums of squares over the n labels: the binomial one at this accuracy, that of the
     weighted labels, and that of the weighted residuals after prediction. Two samplings add variance: of the labelled
@@ -108,13 +108,13 @@ def effective_labels(
 def labelled_mean(
     labels: Numbers, level: float, weights: Numbers | None = None, clusters: Numbers | None = None
 ) -> LabelledMean:
-    """Return `prediction_powered_mean` from labels, (n,), without predictions: the baseline for predictions."""
+    """`prediction_powered_mean` from labels, (n,), without predictions: the baseline for predictions."""
     nothing = np.zeros(len(labels))
     return prediction_powered_mean(labels, nothing, nothing, level, weights, power=0.0, clusters=clusters)
 
 
 def sample_power(y_off: np.ndarray, p_off: np.ndarray, share: np.ndarray, everywhere: np.ndarray) -> float:
-    """Return the covariance over the labelled responses, divided by the variance over all, clipped to [0, 1]."""
+    """The covariance over the labelled responses, divided by the variance over all, clipped to [0, 1]."""
     variance = everywhere.var(ddof=1) if len(everywhere) > 1 else 0.0
     if len(y_off) < FEWEST_FOR_POWER or variance <= _SAME:
         return 0.0
@@ -122,7 +122,7 @@ def sample_power(y_off: np.ndarray, p_off: np.ndarray, share: np.ndarray, everyw
 
 
 def _unbiased(n: int, n_fitted: int) -> float:
-    """Return the factor that makes a mean of squared residuals unbiased after fitting; 1 if no degree is left."""
+    """The factor that makes a mean of squared residuals unbiased after fitting; 1 if no degree is left."""
     return n / (n - n_fitted) if n > n_fitted else 1.0
 
 

@@ -16,7 +16,7 @@ N_BINS = math.ceil(math.log(LARGEST / SMALLEST) / math.log(GROWTH)) + 2
 
 
 def bins_of(numbers: np.ndarray) -> np.ndarray:
-    """Return the bin of each number, (n,); -1 for NaN."""
+    """The bin of each number, (n,); -1 for NaN."""
     with np.errstate(divide="ignore", invalid="ignore"):
         places = np.ceil(np.log(numbers / SMALLEST) / math.log(GROWTH))
     places = np.where(numbers <= SMALLEST, 0, np.clip(places, 1, N_BINS - 1))
@@ -25,7 +25,7 @@ def bins_of(numbers: np.ndarray) -> np.ndarray:
 
 
 def quantile(counts: np.ndarray, share: float) -> np.ndarray:
-    """Return a quantile of each row of counts, (n, N_BINS): the number that `share` of the numbers do not exceed.
+    """A quantile of each row of counts, (n, N_BINS): the number that `share` of the numbers do not exceed.
 
     It is NaN for a row without counts.
     """

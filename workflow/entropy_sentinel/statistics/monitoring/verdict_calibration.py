@@ -29,13 +29,13 @@ class VerdictCalibration(NamedTuple):
     slope: float
 
     def probabilities(self, values: Numbers) -> np.ndarray:
-        """Return P(correct) of responses with these values, (n,)."""
+        """P(correct) of responses with these values, (n,)."""
         p: np.ndarray = expit(self.intercept + self.slope * _log_odds(values))
         return p
 
 
 def calibrate_verdicts(values: Numbers, labels: Numbers) -> VerdictCalibration | None:
-    """Return the calibration from n labelled responses, (n,) each; null with too few of them."""
+    """The calibration from n labelled responses, (n,) each; null with too few of them."""
     y = np.asarray(labels, dtype=float)
     if len(y) < FEWEST_LABELLED or min(y.sum(), len(y) - y.sum()) < FEWEST_OF_EITHER:
         return None

@@ -105,7 +105,7 @@ class _SampleMean(NamedTuple):
 
 
 def _sample_mean(values: np.ndarray, weights: np.ndarray, p_off: np.ndarray, clusters: Numbers | None) -> _SampleMean:
-    """Return the mean of the values of a sample for all responses, improved by predictions."""
+    """The mean of the values of a sample for all responses, improved by predictions."""
     places = np.flatnonzero(weights > 0)
     share = weights[places] / weights[places].sum()
     z, p = values[places], p_off[places]
@@ -118,7 +118,7 @@ def _sample_mean(values: np.ndarray, weights: np.ndarray, p_off: np.ndarray, clu
 
 
 def _unbiased(places: np.ndarray, clusters: Numbers | None, n_fitted: int = 1) -> float:
-    """Return the factor of deviations that makes their mean square unbiased after fitting; 1 if no degree is left."""
+    """The factor of deviations that makes their mean square unbiased after fitting; 1 if no degree is left."""
     n = len(places) if clusters is None else len(np.unique(np.asarray(clusters)[places]))
     return float(np.sqrt(n / (n - n_fitted))) if n > n_fitted else 1.0
 
@@ -132,7 +132,7 @@ def _with_interval(
     power: float,
     clusters: Numbers | None,
 ) -> LabelledMean:
-    """Return the estimate in [0, 1] with its interval, that of the number of labels that would be equally precise."""
+    """The estimate in [0, 1] with its interval, that of the number of labels that would be equally precise."""
     n = len(share)
     estimate = float(min(max(mean, 0.0), 1.0))
     # As for `prediction_powered`: labels without any error do not prove that the variance is 0.

@@ -46,26 +46,26 @@ class TrainingGroup:
 
 
 def training_group(groups: Groups, name: str) -> TrainingGroup:
-    """Return the group of this name; `cross-domain` is shown as "Cross-Domain", an unnamed group by its benchmarks."""
+    """The group of this name; `cross-domain` is shown as "Cross-Domain", an unnamed group by its benchmarks."""
     group = "+".join(sorted(groups[name]["benchmarks"]))
     return TrainingGroup(group_benchmarks(group) if name == group else name.title(), group, groups[name]["estimator"])
 
 
 def training_groups(groups: Groups) -> list[TrainingGroup]:
-    """Return all named groups."""
+    """All named groups."""
     return [training_group(groups, name) for name in groups]
 
 
 def list_main_groups(groups: Groups, names: Sequence[str]) -> list[TrainingGroup]:
-    """Return the named groups with these `names`, in their order."""
+    """The named groups with these `names`, in their order."""
     return [training_group(groups, name) for name in names]
 
 
 def list_further_groups(groups: Groups, names: Sequence[str]) -> list[TrainingGroup]:
-    """Return the named groups without these `names`."""
+    """The named groups without these `names`."""
     return [training_group(groups, name) for name in groups if name not in names]
 
 
 def group_benchmarks(group: str) -> str:
-    """Return a group's id, `gsm8k+math`, as "gsm8k, math": a table cell can break there."""
+    """A group's id, `gsm8k+math`, as "gsm8k, math": a table cell can break there."""
     return group.replace("+", ", ")

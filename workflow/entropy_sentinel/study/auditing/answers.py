@@ -30,7 +30,7 @@ _KEYS = "   ".join([*map(" ".join, ANSWERS.items()), "b back", "q quit (all is s
 
 
 def answers_file(study: str, judge: str) -> Path:
-    """Return the file with the answers of an audit."""
+    """The file with the answers of an audit."""
     return folder_of(study, judge) / "answers.csv"
 
 
@@ -91,7 +91,7 @@ def save_answers(new: Answers, path: Path, known: Answers | None = None) -> tupl
 
 
 def replaced_file(path: Path) -> Path:
-    """Return the file with the answers that other people have replaced."""
+    """The file with the answers that other people have replaced."""
     return path.with_name(f"{path.stem}.replaced.csv")
 
 
@@ -182,7 +182,7 @@ def _pressed(key: Callable[[], str]) -> str:
 
 
 def _next(responses: Sequence[Response], answers: Answers, start: int) -> int | None:
-    """Return the first response without an answer from `start` on, or else before it."""
+    """The first response without an answer from `start` on, or else before it."""
     for place in chain(range(start, len(responses)), range(min(start, len(responses)))):
         if responses[place] not in answers:
             return place

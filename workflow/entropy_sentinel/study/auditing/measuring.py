@@ -80,7 +80,7 @@ def audit(sample: AuditSample, answers: Answers) -> Audit:
 
 
 def _share(rows: pl.DataFrame) -> Interval:
-    """Return the weighted share of rows that are the `same`."""
+    """The weighted share of rows that are the `same`."""
     size = effective_size(rows["weight"])
     return wilson(_weighted(rows) * size, size) if size else wilson(0, 0)
 
@@ -148,7 +148,7 @@ def _domain_rows(labelled: pl.DataFrame, right: pl.DataFrame, wrong: pl.DataFram
 
 
 def _same_of(rows: pl.DataFrame) -> tuple[float, float]:
-    """Return the effective numbers of rows that are the `same`, and of all rows."""
+    """The effective numbers of rows that are the `same`, and of all rows."""
     size = effective_size(rows["weight"])
     return (_weighted(rows) * size if size else 0.0), size
 
@@ -172,7 +172,7 @@ def write_audit(figures: Audit, folder: Path) -> list[Path]:
 
 
 def parts(figures: Audit) -> list[Part]:
-    """Return the lines and tables for the terminal."""
+    """The lines and tables for the terminal."""
     counts = ", ".join(f"{count} {label.replace('_', ' ')}" for label, count in figures.counts.items())
     of_all, *others = figures.agreement.filter(pl.col("by") != "stratum").rows(named=True)
     rates, undefined = [["agreement with the judge", *_numbers(of_all, "agreement", "lower", "upper")]], []

@@ -68,12 +68,12 @@ class AuditSample:
 
 
 def folder_of(study: str, judge: str) -> Path:
-    """Return the folder of an audit; it is outside `results`, because people's work cannot be rebuilt."""
+    """The folder of an audit; it is outside `results`, because people's work cannot be rebuilt."""
     return Path("audits") / study / judge
 
 
 def sample_file(study: str, judge: str) -> Path:
-    """Return the file of an audit's sample."""
+    """The file of an audit's sample."""
     return folder_of(study, judge) / "sample.parquet"
 
 
@@ -113,7 +113,7 @@ def read_sample(study: str, judge: str) -> AuditSample:
 
 
 def population(config: Config, judge: str) -> pl.DataFrame:
-    """Return every response that the judge has labelled or could not label, as rows of AUDIT_SAMPLE.
+    """Every response that the judge has labelled or could not label, as rows of AUDIT_SAMPLE.
 
     Unlabelled responses to items without a reference are omitted, because people could not label them either. Raises
     DamagedFileError for a missing file.
@@ -144,7 +144,7 @@ def _labelled_responses(config: Config, judge: str, model: str, benchmark: str) 
 
 
 def material_of(config: Config, model: str, benchmark: str) -> pl.DataFrame:
-    """Return what people see: columns item_id, sample, question, reference (or null), response, cut_off."""
+    """What people see: columns item_id, sample, question, reference (or null), response, cut_off."""
     layout, names = config.layout, {"model": model, "benchmark": benchmark}
     responses = GENERATIONS.read(layout.generations.format(**names), ["item_id", "sample", "text", "finish_reason"])
     responses = responses.with_columns(cut_off=CUT_OFF).drop("finish_reason")
@@ -153,7 +153,7 @@ def material_of(config: Config, model: str, benchmark: str) -> pl.DataFrame:
 
 
 def material(config: Config, sample: AuditSample) -> pl.DataFrame:
-    """Return the sample with what people see and a label's `caution`, without the judge's verdicts.
+    """The sample with what people see and a label's `caution`, without the judge's verdicts.
 
     Raises InputError if a response has changed since the sample was drawn.
     """
@@ -175,5 +175,5 @@ def material(config: Config, sample: AuditSample) -> pl.DataFrame:
 
 
 def response_hash(text: str) -> str:
-    """Return a hash that identifies the text of a response."""
+    """A hash that identifies the text of a response."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -108,7 +108,7 @@ def report(context: typer.Context, configfile: ConfigFiles = [], judge: Judge = 
 
 
 def _judged(files: list[Path], judge: str | None) -> "tuple[Config, str]":
-    """Return the study and the name of the audited judge."""
+    """The study and the name of the audited judge."""
     config = load_made_study(files)
     judge = config.run.judges[0] if judge is None else judge
     if judge not in config.run.judges:
@@ -117,7 +117,7 @@ def _judged(files: list[Path], judge: str | None) -> "tuple[Config, str]":
 
 
 def _call(files: list[Path], config: "Config", judge: str) -> str:
-    """Return the command that labels this sample, quoted for a shell."""
+    """The command that labels this sample, quoted for a shell."""
     words = ["entropy-sentinel", "audit"]
     for file in files:
         words += ["-c", str(file)]
@@ -127,7 +127,7 @@ def _call(files: list[Path], config: "Config", judge: str) -> str:
 
 
 def _sample(config: "Config", judge: str, size: int | None, seed: int | None, new: bool) -> "AuditSample":
-    """Return the existing or a new sample; raise InputError if the existing one has another size or seed."""
+    """The existing or a new sample; raises InputError if the existing one has another size or seed."""
     from entropy_sentinel.study.auditing.sample import draw_sample, population, read_sample, sample_file
 
     path = sample_file(config.study, judge)

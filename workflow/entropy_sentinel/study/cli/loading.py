@@ -39,7 +39,7 @@ ConfigValues = Annotated[
 
 
 def find_study() -> Path:
-    """Return the config file below those of a study, and use the further papers beside it if they are not loaded.
+    """The config file below those of a study, and use the further papers beside it if they are not loaded.
 
     Raises ConfigError if neither the working folder nor the folder of this package's Snakefile has one.
     """
@@ -56,7 +56,7 @@ def find_study() -> Path:
 
 
 def load_study(files: Iterable[Path], values: Iterable[str] = ()) -> "Config":
-    """Return the checked config: `files` merged over the working folder's config.yaml, and `values` (`KEY=VALUE`)
+    """The checked config: `files` merged over the working folder's config.yaml, and `values` (`KEY=VALUE`)
     over these. What is left out, and kinds without a version, go to stderr.
 
     Raises ConfigError for an error in the config, or if the folder has no config.yaml.
@@ -74,7 +74,7 @@ def load_study(files: Iterable[Path], values: Iterable[str] = ()) -> "Config":
 
 
 def load_made_study(files: Iterable[Path]) -> "Config":
-    """Return the study of `load_study`; raise InputError, with the names of other studies, if it has no results."""
+    """The study of `load_study`; raises InputError, with the names of other studies, if it has no results."""
     config = load_study(files)
     studies = sorted(path.name for path in Path("results").glob("*") if path.is_dir())
     if config.study not in studies:

@@ -47,7 +47,7 @@ class ModelFiles:
     estimator: str | None
 
     def of(self, benchmark: str) -> ResponseFiles:
-        """Return the files of one benchmark; raises InputError if it has no traces yet."""
+        """The files of one benchmark; raises InputError if it has no traces yet."""
         traces, labels = self.generations.format(benchmark=benchmark), self.labels.format(benchmark=benchmark)
         if not Path(traces).is_file():
             raise InputError(f"{traces}: does not exist; build it with: snakemake generations")
@@ -56,7 +56,7 @@ class ModelFiles:
 
 
 def study_files(config: Config, judge: str, model: str) -> ModelFiles:
-    """Return the files of a model of the study; P(correct) is from the group that `analyses.responses` names."""
+    """The files of a model of the study; P(correct) is from the group that `analyses.responses` names."""
     layout, groups = config.layout, shown_groups(config)
     group_name = dict(config.analyses)["responses"].group
     name = group_name if group_name in groups else next(iter(groups), None)
@@ -91,7 +91,7 @@ def candidates(study: ModelFiles, benchmark: str, per_kind: int) -> list[Part]:
 
 
 def one_response(study: ModelFiles, benchmark: str, which: Which, by: str, listed: int) -> list[Part]:
-    """Return a response with its tokens coloured by `by` (`entropy`, `surprise`), and the `listed` most uncertain ones.
+    """A response with its tokens coloured by `by` (`entropy`, `surprise`), and the `listed` most uncertain ones.
 
     Raises InputError if there is no such response.
     """

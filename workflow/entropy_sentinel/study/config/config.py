@@ -25,7 +25,7 @@ from entropy_sentinel.study.items.settings import with_own_sources
 
 
 def read_config(paths: Iterable[str | Path]) -> dict[str, Any]:
-    """Return config files as one dict, merged as by Snakemake: dicts are merged, other values of a later file replace.
+    """Config files as one dict, merged as by Snakemake: dicts are merged, other values of a later file replace.
 
     The result is not checked: see `load_config`. Raises ConfigError for a file that is absent or not a YAML mapping.
     """
@@ -39,7 +39,7 @@ def read_config(paths: Iterable[str | Path]) -> dict[str, Any]:
 
 
 def parse_values(texts: Iterable[str]) -> dict[str, Any]:
-    """Return `KEY=VALUE` texts as a config; a value is YAML, as for Snakemake's --config.
+    """`KEY=VALUE` texts as a config; a value is YAML, as for Snakemake's --config.
 
     Raises ConfigError for a text of another form.
     """
@@ -58,7 +58,7 @@ def parse_values(texts: Iterable[str]) -> dict[str, Any]:
 
 
 def resolved_yaml(config: Config) -> str:
-    """Return the configuration as YAML with every key, from which `load_config` makes the same configuration."""
+    """The configuration as YAML with every key, from which `load_config` makes the same configuration."""
     content = config.model_dump(mode="json")
     for model in content["models"].values():
         model["extends"] = None  # its keys are written out
@@ -102,7 +102,7 @@ def load_config(
 
 
 def _incomplete_base(raw: Mapping[str, Any]) -> list[str]:
-    """Return a line about a config.yaml of the working folder that replaces the paper's study and lacks sections."""
+    """A line about a config.yaml of the working folder that replaces the paper's study and lacks sections."""
     base = Path(BASE).absolute()
     missing = [name for name, field in Config.model_fields.items() if field.is_required() and name not in raw]
     if not missing or not base.is_file() or base == TREE / BASE:
@@ -114,7 +114,7 @@ def _incomplete_base(raw: Mapping[str, Any]) -> list[str]:
 
 
 def unversioned(config: Config) -> list[str]:
-    """Return a line for each kind of an extension that the study uses and that states no VERSION.
+    """A line for each kind of an extension that the study uses and that states no VERSION.
 
     Responses and labels cost GPU time or money, so a version replaces the hash of their code: an edit alone rebuilds
     nothing.
@@ -154,7 +154,7 @@ def _with_own_sources(raw: Mapping[str, Any], own: Mapping[str, Any]) -> dict[st
 
 
 def with_benchmarks(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the config with the benchmarks that extensions declare, below those of the config with the same names."""
+    """The config with the benchmarks that extensions declare, below those of the config with the same names."""
     benchmarks = raw.get("benchmarks")
     if not isinstance(benchmarks, Mapping | None):
         return dict(raw)
@@ -163,13 +163,13 @@ def with_benchmarks(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _describe(problem: Mapping[str, Any]) -> str:
-    """Return the line of an error, with advice about values that YAML reads as something else than text."""
+    """The line of an error, with advice about values that YAML reads as something else than text."""
     is_no_text = problem["type"] == "string_type" and isinstance(problem["input"], int | float)
     return describe_error(problem) + ("; put it in quotes" if is_no_text else "") + _declared_in(problem)
 
 
 def _declared_in(problem: Mapping[str, Any]) -> str:
-    """Return the place of a benchmark's declaration, for the end of an error about a benchmark of an extension."""
+    """The place of a benchmark's declaration, for the end of an error about a benchmark of an extension."""
     section, name = [*problem["loc"], None, None][:2]
     if section != "benchmarks" or name not in extensions.declared("benchmarks"):
         return ""
@@ -177,7 +177,7 @@ def _declared_in(problem: Mapping[str, Any]) -> str:
 
 
 def _is_set(key: str, files: Any) -> bool:
-    """Return whether config files set a key such as `run.groups`; the lines about left-out parts begin with a key."""
+    """Whether config files set a key such as `run.groups`; the lines about left-out parts begin with a key."""
     for part in key.split("."):
         if not isinstance(files, Mapping) or part not in files:
             return False
@@ -186,19 +186,19 @@ def _is_set(key: str, files: Any) -> bool:
 
 
 def _one_line(text: str) -> str:
-    """Return at most 1,000 characters of a text without secrets; control characters are escaped."""
+    """At most 1,000 characters of a text without secrets; control characters are escaped."""
     text = "".join(char if char.isprintable() else repr(char)[1:-1] for char in without_keys(text))
     return text if len(text) <= 1000 else f"{text[:997]}..."
 
 
 def study_schema() -> str:
-    """Return the JSON schema of a config file, which may be partial."""
+    """The JSON schema of a config file, which may be partial."""
     schema = Config.model_json_schema()
     return json.dumps(_partial(schema, schema["$defs"]), indent=2) + "\n"
 
 
 def _partial(schema: Any, definitions: dict[str, Any]) -> Any:
-    """Return the schema with nothing required, and one object for all kinds of a section."""
+    """The schema with nothing required, and one object for all kinds of a section."""
     if isinstance(schema, list):
         return [_partial(part, definitions) for part in schema]
     if not isinstance(schema, dict):
@@ -214,7 +214,7 @@ def _partial(schema: Any, definitions: dict[str, Any]) -> Any:
 
 
 def _any_kind(kinds: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """Return one object with the keys of all kinds; a file may set a key to null to undo another file's value."""
+    """One object with the keys of all kinds; a file may set a key to null to undo another file's value."""
     properties: dict[str, list[dict[str, Any]]] = {}
     for kind in kinds:
         for key, settings in kind["properties"].items():

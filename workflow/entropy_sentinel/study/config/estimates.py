@@ -13,17 +13,17 @@ from entropy_sentinel.study.config.sections import Config
 
 
 def estimation_seed(config: Config) -> int:
-    """Return the seed of all random numbers in estimation: split, folds, forests, MLPs."""
+    """The seed of all random numbers in estimation: split, folds, forests, MLPs."""
     return config.seed if config.estimation.seed is None else config.estimation.seed
 
 
 def split_settings(config: Config) -> SplitSettings:
-    """Return the settings that the split of a benchmark's items depends on."""
+    """The settings that the split of a benchmark's items depends on."""
     return {"test_share": config.estimation.test_share, "seed": estimation_seed(config)}
 
 
 def estimation_settings(config: Config, estimators: Iterable[str]) -> EstimationSettings:
-    """Return the settings that the estimates of a training group depend on, besides the observations."""
+    """The settings that the estimates of a training group depend on, besides the observations."""
     how = config.estimation
     return {
         "estimators": list(estimators),
@@ -37,7 +37,7 @@ def estimation_settings(config: Config, estimators: Iterable[str]) -> Estimation
 
 
 def training_groups(config: Config) -> dict[str, tuple[str, ...]]:
-    """Return every training group of the study by id, with its estimators in a fixed order.
+    """Every training group of the study by id, with its estimators in a fixed order.
 
     A group that several settings name gets the estimators of all of them.
     """
@@ -55,7 +55,7 @@ def training_groups(config: Config) -> dict[str, tuple[str, ...]]:
 
 
 def kept_estimators(config: Config, names: Iterable[str] | None = None) -> dict[str, tuple[str, ...]]:
-    """Return the estimators of each named group to keep as files, in the order of `estimation.keep` or of `names`."""
+    """The estimators of each named group to keep as files, in the order of `estimation.keep` or of `names`."""
     names = list(config.estimation.keep if names is None else names)
     kept = {}
     for group in config.run.groups:
@@ -65,12 +65,12 @@ def kept_estimators(config: Config, names: Iterable[str] | None = None) -> dict[
 
 
 def group_files(config: Config) -> dict[str, str]:
-    """Return the ids of all training groups by the names of their files, the wildcard `{group}`."""
+    """The ids of all training groups by the names of their files, the wildcard `{group}`."""
     return {group_file(group): group for group in training_groups(config)}
 
 
 def groups_of_judge(config: Config, judge: str) -> list[str]:
-    """Return the file names of the training groups that are estimated with a judge's labels.
+    """The file names of the training groups that are estimated with a judge's labels.
 
     All groups if an analysis of these labels reads all; else the shown groups, if an analysis reads these.
     """
@@ -83,12 +83,12 @@ def groups_of_judge(config: Config, judge: str) -> list[str]:
 
 
 def first_group(config: Config) -> str | None:
-    """Return the id of the first named training group, or else of the first one of the first size; None without one."""
+    """The id of the first named training group, or else of the first one of the first size; None without one."""
     return next(iter(training_groups(config)), None)
 
 
 def shown_groups(config: Config) -> dict[str, Group]:
-    """Return the named training groups; if none is run, the first training group under its id, or nothing."""
+    """The named training groups; if none is run, the first training group under its id, or nothing."""
     group = first_group(config)
     if config.run.groups or group is None:
         return {name: config.groups[name] for name in config.run.groups}
@@ -96,7 +96,7 @@ def shown_groups(config: Config) -> dict[str, Group]:
 
 
 def pages(config: Config, judge: str, but: str) -> dict[str, dict[str, str]]:
-    """Return links from the page of the analysis `but` to the pages of the other analyses of a judge's labels.
+    """Links from the page of the analysis `but` to the pages of the other analyses of a judge's labels.
 
     The keys are the texts of the links; below each, the models, or "" for a single page.
     """
@@ -111,7 +111,7 @@ def pages(config: Config, judge: str, but: str) -> dict[str, dict[str, str]]:
 
 
 def estimate_batches(config: Config) -> dict[str, list[str]]:
-    """Return the files of the training groups that one job estimates, by its rule: named groups are separate.
+    """The files of the training groups that one job estimates, by its rule: named groups are separate.
 
     If each group has its own job, there is one rule, with the wildcard `{group}`.
     """
@@ -121,7 +121,7 @@ def estimate_batches(config: Config) -> dict[str, list[str]]:
 
 
 def estimator_batches(config: Config) -> dict[str, list[str]]:
-    """Return the named groups whose estimators one job keeps, by its rule; or the wildcard `{name}`."""
+    """The named groups whose estimators one job keeps, by its rule; or the wildcard `{name}`."""
     return _batches(config, "estimator", "{name}", config.run.groups)
 
 

@@ -16,7 +16,7 @@ _MOST_LISTED = 10
 
 
 def missing_files(config: Config) -> list[str]:
-    """Return the errors for the missing local files, the first ten of them and the number of the others.
+    """The errors for the missing local files, the first ten of them and the number of the others.
 
     Only models and benchmarks that are run are checked; the files of others may be added later.
     """
@@ -31,7 +31,7 @@ def missing_files(config: Config) -> list[str]:
 
 
 def _advise_folder(missing: Iterable[Path]) -> str:
-    """Return the advice to run in the repository, if it has the files that the working folder lacks."""
+    """The advice to run in the repository, if it has the files that the working folder lacks."""
     if Path.cwd() == TREE or not all((TREE / path).is_file() for path in missing):
         return ""
     return f"; {TREE} has these files: run there, or with `snakemake --directory {TREE}`"

@@ -18,7 +18,7 @@ MOST_GROUPS = 20_000
 
 
 def fitted(config: Config) -> Config:
-    """Return the configuration with the groups, sizes and analyses that can be run; a second call changes nothing.
+    """The configuration with the groups, sizes and analyses that can be run; a second call changes nothing.
 
     Raises ValueError if nothing is left to train on, and for unknown names in the sections of the analyses.
     """
@@ -55,7 +55,7 @@ def _check_training(config: Config, has_groups: bool, lines: list[str]) -> None:
 
 
 def _study_names(config: Config) -> StudyNames:
-    """Return the names that the sections of analyses may use."""
+    """The names that the sections of analyses may use."""
     run = config.run
     return StudyNames(
         models=run.models,
@@ -83,7 +83,7 @@ def _study_names(config: Config) -> StudyNames:
 
 
 def _analyses(config: Config, studied: StudyNames) -> tuple[dict[str, Analysis], list[str]]:
-    """Return the sections of the possible analyses by name, and a line for each part left out."""
+    """The sections of the possible analyses by name, and a line for each part left out."""
     analyses: dict[str, Analysis] = {}
     lines = []
     for name in config.run.analyses:
@@ -100,7 +100,7 @@ def _analyses(config: Config, studied: StudyNames) -> tuple[dict[str, Analysis],
 
 
 def _unasked(config: Config) -> list[str]:
-    """Return a line for the models that families cannot ask again: their signals are null, for one reason."""
+    """A line for the models that families cannot ask again: their signals are null, for one reason."""
     models_by_families: dict[tuple[str, str], list[str]] = {}
     for model in config.run.models:
         families_by_reason: dict[str, list[str]] = {}
@@ -117,7 +117,7 @@ def _unasked(config: Config) -> list[str]:
 
 
 def _groups(config: Config) -> tuple[list[str], list[str]]:
-    """Return the named groups whose benchmarks are all run, and a line for each other group."""
+    """The named groups whose benchmarks are all run, and a line for each other group."""
     groups, lines = [], []
     for name in config.run.groups:
         absent = [benchmark for benchmark in config.groups[name].benchmarks if benchmark not in config.run.benchmarks]
@@ -129,7 +129,7 @@ def _groups(config: Config) -> tuple[list[str], list[str]]:
 
 
 def _sizes(config: Config) -> tuple[list[SweepSize], list[str]]:
-    """Return the distinct sizes, as numbers, that leave a benchmark unseen, and a line for each other size."""
+    """The distinct sizes, as numbers, that leave a benchmark unseen, and a line for each other size."""
     n_labelled, n_benchmarks = len(config.labelled), len(config.run.benchmarks)
     sizes: dict[int, SweepSize] = {}
     lines = []

@@ -30,7 +30,7 @@ from entropy_sentinel.study.semantic_clustering.settings import TextModel
 
 
 def generation_settings(config: Config, model: str, benchmark: str) -> GenerationSettings:
-    """Return the settings that a model's traces on a benchmark depend on, besides the items."""
+    """The settings that a model's traces on a benchmark depend on, besides the items."""
     settings = config.models[model]
     job: JobSettings = {"version": GENERATION_VERSION, "model": model, "benchmark": benchmark}
     identity = {**settings.engine_settings()}
@@ -51,7 +51,7 @@ def generation_settings(config: Config, model: str, benchmark: str) -> Generatio
 
 
 def _asking(config: Config, model: str, settings: Model) -> AskingSettings:
-    """Return the settings of requests to a model."""
+    """The settings of requests to a model."""
     loading = settings.loading_settings()
     kept: KeptSettings = {"keep_top_tokens": True} if config.generation.keep_top_tokens else {}
     return {
@@ -74,13 +74,13 @@ def _asking(config: Config, model: str, settings: Model) -> AskingSettings:
 
 
 def sampling_of(config: Config, model: str) -> dict[str, Any]:
-    """Return the sampling settings that are set, so that a new key in the schema does not rebuild anything."""
+    """The sampling settings that are set, so that a new key in the schema does not rebuild anything."""
     sampling = config.generation.sampling.model_dump() | config.models[model].sampling
     return {key: value for key, value in sampling.items() if value is not None}
 
 
 def prompt_settings(config: Config, model: str) -> PromptSettings:
-    """Return the prompt of a model; jobs get the text of a prompt from the config."""
+    """The prompt of a model; jobs get the text of a prompt from the config."""
     name, variables = config.prompt_of(model), config.models[model].prompt_variables
     prompt = config.generation_prompts[name]
     settings: PromptSettings = {"prompt": name, "prompt_version": prompt.version}
@@ -90,18 +90,18 @@ def prompt_settings(config: Config, model: str) -> PromptSettings:
 
 
 def source_file(config: Config, model: str, benchmark: str) -> str | None:
-    """Return the file of imported traces, Parquet or a log, that replaces an engine; None if the model is run."""
+    """The file of imported traces, Parquet or a log, that replaces an engine; None if the model is run."""
     return config.models[model].file(benchmark)
 
 
 def feature_settings(config: Config, model: str) -> FeatureSettings:
-    """Return the settings that the features of a model's responses depend on, besides the traces."""
+    """The settings that the features of a model's responses depend on, besides the traces."""
     settings = config.models[model]
     return {"trace_after": settings.trace_after, "vocabulary": settings.vocabulary}
 
 
 def gpus(config: Config, model: str) -> int:
-    """Return the number of GPUs of one generation job: 0 for a server behind an API, and for imported traces."""
+    """The number of GPUs of one generation job: 0 for a server behind an API, and for imported traces."""
     settings = config.models[model]
     if not settings.LOADS_WEIGHTS:
         return 0
@@ -109,7 +109,7 @@ def gpus(config: Config, model: str) -> int:
 
 
 def engines(config: Config) -> dict[str, int]:
-    """Return the number of the engine of each model that vLLM loads; models with the same weights share one."""
+    """The number of the engine of each model that vLLM loads; models with the same weights share one."""
     number_by_weights: dict[str, int] = {}
     numbers = {}
     for model in dict.fromkeys(config.models[name].same_as or name for name in config.run.models):
@@ -120,19 +120,19 @@ def engines(config: Config) -> dict[str, int]:
 
 
 def given_pass(config: Config, family: str, model: str, benchmark: str) -> str | None:
-    """Return the file of a family's imported pass, which replaces an engine; None if there is none."""
+    """The file of a family's imported pass, which replaces an engine; None if there is none."""
     folder = config.models[model].given_passes(family)
     return str(folder / f"{benchmark}.parquet") if folder else None
 
 
 def pass_gpus(config: Config, family: str, model: str) -> int:
-    """Return the number of GPUs of one job: those of the model that is asked, or 0."""
+    """The number of GPUs of one job: those of the model that is asked, or 0."""
     asked_model = config.asked_again(family, model)
     return gpus(config, asked_model) if asked_model else 0
 
 
 def pass_settings(config: Config, family: str, model: str, benchmark: str) -> dict[str, Any]:
-    """Return the settings that a family's pass depends on, besides the traces and items."""
+    """The settings that a family's pass depends on, besides the traces and items."""
     declared = FAMILIES[family].asks
     assert declared is not None  # only such families have a pass
     if source := given_pass(config, family, model, benchmark):
@@ -152,19 +152,19 @@ def pass_settings(config: Config, family: str, model: str, benchmark: str) -> di
 
 
 def family_settings(config: Config, family: str) -> dict[str, Any]:
-    """Return a family's section of the config; empty without one."""
+    """A family's section of the config; empty without one."""
     section = getattr(config.signals, family, None)
     return {} if section is None else section.model_dump()
 
 
 def comparing_families(config: Config) -> dict[str, TextModel]:
-    """Return the sections of the study's families that compare texts, by name."""
+    """The sections of the study's families that compare texts, by name."""
     names = [name for name in config.run.further_families if FAMILIES[name].compares_texts]
     return {name: getattr(config.signals, name) for name in names}
 
 
 def comparing_settings(config: Config, family: str) -> dict[str, Any]:
-    """Return a family's section with its weights; those in a folder are identified by their content."""
+    """A family's section with its weights; those in a folder are identified by their content."""
     section = comparing_families(config)[family]
     settings = {
         **section.model_dump(),
@@ -175,7 +175,7 @@ def comparing_settings(config: Config, family: str) -> dict[str, Any]:
 
 
 def server_settings(config: Config) -> dict[str, dict[str, Any]]:
-    """Return the addresses and limits of the servers of models and judges, by their keys in the config.
+    """The addresses and limits of the servers of models and judges, by their keys in the config.
 
     Results do not depend on them.
     """
@@ -192,12 +192,12 @@ def server_settings(config: Config) -> dict[str, dict[str, Any]]:
 
 
 def ledger(config: Config, server: str) -> str:
-    """Return the file with the costs of the study's calls to a server; `server` is `models.NAME` or `judges.NAME`."""
+    """The file with the costs of the study's calls to a server; `server` is `models.NAME` or `judges.NAME`."""
     return config.layout.spending.format(server=server)
 
 
 def benchmark_settings(config: Config, benchmark: str) -> ItemsSettings:
-    """Return the settings that the rows of a benchmark depend on."""
+    """The settings that the rows of a benchmark depend on."""
     settings = config.benchmarks[benchmark]
     unset = {key for key in settings.LATER if not getattr(settings, key)}
     job = {
@@ -211,7 +211,7 @@ def benchmark_settings(config: Config, benchmark: str) -> ItemsSettings:
 
 
 def item_limit(config: Config, benchmark: str) -> int | None:
-    """Return the largest number of items of a benchmark: its own limit, or else the study's; None for all."""
+    """The largest number of items of a benchmark: its own limit, or else the study's; None for all."""
     own = config.benchmarks[benchmark].limit
     return config.limit if own is None else own
 
@@ -225,7 +225,7 @@ def announce_servers(config: Config) -> None:
 
 
 def served_settings(config: Config, model: str) -> VllmSettings:
-    """Return `generation_settings` of a model; raise ConfigError if it is unknown or has no weights."""
+    """`generation_settings` of a model; raises ConfigError if it is unknown or has no weights."""
     if model not in config.models:
         raise ConfigError(f"no model '{model}'; known: {', '.join(config.models)}")
     settings = generation_settings(config, model, "")
@@ -235,7 +235,7 @@ def served_settings(config: Config, model: str) -> VllmSettings:
 
 
 def config_snippet(config: Config, model: str, base_url: str) -> str:
-    """Return the text of a further config file that makes this server replace the engine, with the same seeds."""
+    """The text of a further config file that makes this server replace the engine, with the same seeds."""
     # Settings of the server's start cannot be set for an API as well.
     given = config.models[model].model_dump(include={"id", "path", "lora", "template_date"})
     lines = [f"    {key}: null" for key, value in given.items() if value is not None]

@@ -11,7 +11,7 @@ from entropy_sentinel.study.config.sections import Config
 
 
 def judge_settings(config: Config, judge: str, benchmark: str | None = None) -> JudgeSettings:
-    """Return the settings that a judge's labels depend on; of the benchmark's own judge, if it has one.
+    """The settings that a judge's labels depend on; of the benchmark's own judge, if it has one.
 
     They include the benchmark's tolerance if the judge compares numbers. For a judge that combines others, `members`
     has their settings. For a benchmark's own judge, `replaces` is the judge whose labels its labels replace.
@@ -38,7 +38,7 @@ def _settings_of(config: Config, judge: str, benchmark: str | None) -> JudgeSett
 
 
 def _server(config: Config, model: str) -> ServedSettings:
-    """Return the settings of a model that serves as a judge, for `study.engines.server.running_server`."""
+    """The settings of a model that serves as a judge, for `study.engines.server.running_server`."""
     settings = served_settings(config, model)
     served: dict[str, Any] = {key: dict(settings)[key] for key in ServedSettings.__annotations__}
     if variables := settings["chat_template_kwargs"]:
@@ -47,7 +47,7 @@ def _server(config: Config, model: str) -> ServedSettings:
 
 
 def labels_files(config: Config, judge: str, model: str, benchmark: str) -> list[str]:
-    """Return the files of imported labels that a judge, or one that it combines, uses."""
+    """The files of imported labels that a judge, or one that it combines, uses."""
     files = []
     for name in config.basic_judges(judge, benchmark):
         file = config.judges[name].file(model, benchmark)
@@ -57,14 +57,14 @@ def labels_files(config: Config, judge: str, model: str, benchmark: str) -> list
 
 
 def served_judges(config: Config) -> list[str]:
-    """Return the study's judges whose jobs start a server, one for all benchmarks of a model."""
+    """The study's judges whose jobs start a server, one for all benchmarks of a model."""
     if len(own_judges(config)) == len(config.run.benchmarks):
         return []
     return [name for name in config.run.judges if config.judges[name].served_by]
 
 
 def own_judges(config: Config) -> dict[str, str]:
-    """Return the benchmarks that are run with their own judge, by name; no other judge labels them."""
+    """The benchmarks that are run with their own judge, by name; no other judge labels them."""
     own = {}
     for name in config.run.benchmarks:
         judge = config.benchmarks[name].judge
@@ -74,7 +74,7 @@ def own_judges(config: Config) -> dict[str, str]:
 
 
 def paid_judges(config: Config) -> dict[str, list[str]]:
-    """Return the judges behind servers that the study uses, each with the judges of `run.judges` that use it."""
+    """The judges behind servers that the study uses, each with the judges of `run.judges` that use it."""
     asking: dict[str, list[str]] = {}
     if not config.reads_labels:
         return asking
@@ -86,7 +86,7 @@ def paid_judges(config: Config) -> dict[str, list[str]]:
 
 
 def hub_models(config: Config) -> list[str]:
-    """Return the models with weights on the hub: those that answer, and those that serve as judges."""
+    """The models with weights on the hub: those that answer, and those that serve as judges."""
     serving = [config.judges[name].served_by for name in served_judges(config)]
     names = dict.fromkeys([*config.run.models, *filter(None, serving)])
     return [name for name in names if config.models[name].ON_HUB]

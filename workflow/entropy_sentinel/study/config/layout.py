@@ -42,5 +42,5 @@ class StudyLayout:
 
 
 def parts_folder(output: str) -> str:
-    """Return the folder of a long job's partial results, beside its output."""
+    """The folder of a long job's partial results, beside its output."""
     return f"{output}.parts"

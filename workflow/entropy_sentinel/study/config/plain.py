@@ -17,7 +17,7 @@ ENDLESS = "values are nested too deeply, or one contains itself by an alias (*na
 
 
 def read_yaml(path: str | Path) -> dict[str, Any]:
-    """Return the mapping in a YAML file; raise ConfigError if it is absent, or not a YAML mapping."""
+    """The mapping in a YAML file; raises ConfigError if it is absent, or not a YAML mapping."""
     try:
         with Path(path).open(encoding="utf-8") as file:
             content = yaml.safe_load(file)
@@ -36,7 +36,7 @@ def read_yaml(path: str | Path) -> dict[str, Any]:
 
 
 def problems(raw: Any) -> list[str]:
-    """Return the errors about values that are not plain: `generation.sampling.temperature: must be ...`.
+    """The errors about values that are not plain: `generation.sampling.temperature: must be ...`.
 
     Plain values are mappings with text keys, lists, text, numbers, switches, dates and null.
     """
@@ -61,7 +61,7 @@ def _problems(value: Any, where: str) -> Iterator[tuple[str, str]]:
 
 
 def _problem(value: Any) -> str | None:
-    """Return the error about a single value; None if it is valid."""
+    """The error about a single value; None if it is valid."""
     if isinstance(value, str):
         if value.isprintable() or not _UNSTORABLE.search(value):
             return None

@@ -102,41 +102,41 @@ class Config(Settings):
 
     @property
     def layout(self) -> StudyLayout:
-        """Return the paths of the study's files."""
+        """The paths of the study's files."""
         return StudyLayout(self.study, *self._roots)
 
     @property
     def left_out(self) -> list[str]:
-        """Return a line for each part of the config files that this study cannot run."""
+        """A line for each part of the config files that this study cannot run."""
         return self._left_out
 
     @property
     def shown(self) -> dict[str, Analysis]:
-        """Return the sections of the analyses that are run, by name."""
+        """The sections of the analyses that are run, by name."""
         return {name: getattr(self.analyses, name) for name in self.run.analyses}
 
     @property
     def reads_labels(self) -> bool:
-        """Return whether any analysis that is run reads labels; otherwise no judge is asked."""
+        """Whether any analysis that is run reads labels; otherwise no judge is asked."""
         return bool(self.run.groups) or any(section.READS_LABELS for section in self.shown.values())
 
     @property
     def labelled(self) -> list[str]:
-        """Return the benchmarks that are run and get labels: training groups use them, and they have a true accuracy.
+        """The benchmarks that are run and get labels: training groups use them, and they have a true accuracy.
 
         These are the benchmarks with references, and those whose labels are all imported from files.
         """
         return [name for name in self.run.benchmarks if self.benchmarks[name].reference or self._are_imported(name)]
 
     def _are_imported(self, benchmark: str) -> bool:
-        """Return whether all judges import their labels, which then need no reference."""
+        """Whether all judges import their labels, which then need no reference."""
         for judge in self.run.judges:
             if not all(self.has_labels_files(name, benchmark) for name in self.basic_judges(judge, benchmark)):
                 return False
         return True
 
     def has_labels_files(self, judge: str, benchmark: str) -> bool:
-        """Return whether a judge of kind `file` must have a file of labels for each model's responses to a benchmark.
+        """Whether a judge of kind `file` must have a file of labels for each model's responses to a benchmark.
 
         It may have none for a benchmark without references, which is then unlabelled, unless the benchmark names a
         judge of its own.
@@ -148,29 +148,29 @@ class Config(Settings):
         return any(file is not None and Path(file).is_file() for file in files)
 
     def judge_of(self, judge: str, benchmark: str | None) -> str:
-        """Return the judge that labels a benchmark if `judge` is run: the benchmark's own judge, if it has one."""
+        """The judge that labels a benchmark if `judge` is run: the benchmark's own judge, if it has one."""
         return (self.benchmarks[benchmark].judge if benchmark else None) or judge
 
     def basic_judges(self, judge: str, benchmark: str) -> list[str]:
-        """Return the basic judges that label a benchmark if `judge` is run, including all that it combines."""
+        """The basic judges that label a benchmark if `judge` is run, including all that it combines."""
         return basic_judges(self.judge_of(judge, benchmark), self.judges)
 
     @property
     def generation_prompts(self) -> dict[str, Prompt]:
-        """Return the possible prompts of models, by name."""
+        """The possible prompts of models, by name."""
         return GENERATION_PROMPTS | self.prompts
 
     def prompt_of(self, model: str) -> str:
-        """Return the name of a model's prompt."""
+        """The name of a model's prompt."""
         return self.models[model].prompt or self.generation.prompt
 
     def samples_of(self, model: str) -> int:
-        """Return the number of a model's responses per item."""
+        """The number of a model's responses per item."""
         return self.models[model].samples or self.generation.samples
 
     @property
     def judge_prompts(self) -> dict[str, Prompt]:
-        """Return the possible prompts of judges, by name."""
+        """The possible prompts of judges, by name."""
         return JUDGE_PROMPTS | self.prompts
 
     @model_validator(mode="before")
@@ -246,16 +246,16 @@ class Config(Settings):
 
     @property
     def _plain(self) -> list[str]:
-        """Return the models whose prompts are plain text."""
+        """The models whose prompts are plain text."""
         return [name for name in self.models if self.generation_prompts[self.prompt_of(name)].text is not None]
 
     def unaskable(self, family: str, model: str) -> str | None:
-        """Return why a family cannot ask about a model's responses; None if it can, or its pass is imported."""
+        """Why a family cannot ask about a model's responses; None if it can, or its pass is imported."""
         obstacle = unaskable(self.models, model, family, self._plain)
         return obstacle.why if obstacle else None
 
     def asked_again(self, family: str, model: str) -> str | None:
-        """Return the model that a family asks about the responses of `model`: itself, or the one that it names.
+        """The model that a family asks about the responses of `model`: itself, or the one that it names.
 
         Returns None if no model can be asked, or the pass is imported.
         """

@@ -25,7 +25,7 @@ class SweepSize(Settings):
     )
 
     def number(self, n_labelled: int) -> int:
-        """Return the size as a number, for this number of benchmarks with references."""
+        """The size as a number, for this number of benchmarks with references."""
         return n_labelled - 1 if self.size == ALL_BUT_ONE else self.size
 
 
@@ -83,12 +83,12 @@ class Run(Settings):
 
     @property
     def further_families(self) -> list[str]:
-        """Return the families other than `tokens`."""
+        """The families other than `tokens`."""
         return [name for name in self.features if name != TOKENS]
 
     @property
     def asking_families(self) -> list[str]:
-        """Return the further families that ask the model again about its responses."""
+        """The further families that ask the model again about its responses."""
         return [name for name in self.further_families if FAMILIES[name].asks]
 
 
@@ -101,7 +101,7 @@ class AskingObstacle:
 
 
 def unaskable(models: Mapping[str, Model], name: str, family: str, plain: Collection[str]) -> AskingObstacle | None:
-    """Return why a family cannot ask about the responses of `name`; None if it can, or its pass is imported.
+    """Why a family cannot ask about the responses of `name`; None if it can, or its pass is imported.
 
     `plain` are the models whose responses continue plain text, without a chat template.
     """
@@ -156,7 +156,7 @@ def check_asking(models: Mapping[str, Model], run: Iterable[str], family: str, p
 
 
 def _unset(models: Mapping[str, Model], model: str, family: str) -> str | None:
-    """Return the key that the config must still set for a model before it can be asked; None if there is none."""
+    """The key that the config must still set for a model before it can be asked; None if there is none."""
     declared = FAMILIES[family].asks
     for key in declared.needed_of_servers if declared else ():
         if models[model].server is not None and models[model].unreported_facts().get(key) is None:
@@ -165,7 +165,7 @@ def _unset(models: Mapping[str, Model], model: str, family: str) -> str | None:
 
 
 def extended(models: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the section `models` in which each model has the keys of the model that it extends, except its title.
+    """The section `models` in which each model has the keys of the model that it extends, except its title.
 
     Raises ValueError for a model that extends an unknown one, or itself, or that names other weights.
     """

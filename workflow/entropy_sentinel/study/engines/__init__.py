@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 def models() -> "dict[str, type[Model]]":
-    """Return the kinds of models by the key that identifies a model."""
+    """The kinds of models by the key that identifies a model."""
     from entropy_sentinel.study.engines.settings import ApiModel, HubModel, LocalModel, SourceModel
 
     return {"id": HubModel, "path": LocalModel, "api": ApiModel, "source": SourceModel}
 
 
 def prompts() -> "dict[str, Prompt]":
-    """Return the prompts of models."""
+    """The prompts of models."""
     from entropy_sentinel.study.engines.prompts import PROMPTS
 
     return PROMPTS

@@ -110,7 +110,7 @@ class LitellmEngine(ApiContexts):
         yield from BeamSearcher(ask, self.token_texts, frozenset(ends), width, max_tokens, tuple(stop)).search(contexts)
 
     def prompts(self, chats: Sequence[Asked]) -> list[RenderedPrompt]:
-        """Return each prompt as the server tokenizes it; raise ConfigError for chats, which servers do not tokenize."""
+        """Each prompt as the server tokenizes it; raises ConfigError for chats, which servers do not tokenize."""
         texts = [chat for chat in chats if isinstance(chat, str)]
         known = self.token_ids(texts, special=True)
         if len(texts) < len(chats) or None in known:
@@ -135,7 +135,7 @@ class LitellmEngine(ApiContexts):
         self._tell_lacking()
 
     def under_way(self) -> list[int]:
-        """Return a 0 for each concurrent request: only the server knows the lengths."""
+        """A 0 for each concurrent request: only the server knows the lengths."""
         return [0] * self._client.concurrency
 
     def _request(self, chat: Asked, seed: int) -> dict[str, Any]:
@@ -153,7 +153,7 @@ class LitellmEngine(ApiContexts):
         return request
 
     def _keep(self, reply: ServerReply) -> dict[str, Any]:
-        """Return the content of a reply that a response needs; raise ConfigError if it cannot be used (`_check`)."""
+        """The content of a reply that a response needs; raises ConfigError if it cannot be used (`_check`)."""
         steps = of_chat(reply.choice) if reply.is_chat else of_text(reply.choice)
         if not self._logprobs:
             steps = Steps([], [], [], [])  # ignores log-probabilities that the server adds unrequested
@@ -248,6 +248,6 @@ class LitellmEngine(ApiContexts):
 
 
 def make(settings: ApiSettings, threads: int) -> LitellmEngine:
-    """Return the engine for the server that the workflow has announced to this job."""
+    """The engine for the server that the workflow has announced to this job."""
     server = announced_server(f"models.{settings['model']}.api")
     return LitellmEngine({**settings, "api": settings["api"] | server})

@@ -93,7 +93,7 @@ class ApiContexts:
 
 
 def _request(prompt: str | Sequence[int], logprobs: int, echo: bool = False, **extra: Any) -> dict[str, Any]:
-    """Return a request for one token after a prompt. Ids are in `extra_body`: LiteLLM refuses them for most servers."""
+    """A request for one token after a prompt. Ids are in `extra_body`: LiteLLM refuses them for most servers."""
     request: dict[str, Any] = {"prompt": "", "max_tokens": 1, "temperature": 0, "logprobs": logprobs}
     body = {"return_tokens_as_token_ids": True, **extra}
     if isinstance(prompt, str):
@@ -106,7 +106,7 @@ def _request(prompt: str | Sequence[int], logprobs: int, echo: bool = False, **e
 
 
 def _last_step(reply: ServerReply) -> dict[str, Any]:
-    """Return the tokens of a reply, including an echoed prompt, and the alternatives to the last token."""
+    """The tokens of a reply, including an echoed prompt, and the alternatives to the last token."""
     logprobs: Any = getattr(reply.choice, "logprobs", None)
     top = getattr(logprobs, "top_logprobs", None) or [{}]
     return {
@@ -118,14 +118,14 @@ def _last_step(reply: ServerReply) -> dict[str, Any]:
 
 
 def _ids(name: str, reply: Mapping[str, Any]) -> list[int]:
-    """Return the ids of an echoed prompt, without the token after it."""
+    """The ids of an echoed prompt, without the token after it."""
     if (ids := ids_of(reply["tokens"])) is None:
         raise ConfigError(f"{name}: {_NO_IDS}")
     return ids[:-1]
 
 
 def _next_token(name: str, reply: Mapping[str, Any], length: int) -> NextToken:
-    """Return the 20 most likely tokens; raise ConfigError if the server ignored the ids or returned none."""
+    """The 20 most likely tokens; raises ConfigError if the server ignored the ids or returned none."""
     if reply["prompt_tokens"] not in (0, length):
         raise ConfigError(
             f"{name}: the server read a context of {length} token ids as {reply['prompt_tokens']} tokens: it does not "
@@ -141,7 +141,7 @@ def _next_token(name: str, reply: Mapping[str, Any], length: int) -> NextToken:
 
 
 def _continuation(name: str, reply: Mapping[str, Any], ids: Sequence[int], n: int) -> Continuation:
-    """Return the log-probabilities of the last `n` of `ids`; raise ConfigError if the server does not echo them."""
+    """The log-probabilities of the last `n` of `ids`; raises ConfigError if the server does not echo them."""
     if _ids(name, reply) != list(ids):
         raise ConfigError(
             f"{name}: the server does not return a prompt of {len(ids)} token ids as it was sent (echo): it does "

@@ -40,12 +40,12 @@ class Steps:
 
 
 def of_chat(choice: Any) -> Steps:
-    """Return the steps of an answer to a chat."""
+    """The steps of an answer to a chat."""
     return _of_content(getattr(getattr(choice, "logprobs", None), "content", None) or [])
 
 
 def of_text(choice: Any) -> Steps:
-    """Return the steps of a continuation of plain text: OpenAI's lists, or llama.cpp's, which are as for a chat."""
+    """The steps of a continuation of plain text: OpenAI's lists, or llama.cpp's, which are as for a chat."""
     logprobs: Any = getattr(choice, "logprobs", None)
     if content := getattr(logprobs, "content", None):
         return _of_content(content)
@@ -60,7 +60,7 @@ def of_text(choice: Any) -> Steps:
 
 
 def ids_of(tokens: Sequence[str]) -> list[int] | None:
-    """Return the ids of tokens that a server has written as ids; None if it has written texts."""
+    """The ids of tokens that a server has written as ids; None if it has written texts."""
     ids = []
     for token in tokens:
         match = _ID.fullmatch(token)
@@ -71,7 +71,7 @@ def ids_of(tokens: Sequence[str]) -> list[int] | None:
 
 
 def top_texts(kept: Mapping[str, Any]) -> np.ndarray | None:
-    """Return the texts of the most likely tokens of a kept reply, (T, TOP_K), likeliest first; None without them."""
+    """The texts of the most likely tokens of a kept reply, (T, TOP_K), likeliest first; None without them."""
     if "top_tokens" not in kept:
         return None
     rows = []
@@ -82,7 +82,7 @@ def top_texts(kept: Mapping[str, Any]) -> np.ndarray | None:
 
 
 def _of_content(content: Sequence[Any]) -> Steps:
-    """Return the steps of `content`, one entry per token: LiteLLM's objects, or the server's dicts."""
+    """The steps of `content`, one entry per token: LiteLLM's objects, or the server's dicts."""
     top, top_tokens = [], []
     for step in content:
         entries = _field(step, "top_logprobs") or []
@@ -112,7 +112,7 @@ _SETTABLE = ("top_k", "min_p")
 
 
 def drawn_otherwise(address: str, sampling: Mapping[str, object]) -> str | None:
-    """Return how the server's own settings change the study's sampling, with the remedy; None if they do not.
+    """How the server's own settings change the study's sampling, with the remedy; None if they do not.
 
     `address` is the base URL, `http://localhost:8080/v1`. If the server does not say, the result is None.
     """
@@ -132,7 +132,7 @@ def drawn_otherwise(address: str, sampling: Mapping[str, object]) -> str | None:
 
 
 def _own_sampling(address: str) -> dict[str, Any]:
-    """Return the server's own values for the keys of `_NEUTRAL`; empty if it does not report them."""
+    """The server's own values for the keys of `_NEUTRAL`; empty if it does not report them."""
     props = f"{address.removesuffix('/v1')}/props"
     try:
         with urllib.request.urlopen(props, timeout=_TIMEOUT_S) as reply:
@@ -194,12 +194,12 @@ _KINDS = (
 
 
 def kind_of(fingerprint: object) -> ServerKind:
-    """Return the kind of server with this fingerprint."""
+    """The kind of server with this fingerprint."""
     return next((kind for kind in _KINDS if kind.fingerprint.fullmatch(str(fingerprint or ""))), _OTHERS)
 
 
 def unmet(kind: ServerKind, sampling: Mapping[str, object], is_chat: bool) -> str | None:
-    """Return why a server of this kind cannot answer as the study asks, with the remedy; None if it can."""
+    """Why a server of this kind cannot answer as the study asks, with the remedy; None if it can."""
     if kind.plain_text and not is_chat:
         return f"{kind.name} cannot continue plain text: {kind.plain_text}"
     for key, remedy in kind.ignored.items():
@@ -212,7 +212,7 @@ def unmet(kind: ServerKind, sampling: Mapping[str, object], is_chat: bool) -> st
 
 
 def too_few(kind: ServerKind, steps: Steps) -> str | None:
-    """Return why replies like this one cannot be used, with the remedy; None if they can."""
+    """Why replies like this one cannot be used, with the remedy; None if they can."""
     fewest = min(map(len, steps.top), default=0)
     if fewest < TOP_K:
         returned = str(fewest) if steps.tokens else "no"
@@ -221,7 +221,7 @@ def too_few(kind: ServerKind, steps: Steps) -> str | None:
 
 
 def impossible(steps: Steps) -> str | None:
-    """Return why these steps cannot be log-probabilities of a model; None if they can."""
+    """Why these steps cannot be log-probabilities of a model; None if they can."""
     top = [sorted(step, reverse=True)[:TOP_K] for step in steps.top]
     columns = {"token_logprobs": [steps.sampled], "top_logprobs": [top]}
     schema = {"token_logprobs": pl.List(pl.Float32), "top_logprobs": pl.List(pl.Array(pl.Float32, TOP_K))}

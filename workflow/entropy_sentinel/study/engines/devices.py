@@ -47,12 +47,12 @@ class DeviceClaim:
 
 
 def needed(settings: ServedSettings) -> int:
-    """Return the number of GPUs that the engine of these settings needs."""
+    """The number of GPUs that the engine of these settings needs."""
     return gpus(settings["engine_args"])
 
 
 def visible(environment: Mapping[str, str]) -> list[str] | None:
-    """Return the UUIDs of the GPUs that an engine in this environment may use; None without GPUs."""
+    """The UUIDs of the GPUs that an engine in this environment may use; None without GPUs."""
     if is_cpu_build() and LISTED not in environment:
         return None
     known, chosen = _known(environment.get(LISTED)), environment.get(VISIBLE)
@@ -62,7 +62,7 @@ def visible(environment: Mapping[str, str]) -> list[str] | None:
 
 
 def usable(settings: ServedSettings) -> list[str] | None:
-    """Return the GPUs that the engine of these settings may use; see `visible`.
+    """The GPUs that the engine of these settings may use; see `visible`.
 
     Raises ConfigError if there are fewer than it needs.
     """
@@ -77,7 +77,7 @@ def usable(settings: ServedSettings) -> list[str] | None:
 
 
 def claim(count: int, devices: Sequence[str]) -> DeviceClaim | None:
-    """Return a claim to `count` of the devices; None if fewer are free."""
+    """A claim to `count` of the devices; None if fewer are free."""
     owned: dict[str, socket.socket] = {}
     for device, lock in _free(devices):
         owned[device] = lock
@@ -101,7 +101,7 @@ def _free(devices: Sequence[str]) -> Iterator[tuple[str, socket.socket]]:
 
 
 def _known(listed: str | None) -> tuple[tuple[str, ...], ...]:
-    """Return each GPU with its MIG devices, as UUIDs, in the order of their numbers; empty without NVIDIA's driver."""
+    """Each GPU with its MIG devices, as UUIDs, in the order of their numbers; empty without NVIDIA's driver."""
     return tuple((device,) for device in listed.split(",")) if listed else _installed()
 
 
@@ -114,7 +114,7 @@ def _installed() -> tuple[tuple[str, ...], ...]:
 
 
 def read_listing(shown: str) -> tuple[tuple[str, ...], ...]:
-    """Return the GPUs in the output of `nvidia-smi -L`: the UUID of each, then those of its MIG devices."""
+    """The GPUs in the output of `nvidia-smi -L`: the UUID of each, then those of its MIG devices."""
     gpus: list[tuple[str, ...]] = []
     for uuid in _UUID.findall(shown):
         if uuid.startswith("MIG") and gpus:
@@ -125,7 +125,7 @@ def read_listing(shown: str) -> tuple[tuple[str, ...], ...]:
 
 
 def _usable(known: Sequence[tuple[str, ...]]) -> list[str]:
-    """Return the devices that an engine can use: a GPU, or its MIG devices if it is divided."""
+    """The devices that an engine can use: a GPU, or its MIG devices if it is divided."""
     devices: list[str] = []
     for gpu, *parts in known:
         devices += parts or [gpu]
@@ -133,7 +133,7 @@ def _usable(known: Sequence[tuple[str, ...]]) -> list[str]:
 
 
 def _uuid(name: str, known: Sequence[tuple[str, ...]]) -> str:
-    """Return the UUID of a device, given its number or the beginning of its UUID; an unknown name is unchanged."""
+    """The UUID of a device, given its number or the beginning of its UUID; an unknown name is unchanged."""
     if name.isdecimal() and int(name) < len(known):
         return known[int(name)][0]
     return next((device for device in chain.from_iterable(known) if device.startswith(name)), name)

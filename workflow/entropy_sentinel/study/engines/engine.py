@@ -16,7 +16,7 @@ Asked = Chat | str
 
 
 def spoken(question: Asked) -> str | dict[str, str] | list[dict[str, str]]:
-    """Return the form of a prompt that is hashed; for a single user message, this is only its text."""
+    """The form of a prompt that is hashed; for a single user message, this is only its text."""
     if isinstance(question, str):
         return {"text": question}
     alone = len(question) == 1 and question[0]["role"] == "user"
@@ -47,7 +47,7 @@ class Response:
 
 
 def refused(reason: str, prompt_hash: str, prompt_tokens: int = 0) -> Response:
-    """Return the response to a refused request, for example one whose prompt is too long.
+    """The response to a refused request, for example one whose prompt is too long.
 
     It has no text and no tokens. Its `finish_reason` is `refused: ` and the reason: one short line with the request
     and the limit. Its features and label are null. A failure of all requests (no server, a wrong key) is an
@@ -87,7 +87,7 @@ class NextToken:
 
 
 def refused_context(reason: str) -> NextToken:
-    """Return the result for a context that the engine refuses."""
+    """The result for a context that the engine refuses."""
     return NextToken(np.zeros(0, dtype=np.uint32), np.zeros(0, dtype=np.float32), refused=" ".join(reason.split()))
 
 
@@ -103,7 +103,7 @@ class Continuation:
 
 
 def refused_continuation(reason: str) -> Continuation:
-    """Return the result for a continuation that the engine refuses."""
+    """The result for a continuation that the engine refuses."""
     return Continuation(np.zeros(0, dtype=np.float32), refused=" ".join(reason.split()))
 
 
@@ -129,7 +129,7 @@ class Beams:
 
 
 def in_order(answers: Iterable[tuple[int, _Answer]], n_asked: int, what: str) -> list[_Answer]:
-    """Return an engine's `n_asked` answers in order; EntropySentinelError if one is missing."""
+    """An engine's `n_asked` answers in order; EntropySentinelError if one is missing."""
     by_number = dict(answers)
     if len(by_number) < n_asked:
         raise EntropySentinelError(f"the engine answered {len(by_number)} of {n_asked} {what}")
@@ -154,7 +154,7 @@ class Engine(Protocol):
         ...
 
     def under_way(self) -> Sequence[int]:
-        """Return the tokens so far of each unfinished response, in any order; 0 if only a server knows.
+        """The tokens so far of each unfinished response, in any order; 0 if only a server knows.
 
         Another thread may call this while one waits for answers.
         """
@@ -205,13 +205,13 @@ class TokenIdEngine(Engine, Protocol):
         ...
 
     def prompts(self, chats: Sequence[Asked]) -> list[RenderedPrompt]:
-        """Return each prompt as `answer` would send it."""
+        """Each prompt as `answer` would send it."""
         ...
 
     def token_ids(self, texts: Sequence[str]) -> list[list[int] | None]:
-        """Return the token ids of each text, without special tokens; None if the vocabulary lacks a part of it."""
+        """The token ids of each text, without special tokens; None if the vocabulary lacks a part of it."""
         ...
 
     def token_texts(self, responses: Sequence[Sequence[int]]) -> list[list[str]]:
-        """Return the texts of each response's tokens; a character of several tokens belongs to the last of them."""
+        """The texts of each response's tokens; a character of several tokens belongs to the last of them."""
         ...

@@ -34,7 +34,7 @@ PARALLEL_SIZES = ("tensor_parallel_size", "pipeline_parallel_size", "data_parall
 
 
 def gpus(engine_args: Mapping[str, Any]) -> int:
-    """Return the number of GPUs that an engine with these arguments needs."""
+    """The number of GPUs that an engine with these arguments needs."""
     return math.prod(engine_args.get(size, 1) for size in PARALLEL_SIZES)
 
 
@@ -229,7 +229,7 @@ _LOADED = ("weights", "local", "revision", "commit", "lora", "lora_revision", "s
 
 
 def loaded(settings: VllmSettings) -> dict[str, Any]:
-    """Return the settings with which an engine is loaded; models that agree on them share an engine."""
+    """The settings with which an engine is loaded; models that agree on them share an engine."""
     return {name: settings.get(name) for name in _LOADED}
 
 
@@ -238,12 +238,12 @@ GenerationSettings = AskedSettings | SourceSettings
 
 
 def are_imported(settings: GenerationSettings) -> "TypeIs[SourceSettings]":
-    """Return whether the responses are imported instead of generated."""
+    """Whether the responses are imported instead of generated."""
     return settings["engine"] == "source"
 
 
 def have_weights(settings: GenerationSettings) -> "TypeIs[VllmSettings]":
-    """Return whether vLLM loads the model."""
+    """Whether vLLM loads the model."""
     return settings["engine"] == "vllm"
 
 

@@ -74,7 +74,7 @@ class Host:
         return EntropySentinelError(f"models.{model}: vLLM cannot load it: {text}; the details are above in this log")
 
     def _next_job(self) -> Connection | None:
-        """Return the connection of the next job; None if none came for so long that the engine ends."""
+        """The connection of the next job; None if none came for so long that the engine ends."""
         while True:
             self._listener.settimeout(self.run.idle_s or 0.05)
             try:
@@ -93,7 +93,7 @@ class Host:
                     raise
 
     def _is_given_up(self) -> bool:
-        """Return whether no job holds the engine; if so, no job can take it from now on."""
+        """Whether no job holds the engine; if so, no job can take it from now on."""
         self._lock = (self.folder / LOCK).open()
         return take(self._lock.fileno(), self.folder / LOCK)
 

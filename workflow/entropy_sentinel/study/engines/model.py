@@ -99,19 +99,19 @@ class Model(Settings):
         return True
 
     def engine_settings(self) -> dict[str, Any]:
-        """Return the settings that identify the model for its engine; responses depend on them and `AskingSettings`."""
+        """The settings that identify the model for its engine; responses depend on them and `AskingSettings`."""
         return {}
 
     def loading_settings(self) -> LoadingSettings:
-        """Return the settings that only weights have which are loaded; responses depend on them, too."""
+        """The settings that only weights have which are loaded; responses depend on them, too."""
         return {"template_date": None, "lora": None, "lora_revision": None}
 
     def unreported_facts(self) -> dict[str, Any]:
-        """Return facts that a loaded model reports itself and a server does not, as far as the config has them."""
+        """Facts that a loaded model reports itself and a server does not, as far as the config has them."""
         return {}
 
     def file(self, benchmark: str) -> str | None:
-        """Return the file of imported traces, Parquet or a log, that replaces an engine; None if it has one."""
+        """The file of imported traces, Parquet or a log, that replaces an engine; None if it has one."""
         return None
 
     def needed_files(self, benchmarks: Iterable[str]) -> Iterator[tuple[Path, str]]:
@@ -119,7 +119,7 @@ class Model(Settings):
         return iter(())
 
     def given_passes(self, family: str) -> Path | None:
-        """Return the folder of a family's imported pass over the responses; None if a job has to run it."""
+        """The folder of a family's imported pass over the responses; None if a job has to run it."""
         return None
 
     @field_validator("sampling")

@@ -112,7 +112,7 @@ class Lease:
 
 
 def lease_engine(run: EngineRun, settings: VllmSettings, threads: int) -> Lease:
-    """Return an engine with these settings that no other job uses: an idle one of the run, or a new one.
+    """An engine with these settings that no other job uses: an idle one of the run, or a new one.
 
     Raises ConfigError if there are too few GPUs, and EntropySentinelError if the run has ended.
     """
@@ -160,7 +160,7 @@ def claim_devices(run: EngineRun, settings: ServedSettings, threads: int) -> dev
 
 
 def _engines(run: EngineRun) -> list[Path]:
-    """Return the folders of a run's engines, least recently used first.
+    """The folders of a run's engines, least recently used first.
 
     Raises InputError if the run's folder is not this user's alone.
     """
@@ -180,7 +180,7 @@ def _idle(run: EngineRun, key: str = "") -> Iterator[Lease]:
 
 
 def _locked(folder: Path) -> Lease | None:
-    """Return the lease of an engine; None if another job has it, or if the engine is gone."""
+    """The lease of an engine; None if another job has it, or if the engine is gone."""
     try:
         lock = (folder / LOCK).open()
     except OSError:
@@ -216,7 +216,7 @@ def _start(
 
 
 def _new_folder(run: EngineRun, key: str) -> tuple[int, Path]:
-    """Return the descriptor that holds the folder of the run, and a new engine's folder in it.
+    """The descriptor that holds the folder of the run, and a new engine's folder in it.
 
     Its name begins with a dot until the engine is locked, because any job may end an idle engine.
     """
@@ -234,7 +234,7 @@ def _new_folder(run: EngineRun, key: str) -> tuple[int, Path]:
 
 
 def _new_engine(run: EngineRun, new: Path, settings: dict[str, Any]) -> Lease:
-    """Return the lease of a new engine, whose folder gets its own name."""
+    """The lease of a new engine, whose folder gets its own name."""
     folder = new.with_name(new.name.removeprefix("."))
     with run.writing():
         (new / SETTINGS).write_text(json.dumps(settings))
@@ -245,7 +245,7 @@ def _new_engine(run: EngineRun, new: Path, settings: dict[str, Any]) -> Lease:
 
 
 def _environment(run: EngineRun, folder: Path, claim: devices.DeviceClaim) -> dict[str, str]:
-    """Return the environment of the engine of a folder."""
+    """The environment of the engine of a folder."""
     package = str(Path(__file__).parents[3])
     return {
         # Keeps compiled code, which torch would write into the temporary folder.
@@ -288,5 +288,5 @@ def _clear_dead_run(folder: Path) -> None:
 
 
 def _key(settings: VllmSettings, threads: int) -> str:
-    """Return a hash of an engine's loading settings; short, because a socket's path has at most 107 characters."""
+    """A hash of an engine's loading settings; short, because a socket's path has at most 107 characters."""
     return hashlib.sha256(json.dumps([loaded(settings), threads], sort_keys=True).encode()).hexdigest()[:8]

@@ -52,7 +52,7 @@ def clear(folder: Path) -> None:
 
 
 def _session(folder: Path) -> int | None:
-    """Return the session of an engine; None if it is in another container, or if a later process has its id."""
+    """The session of an engine; None if it is in another container, or if a later process has its id."""
     import psutil
 
     leader = _read_process(folder / PROCESS)
@@ -73,7 +73,7 @@ class _Leader(NamedTuple):
 
 
 def _read_process(file: Path) -> _Leader | None:
-    """Return what `record_process` wrote; None if the engine has not started yet, or if the file is damaged."""
+    """What `record_process` wrote; None if the engine has not started yet, or if the file is damaged."""
     try:
         match json.loads(file.read_text()):
             case [int(session), float() | int() as started, str(namespace)] if 0 < session < _MOST_PROCESSES:
@@ -87,7 +87,7 @@ def _read_process(file: Path) -> _Leader | None:
 
 
 def _namespace() -> str:
-    """Return the name of the space in which ids of processes are unique."""
+    """The name of the space in which ids of processes are unique."""
     return os.readlink("/proc/self/ns/pid")
 
 

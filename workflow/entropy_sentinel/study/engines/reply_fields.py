@@ -40,7 +40,7 @@ class Problem(NamedTuple):
 
 
 def find_type_problem(response: Any) -> Problem | None:
-    """Return the first field of a response whose type or length does not fit: it could not be stored."""
+    """The first field of a response whose type or length does not fit: it could not be stored."""
     if not isinstance(response, Response):
         return Problem("response", "must be a Response (study/engines/engine.py)", _describe(response))
     return next(filter(None, _type_problems(response)), None)
@@ -69,7 +69,7 @@ def _type_problems(response: Response) -> Iterator[Problem | None]:
 
 
 def find_value_problem(response: Response, has_logprobs: bool) -> Problem | None:
-    """Return the first impossible value of a response whose types fit; features of such a response are null.
+    """The first impossible value of a response whose types fit; features of such a response are null.
 
     `has_logprobs` is whether the engine says that it gives log-probabilities.
     """
@@ -89,7 +89,7 @@ def find_value_problem(response: Response, has_logprobs: bool) -> Problem | None
 
 
 def _step_problem(sampled: np.ndarray, top: np.ndarray, response: Response) -> Problem | None:
-    """Return the first step, of `sampled` (T,) and `top` (T, TOP_K), that cannot be of a model's distribution."""
+    """The first step, of `sampled` (T,) and `top` (T, TOP_K), that cannot be of a model's distribution."""
     for name, values in (("token_logprobs", sampled), ("top_logprobs", top)):
         if (problem := _number_problem(name, values)) is not None:
             return problem
@@ -103,7 +103,7 @@ def _step_problem(sampled: np.ndarray, top: np.ndarray, response: Response) -> P
 
 
 def _are_exactly_possible(sampled: np.ndarray, top: np.ndarray) -> bool:
-    """Return whether `impossible_step` can find nothing in these numbers, however they were rounded."""
+    """Whether `impossible_step` can find nothing in these numbers, however they were rounded."""
     largest = top[:, 0]
     falling = (top[:, 1:] <= top[:, :-1]).all()
     possible = (largest > ZERO_PROBABILITY).all() and (sampled <= largest + ROUNDING).all()
@@ -122,7 +122,7 @@ def _number_problem(name: str, values: np.ndarray) -> Problem | None:
 
 
 def _chosen_problem(sampled: np.ndarray, top: np.ndarray, response: Response) -> Problem | None:
-    """Return the first step whose sampled token has another log-probability than among the most likely tokens."""
+    """The first step whose sampled token has another log-probability than among the most likely tokens."""
     with np.errstate(invalid="ignore"):  # -inf - -inf
         distances = np.abs(top - sampled[:, None])
     if response.token_ids is not None and response.top_token_ids is not None:
@@ -141,7 +141,7 @@ def _chosen_problem(sampled: np.ndarray, top: np.ndarray, response: Response) ->
 
 
 def find_next_token_type_problem(reply: Any) -> Problem | None:
-    """Return the first field of a NextToken whose type or length does not fit."""
+    """The first field of a NextToken whose type or length does not fit."""
     if not isinstance(reply, NextToken):
         return Problem("next token", "must be a NextToken (study/engines/engine.py)", _describe(reply))
     n_tokens = 0 if reply.refused else TOP_K
@@ -151,7 +151,7 @@ def find_next_token_type_problem(reply: Any) -> Problem | None:
 
 
 def find_next_token_value_problem(reply: NextToken) -> Problem | None:
-    """Return the first impossible value of a NextToken whose types fit."""
+    """The first impossible value of a NextToken whose types fit."""
     logprobs, ids = np.asarray(reply.logprobs, np.float32), np.asarray(reply.token_ids)
     if not len(logprobs):
         return None
@@ -168,7 +168,7 @@ def find_next_token_value_problem(reply: NextToken) -> Problem | None:
 
 
 def find_continuation_problem(reply: Any, n_tokens: int) -> Problem | None:
-    """Return the first field of a Continuation of `n_tokens` tokens that does not fit."""
+    """The first field of a Continuation of `n_tokens` tokens that does not fit."""
     if not isinstance(reply, Continuation):
         return Problem("continuation", "must be a Continuation (study/engines/engine.py)", _describe(reply))
     return _array_problem("logprobs", reply.logprobs, (0 if reply.refused else n_tokens,), "float") or _number_problem(
@@ -177,7 +177,7 @@ def find_continuation_problem(reply: Any, n_tokens: int) -> Problem | None:
 
 
 def find_beams_problem(reply: Any, width: int) -> Problem | None:
-    """Return the first field of Beams, of a search of this `width`, that does not fit."""
+    """The first field of Beams, of a search of this `width`, that does not fit."""
     if not isinstance(reply, Beams):
         return Problem("beams", "must be Beams (study/engines/engine.py)", _describe(reply))
     if len(reply.beams) > width or not (reply.beams or reply.refused):
@@ -206,7 +206,7 @@ def _beam_problem(beam: Any) -> Problem | None:
 
 
 def find_prompts_problem(reply: Any, n_prompts: int) -> Problem | None:
-    """Return why a reply is not `n_prompts` rendered prompts."""
+    """Why a reply is not `n_prompts` rendered prompts."""
     return _list_problem("prompts", reply, n_prompts) or next(filter(None, map(_prompt_problem, reply)), None)
 
 
@@ -219,7 +219,7 @@ def _prompt_problem(prompt: Any) -> Problem | None:
 
 
 def find_token_ids_problem(reply: Any, texts: Sequence[str]) -> Problem | None:
-    """Return why a reply is not the token ids of each of the texts, or None for a text that has none."""
+    """Why a reply is not the token ids of each of the texts, or None for a text that has none."""
     problems = (
         None if ids is None else _array_problem("token_ids", ids, (_length(ids),), "id")
         for ids in (reply if isinstance(reply, Sequence) else ())
@@ -228,7 +228,7 @@ def find_token_ids_problem(reply: Any, texts: Sequence[str]) -> Problem | None:
 
 
 def find_token_texts_problem(reply: Any, responses: Sequence[Sequence[int]]) -> Problem | None:
-    """Return why a reply is not the texts of each response's tokens; a refused response has none."""
+    """Why a reply is not the texts of each response's tokens; a refused response has none."""
     if (problem := _list_problem("token_texts", reply, len(responses))) is not None:
         return problem
     for texts, ids in zip(reply, responses, strict=True):
@@ -241,7 +241,7 @@ def find_token_texts_problem(reply: Any, responses: Sequence[Sequence[int]]) -> 
 
 
 def find_provenance_problem(provenance: Any) -> Problem | None:
-    """Return why an engine's `provenance` cannot be recorded."""
+    """Why an engine's `provenance` cannot be recorded."""
     if not isinstance(provenance, dict):
         return Problem("provenance", "must be a dict", _describe(provenance))
     for name in ("engine", "engine_version", "logprobs_mode"):
@@ -279,7 +279,7 @@ def _count_problem(field: str, value: Any) -> Problem | None:
 
 
 def _array_problem(field: str, value: Any, shape: tuple[int, ...], kind: str) -> Problem | None:
-    """Return why a value is not an array of this shape, of floats, ids or texts."""
+    """Why a value is not an array of this shape, of floats, ids or texts."""
     try:
         array = np.asarray(value)
     except ValueError:  # lists of different lengths
@@ -317,7 +317,7 @@ def _must_be(shape: tuple[int, ...], kind: str) -> str:
 
 
 def _length(values: Any) -> int:
-    """Return the number of entries; -1, which no array has, without a length."""
+    """The number of entries; -1, which no array has, without a length."""
     return len(values) if hasattr(values, "__len__") else -1
 
 
@@ -328,7 +328,7 @@ def _describe(value: Any) -> str:
 
 
 def _shorten(values: Any) -> str:
-    """Return a number, or the first few of several."""
+    """A number, or the first few of several."""
     numbers = np.atleast_1d(np.asarray(values, dtype=np.float64))
     first = ", ".join(f"{value:.6g}" for value in numbers[:3])
     return first if len(numbers) == 1 else f"[{first}{', ...' if len(numbers) > 3 else ''}]"

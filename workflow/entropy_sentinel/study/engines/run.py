@@ -126,7 +126,7 @@ def _spawned(engine: Path, environment: Mapping[str, str], standard_error: int, 
 
 
 def _inheritable() -> set[int]:
-    """Return the open descriptors of this process that its children would inherit."""
+    """The open descriptors of this process that its children would inherit."""
     descriptors = set()
     for name in os.listdir("/dev/fd"):
         with suppress(OSError):  # the descriptor of the listing itself
@@ -153,7 +153,7 @@ class EngineRun:
 
     @classmethod
     def of_this_process(cls, idle_s: float) -> "EngineRun":
-        """Return a run that ends with this process; the first engine creates its folder."""
+        """A run that ends with this process; the first engine creates its folder."""
         import psutil
 
         started = psutil.Process().create_time()
@@ -163,7 +163,7 @@ class EngineRun:
 
     @classmethod
     def announced(cls) -> "EngineRun":
-        """Return the run that the environment names; else one of this process, whose engines do not wait for jobs."""
+        """The run that the environment names; else one of this process, whose engines do not wait for jobs."""
         if announced := os.environ.get(RUN):
             run = json.loads(announced)
             return cls(**{**run, "folder": Path(run["folder"])})
@@ -223,13 +223,13 @@ def _share(descriptor: int) -> None:
 
 
 def folder_prefix() -> str:
-    """Return how the names of the folders of this user's runs begin; hexadecimal digits follow."""
+    """How the names of the folders of this user's runs begin; hexadecimal digits follow."""
     return f"es-{os.getuid()}-"
 
 
 @cache
 def _own(process: int) -> tuple[str, str]:
-    """Return the number and the secret of the run of a process, which differ from those of the process that forked it.
+    """The number and the secret of the run of a process, which differ from those of the process that forked it.
 
     No other user can guess the number, and thus make the folder first.
     """
@@ -237,7 +237,7 @@ def _own(process: int) -> tuple[str, str]:
 
 
 def _for_sockets(name: str) -> Path:
-    """Return the path of `name` in the first temporary folder that supports sockets; network file systems may not.
+    """The path of `name` in the first temporary folder that supports sockets; network file systems may not.
 
     A socket's path has at most 107 characters; an engine's folder takes 14 of them, vLLM's names 37.
     """

@@ -31,7 +31,7 @@ _PR_SET_PDEATHSIG = 1  # of prctl(2)
 
 
 def server_command(settings: ServedSettings, host: str, port: int) -> list[str]:
-    """Return the command that serves a model, loaded as the vLLM engine would load it, under its name in the config."""
+    """The command that serves a model, loaded as the vLLM engine would load it, under its name in the config."""
     name, lora = settings["model"], {}
     if settings["lora"] is not None:
         # The adapter is served under the model's name.
@@ -59,14 +59,14 @@ def server_command(settings: ServedSettings, host: str, port: int) -> list[str]:
 
 
 def server_environment(settings: ServedSettings, threads: int) -> dict[str, str]:
-    """Return the variables to add to the server's environment."""
+    """The variables to add to the server's environment."""
     # The date in gpt-oss's prompt on a server.
     pinned = {"VLLM_SYSTEM_START_DATE": settings["template_date"]} if settings["template_date"] else {}
     return pinned | cpu.environment(settings, threads)
 
 
 def flag(name: str, value: Any) -> list[str]:
-    """Return a keyword argument of vllm.LLM as words of the server's command line."""
+    """A keyword argument of vllm.LLM as words of the server's command line."""
     option = name.replace("_", "-")
     if value is None:
         return []

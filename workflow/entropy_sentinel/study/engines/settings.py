@@ -72,7 +72,7 @@ class VllmModel(Model):
         return make
 
     def loading_settings(self) -> LoadingSettings:
-        """Return the template's day and the adapter, with a fingerprint of its content as revision."""
+        """The template's day and the adapter, with a fingerprint of its content as revision."""
         return {
             "template_date": self.template_date.isoformat() if self.template_date else None,
             "lora": self.lora,
@@ -110,7 +110,7 @@ class HubModel(VllmModel):
         return self.revision is not None
 
     def engine_settings(self) -> dict[str, Any]:
-        """Return the weights on the hub."""
+        """The weights on the hub."""
         return {"weights": self.id, "revision": self.revision, "local": False}
 
 
@@ -126,7 +126,7 @@ class LocalModel(VllmModel):
     path: Text = Field(description="folder with the weights, run on vLLM; safetensors, not GGUF")
 
     def engine_settings(self) -> dict[str, Any]:
-        """Return the folder of the weights, with a fingerprint of their content as revision."""
+        """The folder of the weights, with a fingerprint of their content as revision."""
         return {"weights": self.path, "revision": folder_fingerprint(self.path), "local": True}
 
     def needed_files(self, benchmarks: Iterable[str]) -> Iterator[tuple[Path, str]]:
@@ -140,7 +140,7 @@ class LocalModel(VllmModel):
 
 
 def folder_of_weights(path: str) -> tuple[Path, str]:
-    """Return a file that a folder of weights must have, and the error if it is missing, which begins with `.path: `."""
+    """A file that a folder of weights must have, and the error if it is missing, which begins with `.path: `."""
     return Path(path) / "config.json", f".path: must be a folder with a config.json; '{path}' has none"
 
 
@@ -190,7 +190,7 @@ class ApiModel(Model):
         return {"vocabulary": self.vocabulary, **ends}
 
     def engine_settings(self) -> dict[str, Any]:
-        """Return the model's name at its server and its revision; defaults are left out."""
+        """The model's name at its server and its revision; defaults are left out."""
         api = {"model": self.api.model} | ({} if self.api.logprobs else {"logprobs": False})
         return {"api": api, "revision": self.revision}
 
@@ -224,7 +224,7 @@ class SourceModel(Model):
         return "source_logprobs_mode: none" if self.source_logprobs_mode == NO_LOGPROBS else None
 
     def given_passes(self, family: str) -> Path | None:
-        """Return the folder of a family's imported pass over these traces; None if `source_passes` has none."""
+        """The folder of a family's imported pass over these traces; None if `source_passes` has none."""
         if self.source_passes is None:
             return None
         folder = Path(self.source_passes)
@@ -232,11 +232,11 @@ class SourceModel(Model):
         return folder / family if (folder / family).is_dir() or not folder.is_dir() else None
 
     def engine_settings(self) -> dict[str, Any]:
-        """Return what the log-probabilities of the files are."""
+        """What the log-probabilities of the files are."""
         return {"logprobs_mode": self.source_logprobs_mode}
 
     def file(self, benchmark: str) -> str:
-        """Return the first file that exists: Parquet, a log, inspect_ai's latest log of this task; else the Parquet."""
+        """The first file that exists: Parquet, a log, inspect_ai's latest log of this task; else the Parquet."""
         files = [Path(self.source) / f"{benchmark}{end}" for end in SOURCE_ENDS]
         evaluations = sorted(Path(self.source).glob(f"*_{glob.escape(benchmark)}_*.eval"), reverse=True)
         return str(next((file for file in [*files, *evaluations] if file.is_file()), files[0]))

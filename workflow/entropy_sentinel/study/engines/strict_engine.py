@@ -143,7 +143,7 @@ class StrictEngine:
         return reply
 
     def _get(self, name: str) -> Any:
-        """Return an attribute of the engine."""
+        """An attribute of the engine."""
         is_proxy = hasattr(type(self._engine), "__getattr__")
         if not is_proxy and inspect.getattr_static(self._engine, name, None) is None:
             self._fail(f"`{name}` is missing (study/engines/engine.py says what it is)")
@@ -197,7 +197,7 @@ class StrictEngine:
         raise EngineReplyError(f"{self._where}: the engine '{self._name}' ({self._place()}): {what}. {_KEPT}")
 
     def _place(self) -> str:
-        """Return the engine's class and file."""
+        """The engine's class and file."""
         cls = type(self._engine)
         try:
             file = inspect.getsourcefile(cls)

@@ -71,7 +71,7 @@ class VllmEngine:
         }
 
     def asked_by(self, settings: VllmSettings) -> "VllmEngine":
-        """Return an engine with the same loaded model and other settings: sampling, template, kept parts of a trace."""
+        """An engine with the same loaded model and other settings: sampling, template, kept parts of a trace."""
         engine = copy.copy(self)
         engine._settings = settings
         return engine
@@ -126,7 +126,7 @@ class VllmEngine:
         return VllmContexts(self._engine, self._vllm.sampling_params, self._lora())
 
     def _ends(self) -> frozenset[int]:
-        """Return the tokens that end a response: the tokenizer's, and those of the model's generation config."""
+        """The tokens that end a response: the tokenizer's, and those of the model's generation config."""
         configured = self._engine.model_config.try_get_generation_config().get("eos_token_id") or []
         ends = {configured} if isinstance(configured, int) else set(configured)
         of_tokenizer = self._engine.get_tokenizer().eos_token_id
@@ -135,7 +135,7 @@ class VllmEngine:
         return frozenset(ends)
 
     def prompts(self, chats: Sequence[Asked]) -> list[RenderedPrompt]:
-        """Return each prompt as `answer` would send it."""
+        """Each prompt as `answer` would send it."""
         tokenizer, variables = self._engine.get_tokenizer(), self._template_variables()
         prompts = []
         for chat in chats:
@@ -150,7 +150,7 @@ class VllmEngine:
         return prompts
 
     def token_ids(self, texts: Sequence[str]) -> list[list[int] | None]:
-        """Return the token ids of each text; None if the vocabulary lacks a part of it."""
+        """The token ids of each text; None if the vocabulary lacks a part of it."""
         tokenizer = self._engine.get_tokenizer()
         unknown = tokenizer.unk_token_id
         ids_of_texts: list[list[int] | None] = []
@@ -163,7 +163,7 @@ class VllmEngine:
         return ids_of_texts
 
     def token_texts(self, responses: Sequence[Sequence[int]]) -> list[list[str]]:
-        """Return the texts of each response's tokens; empty for special tokens, as in the response's text."""
+        """The texts of each response's tokens; empty for special tokens, as in the response's text."""
         from tokenizers.decoders import DecodeStream
 
         tokenizer, texts = self._engine.get_tokenizer().backend_tokenizer, []
@@ -173,7 +173,7 @@ class VllmEngine:
         return texts
 
     def under_way(self) -> list[int]:
-        """Return the tokens so far of each response that has begun."""
+        """The tokens so far of each response that has begun."""
         states: Any = self._engine.llm_engine.output_processor.request_states
         # Copied to a list at once, because the other thread changes the dict.
         lengths = [state.detokenizer.num_output_tokens() for state in list(states.values())]
@@ -205,14 +205,14 @@ class VllmEngine:
         return LoRARequest("lora", 1, self._settings["lora"])
 
     def _template_variables(self) -> dict[str, Any]:
-        """Return the variables of the chat template; a pinned date replaces the template's clock."""
+        """The variables of the chat template; a pinned date replaces the template's clock."""
         variables: dict[str, Any] = dict(self._settings["chat_template_kwargs"])
         if pinned := self._settings["template_date"]:
             variables["strftime_now"] = date.fromisoformat(pinned).strftime
         return variables
 
     def _response(self, output: Any) -> Response:
-        """Return the response of an output; its flat log-probabilities have per step the sampled token and the top."""
+        """The response of an output; its flat log-probabilities have per step the sampled token and the top."""
         completion = output.outputs[0]
         token_ids = np.asarray(completion.token_ids, dtype=np.uint32)
         shape = (len(token_ids), 1 + TOP_K)

@@ -96,12 +96,12 @@ class VllmContexts:
 
 
 def own_id(request: object) -> str:
-    """Return the id of a request's output, without the random suffix that the engine adds in its queue."""
+    """The id of a request's output, without the random suffix that the engine adds in its queue."""
     return str(request).split("-")[0]
 
 
 def _next_token(output: Any) -> NextToken:
-    """Return the next tokens of an output; its first entry, the sampled token, is left out."""
+    """The next tokens of an output; its first entry, the sampled token, is left out."""
     flat = output.outputs[0].logprobs
     return NextToken(
         token_ids=np.asarray(flat.token_ids[1:], dtype=np.uint32),
@@ -112,5 +112,5 @@ def _next_token(output: Any) -> NextToken:
 
 
 def _continuation(output: Any) -> Continuation:
-    """Return the log-probabilities of all tokens of a prompt except the first, which has no context."""
+    """The log-probabilities of all tokens of a prompt except the first, which has no context."""
     return Continuation(np.asarray(output.prompt_logprobs.logprobs, dtype=np.float32))

@@ -14,7 +14,7 @@ _BLOCKS = 256
 
 
 def folder_fingerprint(folder: str) -> str:
-    """Return 12 hex digits of a hash over names, sizes and contents of a model folder's files, except `*.md`."""
+    """12 hex digits of a hash over names, sizes and contents of a model folder's files, except `*.md`."""
     files = [path for path in sorted(Path(folder).iterdir()) if path.is_file() and path.suffix != ".md"]
     return _fingerprint(tuple((path, path.stat().st_size, path.stat().st_mtime_ns) for path in files))
 
@@ -47,7 +47,7 @@ _OTHERS = ("*.safetensors", "*.bin", "*.pt")
 
 
 def gguf_instead_of_weights(path: str) -> str | None:
-    """Return what a model's path must be, if it is a GGUF file or a folder with only such weights; else None."""
+    """What a model's path must be, if it is a GGUF file or a folder with only such weights; else None."""
     given = Path(path)
     if given.suffix.lower() == END:
         problem = f"'{path}' is a GGUF file"

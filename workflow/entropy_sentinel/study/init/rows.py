@@ -106,7 +106,7 @@ def look_at(path: str, question: str | None = None, reference: str | None = None
 
 
 def name_of(path: str) -> str:
-    """Return a name for a benchmark or model from its file's name, without suffixes and forbidden characters."""
+    """A name for a benchmark or model from its file's name, without suffixes and forbidden characters."""
     stem = Path(path).name
     for end in (".gz", *FORMATS, ".json", ".yaml", ".yml"):
         stem = stem.removesuffix(end)
@@ -115,7 +115,7 @@ def name_of(path: str) -> str:
 
 
 def free_name(name: str, taken: Iterable[str]) -> str:
-    """Return the name, with a number if it is taken."""
+    """The name, with a number if it is taken."""
     names, candidate, number = set(taken), name, 1
     while candidate in names:
         number += 1
@@ -124,7 +124,7 @@ def free_name(name: str, taken: Iterable[str]) -> str:
 
 
 def _named(columns: Sequence[str], likely: Sequence[str]) -> str | None:
-    """Return the column with the likeliest name, except names that a format string cannot contain."""
+    """The column with the likeliest name, except names that a format string cannot contain."""
     by_name = {name.casefold(): name for name in columns if not set(name) & set("{}[].:!")}
     for name in likely:
         if name in by_name:
@@ -133,7 +133,7 @@ def _named(columns: Sequence[str], likely: Sequence[str]) -> str | None:
 
 
 def _options(rows: Sequence[Mapping[str, Any]], column: str | None) -> str | None:
-    """Return the column with the options, or the part of it that is a list."""
+    """The column with the options, or the part of it that is a list."""
     if column is None:
         return None
     values = [row.get(column) for row in rows if not is_empty(row.get(column))]
@@ -145,7 +145,7 @@ def _options(rows: Sequence[Mapping[str, Any]], column: str | None) -> str | Non
 
 
 def _by_letter(columns: Sequence[str]) -> tuple[str, ...] | None:
-    """Return the columns of a table with a column per option, such as `A`, `B`, `C` or `option_a`; None without."""
+    """The columns of a table with a column per option, such as `A`, `B`, `C` or `option_a`; None without."""
     by_name = {name.casefold(): name for name in columns}
     for form in LETTERED:
         names = [form.format(letter) for letter in LETTERS]
@@ -159,7 +159,7 @@ def _by_letter(columns: Sequence[str]) -> tuple[str, ...] | None:
 def _reading(
     rows: Sequence[Mapping[str, Any]], options: str | tuple[str, ...], reference: str, path: str
 ) -> str | None:
-    """Return `reference_is`: None if the rows show it; `index`, which the user must check, if several readings fit."""
+    """`reference_is`: None if the rows show it; `index`, which the user must check, if several readings fit."""
     columns = [options] if isinstance(options, str) else options
     offered, references, places = [], [], []
     for row in rows:

@@ -31,12 +31,12 @@ class Start:
 
     @property
     def labelled(self) -> list[str]:
-        """Return the benchmarks with references or labels, on which estimators can be trained."""
+        """The benchmarks with references or labels, on which estimators can be trained."""
         return [name for name, rows in self.benchmarks.items() if rows.reference or name in self.with_labels]
 
 
 def text_of(start: Start, file: str) -> str:
-    """Return the text of the config `file`; raise ConfigError without two domains or without a labelled one."""
+    """The text of the config `file`; raises ConfigError without two domains or without a labelled one."""
     if len(start.benchmarks) < 2 or not start.labelled:
         raise ConfigError(
             f"{file}: a study needs at least two domains, and at least one with references or labels; it has "
@@ -68,7 +68,7 @@ def text_of(start: Start, file: str) -> str:
 
 
 def _training(start: Start) -> list[str]:
-    """Return the lines about the training groups."""
+    """The lines about the training groups."""
     first = start.labelled[: max(1, min(3, len(start.labelled) // 2))]
     sizes = [] if start.labels else ["{size: 1, configurations: default}"]
     if len(start.labelled) > 2:
@@ -137,7 +137,7 @@ def named_rows(files: Iterable[Rows], taken: Iterable[str]) -> dict[str, Rows]:
 
 
 def named_models(models: Iterable[str], benchmarks: Iterable[str], base: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return the config lines of each model by its name; the models of config.yaml, `base`, have none.
+    """The config lines of each model by its name; the models of config.yaml, `base`, have none.
 
     `models` are folders, ids of the hub, and names in config.yaml. Raises ConfigError for a folder without weights and
     without traces of all benchmarks.
@@ -171,7 +171,7 @@ def _model(place: str, benchmarks: Sequence[str]) -> list[str]:
 
 
 def source_lines(folder: str) -> list[str]:
-    """Return the config lines of a model with imported traces."""
+    """The config lines of a model with imported traces."""
     return [
         f"source: {scalar(folder)} # folder with imported traces, one file per benchmark",
         "# The kind of its log-probabilities, if the files do not state it: from before temperature.",
@@ -180,6 +180,6 @@ def source_lines(folder: str) -> list[str]:
 
 
 def scalar(text: str) -> str:
-    """Return a text as YAML key or value, in quotes if YAML would read a number, date, boolean or null."""
+    """A text as YAML key or value, in quotes if YAML would read a number, date, boolean or null."""
     (line,) = yaml.safe_dump([text], default_flow_style=True, allow_unicode=True, width=math.inf).splitlines()
     return line.removeprefix("[").removesuffix("]")

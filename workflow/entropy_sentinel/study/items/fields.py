@@ -35,14 +35,14 @@ def fill_first(templates: Iterable[str], row: Row, where: str) -> str | None:
 
 
 def column(row: Row, name: str, where: str) -> Any:
-    """Return one column of a row; raise InputError if the row does not have it."""
+    """One column of a row; raises InputError if the row does not have it."""
     if name not in row:
         raise InputError(f"{where} has no column '{name}'; columns: {_names(row)}")
     return row[name]
 
 
 def is_empty(value: Any) -> bool:
-    """Return whether a field is empty: null, NaN, blank text, or a list or struct (picture) of empty fields."""
+    """Whether a field is empty: null, NaN, blank text, or a list or struct (picture) of empty fields."""
     waiting = [value]
     while waiting:  # not recursive: rows may be nested deeper than Python's stack allows
         value = waiting.pop()
@@ -71,7 +71,7 @@ def _fill(template: str, row: Row, where: str) -> str | None:
 
 
 def look_up(name: str, row: Row, where: str) -> Any:
-    """Return the value at `column` or `column[part][part]`; None for a part of an empty field."""
+    """The value at `column` or `column[part][part]`; None for a part of an empty field."""
     match = FIELD.fullmatch(name)
     if match is None:
         raise InputError(f"{where}: '{name}' must be a column, or a part of one such as column[part]")
@@ -89,7 +89,7 @@ def look_up(name: str, row: Row, where: str) -> Any:
 
 
 def _parts(value: Any) -> str:
-    """Return a description of a value's parts, for the message about a missing part."""
+    """A description of a value's parts, for the message about a missing part."""
     if isinstance(value, Mapping):
         return f"its parts are {_names(value)}"
     if isinstance(value, list):
@@ -98,7 +98,7 @@ def _parts(value: Any) -> str:
 
 
 def _text(value: Any, where: str) -> str:
-    """Return a non-empty field as text; a list is joined with commas."""
+    """A non-empty field as text; a list is joined with commas."""
     if isinstance(value, list):
         texts = []
         for part in value:
@@ -111,7 +111,7 @@ def _text(value: Any, where: str) -> str:
 
 
 def one_text(value: Any, where: str) -> str:
-    """Return a text or number as stripped text; raise InputError (starting with `where`) for any other value."""
+    """A text or number as stripped text; raises InputError (starting with `where`) for any other value."""
     if isinstance(value, str):
         try:
             value.encode()
@@ -127,12 +127,12 @@ def one_text(value: Any, where: str) -> str:
 
 
 def _names(fields: Mapping[str, Any]) -> str:
-    """Return a list of the names for a message, with names that are not valid Unicode escaped."""
+    """A list of the names for a message, with names that are not valid Unicode escaped."""
     return ", ".join(fields).encode(errors="backslashreplace").decode()
 
 
 def read_answers(columns: str | Sequence[str], row: Row, where: str) -> list[list[str]] | None:
-    """Return a row's right answers, each as a list of names with the displayed name first; None without answers.
+    """A row's right answers, each as a list of names with the displayed name first; None without answers.
 
     The answers are the list in one column, or the values of several columns. An answer is a text or a list of its
     names; in tables of text, lists are JSON. Answers whose names are equal after `normalised`, such as `Paris` and
@@ -156,7 +156,7 @@ def read_answers(columns: str | Sequence[str], row: Row, where: str) -> list[lis
 def read_counts(
     column: str, answers: Sequence[Sequence[str]] | None, row: Row, where: str, zero: bool
 ) -> list[float] | None:
-    """Return how often each of a row's `answers` occurs, from the list in `column`; None if the list is empty.
+    """How often each of a row's `answers` occurs, from the list in `column`; None if the list is empty.
 
     Raises InputError (starting with `where`) if the numbers of counts and answers differ, for a count that is not a
     number of at least 0, and for 0 unless `zero` allows it.
@@ -182,7 +182,7 @@ def read_counts(
 
 
 def _several(value: Any, named: str) -> list[Any]:
-    """Return a list (which may be JSON text) unchanged, an empty value as [], and any other value in a list."""
+    """A list (which may be JSON text) unchanged, an empty value as [], and any other value in a list."""
     if isinstance(value, str) and value.lstrip().startswith("["):
         try:
             value = json.loads(value)
@@ -194,7 +194,7 @@ def _several(value: Any, named: str) -> list[Any]:
 
 
 def _answer_names(answer: Any, named: str) -> list[str]:
-    """Return the distinct names of one answer."""
+    """The distinct names of one answer."""
     names = _several(answer, named)
     if not names or any(is_empty(name) for name in names):
         raise InputError(f"{named} must be a text or a list of its non-empty names, was {answer!r}"[:300])
@@ -217,7 +217,7 @@ def _distinct(answers: Iterable[list[str]]) -> list[list[str]]:
 
 
 def normalised(text: str) -> str:
-    """Return a text in lower case, without punctuation, the articles a, an, the, and repeated white space.
+    """A text in lower case, without punctuation, the articles a, an, the, and repeated white space.
 
     This is the normalisation of SQuAD's evaluation (Rajpurkar et al., 2016), except that it keeps the sign and the
     decimal point of a number. If nothing would be left, as for the option "A", it returns the text in lower case.

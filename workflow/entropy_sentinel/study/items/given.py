@@ -88,7 +88,7 @@ def import_generations(items: pl.DataFrame, settings: SourceSettings, output: st
 
 
 def _from_log(source: str, bare: bool, items: pl.DataFrame) -> pl.DataFrame:
-    """Return the responses of a log in the columns of GENERATIONS; raise InputError for the first unusable response.
+    """The responses of a log in the columns of GENERATIONS; raises InputError for the first unusable response.
 
     If no id of the log is an item id, responses are matched with items by their questions. If `bare`, responses have
     no log-probabilities.
@@ -138,7 +138,7 @@ def complete_generations(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def source_provenance(source: str, settings: SourceSettings) -> dict[str, Any]:
-    """Return the provenance of imported traces; `sampling` is "unknown" unless the file states it.
+    """The provenance of imported traces; `sampling` is "unknown" unless the file states it.
 
     Raises InputError if neither the file nor the settings state the kind of log-probabilities.
     """
@@ -173,7 +173,7 @@ def source_provenance(source: str, settings: SourceSettings) -> dict[str, Any]:
 
 
 def _checks(samples: int, numbered: bool) -> dict[str, tuple[pl.Expr, str]]:
-    """Return for each column of traces an expression that is true for unusable rows, and the rule that they break."""
+    """For each column of traces an expression that is true for unusable rows, and the rule that they break."""
     steps, reason = pl.col("token_logprobs").list.len(), pl.col("finish_reason")
     too_many = f"must be below generation.samples, {samples}"
     if not numbered:
@@ -193,7 +193,7 @@ def _checks(samples: int, numbered: bool) -> dict[str, tuple[pl.Expr, str]]:
 
 
 def import_labels(responses: pl.DataFrame, source: str) -> tuple[pl.DataFrame, dict[str, int]]:
-    """Return the labels of `responses` (item_id, sample) from a Parquet, CSV or JSON Lines file, and two counts.
+    """The labels of `responses` (item_id, sample) from a Parquet, CSV or JSON Lines file, and two counts.
 
     The labels are a frame of contract LABELS. If the file has no label for a response, the label is null and a reason
     is given; `missing_rows` counts these responses. Rows for items without a response are skipped, and counted in
@@ -220,7 +220,7 @@ def import_labels(responses: pl.DataFrame, source: str) -> tuple[pl.DataFrame, d
 
 
 def import_pass(responses: pl.DataFrame, source: str, asks: EnginePass) -> tuple[pl.DataFrame, int]:
-    """Return the rows of a pass for `responses` (columns RESPONSE) from a file, and the number of skipped rows.
+    """The rows of a pass for `responses` (columns RESPONSE) from a file, and the number of skipped rows.
 
     The rows are a frame of `asks.contract` in the order of the responses; a response may have no row. Rows for items
     without a response are skipped. Raises InputError for an unusable value.
@@ -257,7 +257,7 @@ def _of_floats(dtype: Dtype | DataTypeClass) -> bool:
 
 
 def _beyond(values: pl.Expr, dtype: Dtype | DataTypeClass, low: float, high: float) -> pl.Expr:
-    """Return whether a row has a number that is not finite or is outside the limits, also in nested lists."""
+    """Whether a row has a number that is not finite or is outside the limits, also in nested lists."""
     if isinstance(dtype, pl.List):
         return values.list.eval(_beyond(pl.element(), dtype.inner, low, high)).list.any()
     return ~(values.is_finite() & values.is_between(low, high))

@@ -54,7 +54,7 @@ def of_one_width(top: pl.Series) -> pl.Series | ImpossibleStep:
 
 
 def impossible_step(traces: pl.DataFrame) -> ImpossibleStep | None:
-    """Return the first impossible step of `traces` (columns token_logprobs and top_logprobs of GENERATIONS), or None.
+    """The first impossible step of `traces` (columns token_logprobs and top_logprobs of GENERATIONS), or None.
 
     NaN is allowed: it shows that the engine failed at the step, and the features become null with this reason.
     """
@@ -109,7 +109,7 @@ def read_columns(source: str, contract: Contract, required: Mapping[str, bool]) 
 
 
 def checked_columns(raw: pl.DataFrame, source: str, contract: Contract, required: Mapping[str, bool]) -> pl.DataFrame:
-    """Return the contract's columns of `raw`, the table in the file `source`, as `read_columns` does."""
+    """The contract's columns of `raw`, the table in the file `source`, as `read_columns` does."""
     for name in required:
         if name not in raw.columns:
             raise InputError(f"{source}: column '{name}' is missing; columns: {', '.join(raw.columns)}")
@@ -130,7 +130,7 @@ def checked_columns(raw: pl.DataFrame, source: str, contract: Contract, required
 
 
 def with_missing(frame: pl.DataFrame, contract: Contract, values: Mapping[str, Any] | None = None) -> pl.DataFrame:
-    """Return `frame` with all columns of the contract; missing ones are taken from `values`, or null."""
+    """`frame` with all columns of the contract; missing ones are taken from `values`, or null."""
     missing = {}
     for name, dtype in contract.schema.items():
         if name not in frame.columns:
@@ -148,18 +148,18 @@ def refuse_rows(frame: pl.DataFrame, source: str, checks: Mapping[str, tuple[pl.
 
 
 def has_null(column: str) -> pl.Expr:
-    """Return whether the list of a row contains null."""
+    """Whether the list of a row contains null."""
     return pl.col(column).list.eval(pl.element().is_null()).list.any()
 
 
 def of_none(responses: pl.DataFrame) -> pl.Expr:
-    """Return whether a row names an item of `responses` (item_id, sample) but none of the item's samples."""
+    """Whether a row names an item of `responses` (item_id, sample) but none of the item's samples."""
     answered = pl.col("item_id").is_in(responses["item_id"].implode())
     return answered & ~pl.struct(SAMPLE).is_in(responses.select(pl.struct(SAMPLE)).to_series().implode())
 
 
 def of_items(frame: pl.DataFrame, known: pl.Series, source: str) -> tuple[pl.DataFrame, int]:
-    """Return the rows of `frame` with item ids in `known`, and the number of other rows.
+    """The rows of `frame` with item ids in `known`, and the number of other rows.
 
     Raises InputError for the first id that no item of the benchmark can have, and if no row remains.
     """
@@ -179,7 +179,7 @@ def of_items(frame: pl.DataFrame, known: pl.Series, source: str) -> tuple[pl.Dat
 
 
 def _column(given: pl.Series, column: Column, source: str) -> pl.Series:
-    """Return a column in the contract's dtype; `top_logprobs` keeps its number of entries."""
+    """A column in the contract's dtype; `top_logprobs` keeps its number of entries."""
     inner = given.dtype.inner if isinstance(given.dtype, pl.List) else None
     if column.name == "top_logprobs" and isinstance(inner, pl.List | pl.Array) and inner.inner.is_numeric():
         top = of_one_width(given)
@@ -190,7 +190,7 @@ def _column(given: pl.Series, column: Column, source: str) -> pl.Series:
 
 
 def _cast(column: pl.Series, dtype: Dtype, source: str) -> pl.Series:
-    """Return the column in the contract's dtype; raise InputError for the first value that does not convert."""
+    """The column in the contract's dtype; raises InputError for the first value that does not convert."""
     if dtype == pl.Boolean and column.dtype not in (pl.Boolean, pl.Null):
         raise InputError(f"{source}: column '{column.name}' must be Boolean, was {column.dtype}")
     try:

@@ -36,7 +36,7 @@ FIRST_ROWS = 100
 
 
 def read_options(columns: Sequence[str], row: Row, where: str) -> list[str]:
-    """Return the options of a row, each as a single line, without empty options at the end; [] if all are empty.
+    """The options of a row, each as a single line, without empty options at the end; [] if all are empty.
 
     Raises InputError, starting with `where` (file and row), for a single option, for more options than letters, for an
     empty option before others, and for a value that is neither text nor a number.
@@ -56,7 +56,7 @@ def read_options(columns: Sequence[str], row: Row, where: str) -> list[str]:
 
 
 def _offered(value: Any, where: str) -> Sequence[Any]:
-    """Return the options in one column: a list, one text, or texts by letter, {"A": ..., "B": ...}."""
+    """The options in one column: a list, one text, or texts by letter, {"A": ..., "B": ...}."""
     if isinstance(value, Mapping):
         if [str(key).upper() for key in value] != list(LETTERS[: len(value)]):
             keys = ", ".join(map(str, value))
@@ -66,7 +66,7 @@ def _offered(value: Any, where: str) -> Sequence[Any]:
 
 
 def lettered(question: str, options: Sequence[str]) -> str:
-    """Return the question with a line for each option below it."""
+    """The question with a line for each option below it."""
     lines = [f"{letter}. {text}" for letter, text in zip(LETTERS, options, strict=False)]
     return "\n".join([question, *lines])
 
@@ -74,7 +74,7 @@ def lettered(question: str, options: Sequence[str]) -> str:
 def right_options(
     references: Sequence[str | None], options: Sequence[Sequence[str]], reading: Reading | None, places: Sequence[str]
 ) -> list[int | None]:
-    """Return for each item the number (from 0) of the option that its reference names; None if either is missing.
+    """For each item the number (from 0) of the option that its reference names; None if either is missing.
 
     `reading` is one of READINGS; by default, the reading that fits all items is used. Raises InputError (starting with
     the item's entry in `places`) for a reference that names no option, and if several readings fit but disagree.
@@ -107,7 +107,7 @@ def right_options(
 
 
 def drawn_order(n_options: int, seed: int, item_id: str) -> list[int]:
-    """Return the option numbers in a random order for the item; the same seed gives the same order."""
+    """The option numbers in a random order for the item; the same seed gives the same order."""
 
     def lot(option: int) -> bytes:
         return hashlib.blake2b(f"{seed} {item_id} option {option}".encode()).digest()
@@ -173,7 +173,7 @@ def read_items(rows: Iterable[Row], settings: ItemsSettings, source: str) -> tup
 
 
 def items_frame(items: list[Item], settings: ItemsSettings) -> pl.DataFrame:
-    """Return the items that a study uses, according to its limit, as a frame of contract BENCHMARKS."""
+    """The items that a study uses, according to its limit, as a frame of contract BENCHMARKS."""
     chosen = items if settings["limit"] is None else draw(items, settings["limit"], settings["seed"])
     return BENCHMARKS.frame(chosen).with_columns(duplicate_of=pl.col("item_id").first().over("question"))
 
@@ -196,7 +196,7 @@ def check_first_rows(settings: ItemsSettings) -> None:
 def _mapped(
     rows: Iterable[Row], settings: ItemsSettings, source: str
 ) -> tuple[list[Item], list[list[str]], dict[str, list[int]]]:
-    """Return the items, each item's options in the order of the row, and the numbers of dropped rows by reason."""
+    """The items, each item's options in the order of the row, and the numbers of dropped rows by reason."""
     items: list[Item] = []
     options: list[list[str]] = []
     left_out: dict[str, list[int]] = {}
@@ -212,7 +212,7 @@ def _mapped(
 
 
 def _item(number: int, row: Row, settings: ItemsSettings, where: str) -> Item | str:
-    """Return a row as an item, or the reason to drop it."""
+    """A row as an item, or the reason to drop it."""
     for name in settings["only_if_empty"]:
         if not is_empty(column(row, name, where)):
             return "a picture is needed"
@@ -250,7 +250,7 @@ def _offer(items: list[Item], options: list[list[str]], settings: ItemsSettings,
 
 
 def _reference(row: Row, settings: ItemsSettings, where: str) -> str | None:
-    """Return the reference answer of a row, or None; if the settings name a mark, only the text after its last use."""
+    """The reference answer of a row, or None; if the settings name a mark, only the text after its last use."""
     reference = fill_first(settings["reference"], row, where)
     if reference and (mark := settings["reference_after"]):
         reference = reference.rpartition(mark)[2].strip() if mark in reference else None

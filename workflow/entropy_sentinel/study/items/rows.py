@@ -17,7 +17,7 @@ LONGEST_LINE = 64 << 20
 
 
 def kind_of(path: str) -> str | None:
-    """Return the suffix in FORMATS of a local file's name; None if it has no such suffix."""
+    """The suffix in FORMATS of a local file's name; None if it has no such suffix."""
     return next((suffix for suffix in Path(path).suffixes if suffix in FORMATS), None)
 
 

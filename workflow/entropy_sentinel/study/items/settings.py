@@ -42,7 +42,7 @@ def _local_file(path: str) -> str:
 
 
 def named_columns(benchmark: "ItemsSettings") -> list[str]:
-    """Return the columns that a benchmark's settings name, in format strings and as options, answers and pictures."""
+    """The columns that a benchmark's settings name, in format strings and as options, answers and pictures."""
     texts = [*benchmark["question"], *benchmark["reference"], *(benchmark.get("group") or [])]
     fields = []
     for text in texts:
@@ -61,7 +61,7 @@ def _columns(named: str | list[str] | None) -> list[str]:
 
 
 def with_own_sources(benchmarks: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the section `benchmarks`, in which the sources of the user's `own` files replace other sources.
+    """The section `benchmarks`, in which the sources of the user's `own` files replace other sources.
 
     A benchmark whose `own` settings name both kinds of source, even if one is null, is unchanged.
     """

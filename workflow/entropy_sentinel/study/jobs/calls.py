@@ -65,7 +65,7 @@ def check_rule(rule: Any, function: str) -> None:
 
 
 def _definition(function: str) -> _Parameters:
-    """Return the parameters of a function; raise ConfigError if it does not exist."""
+    """The parameters of a function; raises ConfigError if it does not exist."""
     module, _, name = function.rpartition(".")
     try:
         spec = find_spec(extensions.full_name(module)) if module else None
@@ -83,7 +83,7 @@ def _definition(function: str) -> _Parameters:
 
 @cache
 def _definitions(file: str) -> dict[str, _Parameters]:
-    """Return the parameters of a module's functions by their names."""
+    """The parameters of a module's functions by their names."""
     tree = ast.parse(Path(file).read_text("utf-8"))
     return {node.name: _parameters(node) for node in tree.body if isinstance(node, ast.FunctionDef)}
 
@@ -99,7 +99,7 @@ def _parameters(function: ast.FunctionDef) -> _Parameters:
 
 
 def _output_name(name: str) -> str:
-    """Return the name of an output for a function that has an input of the same name."""
+    """The name of an output for a function that has an input of the same name."""
     return f"{name}_output"
 
 

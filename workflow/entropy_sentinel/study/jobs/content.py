@@ -30,7 +30,7 @@ def with_content(
     recorded_params: Sequence[str] | None,
     recorded_checksums: Mapping[str, str] | None,
 ) -> dict[str, Any]:
-    """Return `settings` of the job that reads `files`, with the SHA-256 of their concatenation as `content`.
+    """`settings` of the job that reads `files`, with the SHA-256 of their concatenation as `content`.
 
     `content` is omitted if there is no file or a large one. It is also omitted if Snakemake has recorded that the
     output was made with exactly these settings from this content: results older than `content` remain valid.
@@ -51,7 +51,7 @@ def with_content(
 
 
 def as_recorded(settings: dict[str, Any], recorded_params: Sequence[str] | None) -> dict[str, Any]:
-    """Return the recorded settings of a generate job if `settings` differ from them only by `trace_after`.
+    """The recorded settings of a generate job if `settings` differ from them only by `trace_after`.
 
     Earlier versions generated traces with it. It affects only features, so traces are not regenerated because of it.
     """
@@ -62,7 +62,7 @@ def as_recorded(settings: dict[str, Any], recorded_params: Sequence[str] | None)
 
 
 def recorded_settings(recorded_params: Sequence[str] | None) -> Iterator[dict[str, Any]]:
-    """Return the settings that Snakemake has recorded for an output, as Python literals."""
+    """The settings that Snakemake has recorded for an output, as Python literals."""
     for text in recorded_params or []:
         try:
             settings = ast.literal_eval(text)
@@ -74,13 +74,13 @@ def recorded_settings(recorded_params: Sequence[str] | None) -> Iterator[dict[st
 
 @cache
 def checksum(file: str, *_: int) -> str:
-    """Return the checksum as Snakemake writes it, cached by size and dates: Snakemake asks for settings twice."""
+    """The checksum as Snakemake writes it, cached by size and dates: Snakemake asks for settings twice."""
     with open(file, "rb") as opened:
         return f"sha256:{hashlib.file_digest(opened, 'sha256').hexdigest()}"
 
 
 def as_made(settings: dict[str, Any], recorded_params: Sequence[str] | None, output: str) -> dict[str, Any]:
-    """Return `settings` of the job that makes the items `output`, or the recorded ones if both give the same items.
+    """`settings` of the job that makes the items `output`, or the recorded ones if both give the same items.
 
     This applies only to a local file that is not large and to items made by the same version. Unreadable rows are left
     to the job, whose error explains them.
@@ -96,7 +96,7 @@ def as_made(settings: dict[str, Any], recorded_params: Sequence[str] | None, out
 
 
 def are_made(settings: Mapping[str, Any], output: str) -> bool | None:
-    """Return whether settings give the items of `output`, which has no record; None if there is no small local file."""
+    """Whether settings give the items of `output`, which has no record; None if there is no small local file."""
     path = settings["path"]
     if path is None or not Path(path).is_file() or not Path(output).is_file():
         return None
@@ -108,7 +108,7 @@ def are_made(settings: Mapping[str, Any], output: str) -> bool | None:
 
 @cache
 def _gives(settings: str, output: str, *_: int) -> bool:
-    """Return whether settings, as JSON, give the items of `output`; cached by the files' ages."""
+    """Whether settings, as JSON, give the items of `output`; cached by the files' ages."""
     decoded = json.loads(settings)
     try:
         items, _left_out = read_items(local_rows(decoded["path"]), decoded, decoded["path"])

@@ -44,7 +44,7 @@ class _Unit(NamedTuple):
 
 
 def fingerprint(*modules: str) -> list[str]:
-    """Return `folder hash` for the folders of `modules` and all that they import from, directly or not, sorted.
+    """`folder hash` for the folders of `modules` and all that they import from, directly or not, sorted.
 
     `modules` are dotted names below the package, such as `study.stages.feature`, or full names of an extension's
     modules; a name of a folder stands for that folder. Besides Python files, templates and other data in a folder
@@ -62,13 +62,13 @@ def fingerprint(*modules: str) -> list[str]:
 
 @cache
 def _tops() -> dict[str, Path]:
-    """Return the folder of each extension, this package's included, or the file of one that is a file, by its name."""
+    """The folder of each extension, this package's included, or the file of one that is a file, by its name."""
     files = roots().items()
     return {name: file.parent if file.name == "__init__.py" else file for name, file in files}
 
 
 def _shown(place: Path) -> str:
-    """Return a unit's path: below this package, or for an extension with the extension's name."""
+    """A unit's path: below this package, or for an extension with the extension's name."""
     for name, top in _tops().items():
         if top in (place, *place.parents):
             folder = Path() if top == _ROOT else Path(*name.split("."))
@@ -77,7 +77,7 @@ def _shown(place: Path) -> str:
 
 
 def _place(module: str) -> Path:
-    """Return the folder of a module by its full name, or its file if the file is a unit of its own."""
+    """The folder of a module by its full name, or its file if the file is a unit of its own."""
     place = _found(module)
     if place is None:
         raise FileNotFoundError(f"{module}: the package has no such module")
@@ -85,7 +85,7 @@ def _place(module: str) -> Path:
 
 
 def _found(module: str) -> Path | None:
-    """Return the `_place` of a module; None if neither the package nor an extension has it."""
+    """The `_place` of a module; None if neither the package nor an extension has it."""
     for root, top in _tops().items():
         if f"{module}.".startswith(f"{root}."):
             path = top.joinpath(*module.removeprefix(root).split(".")[1:])
@@ -99,7 +99,7 @@ def _found(module: str) -> Path | None:
 
 @cache
 def _read(place: Path) -> _Unit:
-    """Return the unit at `place`, with data folders below it; folders with Python files are units of their own."""
+    """The unit at `place`, with data folders below it; folders with Python files are units of their own."""
     digest, imports = hashlib.sha256(), set[Path]()
     for file in _files(place):
         digest.update(_shown(file).encode())
@@ -131,7 +131,7 @@ def _files(place: Path) -> Iterator[Path]:
 
 
 def _parts(code: CodeType) -> Iterator[str]:
-    """Return the behaviour of a compiled module, without line numbers."""
+    """The behaviour of a compiled module, without line numbers."""
     # The compiler leaves a NOP where a docstring stood: the places of handlers are counted from the end.
     steps = code.co_code
     if _NOP in steps:
@@ -174,7 +174,7 @@ def _imported(code: CodeType) -> Iterator[str]:
 
 
 def _package(file: Path) -> str:
-    """Return the name of the package that has a file of an extension."""
+    """The name of the package that has a file of an extension."""
     return ".".join(_shown(file.parent if file not in _tops().values() else file).split("/"))
 
 

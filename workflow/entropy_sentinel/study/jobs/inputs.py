@@ -29,7 +29,7 @@ def check_inputs(paths: Iterable[str]) -> None:
 
 
 def place(path: str) -> dict[str, str]:
-    """Return the names in a path of `study.config.layout`, such as model and benchmark; empty for any other path."""
+    """The names in a path of `study.config.layout`, such as model and benchmark; empty for any other path."""
     folders = _below_study(path)
     if len(folders) < 2:
         return {}
@@ -43,7 +43,7 @@ def place(path: str) -> dict[str, str]:
 
 
 def _below_study(path: str) -> tuple[str, ...]:
-    """Return the parts of a relative path below the first folder `results`: the study, its folder and so on."""
+    """The parts of a relative path below the first folder `results`: the study, its folder and so on."""
     folders = Path(path).parts
     if Path(path).is_absolute() or "results" not in folders:
         return ()

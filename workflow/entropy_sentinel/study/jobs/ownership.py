@@ -81,7 +81,7 @@ class Ownership:
         return False
 
     def _is_free(self, has_locks: bool) -> bool:
-        """Return whether the last owner has ended, if its lock is free."""
+        """Whether the last owner has ended, if its lock is free."""
         owner = _read(self.folder)
         was_here = has_locks and owner.get("machine") == _machine()
         return not owner or was_here or self._is_silent()
@@ -111,7 +111,7 @@ class Ownership:
             self._lock = None
 
     def _is_silent(self) -> bool:
-        """Return whether the owner's sign of life is too old, measured only by this machine's clock."""
+        """Whether the owner's sign of life is too old, measured only by this machine's clock."""
         try:
             sign = (self.folder / _OWNER).read_text()
         except (OSError, UnicodeDecodeError):
@@ -145,7 +145,7 @@ def clear(folder: Path) -> None:
 
 
 def _read(folder: Path) -> dict[str, Any]:
-    """Return the last owner; empty if it has recorded that it finished, or if its file cannot be read."""
+    """The last owner; empty if it has recorded that it finished, or if its file cannot be read."""
     try:
         owner = json.loads((folder / _OWNER).read_text())
     except (OSError, ValueError):
@@ -159,7 +159,7 @@ def _name(owner: dict[str, Any]) -> str:
 
 
 def _machine() -> str:
-    """Return an identifier of the machine since its last boot; its containers share locks, whatever their hostnames."""
+    """An identifier of the machine since its last boot; its containers share locks, whatever their hostnames."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:

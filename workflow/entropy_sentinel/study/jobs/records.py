@@ -69,11 +69,11 @@ class StudyRecords:
             self._records |= dict.fromkeys(outputs, kept)
 
     def find(self, output: str) -> dict[str, Any] | None:
-        """Return the record of the job that has made an output; None without one."""
+        """The record of the job that has made an output; None without one."""
         return self._read().get(output) if output.startswith(self._folder) else None
 
     def recover(self, output: str) -> dict[str, Any] | None:
-        """Return the record of an output that Snakemake has no record of, and say once that it is used."""
+        """The record of an output that Snakemake has no record of, and say once that it is used."""
         record = self.find(output)
         if record and Path(output).exists():
             self.announce(
@@ -83,7 +83,7 @@ class StudyRecords:
         return record
 
     def is_accepted(self, output: str) -> bool:
-        """Return whether the user has told Snakemake to forget the record of an output, and so to accept it."""
+        """Whether the user has told Snakemake to forget the record of an output, and so to accept it."""
         return output in self._read() and self._read()[output] is None
 
     def compact(self) -> None:
@@ -197,7 +197,7 @@ def _stated_differences(settings: Mapping[str, Any], output: str) -> list[str]:
 
 
 def different_settings(settings: Mapping[str, Any], provenance: Mapping[str, Any]) -> list[str]:
-    """Return the names of settings that the provenance of a file states, with another value."""
+    """The names of settings that the provenance of a file states, with another value."""
     stated, settings = without_places({**provenance, **provenance.get("pass", {})}), without_places(_as_json(settings))
     if "labelled_by" in provenance:
         stated["judge"] = provenance["labelled_by"]
@@ -206,7 +206,7 @@ def different_settings(settings: Mapping[str, Any], provenance: Mapping[str, Any
 
 
 def _agree(value: Any, stated: Any) -> bool:
-    """Return whether two settings agree in what both of them state."""
+    """Whether two settings agree in what both of them state."""
     if isinstance(value, dict) and isinstance(stated, dict) and {"sampling", "weights"} & value.keys():
         return all(value[name] == stated[name] for name in value.keys() & stated.keys())
     return bool(value == stated)

@@ -37,7 +37,7 @@ class ReportEntry(NamedTuple):
 def list_report_entries(
     name: str, analysis: Analysis, outputs: Sequence[str], label: str, template: str
 ) -> list[ReportEntry]:
-    """Return the report's entries for the `outputs` of one rule of the analysis `name`, which may have wildcards.
+    """The report's entries for the `outputs` of one rule of the analysis `name`, which may have wildcards.
 
     `label` is the study's; `template` is the text of the captions, with the name `exhibit` for what is shown.
     """
@@ -59,12 +59,12 @@ def list_report_entries(
 
 
 def _kind_of(output: str) -> str:
-    """Return the kind of an exhibit by its folder; what is in neither folder of exhibits is a page."""
+    """The kind of an exhibit by its folder; what is in neither folder of exhibits is a page."""
     return {"tables": "table", "figures": "figure"}.get(Path(output).parent.name, "page")
 
 
 def _is_shown(output: str, kind: str, outputs: Sequence[str]) -> bool:
-    """Return whether a file is for people, and the best of those with its name."""
+    """Whether a file is for people, and the best of those with its name."""
     path = Path(output)
     # Published values are part of the table that they are compared with.
     if path.stem.endswith("_published"):
@@ -78,7 +78,7 @@ def _is_shown(output: str, kind: str, outputs: Sequence[str]) -> bool:
 
 
 def _title_of(path: Path, kind: str, analysis: Analysis) -> str:
-    """Return the heading of an exhibit, `Table 2: Errors by model`; or what a page tells."""
+    """The heading of an exhibit, `Table 2: Errors by model`; or what a page tells."""
     if kind == "page":
         if path.suffix == ".html" and analysis.PAGE and str(path).endswith(analysis.PAGE):
             return analysis.TELLS[:1].upper() + analysis.TELLS[1:] if analysis.TELLS else "Report"

@@ -76,7 +76,7 @@ class _Requests:
         self._requests[_place(parts)].append(_Request(parts, rule))
 
     def find_missing(self, rule: _Rule) -> list[str]:
-        """Return the outputs of a rule that nobody requests; functions are called only if there seem to be some."""
+        """The outputs of a rule that nobody requests; functions are called only if there seem to be some."""
         outputs = self._outputs[rule.name]
         missing = [file for file in outputs if not self.include(file)]
         while missing and self._call_functions():
@@ -111,7 +111,7 @@ class _Requests:
                 yield names | (_bind(request.parts, parts) or {})
 
     def include(self, pattern: str) -> bool:
-        """Return whether a rule with an output, or a target, requests files of this pattern."""
+        """Whether a rule with an output, or a target, requests files of this pattern."""
         if pattern not in self._known:
             self._known[pattern] = False  # a rule does not request its own output through others
             self._known[pattern] = any(self._is_needed(request, bound) for request, bound in self._matching(pattern))
@@ -131,7 +131,7 @@ class _Requests:
                     yield request, bound
 
     def _is_needed(self, request: _Request, bound: Mapping[str, str]) -> bool:
-        """Return whether a target makes the request, or a rule whose files with these wildcards are requested."""
+        """Whether a target makes the request, or a rule whose files with these wildcards are requested."""
         outputs = self._outputs[request.rule.name]
         return not outputs or any(
             self.include(_WILDCARD.sub(lambda found: bound.get(found[1], found[0]), output)) for output in outputs
@@ -143,7 +143,7 @@ def _place(parts: tuple[str, ...]) -> tuple[int, str]:
 
 
 def _bind(output: tuple[str, ...], request: tuple[str, ...]) -> dict[str, str] | None:
-    """Return the text of the request's wildcards where the output has text; None if the patterns share no file."""
+    """The text of the request's wildcards where the output has text; None if the patterns share no file."""
     bound: dict[str, str] = {}
     for made, asked in zip(output, request, strict=True):
         if made == asked:
@@ -157,7 +157,7 @@ def _bind(output: tuple[str, ...], request: tuple[str, ...]) -> dict[str, str] |
 
 @cache
 def _expression(part: str) -> re.Pattern[str]:
-    """Return the expression for a folder or file name with wildcards."""
+    """The expression for a folder or file name with wildcards."""
     seen: set[str] = set()
 
     def group(name: str) -> str:

@@ -20,7 +20,7 @@ from entropy_sentinel.study.jobs.reuse import find_output, has_store, reuse_key,
 
 
 def find_reusable(config: Config) -> dict[tuple[str, str], Path]:
-    """Return the files of other studies, or of the store, for missing responses, by model and benchmark.
+    """The files of other studies, or of the store, for missing responses, by model and benchmark.
 
     Responses of models and data sets on the hub are found only if their commit is known.
     """
@@ -49,7 +49,7 @@ def find_reusable(config: Config) -> dict[tuple[str, str], Path]:
 
 
 def describe_reusable(reusable: Collection[tuple[str, str]]) -> list[str]:
-    """Return a line about the responses that the study will copy; none if there are none."""
+    """A line about the responses that the study will copy; none if there are none."""
     if not reusable:
         return []
     verb = "is" if len(reusable) == 1 else "are"
@@ -60,7 +60,7 @@ def describe_reusable(reusable: Collection[tuple[str, str]]) -> list[str]:
 
 
 def _find_items(config: Config, benchmark: str) -> Path | None:
-    """Return a file with the items of a benchmark, of this study or of another one; None if there is none."""
+    """A file with the items of a benchmark, of this study or of another one; None if there is none."""
     layout, settings = config.layout, benchmark_settings(config, benchmark)
     output = Path(layout.items.format(benchmark=benchmark))
     if output.exists():
@@ -72,7 +72,7 @@ def _find_items(config: Config, benchmark: str) -> Path | None:
 
 
 def _is_recorded(items: Path, settings: str) -> bool:
-    """Return whether Snakemake has recorded that items of the hub were made with these settings."""
+    """Whether Snakemake has recorded that items of the hub were made with these settings."""
     record = _records(str(items.parents[1])).find(str(items)) or {}
     return settings in (record.get("params") or [])
 
@@ -84,7 +84,7 @@ def _records(study: str) -> StudyRecords:
 
 @cache
 def _questions(items: str, _: int) -> list[tuple[Any, ...]]:
-    """Return the ids and questions of a file of items, cached by its age."""
+    """The ids and questions of a file of items, cached by its age."""
     try:
         return BENCHMARKS.read(items, ["item_id", "question"]).rows()
     except EntropySentinelError:
@@ -92,7 +92,7 @@ def _questions(items: str, _: int) -> list[tuple[Any, ...]]:
 
 
 def _find_commit(study: Path, settings: VllmSettings) -> str | None:
-    """Return the commit of weights on the hub that this study keeps to, or that another one does; None if unknown."""
+    """The commit of weights on the hub that this study keeps to, or that another one does; None if unknown."""
     record = study / "revisions" / "models" / f"{settings['weights'].replace('/', '--')}.json"
     for path in [record, *sibling_files(record, study)]:
         try:

@@ -46,13 +46,13 @@ _REUSED = "reused from"
 
 
 def reuse_key(stage: str, settings: Mapping[str, Any], *content: Any) -> str:
-    """Return the key of an output: a hash of the settings and of the content that its job reads."""
+    """The key of an output: a hash of the settings and of the content that its job reads."""
     depends_on = [_COMPOSITION, stage, without_places(dict(settings)), *content]
     return hashlib.sha256(json.dumps(depends_on, sort_keys=True).encode()).hexdigest()
 
 
 def without_places(value: Any) -> Any:
-    """Return settings without the paths of local weights, which have a fingerprint, and of the hub's cache."""
+    """Settings without the paths of local weights, which have a fingerprint, and of the hub's cache."""
     if isinstance(value, Mapping):
         kept = {name: without_places(item) for name, item in value.items() if name != _OBSOLETE}
         for place, fingerprint in _IDENTIFIED:
@@ -88,7 +88,7 @@ def reuse_output(
 
 
 def was_reused(job_log: Path) -> bool:
-    """Return whether the job with this log only copied its output; False without a log."""
+    """Whether the job with this log only copied its output; False without a log."""
     try:
         return f": {_REUSED} " in job_log.read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -103,7 +103,7 @@ def find_output(
     rows: pl.DataFrame | None = None,
     identity: str | None = None,
 ) -> Path | None:
-    """Return the file that `reuse_output` copies, None if there is none; without `rows`, by its provenance alone."""
+    """The file that `reuse_output` copies, None if there is none; without `rows`, by its provenance alone."""
     stored = _stored(key, contract.stage)
     # A folder of the store that this user may not read has no file; `Path.exists` would raise an error.
     in_store = [stored] if stored is not None and os.path.exists(stored) else []
@@ -120,7 +120,7 @@ def find_output(
 
 
 def _has_rows(path: Path, contract: Contract, rows: pl.DataFrame) -> bool:
-    """Return whether a file is of exactly these responses; a pass may have several rows of each."""
+    """Whether a file is of exactly these responses; a pass may have several rows of each."""
     return contract.read(path, rows.columns).unique(maintain_order=True).equals(rows)
 
 
@@ -172,7 +172,7 @@ def _store_mode() -> int:
 
 
 def has_store() -> bool:
-    """Return whether this user shares outputs with others."""
+    """Whether this user shares outputs with others."""
     return bool(os.environ.get(STORE))
 
 
@@ -198,7 +198,7 @@ def check_store() -> None:
 
 
 def describe_store() -> list[str]:
-    """Return a line if this user can read the store but not add to it."""
+    """A line if this user can read the store but not add to it."""
     store = os.environ.get(STORE)
     if not store or os.access(store, os.W_OK):
         return []

@@ -101,7 +101,7 @@ class _Job:
         return f"{self.rule} {', '.join(self.wildcards.values())}".rstrip()
 
     def written_logs(self) -> list[str]:
-        """Return the logs that this job has written to, without logs left by an earlier job."""
+        """The logs that this job has written to, without logs left by an earlier job."""
         return [path for path, before in self.logs.items() if _stamp(path) not in (None, before)]
 
 
@@ -223,7 +223,7 @@ def _stamp(path: str) -> tuple[int, int] | None:
 
 
 def describe_refusal(message: str | None, requested: Mapping[str, Any], is_submitted: bool) -> str | None:
-    """Return why a cluster refused a job, what it was asked for, and what to do; None for other failures."""
+    """Why a cluster refused a job, what it was asked for, and what to do; None for other failures."""
     if not message or is_submitted or not _SUBMISSION.search(message):
         return None
     # The executor's call of its command, a page of text, follows the reason.
@@ -238,7 +238,7 @@ def describe_refusal(message: str | None, requested: Mapping[str, Any], is_submi
 
 
 def _exit_cause(exception: str, has_log: bool) -> str:
-    """Return the cause that the exit status shows, for a job that could not report it."""
+    """The cause that the exit status shows, for a job that could not report it."""
     match = _STATUS.search(exception)
     if match is None:
         return _one_line(exception) or "no cause is known"

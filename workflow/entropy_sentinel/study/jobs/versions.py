@@ -34,7 +34,7 @@ def check_versions() -> None:
 
 
 def installed_versions() -> dict[str, str]:
-    """Return the versions of those of `PACKAGES` that are installed."""
+    """The versions of those of `PACKAGES` that are installed."""
     versions = {}
     for name in PACKAGES:
         try:

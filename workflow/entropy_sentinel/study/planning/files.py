@@ -86,7 +86,7 @@ class StudyFiles:
         return outputs
 
     def _is_outdated(self, path: Path, users: Sequence[Path]) -> bool:
-        """Return whether a file is older than an input of its own; for a missing file, whether files made from it are.
+        """Whether a file is older than an input of its own; for a missing file, whether files made from it are.
 
         A newer input does not count if it is recorded that the file was made from exactly this content.
         """
@@ -99,7 +99,7 @@ class StudyFiles:
         return not all(self._is_as_recorded(source, path) for source in newer)
 
     def _is_as_recorded(self, source: Path, made: Path) -> bool:
-        """Return whether `source` still has the content from which `made` was made; False without a record.
+        """Whether `source` still has the content from which `made` was made; False without a record.
 
         Files above LARGEST_BYTES are compared only by date, as in Snakemake.
         """
@@ -135,7 +135,7 @@ class StudyFiles:
 
 
 def study_files(config: Config) -> StudyFiles:
-    """Return the files that a study has or will have. Nothing is read yet."""
+    """The files that a study has or will have. Nothing is read yet."""
     run, stages = config.run, _stages(config)
     axes: dict[str, Sequence[str]] = {
         "model": run.models,
@@ -166,7 +166,7 @@ def study_files(config: Config) -> StudyFiles:
 
 
 def _stages(config: Config) -> dict[str, StageFiles]:
-    """Return the stages of the pipeline, then those that the analyses of the study declare, in their order."""
+    """The stages of the pipeline, then those that the analyses of the study declare, in their order."""
     layout = config.layout
     passes = ("passes",) if config.run.asking_families else ()
     signals = ("signals",) if config.run.further_families else ()
@@ -192,7 +192,7 @@ def _stages(config: Config) -> dict[str, StageFiles]:
 
 
 def _is_made(config: Config, groups_by_judge: Mapping[str, set[str]], stage: str, values: Mapping[str, str]) -> bool:
-    """Return whether a file is needed. A judge has few estimated groups if no analysis uses it."""
+    """Whether a file is needed. A judge has few estimated groups if no analysis uses it."""
     if stage == "passes":
         return values["family"] in config.run.asking_families
     if stage == "estimates":
@@ -212,12 +212,12 @@ def _expand(template: str, axes: Mapping[str, Sequence[str]]) -> Iterator[tuple[
 
 
 def generations_file(config: Config, model: str, benchmark: str) -> Path:
-    """Return the file of a model's responses to a benchmark."""
+    """The file of a model's responses to a benchmark."""
     return Path(config.layout.generations.format(model=model, benchmark=benchmark))
 
 
 def modified(path: Path) -> float | None:
-    """Return the time of a file's last change in seconds since the epoch; None if it does not exist."""
+    """The time of a file's last change in seconds since the epoch; None if it does not exist."""
     try:
         return path.stat().st_mtime
     except OSError:
@@ -233,13 +233,13 @@ def read(frame: pl.LazyFrame) -> pl.DataFrame | None:
 
 
 def row_count(path: Path) -> int:
-    """Return the number of rows of a Parquet file, from its metadata; 0 if it cannot be read."""
+    """The number of rows of a Parquet file, from its metadata; 0 if it cannot be read."""
     count: Any = read(pl.scan_parquet(path).select(pl.len()))
     return 0 if count is None else count.item()
 
 
 def _is_whole(path: Path) -> bool:
-    """Return whether a file can be read as the type in its name; for Parquet, only the schema is read."""
+    """Whether a file can be read as the type in its name; for Parquet, only the schema is read."""
     try:
         return bool(pl.read_parquet_schema(path)) if path.suffix == ".parquet" else path.stat().st_size > 0
     except (OSError, pl.exceptions.PolarsError):

@@ -49,7 +49,7 @@ def forecast(
     on_cpu: bool = False,
     measured: Mapping[str, Sequence[JobMeasurement]] | None = None,
 ) -> dict[str, Cost]:
-    """Return the remaining cost of each model; benchmarks with an unknown number of items are left out.
+    """The remaining cost of each model; benchmarks with an unknown number of items are left out.
 
     With `on_cpu`, engines run on CPUs: their hours are in place of GPU-hours, and have no price. Speed and CPU time of
     finished jobs, by stage (`measured`), take the place of the config's rates.
@@ -74,7 +74,7 @@ def _cost(
     speed: float | None,
     search_s: float,
 ) -> Cost:
-    """Return the remaining cost of a model; `speed` is measured, in tokens per second with the starts of engines."""
+    """The remaining cost of a model; `speed` is measured, in tokens per second with the starts of engines."""
     config, (rates, _) = outlook.config, outlook.rates[model]
     total, left = 0, []
     for benchmark in config.run.benchmarks:
@@ -105,7 +105,7 @@ def _copied_bytes(outlook: Outlook, model: str) -> int:
 
 
 def _labels_left(outlook: Outlook, model: str) -> int:
-    """Return the number of responses left to judge, over all judges that are asked and have no prices of their own."""
+    """The number of responses left to judge, over all judges that are asked and have no prices of their own."""
     config, layout = outlook.config, outlook.config.layout
     n_left = 0
     for judge, benchmark in product(config.run.judges, config.run.benchmarks):
@@ -120,7 +120,7 @@ def _labels_left(outlook: Outlook, model: str) -> int:
 
 
 def _searches_left(outlook: Outlook, model: str) -> float:
-    """Return the number of estimates left for a model; one that runs n of the 48 configurations counts as n / 48."""
+    """The number of estimates left for a model; one that runs n of the 48 configurations counts as n / 48."""
     config, layout = outlook.config, outlook.config.layout
     names, estimators = set(CONFIGURATION_NAMES), training_groups(config)
     n_left = 0.0
@@ -157,13 +157,13 @@ _ON_CPU_NOTE = (
 
 
 def _samples(config: Config) -> str:
-    """Return the responses per item as text: `1 sample`, or `1 to 10 samples` if models differ."""
+    """The responses per item as text: `1 sample`, or `1 to 10 samples` if models differ."""
     counts = sorted({config.samples_of(model) for model in config.run.models})
     return counted(counts[0], "sample") if len(counts) == 1 else f"{counts[0]} to {counts[-1]} samples"
 
 
 def plan(config: Config, on_cpu: bool = False) -> list[Part]:
-    """Return the forecast as shown: a table with a row per model and a total, and what it leaves out.
+    """The forecast as shown: a table with a row per model and a total, and what it leaves out.
 
     With `on_cpu`, engines run on CPUs.
     """
@@ -204,7 +204,7 @@ def plan(config: Config, on_cpu: bool = False) -> list[Part]:
 
 
 def _describe_rates(config: Config, measured: Mapping[str, Sequence[JobMeasurement]]) -> list[str]:
-    """Return a line with the rates that finished jobs give in place of the config's; nothing without any."""
+    """A line with the rates that finished jobs give in place of the config's; nothing without any."""
     rates = []
     for model in config.run.models:
         if speed := measured_speed(config, model, measured["generations"]):

@@ -35,7 +35,7 @@ class Judging:
 
 
 def judging(outlook: Outlook) -> list[Judging]:
-    """Return the work of every judge behind a server for every model; cached replies do not count as left."""
+    """The work of every judge behind a server for every model; cached replies do not count as left."""
     config, judged = outlook.config, []
     for judge, asking in paid_judges(config).items():
         accounts = _accounts(config, judge)
@@ -48,7 +48,7 @@ def judging(outlook: Outlook) -> list[Judging]:
 def _counts(
     outlook: Outlook, accounts: Mapping[str, Mapping[str, float]], judge: str, asking: list[str], model: str
 ) -> tuple[int, int]:
-    """Return how many responses of a model a judge is shown by the judges `asking` it, and how many are left.
+    """How many responses of a model a judge is shown by the judges `asking` it, and how many are left.
 
     All count if the judge is one of several in turn, because the others' decisions are not known yet.
     """
@@ -85,7 +85,7 @@ def _costs(
 
 
 def _accounts(config: Config, judge: str) -> dict[str, dict[str, float]]:
-    """Return the accounts of a judge by name; empty if it has not been asked yet."""
+    """The accounts of a judge by name; empty if it has not been asked yet."""
     path = ledger(config, f"judges.{judge}")
     if not Path(path).is_file():
         return {}
@@ -97,7 +97,7 @@ def _sum(accounts: Mapping[str, Mapping[str, float]], name: str) -> float:
 
 
 def judging_parts(config: Config, judged: list[Judging]) -> list[Part]:
-    """Return the forecast per judge and model as shown, and the rest of each budget."""
+    """The forecast per judge and model as shown, and the rest of each budget."""
     if not judged:
         return []
     headings = ("judge", "model", "responses", "left", "tokens in (M)", "tokens out (M)", "USD", "USD at most")

@@ -42,7 +42,7 @@ class JobMeasurement:
 
 
 def read_measurements(config: Config) -> dict[str, list[JobMeasurement]]:
-    """Return the measurements of a study's finished jobs by stage; unreadable files are left out."""
+    """The measurements of a study's finished jobs by stage; unreadable files are left out."""
     logs = Path(config.layout.logs)
     return {stage: list(_measurements(logs / stage)) for stage in _STAGES}
 
@@ -75,7 +75,7 @@ class MeasuredRate:
 
 
 def measured_speed(config: Config, model: str, generations: Sequence[JobMeasurement]) -> MeasuredRate | None:
-    """Return the tokens per second of a model's generation jobs, the starts of engines included; null without any."""
+    """The tokens per second of a model's generation jobs, the starts of engines included; null without any."""
     tokens, seconds, n_jobs = 0, 0.0, 0
     if not gpus(config, model):
         return None
@@ -90,7 +90,7 @@ def measured_speed(config: Config, model: str, generations: Sequence[JobMeasurem
 
 
 def _is_of_one_job(path: Path) -> bool:
-    """Return whether one job has generated all responses of a file."""
+    """Whether one job has generated all responses of a file."""
     try:
         return read_provenance(path).get("resumed_responses") == 0
     except (OSError, ContractError, ValueError, pl.exceptions.PolarsError):
@@ -98,7 +98,7 @@ def _is_of_one_job(path: Path) -> bool:
 
 
 def measured_search_cpu_s(config: Config, estimates: Sequence[JobMeasurement]) -> MeasuredRate | None:
-    """Return the CPU-seconds of the search over all configurations for one training group; null without any job."""
+    """The CPU-seconds of the search over all configurations for one training group; null without any job."""
     batches, files, estimators = estimate_batches(config), group_files(config), training_groups(config)
     names = set(CONFIGURATION_NAMES)
     seconds, searches, n_jobs = 0.0, 0.0, 0
@@ -111,7 +111,7 @@ def measured_search_cpu_s(config: Config, estimates: Sequence[JobMeasurement]) -
 
 
 def describe_measurements(measurements: Mapping[str, Sequence[JobMeasurement]]) -> list[Part]:
-    """Return a table of what finished jobs took, with a line that says how it was measured; nothing without any job."""
+    """A table of what finished jobs took, with a line that says how it was measured; nothing without any job."""
     rows = []
     for stage, jobs in measurements.items():
         if jobs:

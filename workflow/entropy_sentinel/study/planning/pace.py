@@ -32,7 +32,7 @@ class Amount:
 
 
 def jobs(files: StudyFiles, now: float) -> dict[str, Amount]:
-    """Return the number of files made per stage at time `now`, in seconds since the epoch."""
+    """The number of files made per stage at time `now`, in seconds since the epoch."""
     amounts = {}
     for stage, paths in files.stages.items():
         made = [path for path in paths if path not in files.to_make]
@@ -42,7 +42,7 @@ def jobs(files: StudyFiles, now: float) -> dict[str, Amount]:
 
 
 def all_responses(counts: Iterable[ResponseCount], now: float) -> Amount:
-    """Return the number of responses generated at time `now`, including those in the parts of running jobs."""
+    """The number of responses generated at time `now`, including those in the parts of running jobs."""
     done, totals = 0, []
     finished: list[Event] = []
     speed_of_running_jobs = 0.0
@@ -60,7 +60,7 @@ def all_responses(counts: Iterable[ResponseCount], now: float) -> Amount:
 
 
 def speed(events: Iterable[Event], now: float, until: float | None = None) -> float | None:
-    """Return the amount per second from the first event of the window to `until` (default `now`).
+    """The amount per second from the first event of the window to `until` (default `now`).
 
     The first event's amount is left out: it was done before it was written, perhaps partly before the window. None for
     a single event, and if work seems to have stopped.
@@ -77,7 +77,7 @@ def speed(events: Iterable[Event], now: float, until: float | None = None) -> fl
 
 
 def progress(config: Config, files: StudyFiles, now: float) -> list[Part]:
-    """Return the progress of the study at time `now`, as shown."""
+    """The progress of the study at time `now`, as shown."""
     rows = []
     for stage, amount in jobs(files, now).items():
         rows.append(_row(stage, amount))

@@ -28,7 +28,7 @@ class Passes:
 
 
 def passes(outlook: Outlook) -> list[Passes]:
-    """Return the passes left per family and model, if any; benchmarks with an unknown number of items are left out."""
+    """The passes left per family and model, if any; benchmarks with an unknown number of items are left out."""
     run, left = outlook.config.run, []
     for family, model in product(run.asking_families, run.models):
         if outlook.config.asked_again(family, model):
@@ -59,12 +59,12 @@ def _passes_of(outlook: Outlook, family: str, model: str) -> Passes:
 
 
 def starts(config: Config, jobs: int) -> int:
-    """Return the number of engines that the jobs of a model start on one GPU."""
+    """The number of engines that the jobs of a model start on one GPU."""
     return min(jobs, 1) if config.generation.engine_idle_s else jobs
 
 
 def _in_parts(output: Path) -> int:
-    """Return the number of responses that a running job has asked about."""
+    """The number of responses that a running job has asked about."""
     n_responses = 0
     for part in Path(parts_folder(str(output))).glob("part-*.parquet"):
         responses = read(pl.scan_parquet(part).select(RESPONSE).unique())
@@ -73,7 +73,7 @@ def _in_parts(output: Path) -> int:
 
 
 def shown(left: list[Passes], hours: str) -> list[str]:
-    """Return a sentence for each family that has passes left; `hours` are GPU-hours, or those of engines on CPUs."""
+    """A sentence for each family that has passes left; `hours` are GPU-hours, or those of engines on CPUs."""
     lines = []
     for family, models in groupby(left, attrgetter("family")):  # `passes` sorts by family
         responses, contexts, gpu_h = 0, 0.0, 0.0

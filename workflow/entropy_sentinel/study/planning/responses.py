@@ -48,7 +48,7 @@ class ResponseCount:
 def responses(
     config: Config, files: StudyFiles, reusable: Collection[tuple[str, str]] = ()
 ) -> dict[tuple[str, str], ResponseCount]:
-    """Return the responses of each model and benchmark that is run; those that are only copied count as finished."""
+    """The responses of each model and benchmark that is run; those that are only copied count as finished."""
     items = item_counts(config)
     counts = {}
     for model, benchmark in product(config.run.models, items):
@@ -87,16 +87,16 @@ class Outlook:
         self.responses, self.rates = responses(config, files, self.reusable), model_rates(config, files)
 
     def longest(self, model: str) -> int:
-        """Return the longest response of a model, tokens."""
+        """The longest response of a model, tokens."""
         return int(sampling_of(self.config, model)["max_tokens"])
 
     def is_to_make(self, template: str, **names: str) -> bool:
-        """Return whether a template's file is still to be made."""
+        """Whether a template's file is still to be made."""
         return Path(template.format(**names)) in self.files.to_make
 
 
 def item_counts(config: Config) -> dict[str, int | None]:
-    """Return the number of items per benchmark; None if no earlier run, config key or local file gives it."""
+    """The number of items per benchmark; None if no earlier run, config key or local file gives it."""
     return {name: _items(config, name) for name in config.run.benchmarks}
 
 
@@ -114,7 +114,7 @@ def _items(config: Config, benchmark: str) -> int | None:
 
 
 def _items_made(path: Path) -> int | None:
-    """Return the number of usable items in the source of a finished benchmark, whatever its limit was."""
+    """The number of usable items in the source of a finished benchmark, whatever its limit was."""
     try:
         provenance: Mapping[str, int] = read_provenance(path)
     except (OSError, ContractError, ValueError, pl.exceptions.PolarsError):
@@ -142,7 +142,7 @@ class Traces:
 
 
 def model_rates(config: Config, files: StudyFiles) -> dict[str, tuple[Rates, str]]:
-    """Return the rates of each model that is run, and the source of its response lengths.
+    """The rates of each model that is run, and the source of its response lengths.
 
     The model's own files come first, then its settings in the config, then the files of the study's other models, then
     the config's settings for all models.

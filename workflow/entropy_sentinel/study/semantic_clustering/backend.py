@@ -30,17 +30,17 @@ class Backend(Protocol):
     """Compares answers."""
 
     def same(self, pairs: Sequence[Pair]) -> list[bool]:
-        """Return whether the two answers of each pair mean the same, in order."""
+        """Whether the two answers of each pair mean the same, in order."""
         ...
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """Return the model and the number of pairs compared so far, for the provenance of files."""
+        """The model and the number of pairs compared so far, for the provenance of files."""
         ...
 
 
 def make_backend(settings: GroupingSettings) -> Backend:
-    """Return the backend that the settings name, with its weights. Raises InputError if they are unsuitable."""
+    """The backend that the settings name, with its weights. Raises InputError if they are unsuitable."""
     backend: Backend = import_module(BACKENDS[settings["backend"]].module).make(settings)
     return backend
 
@@ -49,7 +49,7 @@ log = logging.getLogger(__name__)
 
 
 def questions_of(benchmark: str) -> dict[str, Question]:
-    """Return the questions in a file of items by item_id, with their right answers if it has them."""
+    """The questions in a file of items by item_id, with their right answers if it has them."""
     rows = BENCHMARKS.read(benchmark, ["item_id", "question", "answers"]).rows()
     questions = {}
     for item_id, text, answers in rows:

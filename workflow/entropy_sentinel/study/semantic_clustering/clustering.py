@@ -20,7 +20,7 @@ Answered = tuple[Question, Sequence[str]]
 
 
 def classes(answered: Sequence[Answered], backend: Backend) -> list[list[int]]:
-    """Return the class of each answer to each question, numbered from 0 in the order of their first answers.
+    """The class of each answer to each question, numbered from 0 in the order of their first answers.
 
     Answers with the same text are in one class and are not compared. Empty answers, also of white space only, are a
     class of their own, because an empty answer is an outcome, too.

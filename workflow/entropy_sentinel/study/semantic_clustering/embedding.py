@@ -23,7 +23,7 @@ class EmbeddingBackend:
         self._vectors: dict[str, np.ndarray] = {}
 
     def same(self, pairs: Sequence[Pair]) -> list[bool]:
-        """Return whether the two answers of each pair mean the same, in order."""
+        """Whether the two answers of each pair mean the same, in order."""
         texts = set[str]()
         for pair in pairs:
             texts |= {pair.first, pair.second}
@@ -35,11 +35,11 @@ class EmbeddingBackend:
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """Return the encoder and the number of different texts that it has read."""
+        """The encoder and the number of different texts that it has read."""
         counts = {"texts": len(self._vectors), "cut": self._encoder.n_cut}
         return {"backend": "embedding", **self._weights.provenance, "threshold": self._threshold, **counts}
 
 
 def make(settings: GroupingSettings) -> EmbeddingBackend:
-    """Return the backend with the encoder that the settings name."""
+    """The backend with the encoder that the settings name."""
     return EmbeddingBackend(located(settings), settings["threshold"], settings["batch_size"])

@@ -28,12 +28,12 @@ class Weights(NamedTuple):
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """Return name and version for the provenance."""
+        """Name and version for the provenance."""
         return {"weights": self.name, "weights_revision": self.revision}
 
 
 def located(settings: WeightsSettings) -> Weights:
-    """Return the weights that the settings name, downloading them if needed. Raises InputError like `hub`."""
+    """The weights that the settings name, downloading them if needed. Raises InputError like `hub`."""
     if settings["path"] is not None:
         assert settings["revision"] is not None  # for a folder it is its hash
         return Weights(settings["path"], settings["path"], settings["revision"])
@@ -72,7 +72,7 @@ class _TextModel:
         self.n_cut = 0
 
     def _read(self, *texts: Sequence[str]) -> tuple[Any, Any]:
-        """Return the model's output for a batch of texts or pairs of texts, and the mask of their tokens."""
+        """The model's output for a batch of texts or pairs of texts, and the mask of their tokens."""
         batch = self._tokenizer(
             *map(list, texts), padding=True, truncation=True, max_length=self._longest, return_tensors="pt"
         )
@@ -89,7 +89,7 @@ class PairClassifier(_TextModel):
         self.labels: dict[int, str] = dict(self._model.config.id2label)
 
     def logits(self, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
-        """Return the logits of one batch of pairs, (n_pairs, n_labels)."""
+        """The logits of one batch of pairs, (n_pairs, n_labels)."""
         first, second = zip(*pairs, strict=True)
         output, _ = self._read(first, second)
         logits: np.ndarray = output.logits.float().cpu().numpy()
@@ -103,7 +103,7 @@ class Encoder(_TextModel):
         super().__init__(folder, AutoModel, name)
 
     def vectors(self, texts: Sequence[str]) -> np.ndarray:
-        """Return the embeddings of one batch of texts, (n_texts, n_dimensions), each of length 1."""
+        """The embeddings of one batch of texts, (n_texts, n_dimensions), each of length 1."""
         output, mask = self._read(texts)
         weights = mask.unsqueeze(-1).to(self._device)
         means = (output.last_hidden_state * weights).sum(dim=1) / weights.sum(dim=1)

@@ -16,16 +16,16 @@ class ExactBackend:
         self._names: dict[Question, dict[str, int]] = {}
 
     def same(self, pairs: Sequence[Pair]) -> list[bool]:
-        """Return whether the two answers of each pair mean the same, in order."""
+        """Whether the two answers of each pair mean the same, in order."""
         return [self._key(question, first) == self._key(question, second) for question, first, second in pairs]
 
     @cached_property
     def provenance(self) -> dict[str, Any]:
-        """Return the backend for the provenance; it compares no pairs."""
+        """The backend for the provenance; it compares no pairs."""
         return {"backend": "exact"}
 
     def _key(self, question: Question, answer: str) -> str | int:
-        """Return the number of the first right answer with this name, or else the normalised text."""
+        """The number of the first right answer with this name, or else the normalised text."""
         if question not in self._names:
             numbers: dict[str, int] = {}
             for number, names in enumerate(question.answers):
@@ -37,5 +37,5 @@ class ExactBackend:
 
 
 def make(settings: GroupingSettings) -> ExactBackend:
-    """Return the backend, which has no settings."""
+    """The backend, which has no settings."""
     return ExactBackend()

@@ -28,7 +28,7 @@ class NliBackend:
         self._entails = KeptScores(self._entailed, [weights.revision, _ENTAILMENT], batch_size)
 
     def same(self, pairs: Sequence[Pair]) -> list[bool]:
-        """Return whether the two answers of each pair mean the same, in order."""
+        """Whether the two answers of each pair mean the same, in order."""
         texts = [(f"{pair.question.text} {pair.first}", f"{pair.question.text} {pair.second}") for pair in pairs]
         forwards = self._entails(texts)
         entailed = [pair for pair in texts if forwards[pair]]
@@ -37,18 +37,18 @@ class NliBackend:
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """Return the classifier, and the numbers of ordered pairs that it compared and that came from the cache."""
+        """The classifier, and the numbers of ordered pairs that it compared and that came from the cache."""
         return {"backend": "nli", **self._weights.provenance, **self._entails.counts, "cut": self._classifier.n_cut}
 
     def _entailed(self, pairs: Sequence[TextPair]) -> np.ndarray:
-        """Return 1 for each pair whose first text entails the second, else 0."""
+        """1 for each pair whose first text entails the second, else 0."""
         likeliest = self._classifier.logits(pairs).argmax(axis=1)
         entailed: np.ndarray = (likeliest == self._label).astype(float)
         return entailed
 
 
 def _entailment(labels: Mapping[int, str], name: str) -> int:
-    """Return the number of the label named entailment, in any case."""
+    """The number of the label named entailment, in any case."""
     for number, label in labels.items():
         if label.lower() == _ENTAILMENT:
             return number
@@ -59,5 +59,5 @@ def _entailment(labels: Mapping[int, str], name: str) -> int:
 
 
 def make(settings: GroupingSettings) -> NliBackend:
-    """Return the backend with the classifier that the settings name."""
+    """The backend with the classifier that the settings name."""
     return NliBackend(located(settings), settings["batch_size"])

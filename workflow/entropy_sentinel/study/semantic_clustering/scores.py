@@ -43,7 +43,7 @@ class KeptScores:
         self.compared = self.saved = 0
 
     def __call__(self, pairs: Iterable[TextPair]) -> dict[TextPair, float]:
-        """Return the score of each different pair. Raises EntropySentinelError if the file cannot be used."""
+        """The score of each different pair. Raises EntropySentinelError if the file cannot be used."""
         # Sorted by length, to limit padding. Batches are formed before known pairs are removed, and computed whole, so
         # a resumed job gets the same batches, and the same numbers, as one that was not killed.
         ordered = sorted(dict.fromkeys(pairs), key=lambda pair: (len(pair[0]) + len(pair[1]), pair))
@@ -60,7 +60,7 @@ class KeptScores:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Return how many pairs the model compared, and how many came from the cache, for the provenance."""
+        """How many pairs the model compared, and how many came from the cache, for the provenance."""
         return {"pairs_asked": self.compared, "pairs_saved": self.saved}
 
     def _batch(self, file: sqlite3.Connection, pairs: Sequence[TextPair]) -> dict[TextPair, float]:

@@ -11,7 +11,7 @@ from entropy_sentinel.statistics.numbers import Numbers
 
 
 def class_masses(classes: Numbers, logprobs: Numbers) -> np.ndarray:
-    """Return the log of the summed probabilities of the answers in each class, (n_classes,), in nats.
+    """The log of the summed probabilities of the answers in each class, (n_classes,), in nats.
 
     `classes`, (n_samples,), are numbers from 0; `logprobs`, (n_samples,), are the log-probabilities of the samples in
     nats. A text that was sampled twice counts twice. An empty class has -inf.
@@ -22,7 +22,7 @@ def class_masses(classes: Numbers, logprobs: Numbers) -> np.ndarray:
 
 
 def class_probabilities(classes: Numbers, logprobs: Numbers | None = None) -> np.ndarray:
-    """Return the probability of each class, (n_classes,): its share of the summed probability of all samples.
+    """The probability of each class, (n_classes,): its share of the summed probability of all samples.
 
     The arguments are those of `class_masses`. Without `logprobs` it is the share of the samples. The form with
     `logprobs` is the paper's. Because probable answers are also sampled more often, it converges to normalised sums of
@@ -33,5 +33,5 @@ def class_probabilities(classes: Numbers, logprobs: Numbers | None = None) -> np
 
 
 def semantic_entropy(p: Numbers) -> float:
-    """Return the entropy of class probabilities p, (n_classes,), in nats."""
+    """The entropy of class probabilities p, (n_classes,), in nats."""
     return float(entr(np.asarray(p, dtype=float)).sum())

@@ -80,12 +80,12 @@ class TextModel(Settings):
 
     @property
     def weights(self) -> str | None:
-        """Return the id on the hub; None for a folder, or if no weights are needed."""
+        """The id on the hub; None for a folder, or if no weights are needed."""
         return None if self.path else self.model or self.usual
 
     @property
     def usual(self) -> str | None:
-        """Return the id that `model: null` stands for."""
+        """The id that `model: null` stands for."""
         raise NotImplementedError
 
 
@@ -108,5 +108,5 @@ class Grouping(TextModel):
 
     @property
     def usual(self) -> str | None:
-        """Return the backend's default id."""
+        """The backend's default id."""
         return BACKENDS[self.backend].weights

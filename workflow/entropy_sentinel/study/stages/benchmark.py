@@ -76,7 +76,7 @@ def write_benchmark(settings: ItemsSettings, output: str) -> None:
 
 
 def open_source(settings: ItemsSettings, revisions: Path) -> tuple[Iterable[Row], Origin]:
-    """Return the rows of a benchmark's source, and its identity: file hash, or revision and commit on the hub."""
+    """The rows of a benchmark's source, and its identity: file hash, or revision and commit on the hub."""
     path = settings["path"]
     if path:
         digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()[:12]

@@ -41,7 +41,7 @@ def write_costs(labels: Sequence[str], ledger: str, output: str) -> None:
 
 
 def _sums_by_domain(ledger: Ledger) -> dict[tuple[str, str], dict[str, float]]:
-    """Return the sums of the accounts of each model and benchmark, over all settings of the judge."""
+    """The sums of the accounts of each model and benchmark, over all settings of the judge."""
     sums_by_domain: dict[tuple[str, str], dict[str, float]] = {}
     for account in ledger.accounts():
         model, benchmark, *_ = account["account"].split("/")

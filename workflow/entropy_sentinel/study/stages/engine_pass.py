@@ -100,13 +100,13 @@ def write_engine_pass(
 
 
 def _origin(generations: str) -> dict[str, Any]:
-    """Return the facts of the traces that a pass over them repeats."""
+    """The facts of the traces that a pass over them repeats."""
     left_out = ("stage", "identity", REUSE_KEY)
     return {key: value for key, value in read_provenance(generations).items() if key not in left_out}
 
 
 def _responses(benchmark: str, generations: str, unaskable: str | None) -> pl.DataFrame:
-    """Return the traces with question and reference; `unusable` has the reason why one cannot be asked about.
+    """The traces with question and reference; `unusable` has the reason why one cannot be asked about.
 
     The reason is `unaskable` for all of them, if that is set.
     """
@@ -126,7 +126,7 @@ def _responses(benchmark: str, generations: str, unaskable: str | None) -> pl.Da
 
 
 def _ask_all(responses: pl.DataFrame, settings: PassSettings, threads: int, parts: Parts) -> pl.DataFrame:
-    """Return the rows of all responses: those already in `parts`, and those from new requests."""
+    """The rows of all responses: those already in `parts`, and those from new requests."""
     usable = responses.filter(pl.col("unusable").is_null())
     unusable = responses.filter(pl.col("unusable").is_not_null())
     asking, rows = asking_of(settings["family"]), parts.read()
@@ -156,7 +156,7 @@ def _ask_all(responses: pl.DataFrame, settings: PassSettings, threads: int, part
 
 
 def _parts_left(responses: pl.DataFrame, rows: pl.DataFrame, per_item: bool) -> list[pl.DataFrame]:
-    """Return the parts of the responses that have no row yet."""
+    """The parts of the responses that have no row yet."""
     left = []
     for part in _parts(responses, per_item):
         if part.join(rows, on=RESPONSE, how="semi").is_empty():
@@ -165,7 +165,7 @@ def _parts_left(responses: pl.DataFrame, rows: pl.DataFrame, per_item: bool) -> 
 
 
 def _asked(part: pl.DataFrame, engine: TokenIdEngine, settings: PassSettings, asking: Any) -> pl.DataFrame:
-    """Return the family's rows of one part; responses to prompts other than those rendered here have no trajectory."""
+    """The family's rows of one part; responses to prompts other than those rendered here have no trajectory."""
     prompts = engine.prompts([filled_prompt(settings["asked_with"], question) for question in part["question"]])
     # Imported traces may lack the prompt.
     same = [known in ("", prompt.hash) for known, prompt in zip(part["prompt_hash"], prompts, strict=True)]
@@ -183,7 +183,7 @@ def _asked(part: pl.DataFrame, engine: TokenIdEngine, settings: PassSettings, as
 
 
 def _parts(responses: pl.DataFrame, per_item: bool) -> list[pl.DataFrame]:
-    """Return parts of successive responses with PART_TOKENS tokens, at least one response; or whole items."""
+    """Parts of successive responses with PART_TOKENS tokens, at least one response; or whole items."""
     unit = ["item_id"] if per_item else RESPONSE
     tokens = responses.group_by(unit, maintain_order=True).agg(pl.col("n_tokens").cast(pl.Int64).sum())
     parts = tokens.select(*unit, part=(pl.col("n_tokens").cum_sum() - 1) // PART_TOKENS)
@@ -192,14 +192,14 @@ def _parts(responses: pl.DataFrame, per_item: bool) -> list[pl.DataFrame]:
 
 
 def _identity(settings: Mapping[str, Any], responses: pl.DataFrame) -> str:
-    """Return what a part must match to be reused: the settings, the items and the responses."""
+    """What a part must match to be reused: the settings, the items and the responses."""
     digest = hashlib.sha256(json.dumps([dict(settings), PART_TOKENS, _rows(responses)], sort_keys=True).encode())
     digest.update(_token_ids(responses))
     return digest.hexdigest()[:16]
 
 
 def _digest(responses: pl.DataFrame) -> str:
-    """Return a hash of the items and the responses, and of how they are divided into parts."""
+    """A hash of the items and the responses, and of how they are divided into parts."""
     digest = hashlib.sha256(json.dumps([PART_TOKENS, _rows(responses)]).encode())
     digest.update(_token_ids(responses))
     return digest.hexdigest()
@@ -247,7 +247,7 @@ def write_given_pass(generations: str, settings: GivenPass, output: str) -> None
 
 
 def _own_provenance(source: str) -> Mapping[str, Any]:
-    """Return the file's own provenance; empty if another tool has written it."""
+    """The file's own provenance; empty if another tool has written it."""
     try:
         return read_provenance(source)
     except ContractError:

@@ -45,7 +45,7 @@ def write_estimates(observations: str, group: str, settings: EstimationSettings,
 
 
 def read_raw(observations: str) -> tuple[pl.DataFrame, dict[str, Any]]:
-    """Return rows and facts of a file of observations; raise ProvenanceError unless they are before temperature."""
+    """Rows and facts of a file of observations; raises ProvenanceError unless they are before temperature."""
     rows, logprobs = read_observations(observations), read_provenance(observations)["logprobs"]
     if logprobs["logprobs_mode"] != RAW:
         raise ProvenanceError(
@@ -81,7 +81,7 @@ def by_signals(observations: pl.DataFrame, estimators: Iterable[str]) -> Iterato
 def _estimated(
     observations: pl.DataFrame, group: str, settings: EstimationSettings, estimators: Sequence[str]
 ) -> dict[str, pl.DataFrame]:
-    """Return each estimator's rows of contract ESTIMATES."""
+    """Each estimator's rows of contract ESTIMATES."""
     training = training_rows(observations, group, settings)
     trains = pl.col("benchmark").is_in(group.split("+"))
     rows = observations.filter(~trains | (pl.col("split") == "test"))
@@ -102,13 +102,13 @@ def _estimated(
 
 
 def training_rows(observations: pl.DataFrame, group: str, settings: EstimationSettings) -> TrainingRows:
-    """Return the rows of a group for fitting: those in its `train` split with a label and features."""
+    """The rows of a group for fitting: those in its `train` split with a label and features."""
     of_group = observations.filter(pl.col("benchmark").is_in(group.split("+")), pl.col("split") == "train")
     return labelled_rows(of_group, settings)
 
 
 def labelled_rows(observations: pl.DataFrame, settings: EstimationSettings | Fitting) -> TrainingRows:
-    """Return all rows with a label and features, with their domains; benchmarks with kinds are groups of domains."""
+    """All rows with a label and features, with their domains; benchmarks with kinds are groups of domains."""
     rows = observations.filter(_FEATURED, _LABELLED)
     domains = rows.select(DOMAIN).to_series()
     groups = rows["benchmark"] if rows["kind"].count() else None
@@ -117,7 +117,7 @@ def labelled_rows(observations: pl.DataFrame, settings: EstimationSettings | Fit
 
 
 def _domains(rows: pl.DataFrame, trains: pl.Expr) -> pl.DataFrame:
-    """Return one row per domain: role, true accuracy and counts."""
+    """One row per domain: role, true accuracy and counts."""
     both = _FEATURED & _LABELLED
     return rows.group_by("benchmark", maintain_order=True).agg(
         role=pl.when(trains).then(pl.lit("training")).otherwise(pl.lit("held_out")).first(),
@@ -129,7 +129,7 @@ def _domains(rows: pl.DataFrame, trains: pl.Expr) -> pl.DataFrame:
 
 
 def _slices(scored: pl.DataFrame) -> dict[str, np.ndarray]:
-    """Return the mask of each domain's rows, and under `<domain> labelled` that of its labelled rows."""
+    """The mask of each domain's rows, and under `<domain> labelled` that of its labelled rows."""
     benchmark, labelled = scored["benchmark"].to_numpy(), scored["label"].is_not_null().to_numpy()
     masks = {}
     for name in scored["benchmark"].unique(maintain_order=True):
@@ -141,7 +141,7 @@ def _slices(scored: pl.DataFrame) -> dict[str, np.ndarray]:
 def _estimates(
     estimator: Estimator | FitFailure, accuracies: Mapping[str, float | None], domains: pl.DataFrame
 ) -> pl.DataFrame:
-    """Return one estimator's estimates of all domains, null with the reason; `accuracies` are by name of `_slices`."""
+    """One estimator's estimates of all domains, null with the reason; `accuracies` are by name of `_slices`."""
     if isinstance(estimator, FitFailure):
         chosen, reason = None, pl.lit(estimator.reason)
     else:
@@ -195,7 +195,7 @@ def write_estimators(
 
 
 def p_correct(estimators: Iterable[Estimator | FitFailure], observations: pl.DataFrame) -> pl.DataFrame:
-    """Return P(correct) of every response with features by every estimator that gives it; contract SCORES."""
+    """P(correct) of every response with features by every estimator that gives it; contract SCORES."""
     featured = observations.filter(_FEATURED)
     parts = [SCORES.schema.to_frame()]
     for estimator in estimators if len(featured) else ():

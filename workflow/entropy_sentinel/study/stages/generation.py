@@ -74,7 +74,7 @@ def write_generations(benchmark: str, settings: GenerationSettings, threads: int
 
 
 def answer_all(items: pl.DataFrame, settings: AskedSettings, threads: int, parts: Parts) -> pl.DataFrame:
-    """Return the responses to all requests, in benchmark order: those in `parts`, and newly generated ones.
+    """The responses to all requests, in benchmark order: those in `parts`, and newly generated ones.
 
     Raises ConfigError if the engine refuses every request, because the cause is then not in the questions.
     """
@@ -100,7 +100,7 @@ def answer_all(items: pl.DataFrame, settings: AskedSettings, threads: int, parts
 
 
 def with_commit(settings: AskedSettings, study: Path) -> AskedSettings:
-    """Return the settings with the commit of weights on the hub; a study in this folder keeps to it (`hub`)."""
+    """The settings with the commit of weights on the hub; a study in this folder keeps to it (`hub`)."""
     if not have_weights(settings) or settings["local"]:
         return settings
     os.environ.update(settings["environment"])  # HF_HOME and HF_HUB_OFFLINE are read during the import
@@ -135,7 +135,7 @@ def generate(items: pl.DataFrame, keys: Sequence[Key], settings: AskedSettings, 
 
 
 def filled_prompt(settings: PromptSettings, question: str) -> Asked:
-    """Return the prompt for a question: a chat, or plain text that the model continues."""
+    """The prompt for a question: a chat, or plain text that the model continues."""
     values = settings.get("prompt_variables", {}) | {"question": question}
     text = settings.get("text")
     if text:
@@ -170,18 +170,18 @@ def _batches(
 
 
 def request_keys(items: pl.DataFrame, samples: int) -> list[Key]:
-    """Return every (item_id, sample) of a benchmark, in its order."""
+    """Every (item_id, sample) of a benchmark, in its order."""
     return list(product(items["item_id"], range(samples)))
 
 
 def requested_rows(items: pl.DataFrame, samples: int) -> pl.DataFrame:
-    """Return the keys of all requests as a frame with the columns of contract GENERATIONS."""
+    """The keys of all requests as a frame with the columns of contract GENERATIONS."""
     keys = request_keys(items, samples)
     return pl.DataFrame(keys, schema={"item_id": pl.String, "sample": pl.UInt16}, orient="row")
 
 
 def request_seed(seed: int, model: str, item_id: str, sample: int) -> int:
-    """Return the seed of one request, a hash in 0 .. 2^63 - 1.
+    """The seed of one request, a hash in 0 .. 2^63 - 1.
 
     With the study's seed itself, every item would use the same random stream, and a second sample would repeat the
     first.
@@ -191,13 +191,13 @@ def request_seed(seed: int, model: str, item_id: str, sample: int) -> int:
 
 
 def identity(settings: AskedSettings, items: pl.DataFrame) -> str:
-    """Return what a part must match to be reused: the settings and the questions."""
+    """What a part must match to be reused: the settings and the questions."""
     content = json.dumps([dict(settings), items.select("item_id", "question").rows()], sort_keys=True)
     return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
 def to_frame(keys: Sequence[Key], seeds: Sequence[int], responses: Sequence[Response], run: int) -> pl.DataFrame:
-    """Return responses as a frame of contract GENERATIONS, without a Python object per token."""
+    """Responses as a frame of contract GENERATIONS, without a Python object per token."""
 
     columns: dict[str, Any] = {
         "item_id": [item_id for item_id, _ in keys],
@@ -215,7 +215,7 @@ def to_frame(keys: Sequence[Key], seeds: Sequence[int], responses: Sequence[Resp
 
 
 def provenance(settings: AskedSettings, parts: Parts, frame: pl.DataFrame) -> dict[str, Any]:
-    """Return the provenance of a trace file."""
+    """The provenance of a trace file."""
     facts = parts.facts()
     return {
         **settings,

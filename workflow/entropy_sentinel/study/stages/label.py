@@ -63,7 +63,7 @@ def _ask_judge(ask: "_Asking", settings: JudgeSettings, output: str) -> None:
 
 
 def _fitting_kind(items: pl.DataFrame) -> str:
-    """Return the kind of judge that suits the references of a frame BENCHMARKS."""
+    """The kind of judge that suits the references of a frame BENCHMARKS."""
     from entropy_sentinel.judges.structure import kind_for  # imports a computer algebra system
 
     rows = items.select("question", "reference").drop_nulls("reference")
@@ -88,7 +88,7 @@ class _Asking:
         return BENCHMARKS.read(self.benchmark)
 
     def key(self, settings: JudgeSettings) -> str:
-        """Return the key of the labels for other studies: settings, items and responses."""
+        """The key of the labels for other studies: settings, items and responses."""
         items = self.items.select("item_id", "question", "reference").rows()
         return reuse_key(LABELS.stage, settings, self.whose, items, self.responses.rows())
 
@@ -100,7 +100,7 @@ class _Asking:
         return reuse_output(output, study, self.key(settings), LABELS, rows)
 
     def __call__(self, settings: JudgeSettings, responses: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
-        """Return a frame of contract LABELS on these responses, and facts for its provenance."""
+        """A frame of contract LABELS on these responses, and facts for its provenance."""
         if settings["kind"] in COMBINATIONS:
             return self._combined(settings, responses)
         if settings["kind"] == "file":
@@ -176,7 +176,7 @@ def write_exchanges(exchanges: list[dict[str, Any]], output: str) -> None:
 def label(
     items: pl.DataFrame, responses: pl.DataFrame, judge: Judge | None, whose: Mapping[str, str] | None = None
 ) -> tuple[pl.DataFrame, list[dict[str, Any]]]:
-    """Return verdicts on `responses` (item_id, sample, text, finish_reason) to `items`: a frame of contract LABELS.
+    """Verdicts on `responses` (item_id, sample, text, finish_reason) to `items`: a frame of contract LABELS.
 
     Also returns the exchanges with the judge that gave no label, each with its item_id and sample. The judge sees only
     responses to items with a reference; without any, it may be None. `whose` are their model and benchmark.

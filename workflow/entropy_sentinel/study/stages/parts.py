@@ -59,7 +59,7 @@ class Parts:
         self._ownership.__exit__(kind, error, trace)
 
     def read(self) -> pl.DataFrame:
-        """Return all rows so far; of rows with the same key, the first."""
+        """All rows so far; of rows with the same key, the first."""
         frames = [self.contract.schema.to_frame()]
         for path in self._files():
             frame = self._load(path)
@@ -73,7 +73,7 @@ class Parts:
         self.contract.write(frame, self.folder / name, {"identity": self.identity, "facts": dict(facts)})
 
     def facts(self) -> dict[str, str]:
-        """Return the facts of all parts; different values, as after an engine's update, are joined with a slash."""
+        """The facts of all parts; different values, as after an engine's update, are joined with a slash."""
         facts_by_name: dict[str, dict[str, None]] = {}
         for path in self._files():
             for name, fact in self._metadata(path).get("facts", {}).items():
@@ -105,7 +105,7 @@ class Parts:
         return sorted(self.folder.glob("part-[0-9][0-9][0-9]-*.parquet"))
 
     def _load(self, path: Path) -> pl.DataFrame | None:
-        """Return the rows of a file; None for an unreadable file, which is moved aside."""
+        """The rows of a file; None for an unreadable file, which is moved aside."""
         try:
             return self.contract.check(self.contract.read(path), str(path))
         except _UNREADABLE as error:

@@ -37,7 +37,7 @@ class Progress:
         self._done, self._tokens = self._done + 1, self._tokens + tokens
 
     def line(self) -> str:
-        """Return a line with the progress, and the speed since the previous line."""
+        """A line with the progress, and the speed since the previous line."""
         now = time.monotonic()
         lengths = list(self._under_way())[: self._total - self._done]
         tokens = self._tokens + sum(lengths)
@@ -48,13 +48,13 @@ class Progress:
         return f"{self._done:,} of {counted(self._total, 'response')}{shown}; {_speed(speed)}{left}"
 
     def summary(self) -> str:
-        """Return a line with the total work and its speed."""
+        """A line with the total work and its speed."""
         seconds = max(time.monotonic() - self._start, 1e-9)
         shown = f"{self._done:,} of {counted(self._total, 'response')}: {counted(self._tokens, 'token')}"
         return f"{shown} in {seconds:,.0f} s, {_speed(self._tokens / seconds)}"
 
     def _left(self, lengths: Sequence[int], speed: float) -> str:
-        """Return the remaining time; empty if it is not yet known.
+        """The remaining time; empty if it is not yet known.
 
         If all remaining responses are running, each gets a token per step: it takes at most until the shortest one has
         `longest` tokens, at the previous line's speed. Otherwise waiting responses are assumed to be as long as ended
@@ -94,6 +94,6 @@ def progress_in_log(progress: Progress) -> Iterator[None]:
 
 
 def _speed(speed: float) -> str:
-    """Return tokens per second, with one decimal if slow."""
+    """Tokens per second, with one decimal if slow."""
     number = round(speed) if speed >= 10 else round(speed, 1)
     return f"{counted(int(number) if number == int(number) else number, 'token')}/s"

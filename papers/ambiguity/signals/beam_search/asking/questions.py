@@ -14,7 +14,7 @@ from papers.ambiguity.signals.beam_search.frames import BEAMS
 def ask(
     part: pl.DataFrame, engine: TokenIdEngine, settings: Mapping[str, Any], asked_with: AskedSettings
 ) -> pl.DataFrame:
-    """Return rows of BEAMS for responses (traces with `prompt_ids`), from one search for each item."""
+    """Rows of BEAMS for responses (traces with `prompt_ids`), from one search for each item."""
     prompts = dict(part.select("item_id", "prompt_ids").iter_rows())
     sampling = asked_with["sampling"]
     replies = engine.beams(prompts.values(), settings["width"], sampling["max_tokens"], sampling.get("stop", ()))
@@ -25,7 +25,7 @@ def ask(
 
 
 def unasked(part: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
-    """Return rows without beams for responses that cannot be asked about; their `unusable` has the reason."""
+    """Rows without beams for responses that cannot be asked about; their `unusable` has the reason."""
     return BEAMS.frame(part.select(*RESPONSE, reason="unusable").to_dicts())
 
 

@@ -21,7 +21,7 @@ _MARKS = ("?", ".", "!")
 
 
 def with_answer(asked_with: PromptSettings, template: str, question: str, answer: str) -> Asked:
-    """Return the prompt with a question and a possible answer, `template`, in the model's usual form.
+    """The prompt with a question and a possible answer, `template`, in the model's usual form.
 
     A chat keeps its other messages; the template replaces the message with the question. Plain text keeps the text
     before the paragraph with the question, such as the examples of a few-shot prompt; that paragraph, `Q: .. A:`, is
@@ -36,7 +36,7 @@ def with_answer(asked_with: PromptSettings, template: str, question: str, answer
 
 
 def _with_question_replaced(asked_with: PromptSettings, template: str) -> PromptTemplate:
-    """Return the model's own prompt with the template in place of the question; placeholders are not filled yet."""
+    """The model's own prompt with the template in place of the question; placeholders are not filled yet."""
     if text := asked_with.get("text"):
         before, blank, _ = text[: text.index(_QUESTION)].rpartition("\n\n")
         return {"text": f"{before}{blank}{template}"}
@@ -59,7 +59,7 @@ class _Item:
 
     @property
     def question(self) -> str:
-        """Return the question, the same in all responses."""
+        """The question, the same in all responses."""
         return str(self.responses[0]["question"])
 
     def pairs(self, prompts: Sequence[Sequence[int]]) -> Iterator[tuple[Sequence[int], Sequence[int]]]:
@@ -72,7 +72,7 @@ class _Item:
 def ask(
     part: pl.DataFrame, engine: TokenIdEngine, settings: Mapping[str, Any], asked_with: AskedSettings
 ) -> pl.DataFrame:
-    """Return rows of ITERATIVE_PROMPTS for responses: traces with `prompt_ids` and `question`."""
+    """Rows of ITERATIVE_PROMPTS for responses: traces with `prompt_ids` and `question`."""
     rows: list[Row] = []
     items: list[_Item] = []
     for _, own in part.group_by("item_id", maintain_order=True):
@@ -95,12 +95,12 @@ def ask(
 
 
 def unasked(part: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
-    """Return rows without log-probabilities, for responses that cannot be asked about; `unusable` has the reason."""
+    """Rows without log-probabilities, for responses that cannot be asked about; `unusable` has the reason."""
     return ITERATIVE_PROMPTS.frame(part.select(*RESPONSE, reason="unusable").to_dicts())
 
 
 def _sorted(responses: Sequence[Row], samples: int) -> tuple[list[Row], _Item | None]:
-    """Return rows of an item's left-out responses, with reasons; and the item with the others."""
+    """Rows of an item's left-out responses, with reasons; and the item with the others."""
     usable = sum(response["sample"] < samples for response in responses)
     left_out: list[Row] = []
     answered: list[Row] = []
@@ -116,7 +116,7 @@ def _sorted(responses: Sequence[Row], samples: int) -> tuple[list[Row], _Item | 
 
 
 def _left_out(sample: int, answer: str, usable: int, samples: int) -> str | None:
-    """Return why a response is left out, or None; `usable` of the first `samples` can be used."""
+    """Why a response is left out, or None; `usable` of the first `samples` can be used."""
     if usable < samples:
         return f"only {usable} of the first {samples} responses to the item can be asked about"
     if sample >= samples:
@@ -125,7 +125,7 @@ def _left_out(sample: int, answer: str, usable: int, samples: int) -> str | None
 
 
 def _measured(item: _Item, continuations: Sequence[Sequence[Continuation]]) -> list[Row]:
-    """Return the rows of one item; `continuations` are those of its prompt, then of the prompt with each answer."""
+    """The rows of one item; `continuations` are those of its prompt, then of the prompt with each answer."""
     rows = [{key: response[key] for key in RESPONSE} for response in item.responses]
     for continuation in chain.from_iterable(continuations):
         if continuation.refused:

@@ -50,7 +50,7 @@ class TokenSequence:
 def search(
     prompts: Sequence[Sequence[int]], engine: TokenIdEngine, ends: Collection[int], prune_below: float
 ) -> list[IntegerLogprobs]:
-    """Return the integers after each prompt, in order.
+    """The integers after each prompt, in order.
 
     `ends` are the tokens that end the model's turn, never digits. Prefixes of integers with a probability below
     `prune_below` are not followed.
@@ -107,7 +107,7 @@ _NONE = "none of the model's likely answers is an integer alone"
 def ask(
     part: pl.DataFrame, engine: TokenIdEngine, settings: Mapping[str, Any], asked_with: AskedSettings
 ) -> pl.DataFrame:
-    """Return rows of INTEGERS for responses: traces with `prompt_ids`.
+    """Rows of INTEGERS for responses: traces with `prompt_ids`.
 
     Answers end with the tokens that ended the model's own answers. `settings` is the config's section.
     """
@@ -124,12 +124,12 @@ def ask(
 
 
 def unasked(part: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
-    """Return rows without a distribution for responses that cannot be asked about; their `unusable` has the reason."""
+    """Rows without a distribution for responses that cannot be asked about; their `unusable` has the reason."""
     return _without(part, pl.col("unusable"))
 
 
 def _row(result: IntegerLogprobs) -> dict[str, Any]:
-    """Return the columns of a response from the pass."""
+    """The columns of a response from the pass."""
     if result.refused or not result.whole:
         return {"reason": f"refused: {result.refused}" if result.refused else _NONE}
     whole, first = sorted(result.whole.items()), sorted(result.first.items())
@@ -143,5 +143,5 @@ def _row(result: IntegerLogprobs) -> dict[str, Any]:
 
 
 def _without(part: pl.DataFrame, reason: pl.Expr) -> pl.DataFrame:
-    """Return rows without a distribution."""
+    """Rows without a distribution."""
     return INTEGERS.frame(part.select(*RESPONSE, reason=reason).to_dicts())

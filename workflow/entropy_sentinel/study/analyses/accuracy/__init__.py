@@ -7,7 +7,7 @@ if TYPE_CHECKING:
 
 
 def analyses() -> "dict[str, type[Analysis]]":
-    """Return the analysis."""
+    """The analysis."""
     from entropy_sentinel.study.analyses.accuracy.settings import Accuracy
 
     return {"accuracy": Accuracy}

@@ -20,7 +20,7 @@ _NAMED = 3
 
 
 def failures(sweep: pl.DataFrame, validations: Sequence[ModelValidation]) -> list[str]:
-    """Return sentences that list missing estimates and estimators, and the reasons for null errors in SWEEP."""
+    """Sentences that list missing estimates and estimators, and the reasons for null errors in SWEEP."""
     lines, unfitted = [], []
     for validation in validations:
         for domain in (*validation.left_out, *validation.unlabelled):
@@ -43,7 +43,7 @@ def failures(sweep: pl.DataFrame, validations: Sequence[ModelValidation]) -> lis
 
 
 def gaps(domains: pl.DataFrame) -> list[dict[str, Any]]:
-    """Return the domains where at least SHARE of the responses are unlabelled, lack features or are truncated.
+    """The domains where at least SHARE of the responses are unlabelled, lack features or are truncated.
 
     `domains` is a frame DOMAINS. Each row has `model`, `benchmark`, `reasons`, and three shares in [0, 1]:
     `unlabelled`, `featureless` and `cut_off`.
@@ -64,7 +64,7 @@ def gaps(domains: pl.DataFrame) -> list[dict[str, Any]]:
 
 
 def reasons_text(counts: Mapping[str, int]) -> str:
-    """Return reasons with their numbers, `no label: 3; timeout: 1`; "-" without any."""
+    """Reasons with their numbers, `no label: 3; timeout: 1`; "-" without any."""
     return "; ".join(f"{reason}: {count}" for reason, count in counts.items()) or "-"
 
 
@@ -120,7 +120,7 @@ class Advice:
 
 
 def advise(domains: pl.DataFrame, validations: Collection[ModelValidation], group: TrainingGroup) -> list[Advice]:
-    """Return advice on each model's training group and on all its labelled domains; `domains` is a frame DOMAINS."""
+    """Advice on each model's training group and on all its labelled domains; `domains` is a frame DOMAINS."""
     title = f"training group {group.title}" if group.title != group.benchmarks else "training group"
     advice = []
     for validation in validations:
@@ -137,7 +137,7 @@ def advise(domains: pl.DataFrame, validations: Collection[ModelValidation], grou
 
 
 def _advice(model: str, what: str, names: Collection[str], known: Accuracies, to_label: bool = False) -> Advice:
-    """Return advice on the training domains `names`; any other domain in `known` may be added."""
+    """Advice on the training domains `names`; any other domain in `known` may be added."""
     if not names or any(name not in known for name in names):
         return Advice(model, what, None)
     accuracy = _weighted(known, names)
@@ -149,6 +149,6 @@ def _advice(model: str, what: str, names: Collection[str], known: Accuracies, to
 
 
 def _weighted(known: Accuracies, names: Collection[str]) -> float:
-    """Return the mean accuracy of domains, weighted by their numbers of responses (paper, section 5, RQ3)."""
+    """The mean accuracy of domains, weighted by their numbers of responses (paper, section 5, RQ3)."""
     parts = [known[name] for name in names]
     return sum(accuracy * n for accuracy, n in parts) / sum(n for _, n in parts)

@@ -22,19 +22,19 @@ IQR_NOTE = f"IQR: interquartile range, for at least {_FEWEST_FOR_IQR} values."
 
 
 def signals_in(auroc: pl.DataFrame) -> dict[str, Signal]:
-    """Return the signals of a frame AUROC by name, always including the features."""
+    """The signals of a frame AUROC by name, always including the features."""
     names = {*FEATURES, *auroc["feature"].unique()}
     return {name: signal for name, signal in SIGNALS.items() if name in names}
 
 
 def confident_signals(signals: Mapping[str, Signal]) -> str:
-    """Return the titles of the signals that are larger for more certain responses: `a, b and c`."""
+    """The titles of the signals that are larger for more certain responses: `a, b and c`."""
     *titles, last = [signal.title for signal in signals.values() if signal.confident]
     return f"{', '.join(titles)} and {last}"
 
 
 def spread(values: pl.Series) -> tuple[float | None, float | None]:
-    """Return the median and interquartile range in the unit of the values, ignoring nulls.
+    """The median and interquartile range in the unit of the values, ignoring nulls.
 
     Both are null if no value is left; the range is also null if there are fewer than `_FEWEST_FOR_IQR`.
     """
@@ -45,19 +45,19 @@ def spread(values: pl.Series) -> tuple[float | None, float | None]:
 
 
 def nulls_last(error: float | None) -> tuple[bool, float]:
-    """Return the key that sorts the smallest error first, and nulls last."""
+    """The key that sorts the smallest error first, and nulls last."""
     return error is None, error or 0.0
 
 
 def fully_swept(sweep: pl.DataFrame) -> pl.DataFrame:
-    """Return the configurations' rows for groups of at most LARGEST_K benchmarks on which all 48 were run."""
+    """The configurations' rows for groups of at most LARGEST_K benchmarks on which all 48 were run."""
     rows = sweep.filter(pl.col("estimator").is_in(CONFIGURATION_NAMES), pl.col("k") <= LARGEST_K)
     ran = pl.col("estimator").n_unique().over("model", "group")
     return rows.filter(ran == len(CONFIGURATION_NAMES))
 
 
 def names_in(frame: pl.DataFrame, column: str) -> list[str]:
-    """Return the column's distinct values in the order of the frame."""
+    """The column's distinct values in the order of the frame."""
     return frame[column].unique(maintain_order=True).to_list()
 
 
@@ -69,13 +69,13 @@ def without_small_rho(sweep: pl.DataFrame) -> pl.DataFrame:
 
 
 def by_key(sweep: pl.DataFrame) -> dict[tuple[str, ...], dict[str, Any]]:
-    """Return the rows by (model, group, estimator, scope)."""
+    """The rows by (model, group, estimator, scope)."""
     keys = sweep.select("model", "group", "estimator", "scope").rows()
     return dict(zip(keys, sweep.rows(named=True), strict=True))
 
 
 def against_simple(sweep: pl.DataFrame, group: TrainingGroup) -> tuple[pl.DataFrame, dict[str, str]]:
-    """Return the results of a group's own configuration and of the simple estimators, and all titles by name.
+    """The results of a group's own configuration and of the simple estimators, and all titles by name.
 
     Simple estimators are those outside the 48 configurations: first the paper's nine baselines in the order of its
     Table 8, then any others that were run, in the order of the catalogue.
@@ -90,7 +90,7 @@ def against_simple(sweep: pl.DataFrame, group: TrainingGroup) -> tuple[pl.DataFr
 
 
 def group_accuracies(domains: pl.DataFrame, groups: Iterable[str]) -> pl.DataFrame:
-    """Return the weighted accuracy of training groups (paper, section 5, RQ3): columns `group` and `group_accuracy`.
+    """The weighted accuracy of training groups (paper, section 5, RQ3): columns `group` and `group_accuracy`.
 
     A group's accuracy, in [0, 1], is the mean over its benchmarks of their mean accuracy over models, weighted by
     their numbers of responses (the largest over models). It is null if a benchmark has no accuracy.
@@ -109,13 +109,13 @@ def group_accuracies(domains: pl.DataFrame, groups: Iterable[str]) -> pl.DataFra
 
 
 def missing_notes(sweep: pl.DataFrame, group: TrainingGroup) -> list[str]:
-    """Return one line for each model of the sweep that has no results for the group."""
+    """One line for each model of the sweep that has no results for the group."""
     present = set(sweep.filter(pl.col("group") == group.group)["model"])
     return [f"{model} has no results for {group.title}." for model in names_in(sweep, "model") if model not in present]
 
 
 def null_notes(sweep: pl.DataFrame, measures: Iterable[str] = tuple(MEASURES)) -> list[str]:
-    """Return one line for each measure shown and each reason why it is null, with the number of nulls per model."""
+    """One line for each measure shown and each reason why it is null, with the number of nulls per model."""
     notes = []
     for measure in measures:
         nulls = sweep.filter(pl.col(measure).is_null())
@@ -130,7 +130,7 @@ def null_notes(sweep: pl.DataFrame, measures: Iterable[str] = tuple(MEASURES)) -
 
 
 def bin_errors(points: pl.DataFrame, bins: int) -> pl.DataFrame:
-    """Return the quartiles of `aee` in bins of equal width over the range of `group_accuracy`, without empty bins.
+    """The quartiles of `aee` in bins of equal width over the range of `group_accuracy`, without empty bins.
 
     The columns are `centre`, `median`, `lower`, `upper` and `n`, sorted by `centre`; quartiles are computed as in
     the tables.

@@ -211,21 +211,21 @@ FIGURES: dict[str, ExhibitDeclaration] = {
 
 
 def paper_models() -> tuple[str, ...]:
-    """Return the names of the paper's nine models."""
+    """The names of the paper's nine models."""
     with (PAPER / "table_10_leave_one_out.csv").open(encoding="utf-8") as lines:
         return tuple(row["model"] for row in csv.DictReader(lines))
 
 
 def list_compared_tables(tables: Iterable[str], models: Iterable[str]) -> list[str]:
-    """Return the `tables` with published values; empty if the study runs none of the paper's models."""
+    """The `tables` with published values; empty if the study runs none of the paper's models."""
     return [name for name in tables if TABLES[name].published] if set(paper_models()) & set(models) else []
 
 
 def list_paper_tables(tables: Iterable[str]) -> list[str]:
-    """Return those of the `tables` that are the paper's and have its form."""
+    """Those of the `tables` that are the paper's and have its form."""
     return [name for name in tables if TABLES[name].published]
 
 
 def list_paper_figures(figures: Iterable[str]) -> list[str]:
-    """Return those of the `figures` that are the paper's."""
+    """Those of the `figures` that are the paper's."""
     return [name for name in figures if name[0].isdigit()]

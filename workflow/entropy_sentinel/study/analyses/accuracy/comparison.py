@@ -37,7 +37,7 @@ _OTHER_AEE = "the paper's .087 is not the .08 of its own Table 3 for the same gr
 
 
 def reason(table: str, row: Mapping[str, Any]) -> str | None:
-    """Return why a row of this table differs from the published one, if known; `row` has the published columns."""
+    """Why a row of this table differs from the published one, if known; `row` has the published columns."""
     number = table.partition("_")[0]
     match number, row.get("method") or row.get("setting") or row.get("group"):
         case ("3" | "8", "lntp"):
@@ -52,7 +52,7 @@ def reason(table: str, row: Mapping[str, Any]) -> str | None:
 
 
 def rests_on(generations: Provenance, labels: Provenance) -> str:
-    """Return one line that names the models, weights, engines, judges and code behind this study's values."""
+    """One line that names the models, weights, engines, judges and code behind this study's values."""
     models, engines = {}, set()
     for entry in generations:
         models[entry["model"]] = f"{entry['model']} ({_weights(entry)})"
@@ -129,7 +129,7 @@ def compare(name: str, inputs: AccuracyTableInputs) -> Table | None:
 
 
 def _responses(domains: pl.DataFrame) -> str:
-    """Return one line with the number of responses here and in the paper; a study may use only some of the items."""
+    """One line with the number of responses here and in the paper; a study may use only some of the items."""
     models = counted(domains["model"].n_unique(), "model")
     benchmarks = counted(domains["benchmark"].n_unique(), "benchmark")
     return (
@@ -159,7 +159,7 @@ def _shown(joined: pl.DataFrame, name: str, keys: Sequence[str], numbers: Sequen
 
 
 def _key(values: pl.Series) -> pl.Series:
-    """Return the names as the other tables show them."""
+    """The names as the other tables show them."""
     match values.name:
         case "statistic":
             return values.replace_strict({key: feature.title for key, feature in CATALOGUE.items()})

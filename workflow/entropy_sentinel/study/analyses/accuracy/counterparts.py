@@ -44,12 +44,12 @@ LEVELS |= {"isotonic": "yes", "none": "no"} | {name.upper(): name for name in FE
 
 @cache
 def published_values(file: str) -> pl.DataFrame:
-    """Return the rows of a file in `published/`; `file` is its name without `.csv`."""
+    """The rows of a file in `published/`; `file` is its name without `.csv`."""
     return pl.read_csv(PAPER / f"{file}.csv")
 
 
 def _comparable(sweep: pl.DataFrame, scope: str = "all") -> pl.DataFrame:
-    """Return the results of the paper's models over its ten benchmarks, with `rho` renamed to `spearman`."""
+    """The results of the paper's models over its ten benchmarks, with `rho` renamed to `spearman`."""
     is_comparable = (pl.col("scope") == "all") & (pl.col("n_domains") == N_BENCHMARKS)
     comparable = sweep.filter(is_comparable).select("model", "group", "estimator")
     rows = sweep.filter(pl.col("scope") == scope, pl.col("model").is_in(paper_models()))
@@ -59,7 +59,7 @@ def _comparable(sweep: pl.DataFrame, scope: str = "all") -> pl.DataFrame:
 
 
 def _of_all_models(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows if they include all the paper's models; else no row, because other medians are not comparable."""
+    """The rows if they include all the paper's models; else no row, because other medians are not comparable."""
     return rows if set(paper_models()) <= set(rows["model"]) else rows.clear()
 
 
@@ -74,12 +74,12 @@ def _medians(rows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
 
 
 def first_auroc(inputs: AccuracyTableInputs) -> pl.DataFrame:
-    """Return the rows of the models in Table 1: `model`, `benchmark`, `statistic`, `auroc`."""
+    """The rows of the models in Table 1: `model`, `benchmark`, `statistic`, `auroc`."""
     return _auroc(inputs.auroc.filter(pl.col("model").is_in(inputs.auroc_models)))
 
 
 def further_auroc(inputs: AccuracyTableInputs) -> pl.DataFrame:
-    """Return the rows of all other models (Table 6), with the same columns."""
+    """The rows of all other models (Table 6), with the same columns."""
     return _auroc(inputs.auroc.filter(~pl.col("model").is_in(inputs.auroc_models)))
 
 
@@ -91,7 +91,7 @@ def _auroc(auroc: pl.DataFrame) -> pl.DataFrame:
 
 
 def named_groups(inputs: AccuracyTableInputs) -> pl.DataFrame:
-    """Return Tables 2 and 7: `model`, `configuration` (the group's name), `aee`, `spearman`."""
+    """Tables 2 and 7: `model`, `configuration` (the group's name), `aee`, `spearman`."""
     groups = pl.DataFrame(
         [(name, *of) for name, of in GROUPS.items()], schema=["configuration", "group", "estimator"], orient="row"
     )
@@ -99,19 +99,19 @@ def named_groups(inputs: AccuracyTableInputs) -> pl.DataFrame:
 
 
 def methods(inputs: AccuracyTableInputs) -> pl.DataFrame:
-    """Return Table 8: `model`, `method`, `aee`, `spearman` of the group Extremes."""
+    """Table 8: `model`, `method`, `aee`, `spearman` of the group Extremes."""
     methods = pl.DataFrame(list(METHODS.items()), schema=["method", "estimator"], orient="row")
     rows = _comparable(inputs.sweep).filter(pl.col("group") == GROUPS["extremes"][0])
     return rows.join(methods, on="estimator", maintain_order="left")
 
 
 def methods_over_models(inputs: AccuracyTableInputs) -> pl.DataFrame:
-    """Return Table 3: `method` with medians and IQRs over models."""
+    """Table 3: `method` with medians and IQRs over models."""
     return _medians(_of_all_models(methods(inputs)), ["method"])
 
 
 def _whole_sweep(sweep: pl.DataFrame) -> pl.DataFrame:
-    """Return the 48 configurations' results for the models and group sizes where every group was run."""
+    """The 48 configurations' results for the models and group sizes where every group was run."""
     rows = _comparable(fully_swept(sweep))
     n_run = pl.col("group").n_unique().over("model", "k")
     n_groups = pl.col("k").replace_strict({k: comb(N_BENCHMARKS, k) for k in range(1, LARGEST_K + 1)})
@@ -119,12 +119,12 @@ def _whole_sweep(sweep: pl.DataFrame) -> pl.DataFrame:
 
 
 def by_size(inputs: AccuracyTableInputs) -> pl.DataFrame:
-    """Return Table 4: `model`, `k` with medians and IQRs over groups and configurations."""
+    """Table 4: `model`, `k` with medians and IQRs over groups and configurations."""
     return _medians(_whole_sweep(inputs.sweep), ["model", "k"])
 
 
 def by_design(inputs: AccuracyTableInputs) -> pl.DataFrame:
-    """Return Table 5: `factor`, `setting` with medians and IQRs over models, groups and configurations."""
+    """Table 5: `factor`, `setting` with medians and IQRs over models, groups and configurations."""
     rows = _of_all_models(_whole_sweep(inputs.sweep))
     rows = rows if rows["k"].n_unique() == LARGEST_K else rows.clear()
     parts = []
@@ -137,7 +137,7 @@ def by_design(inputs: AccuracyTableInputs) -> pl.DataFrame:
 
 
 def by_group(inputs: AccuracyTableInputs) -> pl.DataFrame:
-    """Return Table 9: `rank`, `k`, `group` with median and IQR over models, and `group_accuracy`."""
+    """Table 9: `rank`, `k`, `group` with median and IQR over models, and `group_accuracy`."""
     rows = _of_all_models(_comparable(inputs.sweep).filter(pl.col("estimator") == DEFAULT, pl.col("k") <= LARGEST_K))
     accuracies = group_accuracies(inputs.domains.filter(pl.col("model").is_in(paper_models())), rows["group"])
     cells = _medians(rows, ["k", "group"]).join(accuracies, on="group")
@@ -147,7 +147,7 @@ def by_group(inputs: AccuracyTableInputs) -> pl.DataFrame:
 
 
 def leave_one_out(inputs: AccuracyTableInputs) -> pl.DataFrame:
-    """Return Table 10: `model` with medians and IQRs over its ten groups, over all and over held-out domains."""
+    """Table 10: `model` with medians and IQRs over its ten groups, over all and over held-out domains."""
     chosen = (pl.col("estimator") == DEFAULT, pl.col("k") == N_BENCHMARKS - 1)
     over_all, left_out = (_comparable(inputs.sweep, scope).filter(*chosen) for scope in ("all", "held_out"))
     complete = pl.col("group").n_unique().over("model") == N_BENCHMARKS

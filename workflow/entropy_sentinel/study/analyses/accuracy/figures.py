@@ -70,7 +70,7 @@ def figure_2_entropy_densities(inputs: AccuracyFigureInputs) -> Drawing:
 
 
 def _peak(values: np.ndarray) -> float | None:
-    """Return the height of the drawn density's peak; null without a density."""
+    """The height of the drawn density's peak; null without a density."""
     if len(np.unique(values)) < 2:
         return None
     density = gaussian_kde(values)
@@ -205,7 +205,7 @@ def _say(axes: Axes, row: int, text: str, width: int) -> None:
 
 
 def one_class(domain: Mapping[str, Any]) -> str:
-    """Return why a domain has no AUROC, from one of its rows."""
+    """Why a domain has no AUROC, from one of its rows."""
     right, wrong = domain["n_correct"], domain["n_incorrect"]
     if right or wrong:
         return f"one class: all {right or wrong} responses are {'correct' if right else 'incorrect'}"

@@ -104,7 +104,7 @@ class Headline:
 
 
 def headlines(estimates: pl.DataFrame, sweep: pl.DataFrame, group: TrainingGroup) -> list[Headline]:
-    """Return one headline per model that has results for the group, in the order of the sweep."""
+    """One headline per model that has results for the group, in the order of the sweep."""
     of_group = sweep.filter(pl.col("group") == group.group)
     results = []
     for model in of_group["model"].unique(maintain_order=True):
@@ -115,7 +115,7 @@ def headlines(estimates: pl.DataFrame, sweep: pl.DataFrame, group: TrainingGroup
 
 
 def comparison(headlines: Sequence[Headline]) -> str:
-    """Return a sentence with the number of models for which a simple estimator beats the group's own."""
+    """A sentence with the number of models for which a simple estimator beats the group's own."""
     answers = [headline.simple_is_better for headline in headlines]
     n_better, n_worse = answers.count(True), answers.count(False)
     if not n_better + n_worse:
@@ -147,7 +147,7 @@ def _headline(model: str, estimates: pl.DataFrame, sweep: pl.DataFrame, estimato
 
 
 def recommendation(estimates: pl.DataFrame, sweep: pl.DataFrame) -> Recommendation | None:
-    """Return the recommendation, from the rows of one model and group; None if the method was not run or not fitted."""
+    """The recommendation, from the rows of one model and group; None if the method was not run or not fitted."""
     hyperparameters = estimates.filter(pl.col("estimator") == RECOMMENDED)["hyperparameters"].drop_nulls()
     if hyperparameters.is_empty():
         return None
@@ -156,13 +156,13 @@ def recommendation(estimates: pl.DataFrame, sweep: pl.DataFrame) -> Recommendati
 
 
 def scores(sweep: pl.DataFrame, estimator: str) -> dict[str, Score]:
-    """Return one estimator's scores by scope, from the rows of one model and group."""
+    """One estimator's scores by scope, from the rows of one model and group."""
     rows = sweep.filter(pl.col("estimator") == estimator).iter_rows(named=True)
     return {row["scope"]: Score(row["aee"], row["rho"], row["n_domains"], row["reason"]) for row in rows}
 
 
 def _best_simple(sweep: pl.DataFrame) -> str | None:
-    """Return the simple estimator with the lowest AEE on unseen domains; of equals, the first by name.
+    """The simple estimator with the lowest AEE on unseen domains; of equals, the first by name.
 
     It is known after the fact; the recommendation, which is chosen before, is left out.
     """

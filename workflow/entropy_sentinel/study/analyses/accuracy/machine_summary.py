@@ -44,7 +44,7 @@ def machine_summary(
     gaps: Sequence[Mapping[str, Any]],
     unanswered: Sequence[UnansweredDomain],
 ) -> dict[str, Any]:
-    """Return the summary, JSON-serialisable; `default` is the name of the paper's default estimator."""
+    """The summary, JSON-serialisable; `default` is the name of the paper's default estimator."""
     results = {headline.model: _headline(headline) for headline in headlines}
     models = []
     for validation in validations:
@@ -95,7 +95,7 @@ def _method(method: EstimatorErrors | None) -> dict[str, Any] | None:
 
 
 def _numbers(method: EstimatorErrors) -> dict[str, Any]:
-    """Return the method without its errors, which the validation's file has."""
+    """The method without its errors, which the validation's file has."""
     return {name: value for name, value in asdict(method).items() if name != "errors"}
 
 
@@ -109,7 +109,7 @@ def _advice(advice: Advice) -> dict[str, Any]:
 
 
 def _headline(headline: Headline) -> dict[str, Any]:
-    """Return the results of one training group for one model."""
+    """The results of one training group for one model."""
     chosen = headline.recommended
     return {
         "domains": [{key: row[key] for key in _OF_GROUP} for row in (*headline.domains, *headline.unlabelled)],

@@ -72,7 +72,7 @@ def _conflicts(key: str, values: Mapping[str, Sequence[str]]) -> Iterator[str]:
 
 
 def miscounts(benchmarks: Provenance, expected: Mapping[str, int | None]) -> tuple[str, ...]:
-    """Return a line for each benchmark whose source has a different number of items than published."""
+    """A line for each benchmark whose source has a different number of items than published."""
     lines = []
     for entry in benchmarks:
         published = expected.get(entry["benchmark"])
@@ -82,7 +82,7 @@ def miscounts(benchmarks: Provenance, expected: Mapping[str, int | None]) -> tup
 
 
 def _flat(entry: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
-    """Return nested settings by their path, such as `sampling temperature`, as text; empty ones as ""."""
+    """Nested settings by their path, such as `sampling temperature`, as text; empty ones as ""."""
     flat: dict[str, str] = {}
     for key, value in entry.items():
         # Imported traces and traces of earlier releases may contain secrets, which are now rejected.
@@ -98,12 +98,12 @@ def _flat(entry: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
 
 
 def _title(key: str) -> str:
-    """Return a key as words; names of environment variables are unchanged."""
+    """A key as words; names of environment variables are unchanged."""
     return " ".join(word if word.isupper() else word.replace("_", " ") for word in key.split(" "))
 
 
 def code_version() -> str:
-    """Return `1.0.0, commit 0123456789ab`, plus `with changes` for a changed tree; only the version without git."""
+    """`1.0.0, commit 0123456789ab`, plus `with changes` for a changed tree; only the version without git."""
     commit = _git("rev-parse", "--short=12", "HEAD")
     if commit is None:
         return __version__
@@ -112,7 +112,7 @@ def code_version() -> str:
 
 
 def _git(*arguments: str) -> str | None:
-    """Return git's description of the package's folder; null without git, or if the folder has no work tree."""
+    """Git's description of the package's folder; null without git, or if the folder has no work tree."""
     package = Path(__file__).parents[2]
     try:
         # A copy installed inside another project's work tree does not belong to that tree.

@@ -109,7 +109,7 @@ def _legend_columns(n_entries: int, narrow: bool) -> int:
 
 
 def _limits(panels: Sequence[ModelPanel]) -> tuple[float, float, bool]:
-    """Return the common lower and upper limit of all panels, and whether a domain has no true accuracy.
+    """The common lower and upper limit of all panels, and whether a domain has no true accuracy.
 
     The lower limit is zero or the lower end of a bar below it; the upper one a multiple of 0.1, less than 1 if nothing
     is above it.
@@ -186,7 +186,7 @@ def _drawing(headlines: Sequence[Headline], group: TrainingGroup, style: Style) 
 
 
 def _title(headline: Headline, alone: bool, style: Style) -> str:
-    """Return a panel's title; one whose errors are in the caption needs the model's name only beside others."""
+    """A panel's title; one whose errors are in the caption needs the model's name only beside others."""
     name = style.model(headline.model)
     return f"{name}\n{_errors(headline)}" if style.annotated else "" if alone else name
 
@@ -225,7 +225,7 @@ def _point(row: dict[str, float]) -> tuple[float, float]:
 
 
 def _marks(headline: Headline) -> dict[str, tuple[float, float]]:
-    """Return the points of unlabelled domains, in the strip for those without a true accuracy."""
+    """The points of unlabelled domains, in the strip for those without a true accuracy."""
     marks = {}
     for row in headline.unlabelled:
         if row["estimated_accuracy"] is not None:
@@ -294,7 +294,7 @@ def _draw_ends(axes: Axes, validation: ModelValidation) -> None:
 
 
 def _labelled(validation: ModelValidation) -> Iterator[tuple[Sequence[DomainResult], dict[str, Any], str]]:
-    """Return the labelled domains, those of each benchmark if these have kinds, with their look and their name."""
+    """The labelled domains, those of each benchmark if these have kinds, with their look and their name."""
     if validation.new_groups is None:
         yield validation.left_out, _LABELLED, "labelled domain, left out"
         return

@@ -61,17 +61,17 @@ class PaperSettings:
         return training_group(self.inputs.groups, self.inputs.headline_group)
 
     def describe(self, group: TrainingGroup) -> str:
-        """Return a group with its benchmarks: `Extremes (GSM8K, OlympiadBench)`."""
+        """A group with its benchmarks: `Extremes (GSM8K, OlympiadBench)`."""
         benchmarks = self.name_benchmarks(group.benchmarks)
         return benchmarks if group.title == group.benchmarks else f"{group.title} ({benchmarks})"
 
     def name_benchmarks(self, names: str) -> str:
-        """Return the displayed names of benchmarks, `gsm8k, math`."""
+        """The displayed names of benchmarks, `gsm8k, math`."""
         return ", ".join(map(self.style.benchmark, names.split(", ")))
 
 
 def _finish(caption: Latex, blocks: Sequence[Block]) -> Latex:
-    """Return a caption that explains the dashes of the table, if it has any."""
+    """A caption that explains the dashes of the table, if it has any."""
     cells = {cell for block in blocks for row in block.rows for cell in row}
     return join(caption, _DASH) if NONE in cells else caption
 
@@ -114,12 +114,12 @@ _SHAPES = ("skewness", "kurtosis")
 
 
 def _name_statistic(statistic: str) -> Latex:
-    """Return a feature's title, without the second name that some have in brackets."""
+    """A feature's title, without the second name that some have in brackets."""
     return lower_qualifier(statistic.partition(" (")[0])
 
 
 def _bold_largest(values: Sequence[float | None]) -> list[Latex]:
-    """Return AUROCs with four decimals as in the paper; of those that look the largest, each is bold."""
+    """AUROCs with four decimals as in the paper; of those that look the largest, each is bold."""
     cells = [format_share(value, 4) for value in values]
     largest = max((value for value in values if value is not None), default=None)
     top = format_share(largest, 4)
@@ -160,7 +160,7 @@ def _form_groups(table: Table, settings: PaperSettings, chosen: Sequence[Trainin
 
 
 def _name_estimator(name: str) -> str:
-    """Return an estimator's title for the middle of a sentence."""
+    """An estimator's title for the middle of a sentence."""
     name = title(name)
     return name if name[:2].isupper() else name[0].lower() + name[1:]
 
@@ -185,7 +185,7 @@ def form_methods(table: Table, settings: PaperSettings) -> list[PaperTable]:
 
 
 def _filter_methods(frame: pl.DataFrame, column: str) -> pl.DataFrame:
-    """Return the rows of the default and the paper's baselines; all rows if no baseline was run."""
+    """The rows of the default and the paper's baselines; all rows if no baseline was run."""
     names = [_DEFAULT, *map(title, BASELINES)]
     return frame.filter(pl.col(column).is_in(names)) if set(names[1:]) & set(frame[column]) else frame
 
@@ -302,7 +302,7 @@ def form_leave_one_out(table: Table, settings: PaperSettings) -> list[PaperTable
 
 
 def form_table(published: PublishedTable, table: Table, settings: PaperSettings) -> list[PaperTable]:
-    """Return the paper's form of a full table, which may have several parts; empty if it has no rows."""
+    """The paper's form of a full table, which may have several parts; empty if it has no rows."""
     if table.frame.is_empty():
         return []
     parts: list[PaperTable] = load_function(published.form)(table, settings)

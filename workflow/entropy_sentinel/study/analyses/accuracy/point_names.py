@@ -80,7 +80,7 @@ def _put(axes: Axes, text: Text, pixel: np.ndarray, box: np.ndarray, distance: f
 
 
 def _places(pixel: np.ndarray, size: np.ndarray) -> np.ndarray:
-    """Return the boxes (left, lower, right, upper) that a name of this size can have, (n_places, 4), nearest first."""
+    """The boxes (left, lower, right, upper) that a name of this size can have, (n_places, 4), nearest first."""
     ways = np.concatenate([distance * _DIRECTIONS for distance in _DISTANCES])
     middles: np.ndarray = pixel + ways + np.tile(_DIRECTIONS, (len(_DISTANCES), 1)) * size / 2
     return np.concatenate([middles - size / 2, middles + size / 2], axis=1)
@@ -89,7 +89,7 @@ def _places(pixel: np.ndarray, size: np.ndarray) -> np.ndarray:
 def _alone(
     places: np.ndarray, pixel: np.ndarray, point: int, markers: np.ndarray, bars: np.ndarray, frame: np.ndarray
 ) -> np.ndarray:
-    """Return the cost of each place of a name, ignoring the other names, (n_places,)."""
+    """The cost of each place of a name, ignoring the other names, (n_places,)."""
     areas = np.prod(places[:, 2:] - places[:, :2], axis=1)
     others = np.delete(markers, point, axis=0)
     crossed = [_CROSSED * _crosses(box, pixel, others).sum() for box in places]
@@ -105,7 +105,7 @@ def _alone(
 
 
 def _cheapest(places: Sequence[np.ndarray], pixels: np.ndarray, costs: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the index of the chosen place of each name."""
+    """The index of the chosen place of each name."""
     random = np.random.default_rng(_SEED)
     best, least = np.zeros(len(places), dtype=int), np.inf
     for _ in range(_TRIES):
@@ -126,7 +126,7 @@ def _cheapest(places: Sequence[np.ndarray], pixels: np.ndarray, costs: Sequence[
 
 
 def _beside(name: int, places: Sequence[np.ndarray], pixels: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """Return the cost of each place of a name given the places of the others, (n_places,)."""
+    """The cost of each place of a name given the places of the others, (n_places,)."""
     boxes = np.array([own[place] for own, place in zip(places, chosen, strict=True)])
     others = np.delete(boxes, name, axis=0)
     over: np.ndarray = _OVER_NAME * _common(places[name], others).sum(axis=1)
@@ -134,7 +134,7 @@ def _beside(name: int, places: Sequence[np.ndarray], pixels: np.ndarray, chosen:
 
 
 def _lines_across(name: int, places: Sequence[np.ndarray], pixels: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """Return the number of other names' lines that each place of a name covers, (n_places,)."""
+    """The number of other names' lines that each place of a name covers, (n_places,)."""
     crossings = np.zeros(len(places[name]))
     for other, own in enumerate(places):
         if other != name and _DISTANCES[chosen[other] // len(_DIRECTIONS)] > _LINED:
@@ -143,20 +143,20 @@ def _lines_across(name: int, places: Sequence[np.ndarray], pixels: np.ndarray, c
 
 
 def _crosses(box: np.ndarray, pixel: np.ndarray, boxes: np.ndarray) -> np.ndarray:
-    """Return whether the line from a name's box to its point runs through each of `boxes`, (n_boxes,)."""
+    """Whether the line from a name's box to its point runs through each of `boxes`, (n_boxes,)."""
     along = _nearest(box, pixel) * (1 - _ALONG) + pixel * _ALONG
     inside = (along[:, None] >= boxes[:, :2]) & (along[:, None] <= boxes[:, 2:])
     return np.asarray(inside.all(axis=2).any(axis=0))
 
 
 def _nearest(box: np.ndarray, pixel: np.ndarray) -> np.ndarray:
-    """Return the point of a box that is nearest to `pixel`."""
+    """The point of a box that is nearest to `pixel`."""
     nearest: np.ndarray = np.clip(pixel, box[:2], box[2:])
     return nearest
 
 
 def _common(some: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Return the area of overlap of each box with each other box, (n_some, n_others)."""
+    """The area of overlap of each box with each other box, (n_some, n_others)."""
     lower = np.maximum(some[:, None, :2], others[None, :, :2])
     upper = np.minimum(some[:, None, 2:], others[None, :, 2:])
     areas: np.ndarray = np.prod(np.maximum(upper - lower, 0), axis=2)

@@ -43,7 +43,7 @@ from entropy_sentinel.study.analyses.headings import SCOPES, ExhibitSettings, Gr
 
 
 def counts(domains: pl.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of DOMAINS with `cut_off` (the share of truncated responses), reasons as text, and `unlabelled`.
+    """The rows of DOMAINS with `cut_off` (the share of truncated responses), reasons as text, and `unlabelled`.
 
     `unlabelled` is text that replaces the counts of a domain without any label, null for other domains.
     """
@@ -58,7 +58,7 @@ def counts(domains: pl.DataFrame) -> list[dict[str, Any]]:
 
 
 def asked_judges(labels: Provenance) -> list[dict[str, Any]]:
-    """Return how many responses each part of a combined judge was asked about and labelled, per model and benchmark."""
+    """How many responses each part of a combined judge was asked about and labelled, per model and benchmark."""
     rows = []
     for entry in labels:
         for judge, counts in entry.get("counts", {}).items():
@@ -67,7 +67,7 @@ def asked_judges(labels: Provenance) -> list[dict[str, Any]]:
 
 
 def savings(labels: Provenance) -> list[str]:
-    """Return one sentence for each judge that was asked about only some of the responses, which saves money."""
+    """One sentence for each judge that was asked about only some of the responses, which saves money."""
     n_asked, n_responses = Counter[str](), Counter[str]()
     for entry in labels:
         asked = {judge: counts["asked"] for judge, counts in entry.get("counts", {}).items()}
@@ -124,7 +124,7 @@ class Study:
         return [*(gap.text for gap in self.unjudged), *failures(self.sweep, self.validations)]
 
     def machine_summary(self, label: str, default: str) -> dict[str, Any]:
-        """Return the summary for programs."""
+        """The summary for programs."""
         return machine_summary(
             label,
             self.validations,
@@ -140,7 +140,7 @@ class Study:
 
 
 def _numbering(shown: set[str]) -> str | None:
-    """Return why the numbers of the tables `shown` have gaps; null if they have no gap."""
+    """Why the numbers of the tables `shown` have gaps; null if they have no gap."""
     has_any, absent = False, []
     for name, declaration in TABLES.items():
         number = name.split("_")[0]
@@ -234,7 +234,7 @@ def render_report(
     tables: Sequence[str | Path],
     figures: Sequence[str | Path],
 ) -> str:
-    """Return the report as HTML, the same for the same arguments.
+    """The report as HTML, the same for the same arguments.
 
     `generations` and `labels` have a provenance dict per (model, benchmark), `benchmarks` one per benchmark, and
     `expected_items` the published counts. `tables` and `figures` are the .html files of exhibits, in the order shown.
@@ -265,7 +265,7 @@ def render_report(
 
 
 def _estimated(study: Study, default: str) -> dict[str, Any]:
-    """Return the part about how far the recommended estimator can be trusted, and the results of one training group."""
+    """The part about how far the recommended estimator can be trusted, and the results of one training group."""
     return {
         "validations": study.validations,
         "new_groups": any(validation.new_groups for validation in study.validations),
@@ -291,7 +291,7 @@ def _estimated(study: Study, default: str) -> dict[str, Any]:
 
 
 def _exhibits(tables: Sequence[str | Path], figures: Sequence[str | Path]) -> dict[str, Any]:
-    """Return the figure at the top, the names of the tables with its numbers, and all other exhibits."""
+    """The figure at the top, the names of the tables with its numbers, and all other exhibits."""
     shown = {Path(path).stem for path in tables}
     return {
         "pictures": [read_fragment(path) for path in figures if Path(path).stem == PICTURE],

@@ -46,12 +46,12 @@ class UnjudgedBenchmark:
 
 
 def unjudged(labels: Sequence[str]) -> list[UnjudgedBenchmark]:
-    """Return an `UnjudgedBenchmark` for each file LABELS without a label."""
+    """An `UnjudgedBenchmark` for each file LABELS without a label."""
     return list(filter(None, map(_unjudged_benchmark, labels)))
 
 
 def _unjudged_benchmark(path: str) -> UnjudgedBenchmark | None:
-    """Return the facts about a file LABELS without a label; None if it has labels or nothing was to be labelled."""
+    """The facts about a file LABELS without a label; None if it has labels or nothing was to be labelled."""
     labels = LABELS.read(path, ["label", "reason"])
     shown = labels.filter(pl.col("reason").ne_missing(NO_REFERENCE))
     if shown["label"].null_count() < len(shown) or shown.is_empty():
@@ -73,7 +73,7 @@ def _unjudged_benchmark(path: str) -> UnjudgedBenchmark | None:
 
 
 def _kinds(judge: Mapping[str, Any]) -> set[str]:
-    """Return the kinds of the judges that a combined judge consists of, or its own kind, from its settings."""
+    """The kinds of the judges that a combined judge consists of, or its own kind, from its settings."""
     parts = judge.get("members", {}).values()
     return set().union(*map(_kinds, parts)) if parts else {judge["kind"]}
 
@@ -88,7 +88,7 @@ def summarise(
     ambiguous: Sequence[str] = (),
     unanswered: Sequence[str] = (),
 ) -> str:
-    """Return the summary as text: whether to trust the estimates, unlabelled domains, the headline group.
+    """The summary as text: whether to trust the estimates, unlabelled domains, the headline group.
 
     `validations` has one entry per model, `estimates` is a frame ESTIMATES, `sweep` a frame SWEEP. `unjudged` are the
     benchmarks that the judge could not label; `ambiguous` names domains whose entropies may mislead; `unanswered` has
@@ -118,7 +118,7 @@ def _verdicts(validations: Sequence[ModelValidation]) -> str:
 
 
 def _unlabelled(validations: Sequence[ModelValidation]) -> list[str]:
-    """Return one table of the unlabelled domains of all models, with intervals; empty if every domain is labelled."""
+    """One table of the unlabelled domains of all models, with intervals; empty if every domain is labelled."""
     rows = []
     for validation in validations:
         for domain in validation.unlabelled:
@@ -132,13 +132,13 @@ def _unlabelled(validations: Sequence[ModelValidation]) -> list[str]:
 
 
 def estimate(domain: DomainResult) -> str:
-    """Return a domain's estimate as text, in brackets if the domain is unlike all labelled ones."""
+    """A domain's estimate as text, in brackets if the domain is unlike all labelled ones."""
     shown = number(domain.estimated, ".2f")
     return f"({shown})" if domain.unfamiliar else shown
 
 
 def interval(domain: DomainResult) -> str:
-    """Return the interval of a domain's estimate as text; "-" if it has no interval."""
+    """The interval of a domain's estimate as text; "-" if it has no interval."""
     return "-" if domain.lower is None else f"{number(domain.lower, '.2f')} to {number(domain.upper, '.2f')}"
 
 
@@ -167,7 +167,7 @@ def _model(headline: Headline) -> str:
 
 
 def labels(row: dict[str, int]) -> str:
-    """Return the number of labelled responses, followed by the number of all responses if that is larger."""
+    """The number of labelled responses, followed by the number of all responses if that is larger."""
     if row["n_labelled"] == row["n_rows"]:
         return str(row["n_labelled"])
     return f"{row['n_labelled']} of {row['n_rows']}"

@@ -126,7 +126,7 @@ def _method_row(method: EstimatorErrors, recommended: EstimatorErrors) -> dict[s
 
 
 def _partial_notes(validations: Sequence[ModelValidation]) -> list[str]:
-    """Return a note for each number of domains that methods could estimate, if not all, with the models and methods."""
+    """A note for each number of domains that methods could estimate, if not all, with the models and methods."""
     models_by_note: dict[str, list[str]] = {}
     for validation in validations:
         n_domains = len(validation.left_out)
@@ -286,7 +286,7 @@ def table_repeats(inputs: AccuracyTableInputs) -> Table:
 
 
 def _recommended_row(part: pl.DataFrame, default: str) -> dict[str, Any]:
-    """Return the results of one model on some groups, summed up."""
+    """The results of one model on some groups, summed up."""
     n_groups = part["group"].n_unique()
     medians = {}
     for (name,), rows in part.group_by("estimator", maintain_order=True):
@@ -328,7 +328,7 @@ class AccuracyTableSettings(ExhibitSettings):
 
 
 def make_table(name: str, inputs: AccuracyTableInputs) -> Table:
-    """Return a table with its published values, if there are any, and with the study's label as the last note.
+    """A table with its published values, if there are any, and with the study's label as the last note.
 
     Published values are compared with the whole study, whatever the table shows.
     """

@@ -75,14 +75,14 @@ def _auroc_headings(benchmark: str) -> tuple[str, str, str]:
 
 
 def class_of(domain: Mapping[str, Any]) -> str:
-    """Return the text shown for a missing AUROC: the class of all the domain's responses."""
+    """The text shown for a missing AUROC: the class of all the domain's responses."""
     if domain["n_correct"]:
         return "all correct"
     return "all incorrect" if domain["n_incorrect"] else "no labels"
 
 
 def one_class(auroc: pl.DataFrame) -> list[str]:
-    """Return one line for each model and benchmark without an AUROC, with the reason and the class of its responses."""
+    """One line for each model and benchmark without an AUROC, with the reason and the class of its responses."""
     same = ["model", "benchmark", "reason", "n_correct", "n_incorrect"]
     nulls = auroc.filter(pl.col("auroc").is_null()).unique(same, maintain_order=True)
     lines = []

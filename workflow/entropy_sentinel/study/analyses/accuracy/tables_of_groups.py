@@ -27,7 +27,7 @@ from entropy_sentinel.study.analyses.headings import SCOPE_NOTE, SCOPES, group_b
 
 
 def _spreads(rows: pl.DataFrame) -> dict[str, float | None]:
-    """Return median and IQR of AEE and rho, for each scope, by their headings."""
+    """Median and IQR of AEE and rho, for each scope, by their headings."""
     spreads = {}
     for scope, measure in product(SCOPES, MEASURES):
         what = f"{MEASURES[measure]}, {SCOPES[scope]}"
@@ -74,7 +74,7 @@ def table_5_design_choices(inputs: AccuracyTableInputs) -> Table:
 
 
 def design_choices() -> dict[str, dict[str, list[str]]]:
-    """Return for each factor and setting of Table 5 the names of the configurations that have it."""
+    """For each factor and setting of Table 5 the names of the configurations that have it."""
     choices: dict[str, dict[str, list[str]]] = {
         "Classifier": {},
         "Calibration": {},
@@ -159,7 +159,7 @@ def table_9_best_and_worst_groups(inputs: AccuracyTableInputs) -> Table:
 
 
 def _best_and_worst(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the rows of least and largest median per k, best first; equal medians in alphabetical order."""
+    """The rows of least and largest median per k, best first; equal medians in alphabetical order."""
     scored = [row for row in rows if row["Median AEE, all"] is not None]
     scored.sort(key=lambda row: (row["k"], row["Median AEE, all"], row["Training group"]))
     ranked: dict[str, list[dict[str, Any]]] = {"best": [], "worst": [], "only one": []}

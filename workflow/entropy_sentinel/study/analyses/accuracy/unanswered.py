@@ -46,7 +46,7 @@ def _share(n_correct: int, n_incorrect: int) -> float | None:
 
 
 def summarise_unanswered(domains: Sequence[UnansweredDomain]) -> list[str]:
-    """Return a sentence on the domains of each setting, with the largest difference of an accuracy."""
+    """A sentence on the domains of each setting, with the largest difference of an accuracy."""
     return [
         _sentence(setting, part)
         for setting in ("unlabelled", "incorrect")

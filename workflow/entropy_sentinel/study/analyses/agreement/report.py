@@ -46,7 +46,7 @@ def write_report(
 
 
 def summarise(pairs: pl.DataFrame, errors: pl.DataFrame, groups: Groups, headline_group: str) -> str:
-    """Return the summary as text: agreement of every two judges, and errors of estimates under each one's labels."""
+    """The summary as text: agreement of every two judges, and errors of estimates under each one's labels."""
     group = training_group(groups, headline_group)
     rows = error_rows(errors, group.group)
     parts = [
@@ -60,7 +60,7 @@ def summarise(pairs: pl.DataFrame, errors: pl.DataFrame, groups: Groups, headlin
 
 
 def own_judges(judges: Mapping[str, str]) -> list[str]:
-    """Return one sentence for every benchmark that no two judges have labelled, from its own judge."""
+    """One sentence for every benchmark that no two judges have labelled, from its own judge."""
     lines = []
     for benchmark, judge in judges.items():
         lines.append(f"{benchmark} is not compared, because only its own judge, {judge}, labels it.")
@@ -68,7 +68,7 @@ def own_judges(judges: Mapping[str, str]) -> list[str]:
 
 
 def sentences(pairs: pl.DataFrame) -> list[str]:
-    """Return one sentence for every two judges, over all models and domains."""
+    """One sentence for every two judges, over all models and domains."""
     in_all = pairs.filter(pl.col("model").is_null(), pl.col("benchmark").is_null())
     return [_sentence(row) for row in in_all.iter_rows(named=True)]
 
@@ -88,14 +88,14 @@ def _sentence(row: Mapping[str, Any]) -> str:
 
 
 def _with_interval(row: Mapping[str, Any], name: str) -> str:
-    """Return `0.970 (0.944 to 0.984)`, or the value with the reason if there is no interval."""
+    """`0.970 (0.944 to 0.984)`, or the value with the reason if there is no interval."""
     lower, upper = row[f"{name}_lower"], row[f"{name}_upper"]
     interval = row["reason"] if lower is None else f"{number(lower)} to {number(upper)}"
     return f"{number(row[name])} ({interval})"
 
 
 def error_rows(errors: pl.DataFrame, group: str) -> Sequence[Sequence[str]]:
-    """Return the cells under `_HEADINGS` for one training group."""
+    """The cells under `_HEADINGS` for one training group."""
     cells = []
     for row in errors.filter(pl.col("group") == group).sort("model", maintain_order=True).iter_rows(named=True):
         best = "-" if row["best"] is None else title(row["best"])

@@ -136,7 +136,7 @@ def table_accuracies(inputs: AgreementTableInputs) -> Table:
 
 
 def _range(columns: Iterable[str]) -> pl.Expr:
-    """Return the largest minus the smallest value of each row; null if fewer than two columns have a value."""
+    """The largest minus the smallest value of each row; null if fewer than two columns have a value."""
     names = list(columns)
     if not names:
         return pl.lit(None, pl.Float64)

@@ -142,7 +142,7 @@ class ResponseFiles:
 def read_responses(
     files: ResponseFiles, wanted: Iterable[Which], estimator: str | None, most_tokens: int, alternatives: int
 ) -> list[AnnotatedResponse]:
-    """Return the responses `wanted` that exist, in that order.
+    """The responses `wanted` that exist, in that order.
 
     P(correct) is that of `estimator` (`estimator_of`). Raises DamagedFileError and ContractError, as contracts do.
     """
@@ -181,12 +181,12 @@ def read_responses(
 
 
 def _rows(frame: pl.DataFrame) -> dict[Which, dict[str, Any]]:
-    """Return the rows by the response that they are about."""
+    """The rows by the response that they are about."""
     return {(row["item_id"], row["sample"]): row for row in frame.iter_rows(named=True)}
 
 
 def estimator_of(scores: str | Path | None, preferred: str | None) -> str | None:
-    """Return the estimator whose P(correct) is used: the preferred one, else the file's first; null without one."""
+    """The estimator whose P(correct) is used: the preferred one, else the file's first; null without one."""
     if scores is None:
         return None
     names = SCORES.read(scores, ["estimator"])["estimator"].unique(maintain_order=True).to_list()
@@ -203,7 +203,7 @@ KINDS: dict[str, tuple[bool | None, bool]] = {
 
 
 def choose(observations: pl.DataFrame, scores: pl.DataFrame, per_kind: int) -> dict[Which, list[str]]:
-    """Return responses of one model and benchmark, each with the kinds that it is one of, in the order of KINDS.
+    """Responses of one model and benchmark, each with the kinds that it is one of, in the order of KINDS.
 
     `observations` are rows of OBSERVATIONS, `scores` rows of SCORES of one estimator. Certainty is P(correct); ties,
     and responses without scores, are ordered by LNTP, the geometric mean of the tokens' probabilities. Responses
@@ -224,7 +224,7 @@ def choose(observations: pl.DataFrame, scores: pl.DataFrame, per_kind: int) -> d
 
 
 def _without_certainty(observations: pl.DataFrame, per_kind: int) -> dict[Which, list[str]]:
-    """Return the first responses of each label."""
+    """The first responses of each label."""
     chosen: dict[Which, list[str]] = {}
     for kind, label in {"right": True, "wrong": False, "no label": None}.items():
         candidates = observations.filter(pl.col("label").eq_missing(label)).sort(SAMPLE)

@@ -13,7 +13,7 @@ from entropy_sentinel.study.planning.preflight.row_counts import find_small_grou
 
 
 def find_problems(work: PendingWork, executor: Executor, status_command: str | None = None) -> list[Problem]:
-    """Return the problems of a run that does this work with this executor, errors first.
+    """The problems of a run that does this work with this executor, errors first.
 
     `status_command` is what a run on Slurm asks, `sacct` or `squeue`; None if that is not known.
     """

@@ -61,7 +61,7 @@ def _has_hub() -> bool:
 
 
 def _needed_files(work: PendingWork) -> dict[str, HubFiles]:
-    """Return the files of the hub by the key of the config that names them."""
+    """The files of the hub by the key of the config that names them."""
     config, needed = work.config, dict[str, HubFiles]()
     for name in work.models:
         model = config.models[name]
@@ -79,7 +79,7 @@ def _needed_files(work: PendingWork) -> dict[str, HubFiles]:
 
 
 def _ask_hub(needed: Mapping[str, HubFiles], check_access: Callable[..., "Access"]) -> dict[str, "Access"]:
-    """Return the answers that come within PATIENCE_S, by key."""
+    """The answers that come within PATIENCE_S, by key."""
     answers: dict[str, Access] = {}
 
     def ask(key: str, files: HubFiles) -> None:

@@ -45,7 +45,7 @@ def _check_key(model: str, key: str, jobs: str, may_go_on: bool, ways_without_ke
 
 
 def _ways_without_key(config: Config, judge: str) -> str:
-    """Return how a study does without the key of a judge: by a judge that asks nobody, or one on your own GPUs."""
+    """How a study does without the key of a judge: by a judge that asks nobody, or one on your own GPUs."""
     free = next((name for name, kind in config.judges.items() if _asks_nobody(kind)), None)
     ways = [f"`run: {{judges: [{free}]}}` in your config makes the study one without keys"] if free else []
     ways.append("a judge with `served: MODEL` instead of `model` runs on your GPUs (docs/judges.md)")
@@ -53,5 +53,5 @@ def _ways_without_key(config: Config, judge: str) -> str:
 
 
 def _asks_nobody(judge: Kind) -> bool:
-    """Return whether a judge decides by itself: it asks no server or other judge, and its labels are not imported."""
+    """Whether a judge decides by itself: it asks no server or other judge, and its labels are not imported."""
     return not (judge.UNTRACKED or judge.IMPORTED or judge.served_by or members(judge))

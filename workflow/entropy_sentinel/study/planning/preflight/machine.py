@@ -78,12 +78,12 @@ def find_missing_gpus(work: PendingWork, executor: Executor) -> Iterator[Problem
 
 
 def _local_gpus() -> int | None:
-    """Return the number of visible GPUs; None if the engine runs on CPUs."""
+    """The number of visible GPUs; None if the engine runs on CPUs."""
     return None if is_cpu_build() else len(visible(os.environ) or [])
 
 
 def read_slurm_gpus() -> int | None:
-    """Return the GPUs of the node of Slurm that has most; None if `sinfo` does not say."""
+    """The GPUs of the node of Slurm that has most; None if `sinfo` does not say."""
     if not shutil.which("sinfo"):
         return None
     try:
@@ -95,7 +95,7 @@ def read_slurm_gpus() -> int | None:
 
 
 def parse_gpu_counts(shown: str) -> int | None:
-    """Return the largest number of GPUs in lines such as `gpu:a100:4(S:0-1),shard:8`; None without any GPU."""
+    """The largest number of GPUs in lines such as `gpu:a100:4(S:0-1),shard:8`; None without any GPU."""
     counts = []
     for line in re.sub(r"\([^)]*\)", "", shown).splitlines():
         resources = [resource.split(":") for resource in line.split(",")]

@@ -22,7 +22,7 @@ class PendingWork:
 
     @classmethod
     def of_absent_files(cls, config: Config, reusable: Set[tuple[str, str]] = frozenset()) -> "PendingWork":
-        """Return the work whose files do not exist: less than a run finds, but at once."""
+        """The work whose files do not exist: less than a run finds, but at once."""
         layout, run = config.layout, config.run
         files = {Path(layout.items.format(benchmark=name)) for name in run.benchmarks}
         for model, benchmark in product(run.models, run.benchmarks):
@@ -106,7 +106,7 @@ class PendingWork:
         return needed
 
     def may_have_labels(self, judge: str) -> bool:
-        """Return whether all labels of a judge may be copied from another study or the store.
+        """Whether all labels of a judge may be copied from another study or the store.
 
         They may be if their responses are not new; the jobs compare the content.
         """
@@ -118,5 +118,5 @@ class PendingWork:
         return True
 
     def judges_new_responses(self, judge: str) -> bool:
-        """Return whether a judge labels responses that do not exist yet, so that no cache can have its replies."""
+        """Whether a judge labels responses that do not exist yet, so that no cache can have its replies."""
         return any((model, benchmark) in self.new_responses for _, model, benchmark in self.labels[judge])

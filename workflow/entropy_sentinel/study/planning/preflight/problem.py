@@ -37,10 +37,10 @@ class Problem:
     remedy: str
 
     def __str__(self) -> str:
-        """Return the problem as one line."""
+        """The problem as one line."""
         subject = f"{self.key}: " if self.key else ""
         return f"{self.severity.upper()} {subject}{self.message}. {self.remedy}"
 
     def as_dict(self) -> dict[str, str]:
-        """Return the problem as `--json` shows it."""
+        """The problem as `--json` shows it."""
         return {name: str(value) for name, value in asdict(self).items()}

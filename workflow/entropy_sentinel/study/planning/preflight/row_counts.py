@@ -46,7 +46,7 @@ def find_small_groups(config: Config) -> Iterator[Problem]:
 
 
 def _training_counts(config: Config) -> Mapping[str, int | None]:
-    """Return the number of training items of each benchmark; None if unknown."""
+    """The number of training items of each benchmark; None if unknown."""
     counts: dict[str, int | None] = {}
     for name, n_items in item_counts(config).items():
         # As statistics/splits.py draws them.

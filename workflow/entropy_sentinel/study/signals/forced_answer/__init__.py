@@ -7,7 +7,7 @@ if TYPE_CHECKING:
 
 
 def signals() -> "dict[str, Family]":
-    """Return the family."""
+    """The family."""
     from entropy_sentinel.study.signals.forced_answer.family import FAMILY
 
     return {"forced_answer": FAMILY}

@@ -51,14 +51,14 @@ _MEAN = "mean of these entropies: EAS over T - 1, the tokens before the last one
 
 
 def contexts_per_token(settings: Mapping[str, Any]) -> float:
-    """Return an upper bound, because equal answers are asked about once. A sentence has about 20 tokens."""
+    """An upper bound, because equal answers are asked about once. A sentence has about 20 tokens."""
     which = settings["positions"]
     every: float = {"all": 1, "sentence-ends": 20}.get(which, which)
     return len(settings["answers"]) / every
 
 
 def compute(traces: pl.LazyFrame, asked: str) -> pl.DataFrame:
-    """Return a row per response, in order: the signals, or `eas_reason` without signals. `asked` is the pass."""
+    """A row per response, in order: the signals, or `eas_reason` without signals. `asked` is the pass."""
     rows = FORCED_ANSWERS.read(asked, [*RESPONSE, "answer", "eas", "mean_eas", "reason"]).filter(answer="own")
     scores = of_responses(traces, rows)
     unasked = pl.lit("signals.forced_answer.answers has no 'own'")

@@ -35,7 +35,7 @@ _STABLE = (
 def compute(
     traces: pl.LazyFrame, benchmark: str, probabilities: str, **comparing: Any
 ) -> tuple[pl.DataFrame, dict[str, Any]]:
-    """Return a row per response, in order, and facts about the comparison of answers.
+    """A row per response, in order, and facts about the comparison of answers.
 
     `benchmark` is the file of the items, `comparing` are GroupingSettings. Other columns: `answer`, the compared text;
     `answer_class`, from 0 in the order of the samples; `probability` of the whole response; `class_probability`; and

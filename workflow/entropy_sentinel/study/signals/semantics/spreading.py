@@ -18,7 +18,7 @@ from entropy_sentinel.study.semantic_clustering.semantic_entropy import class_pr
 
 
 def answer_of(response: str, truncated: bool) -> str:
-    """Return the final answer, or else the whole response, stripped; it may be empty.
+    """The final answer, or else the whole response, stripped; it may be empty.
 
     Of a truncated response it is the text so far.
     """
@@ -46,7 +46,7 @@ COLUMNS = pl.Schema(
 
 
 def spread(traces: pl.LazyFrame, benchmark: str, backend: Backend, by_frequency: bool) -> pl.DataFrame:
-    """Return a row per response, in order, with COLUMNS; `benchmark` is the file of the items."""
+    """A row per response, in order, with COLUMNS; `benchmark` is the file of the items."""
     logprobs = pl.col("token_logprobs").cast(pl.List(pl.Float64))
     # A sampled token cannot have probability 0: the server's value is not a log-probability.
     known = logprobs.list.min().fill_null(0) > ZERO_PROBABILITY
@@ -72,7 +72,7 @@ def spread(traces: pl.LazyFrame, benchmark: str, backend: Backend, by_frequency:
 
 
 def _of_item(item: pl.DataFrame, numbers: list[int], by_frequency: bool) -> list[Mapping[str, Any]]:
-    """Return the rows of the answers to an item; `numbers` are their classes."""
+    """The rows of the answers to an item; `numbers` are their classes."""
     usable = not item["logprob"].has_nulls()
     logprobs = item["logprob"].to_list() if usable and not by_frequency else None
     shares = class_probabilities(numbers, logprobs)

@@ -39,7 +39,7 @@ def write_domains(observations: Sequence[str], models: Sequence[str], auroc_outp
 
 
 def auroc_rows(observations: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    """Return the rows of contract AUROC for one domain, over its rows with a label, features and the signal."""
+    """The rows of contract AUROC for one domain, over its rows with a label, features and the signal."""
     usable = observations.filter(pl.col("label").is_not_null(), pl.col("feature_reason").is_null())
     labels, items = usable["label"].to_numpy(), item_numbers(usable)
     for name, signal in SIGNALS.items():
@@ -58,7 +58,7 @@ def auroc_rows(observations: pl.DataFrame) -> Iterator[dict[str, Any]]:
 
 
 def domain_row(observations: pl.DataFrame) -> dict[str, Any]:
-    """Return the row of contract DOMAINS for one domain of one model."""
+    """The row of contract DOMAINS for one domain of one model."""
     label, featureless = observations["label"], observations["feature_reason"].is_not_null()
     usable = observations.filter(label.is_not_null() & ~featureless)
     cut_off, whole = observations.filter(CUT_OFF), usable.filter(~CUT_OFF)
@@ -101,7 +101,7 @@ def write_sweep(estimates: Sequence[str], models: Sequence[str], groups: Sequenc
 
 
 def sweep(estimates: pl.DataFrame) -> pl.DataFrame:
-    """Return a frame of contract SWEEP: a row per model, group, estimator and scope of ESTIMATES, in their order.
+    """A frame of contract SWEEP: a row per model, group, estimator and scope of ESTIMATES, in their order.
 
     The estimate on a domain's labelled rows is compared with the share of correct ones among the same rows.
     """
@@ -112,7 +112,7 @@ def sweep(estimates: pl.DataFrame) -> pl.DataFrame:
 
 
 def _of_scope(estimates: pl.DataFrame, scope: str) -> pl.DataFrame:
-    """Return the errors of every model, group and estimator over the domains of a scope, which may be empty."""
+    """The errors of every model, group and estimator over the domains of a scope, which may be empty."""
     by = ("model", "group", "estimator")
     counts = pl.lit(True) if scope == "all" else pl.col("role") == "held_out"
     domains = estimates.select(
@@ -150,7 +150,7 @@ def write_repeats(
 def repeats(
     observations: pl.DataFrame, groups: Mapping[str, Sequence[str]], settings: EstimationSettings, seeds: Sequence[int]
 ) -> pl.DataFrame:
-    """Return a frame of contract REPEATS."""
+    """A frame of contract REPEATS."""
     parts = []
     for (group, names), seed in product(groups.items(), seeds):
         estimates = estimate(observations, group, {**settings, "seed": seed, "estimators": list(names)})

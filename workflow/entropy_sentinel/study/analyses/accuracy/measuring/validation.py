@@ -83,12 +83,12 @@ class EstimatorErrors:
         return title(self.estimator)
 
     def aee_interval(self) -> tuple[float, float] | None:
-        """Return the interval of its AEE on further domains like these; null for one domain."""
+        """The interval of its AEE on further domains like these; null for one domain."""
         ends = mean_interval([abs(error) for error in self.errors.values()], LEVEL)
         return ends and (max(ends[0], 0.0), ends[1])
 
     def minus(self, other: "EstimatorErrors") -> tuple[float, tuple[float, float] | None] | None:
-        """Return its AEE minus another method's over domains that both estimated, with the interval of the pairs."""
+        """Its AEE minus another method's over domains that both estimated, with the interval of the pairs."""
         both = [abs(self.errors[name]) - abs(other.errors[name]) for name in self.errors if name in other.errors]
         return (float(np.mean(both)), mean_interval(both, LEVEL)) if both else None
 
@@ -154,7 +154,7 @@ class ModelValidation:
         return self.recommended.rho if self.recommended.n_domains >= FEWEST_FOR_RHO else None
 
     def of(self, estimator: str) -> EstimatorErrors | None:
-        """Return the errors of an estimator; null if it was not run."""
+        """The errors of an estimator; null if it was not run."""
         for method in self.methods:
             if method.estimator == estimator:
                 return method
@@ -197,7 +197,7 @@ def _read(path: str | Path) -> ModelValidation:
 
 
 def interval_notes(validations: Sequence[ModelValidation]) -> list[str]:
-    """Return one sentence for each basis of the unlabelled domains' intervals."""
+    """One sentence for each basis of the unlabelled domains' intervals."""
     bases: set[str | None] = set()
     for validation in validations:
         bases.update(domain.basis for domain in validation.unlabelled)
@@ -242,7 +242,7 @@ def validation(observations: pl.DataFrame, settings: EstimationSettings) -> Mode
 
 
 def _validations(observations: pl.DataFrame, settings: EstimationSettings) -> dict[str, Validation]:
-    """Return the validations of all estimators, in their order, each on the rows that the estimator can use."""
+    """The validations of all estimators, in their order, each on the rows that the estimator can use."""
     validations: dict[str, Validation] = {}
     for view, names in by_signals(observations, settings["estimators"]):
         training = labelled_rows(view, settings)
@@ -261,7 +261,7 @@ def _method(validation: Validation) -> EstimatorErrors:
 
 
 def _left_out(own: Validation) -> Iterable[DomainResult]:
-    """Return the labelled domains by falling true accuracy, each with an interval from the errors on the others."""
+    """The labelled domains by falling true accuracy, each with an interval from the errors on the others."""
     place = 0  # among the residuals, which only domains with an estimate have
     domains = []
     for domain in own.domains:
@@ -277,7 +277,7 @@ def _left_out(own: Validation) -> Iterable[DomainResult]:
 def _unlabelled(
     observations: pl.DataFrame, estimator: Estimator | FitFailure, residuals: Residuals, training: TrainingRows
 ) -> Iterable[DomainResult]:
-    """Return the unlabelled domains, each with its estimate or the reason why it has no estimate."""
+    """The unlabelled domains, each with its estimate or the reason why it has no estimate."""
     familiarity = None
     if training.buckets is not None:
         familiarity = Familiarity.of(training.buckets, training.domains, training.groups)
@@ -305,7 +305,7 @@ def _without_estimate(name: str, n: int, true: float | None, reason: str | None)
 
 
 def _with_intervals(residuals: Residuals, name: str, n: int, estimated: float, true: float | None) -> DomainResult:
-    """Return the domain with the intervals of its estimate, computed from these errors."""
+    """The domain with the intervals of its estimate, computed from these errors."""
     lower, upper, basis = residuals.intervals([estimated], [n], LEVEL)
     conformal = residuals.conformal([estimated], [n], LEVEL)
     return DomainResult(

@@ -36,7 +36,7 @@ def _labels(judge: str, model: str, benchmark: str, path: str) -> pl.DataFrame:
 
 
 def pairs(labels: pl.DataFrame, judges: Sequence[str]) -> pl.DataFrame:
-    """Return a frame of contract PAIRS: rows for every two judges by model and benchmark, then by model, then overall.
+    """A frame of contract PAIRS: rows for every two judges by model and benchmark, then by model, then overall.
 
     `labels` has columns judge, model, benchmark, item_id, sample and label (null if a judge cannot decide).
     """
@@ -58,7 +58,7 @@ def _parts(both: pl.DataFrame) -> Iterator[tuple[dict[str, str | None], pl.DataF
 
 
 def compared(both: pl.DataFrame) -> dict[str, Any]:
-    """Return counts, agreement and kappa of the columns `label` and `label_right`, as columns of PAIRS.
+    """Counts, agreement and kappa of the columns `label` and `label_right`, as columns of PAIRS.
 
     Intervals account for the similarity of several samples of one item.
     """
@@ -115,13 +115,13 @@ def write_judged(files: Sequence[EstimatesFile], groups: Groups, judged_output: 
 
 
 def judged(estimates: pl.DataFrame, own: Mapping[str, str]) -> pl.DataFrame:
-    """Return a frame of contract JUDGED, from ESTIMATES with a column `judge`; `own` is each group's estimator."""
+    """A frame of contract JUDGED, from ESTIMATES with a column `judge`; `own` is each group's estimator."""
     mine = pl.col("estimator") == pl.col("group").replace_strict(own, default=None, return_dtype=pl.String)
     return estimates.filter(mine).select(JUDGED.schema.names())
 
 
 def errors(estimates: pl.DataFrame, own: Mapping[str, str]) -> pl.DataFrame:
-    """Return a frame of contract ERRORS, from the same arguments as `judged`."""
+    """A frame of contract ERRORS, from the same arguments as `judged`."""
     unseen = estimates.filter(pl.col("role") == "held_out", pl.col("group").is_in(list(own)))
     return ERRORS.frame(list(_error_rows(unseen, own)))
 

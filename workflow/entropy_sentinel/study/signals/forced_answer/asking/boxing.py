@@ -39,13 +39,13 @@ class Boxes:
         self.opening, self._closing = opening, closed[-1]
 
     def of(self, answers: Sequence[str]) -> dict[str, InsertedTokens | None]:
-        """Return each answer as inserted tokens; None for an answer without tokens in this vocabulary."""
+        """Each answer as inserted tokens; None for an answer without tokens in this vocabulary."""
         texts = list(dict.fromkeys(answers))
         wholes = self._engine.token_ids([f"{OPENING}{text}}}" for text in texts])
         return {text: self._split(whole) if whole else None for text, whole in zip(texts, wholes, strict=True)}
 
     def letters(self, letters: Sequence[str]) -> dict[str, int]:
-        """Return the token of each letter directly after the brace, for letters that are one token there."""
+        """The token of each letter directly after the brace, for letters that are one token there."""
         wholes = self._engine.token_ids([f"{OPENING}{letter}}}" for letter in letters])
         tokens = {}
         for letter, whole in zip(letters, wholes, strict=True):
@@ -56,7 +56,7 @@ class Boxes:
         return tokens
 
     def _split(self, whole: Sequence[int]) -> InsertedTokens:
-        r"""Return the tokens of `\boxed{answer}` without the last brace and the answer's last token.
+        r"""The tokens of `\boxed{answer}` without the last brace and the answer's last token.
 
         A token that joins the brace with the answer, such as `{\` in `\boxed{\frac12}`, belongs to the answer; so does
         one that joins its end with the closing brace.

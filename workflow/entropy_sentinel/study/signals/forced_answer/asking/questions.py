@@ -38,7 +38,7 @@ class Track:
     refused: str = ""
 
     def context(self, t: int) -> list[int]:
-        r"""Return the prompt, x_1 .. x_t, `\boxed{` and the answer's first L - 1 tokens."""
+        r"""The prompt, x_1 .. x_t, `\boxed{` and the answer's first L - 1 tokens."""
         return [*self.prompt, *self.response[:t], *self.boxed]
 
 
@@ -59,7 +59,7 @@ class Row:
 def ask(
     part: pl.DataFrame, engine: TokenIdEngine, settings: Mapping[str, Any], asked_with: AskedSettings
 ) -> pl.DataFrame:
-    """Return rows of FORCED_ANSWERS for responses: traces with `prompt_ids`, `question` and `reference`.
+    """Rows of FORCED_ANSWERS for responses: traces with `prompt_ids`, `question` and `reference`.
 
     `settings` is the config's section; errors begin with `asked_with`, the model's name.
     """
@@ -76,7 +76,7 @@ def ask(
 
 
 def unasked(part: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
-    """Return rows without a trajectory for responses that cannot be asked about; their `unusable` has the reason."""
+    """Rows without a trajectory for responses that cannot be asked about; their `unusable` has the reason."""
     rows: list[Row] = []
     for *which, reason in part.select(*RESPONSE, "unusable").rows():
         rows += [Row(tuple(which), kind, reason=reason) for kind in settings["answers"]]
@@ -84,7 +84,7 @@ def unasked(part: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
 
 
 def _rows(row: Mapping[str, Any], texts: Sequence[str], boxes: Boxes, settings: Mapping[str, Any]) -> Iterator[Row]:
-    """Return a row for each kind of answer; kinds with the same tokens share a track."""
+    """A row for each kind of answer; kinds with the same tokens share a track."""
     which = tuple(row[key] for key in RESPONSE)
     kinds, first = settings["answers"], settings.get("samples")
     if first is not None and row["sample"] >= first:
@@ -120,14 +120,14 @@ def _rows(row: Mapping[str, Any], texts: Sequence[str], boxes: Boxes, settings: 
 
 
 def _letters(row: Mapping[str, Any], boxes: Boxes, settings: Mapping[str, Any]) -> dict[str, int]:
-    """Return the letters of the question's options with their tokens; empty if a letter is not a single token."""
+    """The letters of the question's options with their tokens; empty if a letter is not a single token."""
     letters = [letter for letter, _ in offered(row["question"])] if settings["options"] else []
     tokens = boxes.letters(letters) if letters else {}
     return tokens if len(tokens) == len(letters) else {}
 
 
 def _boxed(kind: str, text: str | None, boxes: Boxes) -> tuple[InsertedTokens | None, str | None]:
-    """Return the inserted tokens for a kind of answer, or the reason why there are none."""
+    """The inserted tokens for a kind of answer, or the reason why there are none."""
     if kind == "none":
         return InsertedTokens(tuple(boxes.opening), 0), None
     if text is None:
@@ -139,7 +139,7 @@ def _boxed(kind: str, text: str | None, boxes: Boxes) -> tuple[InsertedTokens | 
 
 
 def _bare(text: str | None, options: Sequence[str]) -> str | None:
-    """Return an answer as in a box: without white space and dollar signs around it.
+    """An answer as in a box: without white space and dollar signs around it.
 
     If the question has `options` and the answer names one, return only the letter, as in references: C for `(C)`.
     """
@@ -184,7 +184,7 @@ def _frame(rows: Sequence[Row]) -> pl.DataFrame:
 
 
 def _trajectory(row: Row) -> dict[str, Any]:
-    """Return the columns of a row whose track is complete."""
+    """The columns of a row whose track is complete."""
     track, length = row.track, row.tokens_to_answer
     if track is None or length is None:
         return {}

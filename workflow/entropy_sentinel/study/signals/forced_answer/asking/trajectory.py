@@ -14,7 +14,7 @@ _SENTENCE_END = re.compile(r"[.!?](?=\s)|\n(?=[^\n])")
 
 
 def tokens_up_to(texts: Sequence[str], response: str, end: int) -> int | None:
-    """Return T: the number of tokens in `texts` up to the one with the response's character before `end`.
+    """T: the number of tokens in `texts` up to the one with the response's character before `end`.
 
     Returns None if the tokens' texts do not add up to the response.
     """
@@ -26,7 +26,7 @@ def tokens_up_to(texts: Sequence[str], response: str, end: int) -> int | None:
 
 
 def chosen(which: str | int, texts: Sequence[str], last: int) -> list[int]:
-    """Return the positions t in 1 .. `last` after which the answer is inserted, in order.
+    """The positions t in 1 .. `last` after which the answer is inserted, in order.
 
     `which` is `all`, `sentence-ends`, or a number n for every n-th. The first and the last are always included, so the
     area has both ends.
@@ -43,7 +43,7 @@ def chosen(which: str | int, texts: Sequence[str], last: int) -> list[int]:
 
 
 def area(positions: Sequence[int], values: Numbers, last: int) -> float:
-    """Return the sum of values over t = 1 .. `last`, with linear interpolation between `positions`.
+    """The sum of values over t = 1 .. `last`, with linear interpolation between `positions`.
 
     With all positions it is the plain sum.
     """
@@ -64,7 +64,7 @@ class Step:
 
 
 def step(next_token: NextToken, vocabulary: int, options: Sequence[int] = ()) -> Step:
-    """Return the step for a distribution over `vocabulary` tokens, V; `options` are token ids.
+    """The step for a distribution over `vocabulary` tokens, V; `options` are token ids.
 
     Source: Entropy Area Score, section 2, and the equation for the error of the top K.
     """
