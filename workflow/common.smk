@@ -27,7 +27,7 @@ from entropy_sentinel.study.engines.run import announce_run
 from entropy_sentinel.estimators.settings import group_file
 from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.study.jobs.calls import check as check_function, check_rule
-from entropy_sentinel.study.jobs.content import are_made, as_made, as_recorded, with_content
+from entropy_sentinel.study.jobs.content import are_made, as_made, with_content
 from entropy_sentinel.study.jobs.fingerprint import fingerprint
 from entropy_sentinel.study.jobs.outputs import check_folders, keep
 from entropy_sentinel.study.jobs.ownership import clear
@@ -160,7 +160,6 @@ JOB_SCRIPT = f"{ROOT}/workflow/scripts/job.py"
 def of_content(settings, files, output):
     """The settings of the job that makes `output` from `files` (one, several or None), with their content."""
     record = workflow.persistence.metadata(IOFile(output))
-    settings = as_recorded(settings, record and record.params)
     files = [files] if isinstance(files, str) else files or []
     return with_content(settings, files, record and record.params, record and record.input_checksums)
 

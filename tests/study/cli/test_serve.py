@@ -100,7 +100,7 @@ def test_the_snippet_replaces_the_engine_by_the_server(tmp_path: Path, model: st
     assert after.models[model].api.base_url == "http://localhost:8000/v1"
     assert new["revision"] == old["revision"]
     assert new["lora"] is new["template_date"] is None
-    kept = {"model", "prompt", "sampling", "seed", "chat_template_kwargs", "trace_after"}
+    kept = {"model", "prompt", "sampling", "seed", "chat_template_kwargs"}
     assert {key: new[key] for key in kept} == {key: old[key] for key in kept}
 
 

@@ -98,7 +98,6 @@ QWEN3_8B = {
     "engine_args": {"dtype": "bfloat16"},
     "chat_template_kwargs": {"enable_thinking": False},
     "template_date": None,
-    "trace_after": None,
     "lora": None,
     "lora_revision": None,
     "keep_top_token_ids": False,

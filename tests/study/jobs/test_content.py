@@ -4,7 +4,7 @@ import hashlib
 from pathlib import Path
 
 from entropy_sentinel.study.jobs import content
-from entropy_sentinel.study.jobs.content import as_recorded, with_content
+from entropy_sentinel.study.jobs.content import with_content
 
 SETTINGS = {"version": 1, "limit": None}
 
@@ -45,14 +45,3 @@ def test_the_fingerprint_covers_all_files(tmp_path: Path) -> None:
     assert with_content(SETTINGS, files, None, None) == new
     assert with_content(SETTINGS, files, [repr(SETTINGS)], checksums) == SETTINGS
     assert with_content(SETTINGS, files, [repr(SETTINGS)], checksums | {files[1]: "sha256:0"}) == new
-
-
-def test_trace_after_does_not_regenerate_traces() -> None:
-    now = {"version": 1, "trace_after": None, "samples": 1}
-    then = now | {"trace_after": "</think>"}
-    assert as_recorded(now, [repr(then)]) == then
-    assert as_recorded(now, [repr(now)]) == now
-    assert as_recorded(now, None) == now
-    assert as_recorded(now, ["<lambda>", "5", repr(then | {"samples": 2})]) == now
-    other = {"version": 1, "samples": 1}  # of a job that has no such key
-    assert as_recorded(other, [repr(other | {"trace_after": "x"})]) == other

@@ -23,7 +23,7 @@ from entropy_sentinel.study.stages import label as stages_label
 SETTINGS = {
     **{"engine": "vllm", "version": 1, "model": "tiny", "benchmark": "a", "seed": 42, "samples": 1, "environment": {}},
     **{"local": True, "weights": "models/tiny", "revision": "0123456789ab", "lora": None, "lora_revision": None},
-    **{"prompt": "solve-step-by-step", "sampling": {"temperature": 0.5, "max_tokens": 100}, "trace_after": None},
+    **{"prompt": "solve-step-by-step", "sampling": {"temperature": 0.5, "max_tokens": 100}},
 }
 JUDGE = {"version": 1, "judge": "mine", "kind": "mine"}
 

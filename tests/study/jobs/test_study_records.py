@@ -122,8 +122,8 @@ SAMPLING = {"temperature": 0.5, "max_tokens": 10}
             [],
         ),
         ({"weights": "a/b", "local": False, "revision": "1"}, {"weights": "a/c", "local": False}, ["weights"]),
-        # Facts of the engine, obsolete settings, and settings that are newer than the file.
-        ({"engine": "vllm", "trace_after": None}, {"engine": "vllm 0.9", "trace_after": "</think>"}, []),
+        # Facts of the engine, settings of earlier versions, and settings that are newer than the file.
+        ({"engine": "vllm"}, {"engine": "vllm 0.9", "trace_after": "</think>"}, []),
         ({"keep_top_tokens": True}, {"version": 1}, []),
         # A judge has a model, too.
         ({"judge": "grok", "model": "grok-4"}, {"judge": "all", "labelled_by": "grok", "model": "qwen"}, []),

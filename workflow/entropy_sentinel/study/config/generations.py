@@ -63,8 +63,6 @@ def _asking(config: Config, model: str, settings: Model) -> AskingSettings:
         "engine_args": config.generation.engine_args | settings.engine_args,
         "chat_template_kwargs": settings.chat_template_kwargs,
         "template_date": loading["template_date"],
-        # It now belongs to features; the key stays, because older traces are compared by it.
-        "trace_after": None,
         "lora": loading["lora"],
         "lora_revision": loading["lora_revision"],
         "keep_top_token_ids": config.generation.keep_top_token_ids,

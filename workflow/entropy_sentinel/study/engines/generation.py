@@ -194,7 +194,6 @@ class AskingSettings(PromptSettings, KeptSettings, LoadingSettings):
     seed: int
     engine_args: Free
     chat_template_kwargs: Free
-    trace_after: None
     keep_top_token_ids: bool
     environment: dict[str, str]
 

@@ -50,17 +50,6 @@ def with_content(
     return settings | {"content": " ".join(checksums)}
 
 
-def as_recorded(settings: dict[str, Any], recorded_params: Sequence[str] | None) -> dict[str, Any]:
-    """The recorded settings of a generate job if `settings` differ from them only by `trace_after`.
-
-    Earlier versions generated traces with it. It affects only features, so traces are not regenerated because of it.
-    """
-    for recorded in recorded_settings(recorded_params):
-        if "trace_after" in settings and recorded | {"trace_after": None} == settings:
-            return recorded
-    return settings
-
-
 def recorded_settings(recorded_params: Sequence[str] | None) -> Iterator[dict[str, Any]]:
     """The settings that Snakemake has recorded for an output, as Python literals."""
     for text in recorded_params or []:

@@ -34,8 +34,8 @@ _COMPARED = {
 }
 # Items are compared themselves.
 _ITEMS = "study.stages.benchmark.write_benchmark"
-# Settings that mean something else in the provenance, or that are obsolete. The path has model and benchmark.
-_NOT_COMPARED = {"engine", "model", "benchmark", "trace_after"}
+# Settings that mean something else in the provenance. The path has model and benchmark.
+_NOT_COMPARED = {"engine", "model", "benchmark"}
 # What the provenance of imported traces takes from the settings.
 _OF_IMPORTED = {"version", "source", "samples"}
 

@@ -35,8 +35,6 @@ REUSE_KEY = "reuse_key"
 _COMPOSITION = 1
 # Settings whose content another setting identifies: the key of the path, and that of the fingerprint.
 _IDENTIFIED = (("weights", "revision"), ("lora", "lora_revision"))
-# Kept in settings for results of earlier versions; no response depends on it.
-_OBSOLETE = "trace_after"
 # Variables that say where the hub's files are, not what is in them.
 _PLACES = "HF_"
 # The suffix of a file of labels' exchanges.
@@ -54,7 +52,7 @@ def reuse_key(stage: str, settings: Mapping[str, Any], *content: Any) -> str:
 def without_places(value: Any) -> Any:
     """Settings without the paths of local weights, which have a fingerprint, and of the hub's cache."""
     if isinstance(value, Mapping):
-        kept = {name: without_places(item) for name, item in value.items() if name != _OBSOLETE}
+        kept = {name: without_places(item) for name, item in value.items()}
         for place, fingerprint in _IDENTIFIED:
             if kept.get(fingerprint) and (place != "weights" or kept.get("local")):
                 kept.pop(place, None)

@@ -219,8 +219,6 @@ def provenance(settings: AskedSettings, parts: Parts, frame: pl.DataFrame) -> di
     facts = parts.facts()
     return {
         **settings,
-        # The files of features record which tokens they use.
-        "trace_after": None,
         **facts,
         "identity": parts.identity,
         "top_k_returned": 0 if facts.get("logprobs_mode") == NO_LOGPROBS else TOP_K,
