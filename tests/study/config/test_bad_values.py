@@ -64,7 +64,7 @@ def study_of_everything() -> dict[str, Any]:
     for kind, names in run.items():
         raw[kind] = {name: raw[kind][name] for name in names}
     raw["run"] |= run | {"sizes": [{"size": 1, "configurations": "default"}]}
-    raw["analyses"]["accuracy"]["auroc_models"] = ["phi-3.5-mini"]
+    raw["analyses"]["accuracy"] |= {"auroc_models": ["phi-3.5-mini"], "main_groups": run["groups"]}
     raw["models"]["phi-3.5-mini"] |= {
         "revision": "main",
         "engine_args": {"tensor_parallel_size": 2, "dtype": "auto"},
