@@ -136,7 +136,7 @@ def test_change_of_what_all_stages_share_never_reruns_what_costs(project: Projec
 
 
 def test_docstrings_comments_and_touched_files_rerun_nothing(project: Project, edit) -> None:
-    edit(f"{PACKAGE}/features/compute.py", '"""Return the features of each', '"""What is new in each')
+    edit(f"{PACKAGE}/features/compute.py", '"""The features of each', '"""What is new in each')
     edit(f"{PACKAGE}/study/stages/estimate.py", 'RAW = "raw_logprobs"', '# why\nRAW = "raw_logprobs"  # because')
     edit("workflow/scripts/job.py", "with job_log", "# a comment\nwith job_log")
     now = time.time() + 5

@@ -56,7 +56,7 @@ def test_a_benchmark_with_its_own_judge_ignores_run_judges() -> None:
 
 def test_imported_labels_of_one_benchmark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    further = {"benchmarks.gpqa.reference": [], "groups": {}, "run.groups": []}
+    further = {"benchmarks.gpqa.reference": [], "groups": {}, "run.groups": [], "analyses.accuracy.main_groups": None}
     labelled = changes({"gpqa": "people"}, reference=[]) | further
     assert re.search("judges.people.path: .*phi-3.5-mini/gpqa.parquet.*'labels'", refusal(labelled))
     for model in PAPER["run"]["models"]:
