@@ -11,6 +11,7 @@ ROOT_PAGES = {
     "README.md": "index.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
+    "AGENTS.md": "agents.md",
     "examples/real/README.md": "examples.md",
     "examples/kinds/README.md": "kinds.md",
 }

@@ -35,10 +35,10 @@ PRESCRIBED = frozenset({"__init__.py", "rules.smk", "names.smk", "report.html.j2
 # Measured; they only fall.
 CEILINGS: Mapping[str, float] = {
     "words": 796,
-    "prepositions": 5.9,
+    "prepositions": 5.8,
     "participles": 280,
     "one_word": 1340,
-    "returns": 1.0,
+    "returns": 0.0,
     "repeated_files": 193,
 }
 
