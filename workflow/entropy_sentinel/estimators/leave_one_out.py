@@ -63,7 +63,7 @@ def _left_out(
     if estimates:
         found = accuracies_from([one.domain for one in estimates.values()], witnessed.recognises)
     if found is None:
-        few = [_without_judge(domain) for domain in domains]
+        few = [_drop_verdicts(domain) for domain in domains]
         return tuple(few), witnessed.summarise()
     places = {domain.domain: place for place, domain in enumerate(domains)}
     for (name_of_domain, estimate), true, noise in zip(
@@ -81,7 +81,7 @@ def _left_out(
     return tuple(domains), witnessed.summarise(found.worth, found.powers, found.counts)
 
 
-def _without_judge(domain: Domain) -> Domain:
+def _drop_verdicts(domain: Domain) -> Domain:
     """A domain whose verdicts cannot count: with too few labels, it does not count."""
     if domain.estimated is None or domain.n >= FEWEST_LABELS:
         return domain
@@ -99,15 +99,15 @@ def _refitted(
     places = _places(numbers, len(domains))
     for unit, within in enumerate(_places(of_rows, len(names))):
         of_unit = [(str(domains[number]), places[number]) for number in np.unique(numbers[within])]
-        n_labels = [effective_size(rows.items[here], rows.similarity) for _, here in of_unit]
+        n_labels = [effective_size(rows.items[members], rows.similarity) for _, members in of_unit]
         counts = [n >= FEWEST_LABELS or domain in judged for (domain, _), n in zip(of_unit, n_labels, strict=True)]
         fitted = None
         # Without a domain that counts, nothing is to be estimated.
         if any(counts):
             with one_thread():
                 fitted = rows.part(of_rows != unit, left_out=len(of_unit)).fit(name)
-        for (domain, here), n, counting in zip(of_unit, n_labels, counts, strict=True):
-            found = _estimated(rows, domain, here, n, fitted if counting else None)
+        for (domain, members), n, counting in zip(of_unit, n_labels, counts, strict=True):
+            found = _estimated(rows, domain, members, n, fitted if counting else None)
             yield found, fitted if isinstance(fitted, Estimator) and counting else None
 
 
@@ -118,17 +118,17 @@ def _places(numbers: np.ndarray, n: int) -> list[np.ndarray]:
 
 
 def _estimated(
-    rows: TrainingRows, domain: str, here: np.ndarray, n: int, fitted: Estimator | FitFailure | None
+    rows: TrainingRows, domain: str, members: np.ndarray, n: int, fitted: Estimator | FitFailure | None
 ) -> Domain:
-    """The domain, whose `n` labels are in the rows `here`; `fitted` is null if it does not count."""
-    true = float(rows.y[here].mean())
-    group = None if rows.groups is None else str(rows.groups[here[0]])
+    """The domain, whose `n` labels are in the rows `members`; `fitted` is null if it does not count."""
+    true = float(rows.y[members].mean())
+    group = None if rows.groups is None else str(rows.groups[members[0]])
     if fitted is None:
         return Domain(domain, n, None, true, explain_few_labels(n), group)
     if isinstance(fitted, FitFailure):
         return Domain(domain, n, None, true, fitted.reason, group)
     with one_thread():
-        features = rows.features[here]
+        features = rows.features[members]
         p = fitted.p_correct(features)
-        scored = None if p is None else sums_of(np.clip(p, 0, 1), rows.y[here])
+        scored = None if p is None else sums_of(np.clip(p, 0, 1), rows.y[members])
         return Domain(domain, n, fitted.accuracy(features), true, None, group, scored)

@@ -74,10 +74,11 @@ def match_answers(first: str | None, second: str | None) -> bool | None:
 
     A response without text, or with nothing after its thinking, gives none.
     """
-    one, other = read_answer(first), read_answer(second)
-    if one is None or other is None:
+    answers = read_answer(first), read_answer(second)
+    if answers[0] is None or answers[1] is None:
         return None
-    return _agree(one, other) or _agree_as_list(one, other) or _agree_as_percent(one, other)
+    pair = answers[0], answers[1]
+    return _agree(*pair) or _agree_as_list(*pair) or _agree_as_percent(*pair)
 
 
 def _agree(first: StatedAnswer, second: StatedAnswer) -> bool:
@@ -102,9 +103,9 @@ def _agree(first: StatedAnswer, second: StatedAnswer) -> bool:
 
 def _agree_as_list(first: StatedAnswer, second: StatedAnswer) -> bool:
     """Whether `100,200` and `100, 200` are the same: a comma of thousands may also separate numbers."""
-    for one, other in ((first, second), (second, first)):
-        if _LIST.search(other.text) and (text := _THOUSANDS_OR_LIST.sub(r"\1, ", one.text)) != one.text:
-            return _agree(read_words(text), other)
+    for joined, spaced in ((first, second), (second, first)):
+        if _LIST.search(spaced.text) and (text := _THOUSANDS_OR_LIST.sub(r"\1, ", joined.text)) != joined.text:
+            return _agree(read_words(text), spaced)
     return False
 
 
@@ -113,12 +114,12 @@ def _agree_as_percent(first: StatedAnswer, second: StatedAnswer) -> bool:
 
     One of them is nothing but the number. 50 and 0.5 without a per cent are different, and so are 1% and 1.
     """
-    for one, other in ((first, second), (second, first)):
-        percent, share = _final_number(one), _final_number(other)
+    for percentage, fraction in ((first, second), (second, first)):
+        percent, share = _final_number(percentage), _final_number(fraction)
         if (
             percent is not None
             and share is not None
-            and min(len(one.words), len(other.words)) == 1
+            and min(len(percentage.words), len(fraction.words)) == 1
             and (percent.is_percent, share.is_percent) == (True, False)
             and 0 < share.value < 1
         ):

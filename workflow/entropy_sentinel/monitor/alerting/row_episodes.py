@@ -37,14 +37,14 @@ def find_row_episodes(
         rows = rows.sort("window", maintain_order=True)
     for values, part in rows.group_by(by, maintain_order=True):
         slice_ = dict(zip(by, values, strict=True))
-        looks = part.to_dicts()
-        messages = [dict(_conditions(row, rules)) for row in looks]
-        kinds: dict[AlertCode, None] = {}  # in the order of their first look
+        slice_rows = part.to_dicts()
+        messages = [dict(_conditions(row, rules)) for row in slice_rows]
+        kinds: dict[AlertCode, None] = {}  # in the order of their first row
         for conditions in messages:
             kinds |= dict.fromkeys(conditions)
         for kind in kinds:
-            telling = [place for place, row in enumerate(looks) if tells(row, kind)]
-            rows_of_kind = [looks[place] for place in telling]
+            telling = [place for place, row in enumerate(slice_rows) if tells(row, kind)]
+            rows_of_kind = [slice_rows[place] for place in telling]
             episode = _find_last_episode(kind, slice_, rows_of_kind, [messages[place] for place in telling])
             if every is None or episode.since is None:
                 yield episode
@@ -60,10 +60,10 @@ def tells(row: Row, kind: AlertCode) -> bool:
 
 
 def _find_last_episode(
-    kind: AlertCode, slice_: Mapping[str, str | None], looks: Sequence[Row], messages: Sequence[Mapping[AlertCode, str]]
+    kind: AlertCode, slice_: Mapping[str, str | None], rows: Sequence[Row], messages: Sequence[Mapping[AlertCode, str]]
 ) -> Episode:
-    """The last episode of a kind; `messages` are those of the kinds whose condition each of the looks meets."""
-    last = len(looks) - 1
+    """The last episode of a kind; `messages` are those of the kinds whose condition each row meets."""
+    last = len(rows) - 1
     while kind not in messages[last]:
         last -= 1
     first = last
@@ -72,11 +72,11 @@ def _find_last_episode(
     return Episode(
         kind,
         slice_,
-        looks[last],
+        rows[last],
         messages[last][kind],
-        since=looks[first].get("window_from"),
-        detected=looks[last].get("window"),
-        until=looks[last + 1].get("window") if last + 1 < len(looks) else None,
+        since=rows[first].get("window_from"),
+        detected=rows[last].get("window"),
+        until=rows[last + 1].get("window") if last + 1 < len(rows) else None,
     )
 
 
