@@ -34,7 +34,7 @@ PRESCRIBED = frozenset({"__init__.py", "rules.smk", "names.smk", "report.html.j2
 
 # Measured; they only fall.
 CEILINGS: Mapping[str, float] = {
-    "words": 796,
+    "words": 788,
     "prepositions": 5.8,
     "participles": 280,
     "one_word": 1340,
