@@ -116,7 +116,7 @@ alert: $(INSTALLED)
 # Each file builds its fixtures once. conftest.py orders the files, the longest first.
 PYTEST := $(BIN)/python -m pytest --dist loadfile --no-loadscope-reorder --numprocesses
 
-# Includes a run of a tiny study on the real engine, killed and resumed: ten minutes on two cores.
+# Includes a run of a tiny study on the real engine, killed and resumed: about twelve minutes on two cores.
 test: $(INSTALLED)
 	$(PYTEST) 2 -m 'not long'
 
