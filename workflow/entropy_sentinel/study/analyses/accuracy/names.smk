@@ -1,7 +1,11 @@
 # What the analysis `accuracy` calls its files, and what it shows: constants and functions for rules.smk.
 
 from entropy_sentinel.study.analyses.accuracy import catalogue as accuracy_catalogue
-from entropy_sentinel.study.analyses.accuracy.catalogue import list_compared_tables, list_paper_figures, list_paper_tables
+from entropy_sentinel.study.analyses.accuracy.catalogue import (
+    list_compared_tables,
+    list_paper_figures,
+    list_paper_tables,
+)
 from entropy_sentinel.estimators.catalogue import RECOMMENDED
 
 ACCURACY = CONFIG.analyses.accuracy

@@ -85,7 +85,8 @@ use rule cpu_job as accuracy_tables with:
     params:
         **calls("study.analyses.accuracy.tables.write_tables", exhibits=accuracy_catalogue.TABLES),
         tables=ACCURACY.tables,
-        settings=shown(ACCURACY, "main_groups", "auroc_models", "auroc_benchmarks") | {"default": CONFIG.estimation.default},
+        settings=shown(ACCURACY, "main_groups", "auroc_models", "auroc_benchmarks")
+        | {"default": CONFIG.estimation.default},
 
 
 use rule cpu_job as accuracy_figures with:
