@@ -78,12 +78,11 @@ def test_a_browser_finds_a_page(tmp_path: Path) -> None:
     shutil.copy(SHIM, tmp_path)
     shutil.copy(WORKER, tmp_path / "worker.js")
     page = tmp_path / "page.html"
-    asks = f'const told = (found) => parent.postMessage(found, "*"); {script_of("worker.js")}'
+    asks = f"let told; const answer = new Promise((resolve) => {{ told = resolve; }}); {script_of('worker.js')}"
     page.write_text(
         f'<!DOCTYPE html><head><script src="{SHIM.name}"></script></head><body><script>{asks}</script></body>'
     )
-    # The search sends what it has found; nothing is sent when the page is loaded.
-    assert found_on(page, "return") == ["judges.html"]
+    assert found_on(page, "const found = await answer") == ["judges.html"]
 
 
 def test_a_page_from_a_server_keeps_the_browsers_worker() -> None:

@@ -3,16 +3,20 @@
 import re
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from calling import run
 from production import change_metadata, fitted, traffic
+from sklearn.calibration import calibration_curve
 from sklearn.metrics import brier_score_loss
 from tiny import TINY
 
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.estimators.validation import Domain, Validation
 from entropy_sentinel.monitor.showing.page import page
+from entropy_sentinel.monitor.showing.validation_page import explain_verdict
 
 HOSTILE = "<script>alert(1)</script>"
 
@@ -37,13 +41,26 @@ def test_a_domain_of_an_estimator_has_its_estimate_its_interval_and_the_truth() 
     inside = [intervals[of.domain][0] <= of.true <= intervals[of.domain][1] for of in validation.domains]
     assert sum(inside) == share.covered
     for domain in validation.domains:
-        _, _, rest = drawn.partition(f">{domain.domain}<")
+        _, _, rest = drawn.partition(f'"who">{domain.domain}<')
         marks = [float(place) for place in re.findall(r'<b style="left:([\d.]+)%', rest)[:2]]
         assert marks == pytest.approx([100 * domain.estimated, 100 * domain.true], abs=0.01)
         (left, width), _ = re.findall(r'<i style="left:([\d.]+)%;width:([\d.]+)%', rest)[:2]
         lower, upper = intervals[domain.domain]
         assert (float(left), float(width)) == pytest.approx((100 * lower, 100 * (upper - lower)), abs=0.02)
+    # The diagram: the truth to the right, the estimate upwards, in a square whose sides are 290 long.
+    expected = [(290 * of.true, 290 * of.estimated) for of in validation.domains]
+    assert [point[:2] for point in points(drawn)] == [pytest.approx(place, abs=0.1) for place in expected]
+    assert f">{validation.worst.domain}</text>" in drawn
     assert validation.verdict in drawn
+
+
+def points(text: str) -> list[tuple[float, float, float, float]]:
+    """The points of the last diagram, and the ends of their intervals, from the lower left corner of the square."""
+    square = text.rpartition('<div class="diagrams">')[2].rpartition("<svg")[2].partition("</svg>")[0]
+    left, bottom = map(float, re.search(r'<path d="M([\d.]+) ([\d.]+)L', square).groups())
+    pattern = r'<path d="M[\d.]+ ([\d.]+)V([\d.]+)"[^>]*>\s*<circle cx="([\d.]+)" cy="([\d.]+)"'
+    numbers = [map(float, path) for path in re.findall(pattern, square)]
+    return [(x - left, bottom - y, bottom - low, bottom - high) for low, high, x, y in numbers]
 
 
 def test_a_result_without_pictures_is_refused() -> None:
@@ -69,9 +86,16 @@ def test_a_reliability_diagram_of_held_out_domains() -> None:
     found = estimator.validation.calibration
     assert found.n == len(p)
     assert found.brier == pytest.approx(brier_score_loss(right, p))
-    html = es.plot(estimator).html
-    assert f"Brier score {found.brier:.3f}, mean calibration error {found.ece:.3f}." in html
-    assert f"({found.bins[0].n} responses)" in html
+    text = es.plot(estimator).html
+    assert f"Brier score {found.brier:.3f}, mean calibration error {found.ece:.3f} ({len(p)} responses)" in text
+    shares, means = calibration_curve(right, p, n_bins=10)
+    drawn = points(text)
+    assert [x for x, *_ in drawn] == pytest.approx(290 * means, abs=0.1)
+    assert [y for _, y, *_ in drawn] == pytest.approx(290 * shares, abs=0.1)
+    assert all(low <= y <= high for _, y, low, high in drawn)
+    counts = np.histogram(p, np.linspace(0, 1, 11))[0]
+    bars = re.findall(r'opacity=".35"/><text [^>]*>(\d+)</text>', text)
+    assert [int(bar) for bar in bars] == counts[counts > 0].tolist()
     # A threshold has no P(correct).
     assert es.fit(rows, labels, "atc-nll_sum").validation.calibration is None
 
@@ -82,14 +106,51 @@ def test_the_page_of_fit_has_the_verdicts_and_the_pictures(tmp_path: Path, capsy
     status, _, _ = run(capsys, *call, "--page", page)
     validation, text = es.load(estimator).validation, page.read_text()
     assert status == 0
-    for picture in re.findall(r'<div class="ranges.*?<p class="small">.*?</p>', es.plot(es.load(estimator)).html, re.S):
-        assert picture in text
-    assert "Single responses: a reliability diagram" in text
-    assert f"Brier score {validation.calibration.brier:.3f}" in text
+    drawn = es.plot(es.load(estimator)).html
+    pictures = re.findall(r'<div class="ranges.*?<p class="small">.*?</p>|<svg.*?</svg>', drawn, re.DOTALL)
+    assert [picture in text for picture in pictures] == [True] * 3
+    assert "<h3>Reliability diagram</h3>" in text
     for answer in validation.answers:
-        assert f'<p class="first">{answer.verdict}{answer.scope}</p>' in text
-    # Without a validation it says so.
+        kind = answer.verdict.replace(" ", "-")
+        assert f'<b class="verdict {kind}">{answer.verdict}</b>{answer.scope}</p>' in text
+        assert all(f"<li>{line}</li>" in text for line in answer.lines())
+    # Two numbers in a row have headings.
+    assert re.findall(r'<span class="key \w+">(\w+)</span>', text) == ["estimated", "true"]
+    # Without P(correct) there is no such diagram.
     run(capsys, "fit", TINY.traces, "--labels", TINY.labels, "-e", "atc-nll_sum", "-o", estimator, "--page", page)
-    assert "reliability" not in page.read_text()
+    assert "Reliability" not in page.read_text()
     status, _, errors = run(capsys, *call, "--page", estimator)
     assert (status, "is also the file of --output" in errors) == (1, True)
+
+
+# Estimates that are nearly right, and one estimate for all: the errors are 0.02, 0.03, 0.04, and 0.4, 0.6, 0.2.
+NEAR = [("a", 0.50, 0.52), ("b", 0.33, 0.30), ("c", 0.70, 0.66)]
+EQUAL = [("a", 0.9, 0.5), ("b", 0.9, 0.3), ("c", 0.9, 0.7)]
+FEW = "There are too few labelled domains for a verdict: "
+
+
+@pytest.mark.parametrize(
+    ("domains", "times", "verdict", "use", "errors"),
+    [
+        (
+            NEAR,
+            30,
+            "usable",
+            "You can use the estimates for new slices",
+            "0.030 on average, and by 0.040",
+        ),
+        (EQUAL, 30, "do not use", "Do not use the estimates: they are too far off", "0.400 on average, and by 0.600"),
+        (NEAR, 1, "too few domains to say", f"{FEW}a verdict of usable needs", "0.030 on average, and by 0.040"),
+        (NEAR[:2], 1, "too few domains to say", f"{FEW}a verdict needs 3 domains", "0.025 on average, and by 0.030"),
+    ],
+)
+def test_three_sentences_explain_a_verdict(domains: list, times: int, verdict: str, use: str, errors: str) -> None:
+    rows = [Domain(f"{name}{place}", 400, *rest) for place in range(times) for name, *rest in domains]
+    answer = Validation("e", len(rows), tuple(rows))
+    first, second, *third = explain_verdict(answer)
+    assert answer.verdict == verdict
+    assert first.startswith(use)
+    assert f"off by {errors} at most" in second
+    # With two domains nothing is known about new ones.
+    limits = [answer.error_at_most, answer.error_at_least]
+    assert [any(f"{limit:.3f}" in sentence for limit in limits) for sentence in third] == [True] * (len(rows) > 2)

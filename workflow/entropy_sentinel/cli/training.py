@@ -212,7 +212,7 @@ def fit(
     from entropy_sentinel.formatting.text import number
     from entropy_sentinel.logs.label_table import ASKED
     from entropy_sentinel.logs.reader import QUESTION, REQUEST
-    from entropy_sentinel.monitor.showing.plot import write_validation
+    from entropy_sentinel.monitor.showing.validation_page import write_validation
 
     inputs = [*log_files(files), *label_files(labels), *(label_files(judged) if judged else [])]
     check_outputs({"--output": output, "--page": page}, inputs)

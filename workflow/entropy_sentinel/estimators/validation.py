@@ -123,6 +123,7 @@ class ValidationSummary:
     coverage: tuple[Coverage, ...]
     verdict: str
     reasons: tuple[str, ...]
+    needed: str | None
 
 
 # The order of the fields in a file.
@@ -182,7 +183,8 @@ class Validation:
         levels: tuple[Coverage, ...] = ()
         if residuals.n_units < FEWEST_DOMAINS or errors.aee is None or bias is None:
             there = residuals.n_units if domains else n_groups or n_domains
-            outcome = UsabilityVerdict(TOO_FEW, (_too_few_units(there, "group" if n_groups else "domain"),))
+            needed = _too_few_units(there, "group" if n_groups else "domain")
+            outcome = UsabilityVerdict(TOO_FEW, (needed,), needed=needed)
         else:
             names = [domain.domain for domain in known]
             n_judged = sum(domain.noise is not None for domain in known)
@@ -198,6 +200,7 @@ class Validation:
             coverage=levels,
             verdict=outcome.verdict,
             reasons=(*outcome.reasons, *_left_aside(domains)),
+            needed=outcome.needed,
         )
 
     @property

@@ -112,13 +112,15 @@ class UsabilityVerdict:
     """The verdict, its `reasons` as sentences with the numbers, and the limits of the mean error.
 
     The mean error on new domains is at least `error_at_least` with a probability of `Limits.confidence`, and at most
-    `error_at_most` with the same; null with fewer than FEWEST_DOMAINS domains that count.
+    `error_at_most` with the same; null with fewer than FEWEST_DOMAINS domains that count. `needed` is the reason that
+    says what to label for `usable`, if that is open.
     """
 
     verdict: str
     reasons: tuple[str, ...]
     error_at_least: float | None = None
     error_at_most: float | None = None
+    needed: str | None = None
 
 
 def decide(residuals: Residuals, rho: float | None, limits: Limits = DEFAULT) -> str:
@@ -157,9 +159,11 @@ def verdict_of(
         _bias(bias),
         _order(residuals, rho),
     ]
+    needed = None
     if verdict == TOO_FEW:
-        reasons += [_more_domains(evidence, residuals), _intervals(residuals, most)]
-    return UsabilityVerdict(verdict, tuple(reasons), least, most)
+        needed = _more_domains(evidence, residuals)
+        reasons += [needed, _intervals(residuals, most)]
+    return UsabilityVerdict(verdict, tuple(reasons), least, most, needed)
 
 
 def _held_out(residuals: Residuals) -> str:

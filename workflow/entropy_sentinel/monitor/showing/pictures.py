@@ -78,11 +78,15 @@ class Line:
 
 @dataclass(frozen=True)
 class Ranges:
-    """A picture with a line per slice; `scales` has the title and the two ends of each bar's scale."""
+    """A picture with a line per slice; `scales` has the title and the two ends of each bar's scale.
+
+    If bars have several marks, `headings` say what each number is.
+    """
 
     scales: tuple[tuple[str, str, str], ...]
     lines: tuple[Line, ...]
     caption: str
+    headings: tuple[str, ...] = ()
 
 
 def ranked(result: Monitored, newest: bool = False) -> Ranges | None:
@@ -129,6 +133,7 @@ def labelled(result: Monitored) -> Ranges | None:
         tuple(lines),
         f"Slices{when} that have {kinds}. Blue circles: the estimate without {pronoun}. Green squares: the "
         f"accuracy to use, with {pronoun}. Bars are {rows['level'][0]:.0%} intervals.",
+        headings=("estimate", "to use"),
     )
 
 
