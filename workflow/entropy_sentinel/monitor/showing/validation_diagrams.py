@@ -69,14 +69,14 @@ class Diagram:
     @property
     def ticks(self) -> tuple[tuple[str, float, float], ...]:
         """The text of each tick, and its positions on the x axis and the y axis."""
-        return tuple((f"{share:g}", _x(share), _y(share)) for share in (0, 0.25, 0.5, 0.75, 1))
+        return tuple((f"{share:g}", _scale_x(share), _scale_y(share)) for share in (0, 0.25, 0.5, 0.75, 1))
 
 
-def _x(share: float) -> float:
+def _scale_x(share: float) -> float:
     return round(LEFT + min(max(share, 0.0), 1.0) * (RIGHT - LEFT), 1)
 
 
-def _y(share: float) -> float:
+def _scale_y(share: float) -> float:
     return round(BOTTOM - min(max(share, 0.0), 1.0) * (BOTTOM - TOP), 1)
 
 
@@ -90,7 +90,9 @@ def draw_domains(validation: Validation | None) -> Diagram | None:
         text = f"{domain.domain}: estimated {domain.estimated:.3f} ({lower:.3f} to {upper:.3f}), true {domain.true:.3f}"
         name = domain.domain if domain == validation.worst else ""
         assert domain.estimated is not None  # of `_estimated_domains`
-        points.append(Point(_x(domain.true), _y(domain.estimated), _y(lower), _y(upper), text, name))
+        points.append(
+            Point(_scale_x(domain.true), _scale_y(domain.estimated), _scale_y(lower), _scale_y(upper), text, name)
+        )
     return Diagram(
         "Held-out domains",
         f"Mean error {number(validation.aee)} over {counted(len(points), 'domain')}",
@@ -137,9 +139,11 @@ def draw_reliability(validation: Validation | None) -> Diagram | None:
             f"P(correct) {part.lower:.1f} to {part.upper:.1f}: {counted(part.n, 'response')}, mean P(correct) "
             f"{part.predicted:.2f}, correct {part.correct:.2f} ({lower:.2f} to {upper:.2f})"
         )
-        points.append(Point(_x(part.predicted), _y(part.correct), _y(lower), _y(upper), text))
+        points.append(Point(_scale_x(part.predicted), _scale_y(part.correct), _scale_y(lower), _scale_y(upper), text))
         top = round(BAR_BOTTOM - (BAR_BOTTOM - BAR_TOP) * part.n / most, 1)
-        bars.append(CountBar(_x(part.lower) + 1, top, round(_x(part.upper) - _x(part.lower) - 2, 1), part.n))
+        bars.append(
+            CountBar(_scale_x(part.lower) + 1, top, round(_scale_x(part.upper) - _scale_x(part.lower) - 2, 1), part.n)
+        )
     return Diagram(
         "Reliability diagram",
         f"Brier score {calibration.brier:.3f}, mean calibration error {calibration.ece:.3f} "
