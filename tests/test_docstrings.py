@@ -4,8 +4,10 @@ import doctest
 import inspect
 import pkgutil
 import re
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import pytest
 
@@ -27,7 +29,7 @@ def test_examples_in_docstrings() -> None:
     assert {"read_logs", "features", "fit", "estimate"} <= set(tried)
 
 
-@pytest.mark.parametrize("name", es.__all__)
+@pytest.mark.parametrize("name", es._VERBS)
 def test_public_verbs_list_their_parameters_as_tools_read_them(name: str) -> None:
     verb = es._verb(name)
     assert inspect.signature(getattr(es, name)).parameters.keys() == inspect.signature(verb).parameters.keys()
@@ -38,10 +40,25 @@ def test_public_verbs_list_their_parameters_as_tools_read_them(name: str) -> Non
     assert ("Returns:" in said) == (name != "save")
 
 
-def test_type_checkers_see_every_verb() -> None:
+def test_completion_offers_verbs_and_the_classes_of_results_and_errors() -> None:
+    """Whatever is imported, such as rooms of the package."""
+    results = {hint.__name__ for name in es._VERBS for hint in _result_classes(name)}
+    errors = {"ConfigError", "EntropySentinelError", "InputError", "ProvenanceError"}
+    assert dir(es) == sorted({*es._VERBS, *results, *errors})
+    assert all(isinstance(getattr(es, name), type) for name in results | errors)
+
+
+def _result_classes(verb: str) -> Iterator[type]:
+    hint = get_type_hints(es._verb(verb)).get("return")
+    for part in (hint, *get_args(hint)):
+        if inspect.isclass(part) and part.__module__.startswith("entropy_sentinel."):
+            yield part
+
+
+def test_type_checkers_see_every_verb_and_class() -> None:
     imports = re.findall(
         r"^    from (entropy_sentinel\.[\w.]+) import (\w+) as \2$", Path(es.__file__).read_text(), re.M
     )
     assert {name: module for module, name in imports} == {
-        name: f"entropy_sentinel.{es._VERBS[name]}" for name in es._VERBS
+        name: f"entropy_sentinel.{module}" for name, module in (es._VERBS | es._CLASSES).items()
     }

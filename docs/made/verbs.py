@@ -17,7 +17,7 @@ docstrings. A verb is imported when it is first used, so the import itself is fa
 
 def page() -> str:
     """The page as Markdown; mkdocstrings replaces the `:::` blocks."""
-    verbs = {name: es._verb(name) for name in sorted(es.__all__)}
+    verbs = {name: es._verb(name) for name in sorted(es._VERBS)}
     classes = dict.fromkeys(result for verb in verbs.values() for result in _given_back(verb))
     parts = []
     for name, verb in verbs.items():

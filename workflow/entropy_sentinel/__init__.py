@@ -1,7 +1,8 @@
 """Entropy Sentinel: a language model's accuracy on each domain, estimated without labels from its log probabilities.
 
 In a notebook: `import entropy_sentinel as es`, then `es.read_logs`, `es.features`, `es.fit`, `es.estimate`,
-`es.score`, `es.monitor`, `es.compare`, `es.plot`, `es.capture`. docs/architecture.md describes the package's rooms.
+`es.score`, `es.monitor`, `es.compare`, `es.plot`, `es.capture`. `dir(es)` has all verbs, the classes of their results,
+and the errors to catch. docs/architecture.md describes the package's rooms.
 """
 
 import sys
@@ -12,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 from warnings import warn
 
 if TYPE_CHECKING:
-    # What editors and type checkers see of the verbs; a test compares it with _VERBS.
+    # What editors and type checkers see; a test compares it with _VERBS and _CLASSES.
     from inspect import Signature
 
     from entropy_sentinel.api.estimation import fit as fit
     from entropy_sentinel.api.estimation import load as load
     from entropy_sentinel.api.estimation import save as save
     from entropy_sentinel.api.labels import read_labels as read_labels
+    from entropy_sentinel.api.reading import Example as Example
     from entropy_sentinel.api.reading import example as example
     from entropy_sentinel.api.reading import features as features
     from entropy_sentinel.api.reading import open_logs as open_logs
@@ -26,12 +28,22 @@ if TYPE_CHECKING:
     from entropy_sentinel.api.reading import read_logs as read_logs
     from entropy_sentinel.capture.columns import tagged as tagged
     from entropy_sentinel.capture.openai import capture as capture
+    from entropy_sentinel.core.errors import ConfigError as ConfigError
+    from entropy_sentinel.core.errors import EntropySentinelError as EntropySentinelError
+    from entropy_sentinel.core.errors import InputError as InputError
+    from entropy_sentinel.core.errors import ProvenanceError as ProvenanceError
+    from entropy_sentinel.estimators.fitted_estimator import FittedEstimator as FittedEstimator
+    from entropy_sentinel.logs.reading import Logs as Logs
+    from entropy_sentinel.monitor.comparing import Comparison as Comparison
     from entropy_sentinel.monitor.comparing import compare as compare
     from entropy_sentinel.monitor.labelling.judging import judge as judge
+    from entropy_sentinel.monitor.labelling.plan import Sample as Sample
     from entropy_sentinel.monitor.labelling.sampling import sample as sample
     from entropy_sentinel.monitor.once import estimate as estimate
+    from entropy_sentinel.monitor.result import Monitored as Monitored
     from entropy_sentinel.monitor.running import monitor as monitor
     from entropy_sentinel.monitor.scoring import score as score
+    from entropy_sentinel.monitor.showing.plot import Picture as Picture
     from entropy_sentinel.monitor.showing.plot import plot as plot
 
 __version__ = "0.2.0"
@@ -57,7 +69,18 @@ _VERBS = {
     "sample": "monitor.labelling.sampling",
     "score": "monitor.scoring",
 }
-__all__ = [*_VERBS]
+# Results of verbs, for type hints, and errors.
+_CLASSES = {
+    **dict.fromkeys(("ConfigError", "EntropySentinelError", "InputError", "ProvenanceError"), "core.errors"),
+    "Comparison": "monitor.comparing",
+    "Example": "api.reading",
+    "FittedEstimator": "estimators.fitted_estimator",
+    "Logs": "logs.reading",
+    "Monitored": "monitor.result",
+    "Picture": "monitor.showing.plot",
+    "Sample": "monitor.labelling.plan",
+}
+__all__ = [*_VERBS, *_CLASSES]
 
 
 class Room(ModuleType):
@@ -90,12 +113,14 @@ def _warn(line: str) -> None:
 
 
 def __getattr__(name: str) -> Any:
-    """A verb by its name."""
+    """A verb or a class by its name."""
+    if name in _CLASSES:
+        return getattr(import_module(f"{__name__}.{_CLASSES[name]}"), name)
     if name not in _VERBS:
-        raise AttributeError(f"module 'entropy_sentinel' has no attribute '{name}'; its verbs: {', '.join(__all__)}")
+        raise AttributeError(f"module 'entropy_sentinel' has no attribute '{name}'; its verbs: {', '.join(_VERBS)}")
     return _verb(name)
 
 
 def __dir__() -> list[str]:
-    """The verbs, for completion."""
-    return [*globals(), *__all__]
+    """The verbs and classes, for completion; not the rooms, nor what this module imports."""
+    return sorted(__all__)

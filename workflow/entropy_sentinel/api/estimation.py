@@ -10,8 +10,10 @@ from pydantic import ValidationError
 
 from entropy_sentinel.api.clusters import cluster_numbers
 from entropy_sentinel.api.domains import FILE, check_kinds, n_domains, other_domains, remedy
-from entropy_sentinel.api.inputs import is_table, labels_table, only_value, slice_values, table, with_labels
+from entropy_sentinel.api.inputs import Paths, only_value, slice_values, with_labels
 from entropy_sentinel.api.keywords import FitKeywords
+from entropy_sentinel.api.labels import labels_from
+from entropy_sentinel.api.one_model import OneModel
 from entropy_sentinel.api.reading import features_from
 from entropy_sentinel.api.witnesses import witnessed_rows
 from entropy_sentinel.core.errors import ConfigError, InputError
@@ -48,7 +50,7 @@ log = logging.getLogger(__name__)
 @document_options(Limits)
 def fit(
     features: Any,
-    labels: pl.DataFrame | None = None,
+    labels: pl.DataFrame | Paths | None = None,
     estimator: str = _DEFAULT,
     settings: Mapping[str, Any] | None = None,
     domain: str | None = None,
@@ -61,9 +63,9 @@ def fit(
 
     Args:
         features: A row per response, from `read_features` or `features`; or logs, as `read_features` takes them.
-        labels: A row per labelled response, from `read_labels`. The two are joined on item_id, and on model, benchmark
-            and sample if both have them. By default the column `label` of the features, which logs of evaluations have.
-            `monitor` may be given the same labels.
+        labels: A row per labelled response, from `read_labels`, or their files. The two are joined on item_id, and on
+            model, benchmark and sample if both have them. By default the column `label` of the features, which logs of
+            evaluations have. `monitor` may be given the same labels.
         estimator: Its name in `estimators.catalogue`.
         settings: Keys of the config's section `estimation` (folds, trees, seed, ...).
         domain: The column whose values are the domains. The validation and `recommended` hold out each in turn. By
@@ -101,9 +103,10 @@ def fit(
     signals = further_signals(estimator)
     limits = Limits.of_keywords("fit", options)
     further = [REQUEST, *[name for name in (domain, group, cluster) if name]]
-    if is_table(labels) and ASKED in table(labels, "labels").columns:
+    labels = None if labels is None else labels_from(labels)
+    if labels is not None and ASKED in labels.columns:
         further.append(QUESTION)
-    features = features_from(features, signals=signals, further=further)
+    features = features_from(features, signals, OneModel(labels), further=further)
     if domain is None:
         domain = FILE
         check_kinds(features, "domain", "--domain")
@@ -112,7 +115,7 @@ def fit(
             raise InputError(f"{name}: must be the name of a column, was {column!r}"[:200])
         slice_values(features, column, name)
     if labels is not None:
-        rows = with_labels(features, labels_table(labels))
+        rows = with_labels(features, labels)
     elif features.schema.get("label") in (pl.Boolean, pl.Null):
         rows = features
     else:

@@ -2,7 +2,6 @@
 
 import glob
 import logging
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import polars as pl
 from entropy_sentinel.api.label_merging import check_conflicts
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.core.opening import STANDARD_INPUT
+from entropy_sentinel.core.option_texts import format_option
 from entropy_sentinel.core.pipes import copy_pipe, is_pipe
 from entropy_sentinel.core.printable import one_line
 from entropy_sentinel.core.remote import local, remote_files
@@ -263,13 +263,22 @@ def _with_labels_of_questions(features: pl.DataFrame, labels: pl.DataFrame) -> p
 def only_value(rows: pl.DataFrame, column: str) -> Any:
     """The only value of a column; raises InputError if it has several."""
     counts = dict(rows[column].value_counts(sort=True).iter_rows())
-    if len(counts) > 1:
-        values = ", ".join([f"{value} ({n:,} responses)" for value, n in counts.items()][:5])
-        remedy = f"use one of them, for example --where {shlex.quote(f'{column}={next(iter(counts))}')}"
-        if column == "top_k_returned":
-            remedy += f", or cut all to the smallest with --top-k {min(counts)}"
-        raise InputError(f"features: {column} must be the same in all rows, was {values}: {remedy}")
+    refuse_several_values(column, counts)
     return next(iter(counts), None)
+
+
+def refuse_several_values(column: str, counts: Mapping[Any, int], is_partial: bool = False) -> None:
+    """Raise InputError if a column has several values, by their numbers of responses; `is_partial` says of how many."""
+    if len(counts) < 2:
+        return
+    values = ", ".join([f"{value} ({counted(n, 'response')})" for value, n in counts.items()][:_SHOWN])
+    so_far = " among those read so far" if is_partial else ""
+    one = format_option("where", f"{column}={next(iter(counts))}", function="read_features")
+    remedy = f"use one of them, for example with {one}"
+    if column == "top_k_returned":
+        smallest = format_option("top_k", min(counts), function="read_features")
+        remedy += f", or cut all to the smallest with {smallest}"
+    raise InputError(f"features: {column} must be the same in all rows, was {values}{so_far}: {remedy}")
 
 
 def _require(frame: pl.DataFrame, columns: Sequence[str], name: str) -> None:

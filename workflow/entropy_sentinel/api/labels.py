@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.api.inputs import WEIGHT, Paths, files, refuse_verdicts, table
+from entropy_sentinel.api.inputs import WEIGHT, Paths, files, is_table, labels_table, refuse_verdicts, table
 from entropy_sentinel.api.label_merging import LABELLED_AT, LabelFile, merge_label_files
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.core.opening import STANDARD_INPUT
@@ -70,6 +70,21 @@ def read_people_labels(paths: Paths, scorer: str | None = None) -> pl.DataFrame:
     for file in frames:
         refuse_verdicts(file.rows, file.name)
     return merge_label_files(frames)
+
+
+def labels_from(given: Any, scorer: str | None = None) -> pl.DataFrame:
+    """Labels by people: those of a table, or of files as `read_people_labels` reads them.
+
+    Raises the errors of `labels_table` or `read_people_labels`.
+    """
+    if is_table(given):
+        return labels_table(given)
+    for path in given if isinstance(given, list | tuple) else [given]:
+        if not isinstance(path, str | Path):
+            raise InputError(
+                f"labels: must be a table, such as that of `read_labels`, or files; was {type(path).__name__}"
+            )
+    return labels_table(read_people_labels(given, scorer))
 
 
 def read_label_frames(paths: Paths, scorer: str | None = None, title: str = "labels") -> list[LabelFile]:

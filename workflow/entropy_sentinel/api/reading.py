@@ -1,7 +1,7 @@
 """Read responses into frames, compute their features, and write features to files."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Unpack
@@ -13,7 +13,7 @@ from entropy_sentinel.api.inputs import Paths, features_table, is_table, log_fil
 from entropy_sentinel.api.keywords import ReadKeywords
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.core.files import check_outputs
-from entropy_sentinel.core.options import document_options
+from entropy_sentinel.core.options import document_options, list_names
 from entropy_sentinel.core.printable import one_line
 from entropy_sentinel.features.catalogue import FEATURE_FRAME, FEATURES
 from entropy_sentinel.features.compute import compute_features, is_traces, missing_mass
@@ -177,13 +177,24 @@ def read_features(
         >>> read_features(es.example().log, columns=["metadata.route"])["metadata.route"].unique().sort().to_list()
         ['gsm8k', 'math', 'scibench', 'svamp', 'theoremqa']
     """
+    return _read(paths, texts, list_names(signals, "signals", "names"), options)
+
+
+def _read(
+    paths: Paths | Replies,
+    texts: bool,
+    signals: Sequence[str],
+    options: Mapping[str, Any],
+    inspect: Callable[[pl.DataFrame], None] | None = None,
+) -> pl.DataFrame:
+    """The result of `read_features`; `inspect` is called with each frame and may raise an error."""
     settings = ReadOptions.of_keywords("read_features", {**options, "further": (*options.get("further", ()), *signals)})
     replies = records_in_memory(paths)
     sources = log_files(paths) if replies is None else [replies]
     if not sources:
         raise InputError("features: name at least one file")
     frames = FeatureFrames(sources, settings, signals=signals, texts=(RESPONSE_TEXT,) if texts else ())
-    rows = _collect(frames, settings)
+    rows = _collect(frames, settings, inspect)
     _warn(frames.logs.summary)
     return rows
 
@@ -205,17 +216,33 @@ def features_in(
     return _collect(frames, settings), frames.logs.summary
 
 
-def _collect(frames: FeatureFrames, settings: ReadOptions) -> pl.DataFrame:
+def _collect(
+    frames: FeatureFrames, settings: ReadOptions, inspect: Callable[[pl.DataFrame], None] | None = None
+) -> pl.DataFrame:
     """All responses; raises InputError without any, or for stored features whose alternatives are to be cut."""
     if frames.feature_files and settings.top_k:
         raise InputError(
             f"{frames.feature_files[0]}: contains features, whose alternatives cannot be cut; give the traces"
         )
-    return combined(_some(list(frames), frames.logs.summary))
+    collected: list[pl.DataFrame] = []
+    for frame in frames:
+        if inspect is not None:
+            inspect(frame)
+        collected.append(frame)
+    return combined(_some(collected, frames.logs.summary))
 
 
-def features_from(given: Any, signals: Sequence[str] = (), **options: Any) -> pl.DataFrame:
+def features_from(
+    given: Any,
+    signals: Sequence[str] = (),
+    inspect: Callable[[pl.DataFrame], None] | None = None,
+    *,
+    texts: bool = False,
+    **options: Any,
+) -> pl.DataFrame:
     """Features: of a table that has them, or as `read_features` computes them from anything else.
+
+    `inspect` is called with each frame that is read, and may raise an error before the rest is read.
 
     Raises the errors of `features_table` or `read_features`.
     """
@@ -223,7 +250,7 @@ def features_from(given: Any, signals: Sequence[str] = (), **options: Any) -> pl
         rows = table(given, "features")
         if not set(FEATURES).isdisjoint(rows.columns):
             return features_table(rows, signals=signals)
-    return features_table(read_features(given, signals=signals, **options), signals=signals)
+    return features_table(_read(given, texts, signals, options, inspect), signals=signals)
 
 
 def _some(frames: list[pl.DataFrame], summary: LogSummary) -> list[pl.DataFrame]:
@@ -358,5 +385,5 @@ def features(traces: Replies, vocabulary: int | None = None, signals: Sequence[s
         ('gsm8k-00000', ...)
     """
     frame = traces if isinstance(traces, pl.DataFrame | pl.LazyFrame) and is_traces(traces) else of_replies(traces)
-    computed = compute_features(frame, vocabulary)
-    return with_signals(computed, frame.lazy().collect(), signals) if signals else computed
+    computed, names = compute_features(frame, vocabulary), list_names(signals, "signals", "names")
+    return with_signals(computed, frame.lazy().collect(), names) if names else computed

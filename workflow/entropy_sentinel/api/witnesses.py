@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.api.clusters import cluster_numbers
-from entropy_sentinel.api.inputs import WEIGHT, labels_table, with_labels
+from entropy_sentinel.api.inputs import WEIGHT, with_labels
 from entropy_sentinel.api.witness_files import JUDGED, read_witnesses
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.estimators.training import TrainingRows
@@ -39,13 +39,12 @@ def witnessed_rows(
 
     Raises InputError if no response with a label has a verdict.
     """
-    people = None if labels is None else labels_table(labels)
-    witnesses = read_witnesses(judged, labels=people)
+    witnesses = read_witnesses(judged, labels=labels)
     numbers = range(len(witnesses))
     rows = responses.with_columns(
         *[_values(responses, witness.rows).alias(_value(number)) for number, witness in enumerate(witnesses)],
         *[_weights(responses, witness.rows).alias(_weight(number)) for number, witness in enumerate(witnesses)],
-        (pl.lit(None, pl.Float64) if people is None else _weights(responses, people)).alias(_LABEL_WEIGHT),
+        (pl.lit(None, pl.Float64) if labels is None else _weights(responses, labels)).alias(_LABEL_WEIGHT),
     )
     has_label = pl.col("label").is_not_null()
     rows = rows.filter(pl.col("reason").is_null(), pl.col(domain).is_in(np.unique(training.domains).tolist()))

@@ -5,6 +5,8 @@ from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
+from entropy_sentinel.core.option_texts import naming_command_options
+
 Records = dict[str, list[tuple[str, str]]]
 _HELP_WIDTH = 60  # of a subcommand's summary
 
@@ -19,6 +21,11 @@ class Command(TyperCommand):
 
 class CommandGroup(TyperGroup):
     """The command with its subcommands in sections."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a subcommand, whose messages name options of the command."""
+        with naming_command_options():
+            return super().invoke(ctx)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the subcommands of each panel, and the options."""

@@ -203,7 +203,8 @@ def fit(
     from entropy_sentinel.api.estimation import fit, save
     from entropy_sentinel.api.inputs import log_files
     from entropy_sentinel.api.labels import label_files, read_people_labels
-    from entropy_sentinel.api.reading import read_features
+    from entropy_sentinel.api.one_model import OneModel
+    from entropy_sentinel.api.reading import features_from
     from entropy_sentinel.api.witness_files import read_witnesses
     from entropy_sentinel.core.files import check_outputs
     from entropy_sentinel.estimators.catalogue import further_signals
@@ -219,7 +220,7 @@ def fit(
     limits = {name: options.pop(name) for name in Limits.model_fields}
     known = read_people_labels(labels, options["scorer"]) if labels else None
     asked = [REQUEST, *([QUESTION] if known is not None and ASKED in known.columns else [])]
-    features = read_features(files, signals=further_signals(estimator), further=asked, **options)
+    features = features_from(files, further_signals(estimator), OneModel(known), further=asked, **options)
     witnesses = read_witnesses(judged, options["scorer"], known) if judged else None
     columns: dict[str, Any] = {"domain": domain, "group": group, "cluster": cluster}
     with working("fitting, and validating on each labelled domain"):

@@ -69,11 +69,17 @@ class Options(Settings):
 
     @classmethod
     def of_keywords(cls, verb: str, keywords: Mapping[str, Any]) -> Self:
-        """The options that a verb is called with; raises TypeError for an unknown one, as Python does."""
-        for name in keywords:
+        """The options that a verb is called with; for a list, one text is enough, such as `alert_on="drop"`.
+
+        Raises TypeError for an unknown option, as Python does.
+        """
+        values = dict(keywords)
+        for name, value in keywords.items():
             if name not in cls.model_fields:
                 raise TypeError(f"{verb}() got an unexpected keyword argument '{name}'")
-        return cls.of(keywords)
+            if isinstance(value, str) and _is_tuple(cls.model_fields[name]):
+                values[name] = (value,)
+        return cls.of(values)
 
     @classmethod
     def value(cls, name: str, text: str) -> Any:
@@ -146,6 +152,11 @@ def in_order(options: type[Options]) -> dict[str, FieldInfo]:
 def is_list(field: FieldInfo) -> bool:
     """Whether an option has several values."""
     return isinstance(field.default, tuple) or shown(field).several
+
+
+def _is_tuple(field: FieldInfo) -> bool:
+    """Whether the type of an option's value is a tuple, or a tuple or null."""
+    return any(typing.get_origin(part) is tuple for part in (field.annotation, *typing.get_args(field.annotation)))
 
 
 def choices(field: FieldInfo) -> list[str]:
@@ -222,10 +233,15 @@ def _list_options(fields: Mapping[str, FieldInfo], indent: str) -> str:
 
 def columns_by(by: Any) -> list[str]:
     """The columns that define slices, from a list or a single name; raises InputError for an invalid name."""
-    names = [by] if isinstance(by, str) or not isinstance(by, Iterable) else list(by)
+    return list_names(by, "by", "names of columns")
+
+
+def list_names(given: Any, argument: str, what: str) -> list[str]:
+    """The names in an argument, a list or a single one; raises InputError, which says `what` it must be."""
+    names = [given] if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
     for name in names:
         if not isinstance(name, str):
-            raise InputError(f"by: must be names of columns, was {name!r}"[:200])
+            raise InputError(f"{argument}: must be {what}, was {name!r}"[:200])
     return names
 
 

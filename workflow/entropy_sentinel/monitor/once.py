@@ -9,9 +9,9 @@ import polars as pl
 
 from entropy_sentinel.api.domains import FILE, are_parts
 from entropy_sentinel.api.estimation import saved_estimator
-from entropy_sentinel.api.inputs import is_table, labels_table, with_labels
+from entropy_sentinel.api.inputs import Paths, is_table, with_labels
 from entropy_sentinel.api.keywords import EstimateKeywords
-from entropy_sentinel.api.labels import labels_in_table, merge_logged_labels
+from entropy_sentinel.api.labels import labels_from, labels_in_table, merge_logged_labels
 from entropy_sentinel.core.options import columns_by, document_options
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.estimators.training import one_thread
@@ -41,7 +41,7 @@ def estimate(
     estimator: FittedEstimator | str | Path,
     features: Given,
     by: Sequence[str] = BY_DEFAULT,
-    labels: pl.DataFrame | None = None,
+    labels: pl.DataFrame | Paths | None = None,
     **options: Unpack[EstimateKeywords],
 ) -> pl.DataFrame:
     """Estimate the accuracy of every slice of responses, with intervals and warnings.
@@ -50,8 +50,8 @@ def estimate(
         estimator: An estimator from `fit` or `load`, or its file.
         features: A row per response, from `read_features` or `features`; or files of logs, traces, features.
         by: The columns whose values define slices, combined; without any, all responses are one slice.
-        labels: Labels of some responses, from `read_labels`. By default, the labels in the given files: scores of
-            evaluations, or a column `label` of the features.
+        labels: Labels of some responses, from `read_labels`, or their files. By default, the labels in the given files:
+            scores of evaluations, or a column `label` of the features.
         **options: The fields of `EstimateOptions`, which `help(es.estimate)` lists.
 
     Returns:
@@ -90,13 +90,16 @@ def options_of(arguments: Mapping[str, Any]) -> EstimateOptions:
 
 
 def estimated(
-    estimator: FittedEstimator, logs: Given, settings: EstimateOptions, labels: pl.DataFrame | None = None
+    estimator: FittedEstimator,
+    logs: Given,
+    settings: EstimateOptions,
+    labels: pl.DataFrame | Paths | None = None,
 ) -> Monitored:
     """The result of `estimate`, with its provenance and problems."""
     sources = resolve_sources(logs)
     if labels is None and is_table(logs):
         labels = labels_in_table(logs)
-    labels = None if labels is None else labels_table(labels)
+    labels = None if labels is None else labels_from(labels)
     columns = dict.fromkeys((*RESPONSE, *FEATURES, *estimator.signals, *(f"{BY}{name}" for name in settings.by)))
     columns |= dict.fromkeys(("label", "excluded"))
     wanted = pl.any_horizontal(pl.col([*LABELLED]).is_not_null())

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple, Unpack
 import polars as pl
 
 from entropy_sentinel import __version__
-from entropy_sentinel.api.inputs import is_table, labels_table, table
+from entropy_sentinel.api.inputs import is_table, table
 from entropy_sentinel.api.keywords import MonitorKeywords
-from entropy_sentinel.api.labels import drawn_by, drawn_columns, read_people_labels
+from entropy_sentinel.api.labels import drawn_by, drawn_columns, labels_from
 from entropy_sentinel.api.witness_files import Witness, read_witnesses
 from entropy_sentinel.core.errors import ConfigError, EntropySentinelError, InputError
 from entropy_sentinel.core.options import document_options
@@ -460,7 +460,7 @@ def _labels(settings: MonitorOptions) -> pl.DataFrame:
     labels = settings.labels
     if labels is None:
         return pl.DataFrame(schema={"item_id": pl.String, "label": pl.Boolean})
-    return labels_table(labels if is_table(labels) else read_people_labels(labels, settings.scorer))
+    return labels_from(labels, settings.scorer)
 
 
 def label_strata(settings: MonitorOptions) -> list[str]:

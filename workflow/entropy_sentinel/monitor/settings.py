@@ -227,8 +227,8 @@ class Reading(Slicing):
     )
     reference: Annotated[str | None, Shown(Panel.SLICES, "FIRST..LAST")] = Field(
         None,
-        description="Days to compare later days with, such as 2026-11-01..2026-11-07, or ..2026-11-07 for everything "
-        "until then.",
+        description="Days to compare later days with, such as 2026-11-01..2026-11-07; 2026-11-02 for that day only, or "
+        "..2026-11-07 for everything until then.",
     )
 
     cluster: Annotated[str | None, Shown(Panel.SLICES, "COLUMN")] = Field(None, description=_CLUSTER)
@@ -309,7 +309,7 @@ def reference(text: str, grain: str = "day") -> Reference:
         period = Reference(start.astimezone(UTC), end.astimezone(UTC))
     except (ValueError, OverflowError):
         raise ConfigError(
-            f"reference: must be FIRST..LAST, such as 2026-11-01..2026-11-07, or ..LAST, was '{text}'"
+            f"reference: must be FIRST..LAST, such as 2026-11-01..2026-11-07, a day, or ..LAST, was '{text}'"
         ) from None
     if period.end <= period.start:
         raise ConfigError(f"reference: must end after it begins, was '{text}'")

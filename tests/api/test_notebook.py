@@ -1,0 +1,55 @@
+"""What somebody types in a notebook: paths for tables, one name for a list, and errors that name arguments."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from production import fitted, line, log_file, traffic
+from tiny import TINY
+
+import entropy_sentinel as es
+from entropy_sentinel.api.feature_frames import FeatureFrames
+from entropy_sentinel.core.errors import InputError
+
+
+def test_labels_are_a_table_or_files() -> None:
+    features, labels = es.read_features(TINY.traces), es.read_labels(TINY.labels)
+    estimator = es.fit(features, labels, "atc-nll_sum")
+    path = Path(TINY.labels)
+    for files in (path, str(path), [path]):
+        assert es.fit(features, files, "atc-nll_sum").metadata.as_dict() == estimator.metadata.as_dict()
+    assert es.estimate(estimator, features, labels=path).equals(es.estimate(estimator, features, labels=labels))
+    with pytest.raises(InputError, match=r"nosuch\.csv: no such file"):
+        es.fit(features, "nosuch.csv", "atc-nll_sum")
+    with pytest.raises(InputError, match=r"^labels: .*`read_labels`.* int$"):
+        es.fit(features, 5, "atc-nll_sum")
+
+
+def test_a_list_may_be_one_name_and_a_reference_one_day() -> None:
+    estimator, features = fitted("log-3d"), traffic(200)
+    options = {"by": "route", "window": "day", "reference": "2026-11-02"}
+    result = es.monitor(estimator, features, alert_on="drop", **options)
+    assert result.slices.equals(es.monitor(estimator, features, alert_on=["drop"], **options).slices)
+    assert result.provenance["reference"] == ["2026-11-02T00:00:00+00:00", "2026-11-03T00:00:00+00:00"]
+    assert es.read_features(TINY.log, columns="metadata.route")["metadata.route"].null_count() == 0
+    with pytest.raises(InputError, match="^signals: must be names, was 3$"):
+        es.read_features(TINY.traces, signals=3)
+
+
+def test_fit_names_a_second_model_before_it_reads_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+    compute = FeatureFrames._compute
+    monkeypatch.setattr(FeatureFrames, "_compute", lambda self, frame: read.append(len(frame)) or compute(self, frame))
+    names = [f"{model}-{number}" for model in "abc" for number in range(20)]
+    logs = [
+        log_file(tmp_path / f"{model}.jsonl", [line(n, model=model, id=f"{model}-{n}") for n in range(20)])
+        for model in "abc"
+    ]
+    labels = pl.DataFrame({"item_id": names, "label": [True, False] * 30})
+    with pytest.raises(
+        InputError, match=r"model .* a \(20 responses\), b \(20 responses\) .*so far.*where=\"model=a\""
+    ):
+        es.fit(logs, labels, "atc-nll_sum")
+    assert read == [20, 20]
+    # Responses of other models need no label.
+    assert es.fit(logs, labels.head(20), "atc-nll_sum", domain="route").metadata.model == "a"
