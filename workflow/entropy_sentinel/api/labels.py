@@ -72,19 +72,19 @@ def read_people_labels(paths: Paths, scorer: str | None = None) -> pl.DataFrame:
     return merge_label_files(frames)
 
 
-def labels_from(given: Any, scorer: str | None = None) -> pl.DataFrame:
+def labels_from(source: Any, scorer: str | None = None) -> pl.DataFrame:
     """Labels by people: those of a table, or of files as `read_people_labels` reads them.
 
     Raises the errors of `labels_table` or `read_people_labels`.
     """
-    if is_table(given):
-        return labels_table(given)
-    for path in given if isinstance(given, list | tuple) else [given]:
+    if is_table(source):
+        return labels_table(source)
+    for path in source if isinstance(source, list | tuple) else [source]:
         if not isinstance(path, str | Path):
             raise InputError(
                 f"labels: must be a table, such as that of `read_labels`, or files; was {type(path).__name__}"
             )
-    return labels_table(read_people_labels(given, scorer))
+    return labels_table(read_people_labels(source, scorer))
 
 
 def read_label_frames(paths: Paths, scorer: str | None = None, title: str = "labels") -> list[LabelFile]:

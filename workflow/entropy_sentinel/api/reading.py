@@ -177,10 +177,10 @@ def read_features(
         >>> read_features(es.example().log, columns=["metadata.route"])["metadata.route"].unique().sort().to_list()
         ['gsm8k', 'math', 'scibench', 'svamp', 'theoremqa']
     """
-    return _read(paths, texts, list_names(signals, "signals", "names"), options)
+    return _read_responses(paths, texts, list_names(signals, "signals", "names"), options)
 
 
-def _read(
+def _read_responses(
     paths: Paths | Replies,
     texts: bool,
     signals: Sequence[str],
@@ -250,7 +250,7 @@ def features_from(
         rows = table(given, "features")
         if not set(FEATURES).isdisjoint(rows.columns):
             return features_table(rows, signals=signals)
-    return features_table(_read(given, texts, signals, options, inspect), signals=signals)
+    return features_table(_read_responses(given, texts, signals, options, inspect), signals=signals)
 
 
 def _some(frames: list[pl.DataFrame], summary: LogSummary) -> list[pl.DataFrame]:

@@ -236,12 +236,12 @@ def columns_by(by: Any) -> list[str]:
     return list_names(by, "by", "names of columns")
 
 
-def list_names(given: Any, argument: str, what: str) -> list[str]:
-    """The names in an argument, a list or a single one; raises InputError, which says `what` it must be."""
-    names = [given] if isinstance(given, str) or not isinstance(given, Iterable) else list(given)
-    for name in names:
-        if not isinstance(name, str):
-            raise InputError(f"{argument}: must be {what}, was {name!r}"[:200])
+def list_names(argument: Any, name: str, expected: str) -> list[str]:
+    """The names in an argument, a list or a single one; raises InputError, which says what is `expected`."""
+    names = [argument] if isinstance(argument, str) or not isinstance(argument, Iterable) else list(argument)
+    for each in names:
+        if not isinstance(each, str):
+            raise InputError(f"{name}: must be {expected}, was {each!r}"[:200])
     return names
 
 
