@@ -14,7 +14,7 @@ import pytest
 from forked_commands import fork_server
 from programs import NOT_INSTALLED
 
-from entropy_sentinel.study.engines.run import announce_run
+from entropy_sentinel.study.engines.engine_run import announce_run
 
 # Tests run beside each other, on small tables: threads of each would wait for one another. Jobs of a run inherit it.
 for variable in ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):

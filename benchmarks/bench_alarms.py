@@ -29,8 +29,8 @@ import numpy as np
 from scipy.stats import false_discovery_control, norm
 from tabulate import tabulate
 
-from entropy_sentinel.statistics.clustering import ClusterMoments
-from entropy_sentinel.statistics.monitoring.drops import Rule, Series, drops_of, unit_variances
+from entropy_sentinel.statistics.design_effects import ClusterMoments
+from entropy_sentinel.statistics.monitoring.change_points import Rule, Series, drops_of, unit_variances
 
 MONTH, REFERENCE, ACCURACY, LEAST = 365.2425 / 12, 7, 0.7, 30
 DROPS = (0.05, 0.1, 0.2, 0.3)

@@ -23,13 +23,13 @@ import polars as pl
 from tabulate import tabulate
 
 import entropy_sentinel as es
+from entropy_sentinel.estimators.estimator_settings import Estimation
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
-from entropy_sentinel.estimators.settings import Estimation
-from entropy_sentinel.monitor.codes import Flag
+from entropy_sentinel.monitor.alert_codes import Flag
 from entropy_sentinel.statistics.ambiguity import SEVERAL, stable_classes
-from entropy_sentinel.study.semantic_clustering.backend import Question
-from entropy_sentinel.study.semantic_clustering.clustering import classes
-from entropy_sentinel.study.semantic_clustering.exact import ExactBackend
+from entropy_sentinel.study.semantic_clustering.backend_interface import Question
+from entropy_sentinel.study.semantic_clustering.exact_backend import ExactBackend
+from entropy_sentinel.study.semantic_clustering.greedy_clustering import classes
 
 DEMO = Path(__file__).parents[1] / "demo"
 BENCHMARKS = ("facts-single", "facts-several")

@@ -25,11 +25,11 @@ from tabulate import tabulate
 
 import entropy_sentinel as es
 from entropy_sentinel.estimators.training_predictions import predict
-from entropy_sentinel.statistics.intervals import Residuals, sampling_variance
-from entropy_sentinel.statistics.monitoring.combined import combined
+from entropy_sentinel.statistics.monitoring.label_combination import combined
 from entropy_sentinel.statistics.monitoring.prediction_powered import prediction_powered_mean
 from entropy_sentinel.statistics.monitoring.witnessed_mean import LabelledSample, WitnessValues, witnessed_mean
-from entropy_sentinel.statistics.witnesses import witness_powers
+from entropy_sentinel.statistics.slice_intervals import Residuals, sampling_variance
+from entropy_sentinel.statistics.witness_powers import witness_powers
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "shared"))
 from labelled_slices import labelled_slice

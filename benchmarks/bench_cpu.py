@@ -26,11 +26,11 @@ from typing import Any
 
 import psutil
 
-from entropy_sentinel.schemas.generation import TOP_K
-from entropy_sentinel.study.engines import cpu
-from entropy_sentinel.study.engines.catalogue import PROMPTS
-from entropy_sentinel.study.engines.vllm import VllmEngine
-from entropy_sentinel.study.jobs.logs import job_log
+from entropy_sentinel.schemas.generation_schema import TOP_K
+from entropy_sentinel.study.engines import cpu_settings
+from entropy_sentinel.study.engines.engine_registry import PROMPTS
+from entropy_sentinel.study.engines.vllm_engine import VllmEngine
+from entropy_sentinel.study.jobs.job_logs import job_log
 
 ROOT = Path(__file__).parents[1]
 MAX_MODEL_LEN, SEED, TEMPERATURE, START_S = 512, 42, 0.5, 300
@@ -110,7 +110,7 @@ def vllm(side: Side, model: str, chats: Chats, tokens: int) -> dict[str, Any]:
     The cache is bounded, for vLLM would take nearly all memory, and chunked prefill is off, which a CPU build cannot do
     with a seed for each request.
     """
-    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", *cpu.ENVIRONMENT):
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", *cpu_settings.ENVIRONMENT):
         os.environ.pop(name, None)
     os.environ["VLLM_CPU_KVCACHE_SPACE"] = "4"
     import vllm as library
@@ -251,7 +251,7 @@ def main() -> None:
     if bool(arguments.gguf) != bool(arguments.llama_server):
         parser.error("give both --gguf and --llama-server, or neither")
     os.chdir(ROOT)
-    cores = cpu.cores()
+    cores = cpu_settings.cores()
     chosen = sides(arguments.batches, arguments.llama_batches if arguments.gguf else [], cores)
     runs: dict[Side, dict[str, Any]] = {}
     with tempfile.TemporaryDirectory() as folder:

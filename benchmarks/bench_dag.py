@@ -14,8 +14,8 @@ import yaml
 from dry_runs import DryRun, dry_run
 from workflow_runs import ROOT, Project, job_counts
 
-from entropy_sentinel.study.config.config import load_config
-from entropy_sentinel.study.config.estimates import training_groups
+from entropy_sentinel.study.config.config_loading import load_config
+from entropy_sentinel.study.config.group_estimates import training_groups
 
 GOAL_S = 20
 EXPECTED = {"generation": 90, "label": 90, "feature": 90, "estimate": 3555, "estimator": 36}

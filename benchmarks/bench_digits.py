@@ -18,7 +18,7 @@ from tabulate import tabulate
 
 import entropy_sentinel as es
 from bench_combined import MODELS, REAL, real_rows
-from entropy_sentinel.signals.digits.family import compute
+from entropy_sentinel.signal_families.digits.digits_family import compute
 
 ESTIMATORS, FEWEST = ("log-3d", "recommended", "log-digits"), 5
 

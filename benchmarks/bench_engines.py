@@ -23,7 +23,7 @@ import polars as pl
 import psutil
 from workflow_runs import ROOT, Project
 
-from entropy_sentinel.study.engines.run import RUN
+from entropy_sentinel.study.engines.engine_run import RUN
 
 PR_SET_CHILD_SUBREAPER = 36  # of prctl(2)
 STARTED, ASKED = "starting an engine", "that an earlier job started"
@@ -83,7 +83,7 @@ def engines() -> list[psutil.Process]:
     result = []
     for process in psutil.process_iter():
         try:
-            if "entropy_sentinel.study.engines.host" in process.cmdline() and RUN in process.environ():
+            if "entropy_sentinel.study.engines.engine_host" in process.cmdline() and RUN in process.environ():
                 result.append(process)
         except psutil.Error:
             continue

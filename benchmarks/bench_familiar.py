@@ -22,14 +22,14 @@ import polars as pl
 from tabulate import tabulate
 
 import entropy_sentinel as es
-from entropy_sentinel.estimators.estimator import FitFailure
+from entropy_sentinel.estimators.estimator_base import FitFailure
+from entropy_sentinel.estimators.estimator_settings import Estimation, Fitting
 from entropy_sentinel.estimators.familiarity import Familiarity, residuals_if_unfamiliar
 from entropy_sentinel.estimators.leave_one_out import validate
-from entropy_sentinel.estimators.settings import Estimation, Fitting
-from entropy_sentinel.estimators.support import Support
-from entropy_sentinel.estimators.training import TrainingRows, one_thread
-from entropy_sentinel.features.buckets import SCHEMA
-from entropy_sentinel.schemas.response import item_numbers
+from entropy_sentinel.estimators.training_rows import TrainingRows, one_thread
+from entropy_sentinel.estimators.training_support import Support
+from entropy_sentinel.features.hashed_tokens import SCHEMA
+from entropy_sentinel.schemas.response_schema import item_numbers
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 MODELS = ("qwen2.5-coder-0.5b", "smollm2-135m")

@@ -24,8 +24,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.schemas.generation import GENERATIONS, TOP_K
+from entropy_sentinel.features.feature_registry import FEATURES
+from entropy_sentinel.schemas.generation_schema import GENERATIONS, TOP_K
 
 AGREEMENT = 1e-9
 ROOT = Path(__file__).parents[1]
@@ -91,7 +91,7 @@ def measure_side(side: str, traces_path: str, features_path: str, repetitions: i
     """
     traces = pl.read_parquet(traces_path).with_columns(model=pl.lit("m"), benchmark=pl.lit("b"))
     if side == "polars":
-        from entropy_sentinel.features.compute import compute_features
+        from entropy_sentinel.features.feature_computation import compute_features
 
         compute = compute_features
     else:
@@ -206,8 +206,8 @@ def write_log(n_responses: int, n_tokens: int, path: str) -> None:
 
 def measure_log(side: str, path: str) -> dict[str, float]:
     """CPU-seconds and peak memory of one side, after a small log that loads the libraries."""
-    from entropy_sentinel.api.reading import features_in
-    from entropy_sentinel.schemas.arrow import read_batches
+    from entropy_sentinel.api.response_reading import features_in
+    from entropy_sentinel.schemas.arrow_lists import read_batches
 
     features_in([ROOT / "workflow" / "entropy_sentinel" / "example" / "log.jsonl"])
     wall, cpu = time.perf_counter(), time.process_time()

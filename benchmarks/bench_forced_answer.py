@@ -21,13 +21,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.schemas.benchmark import BENCHMARKS
-from entropy_sentinel.study.config.config import load_config, read_config
-from entropy_sentinel.study.config.generations import benchmark_settings, generation_settings, pass_settings
-from entropy_sentinel.study.jobs.logs import job_log
-from entropy_sentinel.study.signals.forced_answer.frames import FORCED_ANSWERS
-from entropy_sentinel.study.stages import engine_pass, generation
-from entropy_sentinel.study.stages.benchmark import write_benchmark
+from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
+from entropy_sentinel.study.config.config_loading import load_config, read_config
+from entropy_sentinel.study.config.generation_requests import benchmark_settings, generation_settings, pass_settings
+from entropy_sentinel.study.jobs.job_logs import job_log
+from entropy_sentinel.study.signal_families.forced_answer.forced_answer_frames import FORCED_ANSWERS
+from entropy_sentinel.study.stages import engine_pass, generation_stage
+from entropy_sentinel.study.stages.benchmark_stage import write_benchmark
 
 ROOT = Path(__file__).parents[1]
 GOAL = 3.0
@@ -50,7 +50,7 @@ def side(folder: str, model: str, caching: bool, repeats: int) -> None:
         asked_with["engine_args"] = asked_with["engine_args"] | {"enable_prefix_caching": caching}
         settings = pass_settings(config, "forced_answer", model, "averages") | {"asked_with": asked_with}
         engine = engine_pass._engine(asked_with, 1)
-        generation.make_engine = engine_pass.make_engine = lambda *_: engine
+        generation_stage.make_engine = engine_pass.make_engine = lambda *_: engine
         items = f"{folder}/items.parquet"
         times: dict[str, list[float]] = {}
         for number in range(repeats + 1):
@@ -58,7 +58,7 @@ def side(folder: str, model: str, caching: bool, repeats: int) -> None:
             traces = study / "generations" / model / "a.parquet"
             traces.parent.mkdir(parents=True)
             taken = {
-                "generating": cpu_s(lambda: generation.write_generations(items, asked_with, 1, str(traces)))  # noqa: B023
+                "generating": cpu_s(lambda: generation_stage.write_generations(items, asked_with, 1, str(traces)))  # noqa: B023
             }
             for name, positions in ({"all": "all"} | (FEWER if caching else {})).items():
                 output = study / "passes" / "forced_answer" / model / f"{name}.parquet"

@@ -20,14 +20,14 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.schemas.benchmark import BENCHMARKS
-from entropy_sentinel.schemas.generation import TOP_K
-from entropy_sentinel.study.config.config import load_config, read_config
-from entropy_sentinel.study.config.generations import benchmark_settings, generation_settings
-from entropy_sentinel.study.engines.catalogue import PROMPTS
-from entropy_sentinel.study.jobs.logs import job_log
-from entropy_sentinel.study.stages import generation
-from entropy_sentinel.study.stages.benchmark import write_benchmark
+from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
+from entropy_sentinel.schemas.generation_schema import TOP_K
+from entropy_sentinel.study.config.config_loading import load_config, read_config
+from entropy_sentinel.study.config.generation_requests import benchmark_settings, generation_settings
+from entropy_sentinel.study.engines.engine_registry import PROMPTS
+from entropy_sentinel.study.jobs.job_logs import job_log
+from entropy_sentinel.study.stages import generation_stage
+from entropy_sentinel.study.stages.benchmark_stage import write_benchmark
 
 ROOT = Path(__file__).parents[1]
 GOAL, GOAL_BYTES = 0.9, 100
@@ -61,15 +61,15 @@ class Clock:
 
 def stage(items: str, settings: Mapping[str, Any], folder: str) -> dict[str, Any]:
     """Run the whole of `write_generations`."""
-    output, clock, make_engine = f"{folder}/out.parquet", Clock(), generation.make_engine
+    output, clock, make_engine = f"{folder}/out.parquet", Clock(), generation_stage.make_engine
 
     def timed(*arguments: Any) -> Any:
         engine = make_engine(*arguments)
         clock.engine_is_ready()
         return engine
 
-    generation.make_engine = timed
-    generation.write_generations(items, settings, 1, output)
+    generation_stage.make_engine = timed
+    generation_stage.write_generations(items, settings, 1, output)
     tokens = pl.scan_parquet(output).select(pl.col("n_tokens").sum()).collect().item()
     return clock.measured(tokens, bytes_per_token=Path(output).stat().st_size / tokens)
 
@@ -87,7 +87,9 @@ def bare(items: str, settings: Mapping[str, Any], folder: str, *, flat: bool = T
     chats = [[{"role": "user", "content": prompt.render(question)}] for question in frame["question"]]
     sampling = [
         vllm.SamplingParams(**settings["sampling"], seed=seed, logprobs=TOP_K, flat_logprobs=flat)
-        for seed in (generation.request_seed(settings["seed"], settings["model"], item, 0) for item in frame["item_id"])
+        for seed in (
+            generation_stage.request_seed(settings["seed"], settings["model"], item, 0) for item in frame["item_id"]
+        )
     ]
     outputs = engine.chat(chats, sampling, use_tqdm=False)
     return clock.measured(sum(len(output.outputs[0].token_ids) for output in outputs))

@@ -21,11 +21,11 @@ from order_dependence import order_dependence
 from text_models import MNLI, saved
 from transformers import BertConfig, BertForSequenceClassification
 
-from entropy_sentinel.study.semantic_clustering.backend import Question
-from entropy_sentinel.study.semantic_clustering.clustering import Answered, classes
-from entropy_sentinel.study.semantic_clustering.encoders import PairClassifier, Weights
-from entropy_sentinel.study.semantic_clustering.nli import NliBackend
-from entropy_sentinel.study.semantic_clustering.scores import TextPair
+from entropy_sentinel.study.semantic_clustering.backend_interface import Question
+from entropy_sentinel.study.semantic_clustering.greedy_clustering import Answered, classes
+from entropy_sentinel.study.semantic_clustering.nli_backend import NliBackend
+from entropy_sentinel.study.semantic_clustering.pair_scores import TextPair
+from entropy_sentinel.study.semantic_clustering.text_encoders import PairClassifier, Weights
 
 WORDS = [f"{kind}{number}" for kind in ("meaning", "wording", "question") for number in range(200)]
 

@@ -25,13 +25,13 @@ import polars as pl
 from tabulate import tabulate
 from worlds import world
 
-from entropy_sentinel.estimators.estimator import FitFailure
+from entropy_sentinel.estimators.estimator_base import FitFailure
+from entropy_sentinel.estimators.estimator_settings import Estimation
 from entropy_sentinel.estimators.leave_one_out import validate
-from entropy_sentinel.estimators.settings import Estimation
-from entropy_sentinel.estimators.training import TrainingRows, one_thread
+from entropy_sentinel.estimators.training_rows import TrainingRows, one_thread
 from entropy_sentinel.estimators.verdict import LEVELS, USABLE
-from entropy_sentinel.signals.observation_frame import OBSERVATIONS
-from entropy_sentinel.statistics.intervals import CONFORMAL, PREDICTIVE
+from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS
+from entropy_sentinel.statistics.slice_intervals import CONFORMAL, PREDICTIVE
 
 DEMO = "results/demo/observations/*/*.parquet"
 SIZES = (3, 4, 9, 19)

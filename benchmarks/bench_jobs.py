@@ -18,14 +18,14 @@ from typing import Any
 
 from workflow_runs import Project
 
-from entropy_sentinel.study.engines.run import announce_run
+from entropy_sentinel.study.engines.engine_run import announce_run
 
 # The jobs, by the function that each calls.
 CALLS = {
-    "generation": "study.stages.generation.write_generations",
-    "label": "study.stages.label.write_labels",
-    "feature": "study.stages.feature.write_features",
-    "estimate": "study.stages.estimate.write_groups",
+    "generation": "study.stages.generation_stage.write_generations",
+    "label": "study.stages.label_stage.write_labels",
+    "feature": "study.stages.feature_stage.write_features",
+    "estimate": "study.stages.estimate_stage.write_groups",
     "tables": "analyses.accuracy.tables.",
 }
 REPEATS = 3

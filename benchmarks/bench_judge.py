@@ -27,12 +27,12 @@ from answer_families import FAMILIES, drawn_pairs
 from answer_forms import OPTION_STATEMENTS, OPTION_TRICKS, STATEMENTS, TRICKS, questions
 from math_verify import parse, verify
 
-from entropy_sentinel.judges.answers import last_boxed
-from entropy_sentinel.judges.exact import ChoiceJudge
-from entropy_sentinel.judges.judge import Case
+from entropy_sentinel.judges.final_answers import last_boxed
+from entropy_sentinel.judges.judge_interface import Case
 from entropy_sentinel.judges.math_verify import MathVerifyJudge
-from entropy_sentinel.schemas.generation import CUT_OFF
-from entropy_sentinel.schemas.response import SAMPLE
+from entropy_sentinel.judges.text_judges import ChoiceJudge
+from entropy_sentinel.schemas.generation_schema import CUT_OFF
+from entropy_sentinel.schemas.response_schema import SAMPLE
 from rewritings import (
     QUESTION,
     REWRITINGS,

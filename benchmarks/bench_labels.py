@@ -17,8 +17,8 @@ from labelled_slices import KINDS, labelled_slice
 from scipy.stats import norm
 from tabulate import tabulate
 
-from entropy_sentinel.monitor.labelling.labelled import improved
-from entropy_sentinel.monitor.labelling.sampling import draw
+from entropy_sentinel.monitor.labelling.label_corrected_estimates import improved
+from entropy_sentinel.monitor.labelling.neyman_sampling import draw
 from entropy_sentinel.statistics.monitoring.prediction_powered import labelled_mean, prediction_powered_mean
 
 ACCURACIES, SIZES, LEVELS = (0.01, 0.03, 0.1, 0.5, 0.9, 0.97, 0.99), (30, 100), (0.9, 0.95)

@@ -24,17 +24,17 @@ import polars as pl
 from tabulate import tabulate
 
 from bench_intervals import winkler
-from entropy_sentinel.estimators.catalogue import CANDIDATES, FEWEST_TO_CHOOSE, RECOMMENDED
 from entropy_sentinel.estimators.combination import choose, leave_one_out_errors
-from entropy_sentinel.estimators.estimator import FitFailure
+from entropy_sentinel.estimators.estimator_base import FitFailure
+from entropy_sentinel.estimators.estimator_registry import CANDIDATES, FEWEST_TO_CHOOSE, RECOMMENDED
+from entropy_sentinel.estimators.estimator_settings import Estimation, Fitting
 from entropy_sentinel.estimators.leave_one_out import validate
-from entropy_sentinel.estimators.settings import Estimation, Fitting
-from entropy_sentinel.estimators.support import LEAST_RISK, Support
-from entropy_sentinel.estimators.training import TrainingRows, one_thread
-from entropy_sentinel.schemas.response import item_numbers
-from entropy_sentinel.signals.observation_frame import OBSERVATIONS
-from entropy_sentinel.statistics.intervals import Residuals
-from entropy_sentinel.statistics.predictive import CAUTIOUS, Prior
+from entropy_sentinel.estimators.training_rows import TrainingRows, one_thread
+from entropy_sentinel.estimators.training_support import LEAST_RISK, Support
+from entropy_sentinel.schemas.response_schema import item_numbers
+from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS
+from entropy_sentinel.statistics.predictive_posterior import CAUTIOUS, Prior
+from entropy_sentinel.statistics.slice_intervals import Residuals
 
 FILES = ("results/real/observations/*/*.parquet", "results/demo/observations/math-verify/*.parquet")
 SIZES = (3, 4, 5, 6, 9)

@@ -20,12 +20,12 @@ import polars as pl
 from tabulate import tabulate
 from worlds import world
 
-from entropy_sentinel.estimators.catalogue import RECOMMENDED, in_order
-from entropy_sentinel.estimators.settings import DEFAULT_ESTIMATORS, Estimation
-from entropy_sentinel.signals.observation_frame import OBSERVATIONS
-from entropy_sentinel.statistics.errors import median, quartile_range
-from entropy_sentinel.study.analyses.accuracy.measuring.measures import sweep
-from entropy_sentinel.study.stages.estimate import estimate
+from entropy_sentinel.estimators.estimator_registry import RECOMMENDED, in_order
+from entropy_sentinel.estimators.estimator_settings import DEFAULT_ESTIMATORS, Estimation
+from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS
+from entropy_sentinel.statistics.estimate_errors import median, quartile_range
+from entropy_sentinel.study.analyses.accuracy.measuring.accuracy_measures import sweep
+from entropy_sentinel.study.stages.estimate_stage import estimate
 
 WORLDS = "worlds"
 DEMO = "results/demo/observations/*/*.parquet"

@@ -34,7 +34,7 @@ def write_features_file(n: int, path: str) -> None:
     from production import traffic
     from rows import rows
 
-    from entropy_sentinel.features.catalogue import FEATURES
+    from entropy_sentinel.features.feature_registry import FEATURES
     from entropy_sentinel.schemas.contract import PROVENANCE_KEY
 
     block = traffic(50 * BLOCK).drop("route", "user", "time")
@@ -94,7 +94,7 @@ def write_days(n: int, folder: str) -> None:
     """Write one file of features per day."""
     from production import traffic
 
-    from entropy_sentinel.api.reading import write_features
+    from entropy_sentinel.api.response_reading import write_features
 
     for day in range(DAYS + 1):
         write_features(traffic(n // DAYS, seed=day, days=1), Path(folder) / f"{day:02}.parquet")
@@ -105,7 +105,7 @@ def measure(side: str, estimator: str, path: str, by: str, state: str) -> dict[s
     from production import traffic
 
     import entropy_sentinel as es
-    from entropy_sentinel.schemas.arrow import read_batches
+    from entropy_sentinel.schemas.arrow_lists import read_batches
 
     options = {"by": [by], "window": "day"}
     es.monitor(estimator, traffic(90), by=["route"], window="day")

@@ -23,7 +23,7 @@ from tabulate import tabulate
 
 from bench_verdict import Errors, draw, few_far_off, normal
 from entropy_sentinel.estimators.verdict import MOST_MORE, TOO_FEW, USABLE, Evidence, decide
-from entropy_sentinel.statistics.intervals import Residuals
+from entropy_sentinel.statistics.slice_intervals import Residuals
 
 ERRORS = (0.02, 0.05, 0.08, 0.10, 0.12, 0.16, 0.20)
 SIZES = (3, 4, 6, 9, 14)

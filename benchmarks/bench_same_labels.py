@@ -20,14 +20,14 @@ import polars as pl
 from tabulate import tabulate
 
 import entropy_sentinel as es
+from entropy_sentinel.estimators.estimator_settings import Estimation, Fitting
 from entropy_sentinel.estimators.leave_one_out import validate
-from entropy_sentinel.estimators.settings import Estimation, Fitting
-from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.estimators.training_predictions import TrainingPredictions, predict
-from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.statistics.intervals import sampling_variance
-from entropy_sentinel.statistics.monitoring.combined import combined
+from entropy_sentinel.estimators.training_rows import TrainingRows
+from entropy_sentinel.features.feature_registry import FEATURES
+from entropy_sentinel.statistics.monitoring.label_combination import combined
 from entropy_sentinel.statistics.monitoring.prediction_powered import labelled_mean, prediction_powered_mean
+from entropy_sentinel.statistics.slice_intervals import sampling_variance
 
 EXAMPLES, MODEL = Path(__file__).parents[1] / "examples", "qwen2.5-coder-0.5b"
 ESTIMATORS, LEVEL, FEWEST = ("forest-10d-balanced-isotonic", "log-3d", "recommended"), 0.9, 20

@@ -17,7 +17,7 @@ from openai.types.chat import ChatCompletion
 from tabulate import tabulate
 
 import entropy_sentinel as es
-from entropy_sentinel.monitor.reading import replies
+from entropy_sentinel.monitor.reading import single_replies
 
 TOKENS, ALTERNATIVES = 600, 20
 
@@ -72,7 +72,7 @@ def main() -> None:
     rows = []
     for name, these in given.items():
         short_ms, p = measured(lambda one: es.score(estimator, one), these, arguments.rounds)
-        with mock.patch.object(replies, "_read_directly", return_value=None):
+        with mock.patch.object(single_replies, "_read_directly", return_value=None):
             general_ms, expected = measured(lambda one: es.score(estimator, one), these, 1)
         difference = float(np.abs(np.subtract(p, expected)).max())
         report[name] = {"ms": round(short_ms, 2), "general_ms": round(general_ms, 1), "largest_difference": difference}

@@ -18,10 +18,10 @@ import numpy as np
 import polars as pl
 from threadpoolctl import threadpool_limits
 
-from entropy_sentinel.estimators.catalogue import CONFIGURATIONS, parse
-from entropy_sentinel.estimators.settings import Estimation
-from entropy_sentinel.estimators.training import TrainingRows, fit_estimators, score
-from entropy_sentinel.features.catalogue import FEATURE_SETS, FEATURES
+from entropy_sentinel.estimators.estimator_registry import CONFIGURATIONS, parse
+from entropy_sentinel.estimators.estimator_settings import Estimation
+from entropy_sentinel.estimators.training_rows import TrainingRows, fit_estimators, score
+from entropy_sentinel.features.feature_registry import FEATURE_SETS, FEATURES
 
 SEED, N_DOMAINS, N_SCORED, N_TRAINED_ON = 42, 10, 11_000, 4
 NAMES = [configuration.name for configuration in CONFIGURATIONS]

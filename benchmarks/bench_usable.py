@@ -1,8 +1,8 @@
 """Simulate how often a verdict is `usable`, by the number of labelled domains, labels per domain and mean error.
 
 The worlds are those of benchmarks/bench_verdict.py with normal errors. `--write` replaces the table of `sample`,
-workflow/entropy_sentinel/monitor/labelling/usable.csv. `--errors heavy` or `one-sided` draws other errors, and prints
-how far the table is off for them. Run by `make bench-usable`; the last line is one JSON object.
+workflow/entropy_sentinel/monitor/labelling/usable_probability.csv. `--errors heavy` or `one-sided` draws other errors,
+and prints how far the table is off for them. Run by `make bench-usable`; the last line is one JSON object.
 """
 
 import argparse
@@ -18,8 +18,8 @@ from tabulate import tabulate
 
 from bench_verdict import EXPLAINED, draw, heavy, normal, one_sided
 from entropy_sentinel.estimators.verdict import USABLE, decide
-from entropy_sentinel.monitor.labelling.prospects import TABLE, read_table
-from entropy_sentinel.statistics.intervals import Residuals
+from entropy_sentinel.monitor.labelling.usable_probability import TABLE, read_table
+from entropy_sentinel.statistics.slice_intervals import Residuals
 
 ERRORS = (0.0, 0.02, 0.04, 0.06, 0.08)
 DOMAINS = (6, 8, 10, 12, 15, 20, 25, 30, 40)

@@ -29,8 +29,8 @@ import numpy as np
 from tabulate import tabulate
 
 from entropy_sentinel.estimators.verdict import LEVELS, NO_USE, TOO_FEW, USABLE, decide
-from entropy_sentinel.statistics.intervals import Residuals
-from entropy_sentinel.statistics.predictive import CAUTIOUS, MEAN_DISTANCE, Prior
+from entropy_sentinel.statistics.predictive_posterior import CAUTIOUS, MEAN_DISTANCE, Prior
+from entropy_sentinel.statistics.slice_intervals import Residuals
 
 SIZES = (3, 4, 6, 9, 19)
 # Numbers of domains, and labels per domain, with large label noise.

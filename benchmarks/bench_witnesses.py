@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 from tabulate import tabulate
 
-from entropy_sentinel.estimators.catalogue import RECOMMENDED
+from entropy_sentinel.estimators.estimator_registry import RECOMMENDED
 from made.how_well import second_opinion as opinion
 from made.how_well.unlike import estimates_left_out, read_observations_of_kinds
 from made.how_well.witnesses import GROUPS, OTHER_PAIRS, PARTNER, Watched, watch

@@ -28,7 +28,7 @@ def write(n: int, days: int, folder: str) -> None:
     """Write the estimator, and a file of `n` features for each of the days 0, 1 and `days`."""
     from production import BEGIN, saved, traffic
 
-    from entropy_sentinel.api.reading import write_features
+    from entropy_sentinel.api.response_reading import write_features
 
     saved(Path(folder), "consensus")
     for day in (0, 1, days):
@@ -40,10 +40,10 @@ def write(n: int, days: int, folder: str) -> None:
 
 def simulate(days: int, folder: str) -> None:
     """Add the sums of the first day's file to the state for the other days before the last."""
-    from entropy_sentinel.monitor.reading.identity import ID, RESPONSE
-    from entropy_sentinel.monitor.reading.inputs import loaded
-    from entropy_sentinel.monitor.settings import MonitorOptions
-    from entropy_sentinel.monitor.summing.state import HASHES, SUMS, State
+    from entropy_sentinel.monitor.monitor_options import MonitorOptions
+    from entropy_sentinel.monitor.reading.deduplication import ID, RESPONSE
+    from entropy_sentinel.monitor.reading.feature_stream import loaded
+    from entropy_sentinel.monitor.summing.monitor_state import HASHES, SUMS, State
 
     saved, checksum = loaded(f"{folder}/consensus.estimator", f"{folder}/year")
     reading = MonitorOptions.of(OPTIONS).as_dict()

@@ -12,7 +12,7 @@ from scipy.special import expit, logit
 
 from bench_verdict import EXPLAINED, Errors
 from entropy_sentinel.estimators.verdict import decide
-from entropy_sentinel.statistics.intervals import Residuals
+from entropy_sentinel.statistics.slice_intervals import Residuals
 from entropy_sentinel.statistics.witnessed_accuracies import WitnessedDomain, accuracies_from
 
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import yaml
 
-from entropy_sentinel.study.config.config import load_config
-from entropy_sentinel.study.config.generations import benchmark_settings
-from entropy_sentinel.study.items.items import read_items
-from entropy_sentinel.study.stages.benchmark import open_source
+from entropy_sentinel.study.config.config_loading import load_config
+from entropy_sentinel.study.config.generation_requests import benchmark_settings
+from entropy_sentinel.study.items.item_conversion import read_items
+from entropy_sentinel.study.stages.benchmark_stage import open_source
 
 ROOT = Path(__file__).parents[1]
 FILES = {

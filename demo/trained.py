@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
-from papers.selection.catalogue import STRATEGIES
+from papers.selection.selection_exhibits import STRATEGIES
 from scipy import stats
 
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.formatting.spreadsheet import write_csv
-from entropy_sentinel.report.figures import BLUE, ORANGE, Drawing, new_figure, plain, style, write_figure
-from entropy_sentinel.report.pages import Exhibit
-from entropy_sentinel.report.tables import Table, write_table
+from entropy_sentinel.rendering.figure_style import BLUE, ORANGE, Drawing, new_figure, plain, style, write_figure
+from entropy_sentinel.rendering.html_pages import Exhibit
+from entropy_sentinel.rendering.table_exhibit import Table, write_table
 
 # The model before any training, as the "strategy" of a run; and what others are compared with.
 BEFORE, BASELINE = "before", "random"

@@ -154,10 +154,10 @@ def write_log(path: Path, exchanges: list[dict[str, Any]]) -> None:
 
 def main() -> None:
     """Ask one question after the other: what is computed side by side may differ in its last digits."""
-    from entropy_sentinel.study.config.config import load_config, read_config
-    from entropy_sentinel.study.config.generations import served_settings
-    from entropy_sentinel.study.engines.catalogue import PROMPTS
-    from entropy_sentinel.study.engines.server import running_server
+    from entropy_sentinel.study.config.config_loading import load_config, read_config
+    from entropy_sentinel.study.config.generation_requests import served_settings
+    from entropy_sentinel.study.engines.engine_registry import PROMPTS
+    from entropy_sentinel.study.engines.vllm_server import running_server
 
     config = load_config(read_config([DEMO.parent / "config.yaml", DEMO / "config.yaml"]))
     settings, prompt = served_settings(config, MODEL), PROMPTS[config.generation.prompt].user

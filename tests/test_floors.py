@@ -43,7 +43,7 @@ def test_a_room_says_in_its_docstring_what_may_import_it(room: str) -> None:
     named = {f"study/{name}" if "study/" in room else name for name in re.findall(r"`([\w/]+)`", importers[1])}
     floor = floors()
     assert {name for name in floor if floor[name] == floor[room] + 1} <= named
-    assert all(floor[name] > floor[room] for name in named - {"signals"})  # `signals` is on two floors
+    assert all(floor[name] > floor[room] for name in named - {"signal_families"})  # `signal_families` is on two floors
 
 
 def test_rules_name_no_analysis_but_their_own() -> None:
@@ -64,7 +64,7 @@ def test_what_a_plan_imports_is_light() -> None:
     assert len(imports) > 15
     program = [
         *imports,
-        "from entropy_sentinel.study.config.config import load_config, read_config",
+        "from entropy_sentinel.study.config.config_loading import load_config, read_config",
         "load_config(read_config(['config.yaml']))",
         "import sys",
         "print(*{name.partition('.')[0] for name in sys.modules})",
@@ -84,6 +84,10 @@ print(*(name for name, one in modules.items() if not hasattr(one, "__path__")))
 """
     printed = subprocess.check_output([sys.executable, "-c", program], cwd=ROOT, text=True).split()
     study = {name.removeprefix("entropy_sentinel.study.") for name in printed if ".study." in name}
-    declarations = {"signals.forced_answer.family", "signals.forced_answer.frames", "signals.semantics.family"}
-    assert study == declarations | {"semantic_clustering.settings"}
+    declarations = {
+        "signal_families.forced_answer.forced_answer_family",
+        "signal_families.forced_answer.forced_answer_frames",
+        "signal_families.semantics.semantics_family",
+    }
+    assert study == declarations | {"semantic_clustering.backend_settings"}
     assert 150 < len(printed) < 230

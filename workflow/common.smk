@@ -19,25 +19,25 @@ try:
 except extensions.ConfigError as error:
     raise WorkflowError(str(error)) from None
 
-from entropy_sentinel.study.config import estimates, generations, judging
-from entropy_sentinel.study.config.config import load_config, unversioned
-from entropy_sentinel.study.config.layout import parts_folder
-from entropy_sentinel.study.engines.devices import visible
-from entropy_sentinel.study.engines.run import announce_run
-from entropy_sentinel.estimators.settings import group_file
+from entropy_sentinel.study.config import group_estimates, generation_requests, label_requests
+from entropy_sentinel.study.config.config_loading import load_config, unversioned
+from entropy_sentinel.study.config.study_paths import parts_folder
+from entropy_sentinel.study.engines.gpu_devices import visible
+from entropy_sentinel.study.engines.engine_run import announce_run
+from entropy_sentinel.estimators.estimator_settings import group_file
 from entropy_sentinel.core.errors import ConfigError, InputError
-from entropy_sentinel.study.jobs.calls import check as check_function, check_rule
-from entropy_sentinel.study.jobs.content import are_made, as_made, with_content
-from entropy_sentinel.study.jobs.fingerprint import fingerprint
-from entropy_sentinel.study.jobs.outputs import check_folders, keep
-from entropy_sentinel.study.jobs.ownership import clear
-from entropy_sentinel.study.jobs.records import StudyRecords, remember_jobs
-from entropy_sentinel.study.jobs.requests import check_requests
-from entropy_sentinel.study.jobs.reusable import describe_reusable, find_reusable
-from entropy_sentinel.study.jobs.reuse import check_store, compute_again, describe_store
-from entropy_sentinel.study.jobs.terminal import record_failures_of_groups, show_jobs
-from entropy_sentinel.study.jobs.versions import announce_versions
-from entropy_sentinel.signals.catalogue import FAMILIES, module_of, rules_of
+from entropy_sentinel.study.jobs.job_calls import check as check_function, check_rule
+from entropy_sentinel.study.jobs.file_content import are_made, as_made, with_content
+from entropy_sentinel.study.jobs.code_fingerprint import fingerprint
+from entropy_sentinel.study.jobs.job_outputs import check_folders, keep
+from entropy_sentinel.study.jobs.folder_ownership import clear
+from entropy_sentinel.study.jobs.job_records import StudyRecords, remember_jobs
+from entropy_sentinel.study.jobs.output_requests import check_requests
+from entropy_sentinel.study.jobs.reuse_plan import describe_reusable, find_reusable
+from entropy_sentinel.study.jobs.result_reuse import check_store, compute_again, describe_store
+from entropy_sentinel.study.jobs.job_terminal import record_failures_of_groups, show_jobs
+from entropy_sentinel.study.jobs.package_versions import announce_versions
+from entropy_sentinel.signal_families.signal_registry import FAMILIES, module_of, rules_of
 from snakemake.common.configfile import load_configfile
 from snakemake.io import IOFile, strip_wildcard_constraints
 from snakemake.jobs import GroupJob
@@ -91,8 +91,8 @@ if workflow.is_main_process:
     for line in [*describe_store(), *describe_reusable(REUSABLE)]:
         print(line, file=sys.stderr)
 
-    from entropy_sentinel.study.planning.preflight.keys import find_missing_keys
-    from entropy_sentinel.study.planning.preflight.pending import PendingWork
+    from entropy_sentinel.study.planning.preflight.server_keys import find_missing_keys
+    from entropy_sentinel.study.planning.preflight.pending_work import PendingWork
 
     # A dry run, which has no `onstart`, tells this too, and a run before it has planned thousands of jobs.
     for problem in find_missing_keys(PendingWork.of_absent_files(CONFIG, REUSABLE.keys())):
@@ -110,14 +110,16 @@ def rules_of_analysis(name):
 
 
 MODELS, BENCHMARKS, JUDGES = CONFIG.run.models, CONFIG.run.benchmarks, CONFIG.run.judges
-GROUPS = estimates.training_groups(CONFIG)
-ESTIMATE_BATCHES, ESTIMATOR_BATCHES = estimates.estimate_batches(CONFIG), estimates.estimator_batches(CONFIG)
+GROUPS = group_estimates.training_groups(CONFIG)
+ESTIMATE_BATCHES, ESTIMATOR_BATCHES = group_estimates.estimate_batches(CONFIG), group_estimates.estimator_batches(
+    CONFIG
+)
 # The ids of groups by the names of their files, which are the values of the wildcard {group}.
-GROUP_FILES = estimates.group_files(CONFIG)
-NAMED_GROUPS = {name: group.model_dump() for name, group in estimates.shown_groups(CONFIG).items()}
+GROUP_FILES = group_estimates.group_files(CONFIG)
+NAMED_GROUPS = {name: group.model_dump() for name, group in group_estimates.shown_groups(CONFIG).items()}
 
 announce_versions()
-generations.announce_servers(CONFIG)
+generation_requests.announce_servers(CONFIG)
 # The jobs of one machine share engines; a group of jobs in a cluster is a separate run.
 if not workflow.subprocess_exec:
     announce_run(CONFIG.generation.engine_idle_s, workflow.is_main_process)
@@ -137,12 +139,12 @@ ITEMS, GENERATIONS, LABELS, FEATURES = LAYOUT.items, LAYOUT.generations, LAYOUT.
 SIGNAL_FAMILIES, SIGNALS = CONFIG.run.further_families, LAYOUT.signals
 # Families that ask the model again.
 PASSES_OF, PASSES = CONFIG.run.asking_families, LAYOUT.passes
-# Rules whose jobs write partial results beside their output and resume from them (study/stages/parts.py).
+# Rules whose jobs write partial results beside their output and resume from them (study/stages/job_parts.py).
 WITH_PARTS = [in_workflow(name) for name in ("generation", *(f"pass_{family}" for family in PASSES_OF))]
 DECLARED = [repr(FAMILIES[family]) for family in SIGNAL_FAMILIES]
 OBSERVATIONS, ESTIMATES = LAYOUT.observations, LAYOUT.estimates
 COSTS = LAYOUT.costs
-KEPT = estimates.kept_estimators(CONFIG)
+KEPT = group_estimates.kept_estimators(CONFIG)
 ESTIMATOR, SCORES = LAYOUT.estimator, LAYOUT.scores
 ESTIMATORS = [
     *expand(SCORES, judge=JUDGES, model=MODELS, name=KEPT),
@@ -167,7 +169,9 @@ def of_content(settings, files, output):
 def items_settings(benchmark):
     """The settings of a benchmark's job, and whether its changed file still gives the same items."""
     output = ITEMS.format(benchmark=benchmark)
-    found = of_content(generations.benchmark_settings(CONFIG, benchmark), CONFIG.benchmarks[benchmark].path, output)
+    found = of_content(
+        generation_requests.benchmark_settings(CONFIG, benchmark), CONFIG.benchmarks[benchmark].path, output
+    )
     record = workflow.persistence.metadata(IOFile(output))
     made = as_made(found, record and record.params, output)
     return made, made != found or (record is None and bool(are_made(found, output)))
@@ -273,7 +277,7 @@ def drawn_figures(section, of_each_model):
 # as many of them side by side as this number allows, so it is 1 where jobs are submitted. `--jobs` says that they are:
 # the executor is chosen after this file is read, and Snakemake's scheduler goes by the same sign. The GPUs of the
 # machine that submits do not limit a cluster.
-ENGINES = generations.engines(CONFIG)
+ENGINES = generation_requests.engines(CONFIG)
 on_one_machine = workflow.is_main_process and workflow.nodes is None
 if on_one_machine and workflow.global_resources.get("gpu").value is None and (gpus := visible(os.environ)):
     workflow.register_resource("gpu", len(gpus))  # without --resources gpu=N, all GPUs
@@ -308,10 +312,10 @@ def check_places():
 
 def check_study():
     """Stop a run that would fail after hours, such as without the key of a judge; print what else is to be known."""
-    from entropy_sentinel.study.planning.preflight.checks import find_problems
-    from entropy_sentinel.study.planning.preflight.machine import Executor
-    from entropy_sentinel.study.planning.preflight.pending import PendingWork
-    from entropy_sentinel.study.planning.preflight.problem import Severity
+    from entropy_sentinel.study.planning.preflight.preflight_checks import find_problems
+    from entropy_sentinel.study.planning.preflight.machine_resources import Executor
+    from entropy_sentinel.study.planning.preflight.pending_work import PendingWork
+    from entropy_sentinel.study.planning.preflight.preflight_problem import Severity
 
     files = {Path(name) for job in workflow.dag.needrun_jobs() for name in job.output}
     work = PendingWork(CONFIG, files, REUSABLE.keys())
@@ -326,14 +330,14 @@ def check_study():
 
 
 # If a benchmark is rebuilt, so are its generations, whose outputs Snakemake deletes first. Generations with the same
-# questions and settings reuse the answers kept here (study/stages/generation.py) without loading a model. So do passes.
+# questions and settings reuse the answers kept here (study/stages/generation_stage.py) without loading a model. So do passes.
 def keep_answers():
     for job in workflow.dag.needrun_jobs():
         if job.rule.name in WITH_PARTS and not workflow.dag.reason(job).forced and Path(job.output[0]).is_file():
             keep(job.output[0], parts_folder(job.output[0]))
 
 
-# A run that is forced to make them takes none from another study (study/jobs/reuse.py).
+# A run that is forced to make them takes none from another study (study/jobs/result_reuse.py).
 REUSING = [*WITH_PARTS, *map(in_workflow, ("label", "label_served"))]
 
 

@@ -20,11 +20,11 @@ from entropy_sentinel.core import extensions
 # Before other imports, which read what extensions declare.
 extensions.use(config.pop("extensions", []))
 
-from entropy_sentinel.study.jobs.fingerprint import fingerprint
-from entropy_sentinel.study.jobs.records import StudyRecords, remember_jobs
+from entropy_sentinel.study.jobs.code_fingerprint import fingerprint
+from entropy_sentinel.study.jobs.job_records import StudyRecords, remember_jobs
 from entropy_sentinel.monitor.partitions import Partitions
-from entropy_sentinel.study.jobs.versions import announce_versions
-from entropy_sentinel.monitor.showing.catalogue import OUTPUTS
+from entropy_sentinel.study.jobs.package_versions import announce_versions
+from entropy_sentinel.monitor.showing.output_registry import OUTPUTS
 from snakemake.persistence import RECORD_FORMAT_VERSION, MetadataRecord, PersistenceBase
 from snakemake.utils import min_version
 
@@ -67,7 +67,7 @@ rule monitor_part:
         mem_mb=2000,
         runtime=120,
     params:
-        *fingerprint("monitor.running", *extensions.declaring("formats")),
+        *fingerprint("monitor.monitor_run", *extensions.declaring("formats")),
         options=PARTITIONS.reading,
     script:
         "scripts/monitor_part.py"
@@ -91,7 +91,7 @@ rule monitor:
         mem_mb=2000,
         runtime=60,
     params:
-        *fingerprint("monitor.running", "monitor.showing"),
+        *fingerprint("monitor.monitor_run", "monitor.showing"),
         options=PARTITIONS.options,
     script:
         "scripts/monitor.py"

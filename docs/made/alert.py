@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import entropy_sentinel as es
-from entropy_sentinel.report.figures import BLUE, ORANGE, new_figure, plain, style
+from entropy_sentinel.rendering.figure_style import BLUE, ORANGE, new_figure, plain, style
 from write_weeks import SHOWN, write
 
 # A route without an alert, and the one with it.

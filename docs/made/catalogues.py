@@ -8,17 +8,17 @@ from typing import Any
 
 from entropy_sentinel.core.analysis import Analysis, sections
 from entropy_sentinel.core.extensions import module_of
-from entropy_sentinel.estimators.catalogue import COMBINATIONS, FAMILIES
-from entropy_sentinel.features.catalogue import CATALOGUE, EXTRAS, FEATURE_SETS
-from entropy_sentinel.judges.catalogue import KINDS
-from entropy_sentinel.judges.catalogue import PROMPTS as JUDGE_PROMPTS
-from entropy_sentinel.logs.catalogue import FORMATS
-from entropy_sentinel.monitor.catalogue import CATALOGUE as OF_SLICES
-from entropy_sentinel.monitor.showing.files import PREFIX
-from entropy_sentinel.schemas.signals import Signal
-from entropy_sentinel.signals.catalogue import FAMILIES as SIGNAL_FAMILIES
-from entropy_sentinel.signals.catalogue import TOKENS
-from entropy_sentinel.study.engines.catalogue import PROMPTS as GENERATION_PROMPTS
+from entropy_sentinel.estimators.estimator_registry import COMBINATIONS, FAMILIES
+from entropy_sentinel.features.feature_registry import CATALOGUE, EXTRAS, FEATURE_SETS
+from entropy_sentinel.judges.judge_registry import KINDS
+from entropy_sentinel.judges.judge_registry import PROMPTS as JUDGE_PROMPTS
+from entropy_sentinel.logs.format_registry import FORMATS
+from entropy_sentinel.monitor.showing.result_files import PREFIX
+from entropy_sentinel.monitor.slice_columns import CATALOGUE as OF_SLICES
+from entropy_sentinel.schemas.signal_schema import Signal
+from entropy_sentinel.signal_families.signal_registry import FAMILIES as SIGNAL_FAMILIES
+from entropy_sentinel.signal_families.signal_registry import TOKENS
+from entropy_sentinel.study.engines.engine_registry import PROMPTS as GENERATION_PROMPTS
 from made.markdown import code, paragraphs, plain, table
 
 

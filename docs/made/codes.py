@@ -7,7 +7,7 @@ from inspect import getdoc
 from pathlib import Path
 
 import entropy_sentinel
-from entropy_sentinel.core.codes import StableCode
+from entropy_sentinel.core.code_base import StableCode
 from made.markdown import code, plain, table
 
 _PACKAGE = Path(entropy_sentinel.__file__).parent

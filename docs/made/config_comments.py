@@ -12,7 +12,7 @@ from pathlib import Path
 
 import yaml
 
-from entropy_sentinel.study.config.sections import Config
+from entropy_sentinel.study.config.study_config import Config
 from made.config_keys import Schema, inside, keys, kind_names, kinds_of, meaning, section_of
 
 FILE = Path(__file__).parents[2] / "config.yaml"

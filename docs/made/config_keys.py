@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from entropy_sentinel.study.config.sections import Config
+from entropy_sentinel.study.config.study_config import Config
 from made.markdown import code, paragraphs, plain, table
 
 HEAD = """# Every key of the configuration

@@ -13,9 +13,9 @@ from pathlib import Path
 import polars as pl
 from PIL import Image, ImageChops
 
-from entropy_sentinel.report.pages import Exhibit
-from entropy_sentinel.study.analyses.accuracy.catalogue import FIGURES, TABLES
-from entropy_sentinel.study.analyses.accuracy.origins import code_version
+from entropy_sentinel.rendering.html_pages import Exhibit
+from entropy_sentinel.study.analyses.accuracy.accuracy_exhibits import FIGURES, TABLES
+from entropy_sentinel.study.analyses.accuracy.provenance import code_version
 
 # Width of a page on GitHub, in CSS pixels; figures have two image pixels for each.
 WIDEST = 880

@@ -1,4 +1,4 @@
-"""An extension of Griffe: the page of the verbs lists their options, as `core.options.document_options` does."""
+"""An extension of Griffe: the page of the verbs lists their options, as `core.option_classes.document_options` does."""
 
 import inspect
 import re

@@ -3,7 +3,7 @@
 import polars as pl
 
 from entropy_sentinel.estimators.verdict import FEWEST_LABELS
-from entropy_sentinel.monitor.labelling.prospects import (
+from entropy_sentinel.monitor.labelling.usable_probability import (
     ASSUMES,
     LABELS_WITH_JUDGE,
     TABLE,

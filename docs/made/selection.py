@@ -10,9 +10,9 @@ import shutil
 from pathlib import Path
 
 import polars as pl
-from papers.selection.catalogue import STRATEGIES
+from papers.selection.selection_exhibits import STRATEGIES
 
-from entropy_sentinel.report.pages import Exhibit
+from entropy_sentinel.rendering.html_pages import Exhibit
 from made.markdown import table
 from trained import BASELINE, BEFORE, FIGURE, TABLE, differences
 

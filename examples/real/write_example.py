@@ -21,11 +21,11 @@ import polars as pl
 import polars.selectors as cs
 
 import entropy_sentinel as es
-from entropy_sentinel.features.catalogue import FEATURE_FRAME
-from entropy_sentinel.schemas.arrow import flat, split
+from entropy_sentinel.features.feature_registry import FEATURE_FRAME
+from entropy_sentinel.schemas.arrow_lists import flat, split
 from entropy_sentinel.schemas.contract import PROVENANCE_KEY, read_provenance
-from entropy_sentinel.schemas.generation import GENERATIONS, LOGPROBS, TOP_K
-from entropy_sentinel.schemas.label import LABELS
+from entropy_sentinel.schemas.generation_schema import GENERATIONS, LOGPROBS, TOP_K
+from entropy_sentinel.schemas.label_schema import LABELS
 from write_weeks import HERE, SHOWN, questions
 
 EXAMPLE = HERE.parents[1] / "workflow" / "entropy_sentinel" / "example"

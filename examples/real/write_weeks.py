@@ -21,7 +21,7 @@ from pathlib import Path
 
 import polars as pl
 
-from entropy_sentinel.study.items.fields import normalised
+from entropy_sentinel.study.items.row_fields import normalised
 
 HERE = Path(__file__).parent
 # The model that the walk-through, the notebook and the package's example show.

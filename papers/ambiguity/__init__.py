@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 def analyses() -> "dict[str, type[Analysis]]":
     """The analysis."""
-    from papers.ambiguity.settings import Ambiguity
+    from papers.ambiguity.ambiguity_settings import Ambiguity
 
     return {"ambiguity": Ambiguity}
 

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from entropy_sentinel.statistics.array_types import Numbers
 from entropy_sentinel.statistics.auroc import CONFIDENCE, Auroc, auroc_interval
-from entropy_sentinel.statistics.numbers import Numbers
 
 
 class Concordance(NamedTuple):

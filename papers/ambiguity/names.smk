@@ -1,12 +1,12 @@
 # What the analysis `ambiguity` calls its files, and what it shows: constants and functions for rules.smk.
 
-from papers.ambiguity import catalogue as ambiguity_catalogue
-from papers.ambiguity.catalogue import (
+from papers.ambiguity import ambiguity_exhibits as ambiguity_catalogue
+from papers.ambiguity.ambiguity_exhibits import (
     ESTIMATORS as AMBIGUITY_ESTIMATORS,
     compared as ambiguity_compared,
 )
-from papers.ambiguity.settings import NEEDS as AMBIGUITY_GROUPING
-from entropy_sentinel.study.semantic_clustering.settings import BACKENDS as GROUPING_BACKENDS
+from papers.ambiguity.ambiguity_settings import NEEDS as AMBIGUITY_GROUPING
+from entropy_sentinel.study.semantic_clustering.backend_settings import BACKENDS as GROUPING_BACKENDS
 
 AMBIGUITY = CONFIG.analyses.ambiguity
 AMBIGUITY_BENCHMARKS = AMBIGUITY.benchmarks

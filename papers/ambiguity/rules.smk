@@ -27,14 +27,14 @@ use rule cpu_job as ambiguity_aligned with:
         mem_mb=8000 if AMBIGUITY_BACKEND.weights else 4000,
         runtime=60,
     params:
-        **calls("papers.ambiguity.aligned.write_aligned"),
+        **calls("papers.ambiguity.class_alignment.write_aligned"),
         source=AMBIGUITY.source,
         sources=lambda wildcards: {
             name: files[wildcards.benchmark]
             for name, files in AMBIGUITY.sources.items()
             if wildcards.benchmark in files
         },
-        settings=generations.comparing_settings(CONFIG, AMBIGUITY_GROUPING),
+        settings=generation_requests.comparing_settings(CONFIG, AMBIGUITY_GROUPING),
 
 
 use rule cpu_job as ambiguity_uncertainties with:
@@ -47,7 +47,7 @@ use rule cpu_job as ambiguity_uncertainties with:
     log:
         f"{LOGS}/ambiguity_uncertainties/{{model}}.log",
     params:
-        **calls("papers.ambiguity.uncertainties.write_uncertainties"),
+        **calls("papers.ambiguity.item_uncertainties.write_uncertainties"),
         settings={"epsilon": AMBIGUITY.epsilon, "gammas": AMBIGUITY.gammas},
 
 
@@ -63,7 +63,7 @@ use rule cpu_job as ambiguity_measures with:
     log:
         f"{LOGS}/ambiguity_measures.log",
     params:
-        **calls("papers.ambiguity.measures.write_measures"),
+        **calls("papers.ambiguity.ambiguity_measures.write_measures"),
         models=in_any_order(MODELS),
         settings={"source": AMBIGUITY.source, "thresholds": AMBIGUITY.thresholds},
 
@@ -83,7 +83,7 @@ use rule cpu_job as ambiguity_tables with:
     log:
         f"{LOGS}/ambiguity_tables.log",
     params:
-        **calls("papers.ambiguity.tables.write_tables", exhibits=ambiguity_catalogue.TABLES),
+        **calls("papers.ambiguity.ambiguity_tables.write_tables", exhibits=ambiguity_catalogue.TABLES),
         tables=AMBIGUITY.tables,
         settings=AMBIGUITY_SHOWN,
 
@@ -98,7 +98,7 @@ use rule cpu_job as ambiguity_figures with:
     log:
         f"{LOGS}/ambiguity_figures.log",
     params:
-        **calls("papers.ambiguity.figures.write_figures", exhibits=ambiguity_catalogue.FIGURES),
+        **calls("papers.ambiguity.ambiguity_figures.write_figures", exhibits=ambiguity_catalogue.FIGURES),
         exhibits=AMBIGUITY_EXHIBITS,
         settings=AMBIGUITY_SHOWN,
 
@@ -115,7 +115,7 @@ use rule cpu_job as ambiguity_report with:
     log:
         f"{LOGS}/ambiguity_report.log",
     params:
-        **calls("papers.ambiguity.report.write_report"),
+        **calls("papers.ambiguity.ambiguity_report.write_report"),
         settings=AMBIGUITY_SHOWN,
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import digamma, entr, rel_entr, xlogy
 
-from entropy_sentinel.statistics.numbers import Numbers
+from entropy_sentinel.statistics.array_types import Numbers
 
 # The paper's probability of an answer that no sample gave.
 EPSILON = 0.01

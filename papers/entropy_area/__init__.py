@@ -8,6 +8,6 @@ if TYPE_CHECKING:
 
 def analyses() -> "dict[str, type[Analysis]]":
     """The analysis."""
-    from papers.entropy_area.settings import EntropyArea
+    from papers.entropy_area.area_settings import EntropyArea
 
     return {"entropy_area": EntropyArea}

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from entropy_sentinel.statistics.array_types import Numbers
 from entropy_sentinel.statistics.bootstrap import MOST_CELLS, percentile_interval
-from entropy_sentinel.statistics.numbers import Numbers
 
 FEWEST_ITEMS = 3
 

@@ -1,8 +1,8 @@
 # What the analysis `entropy_area` calls its files, and what it shows: constants and functions for rules.smk.
 
-from papers.entropy_area import catalogue as entropy_area_catalogue
-from papers.entropy_area.catalogue import compared as area_compared
-from papers.entropy_area.settings import NEEDS as AREA_FAMILY
+from papers.entropy_area import area_exhibits as entropy_area_catalogue
+from papers.entropy_area.area_exhibits import compared as area_compared
+from papers.entropy_area.area_settings import NEEDS as AREA_FAMILY
 
 AREA = CONFIG.analyses.entropy_area
 AREA_BENCHMARKS = CONFIG.labelled

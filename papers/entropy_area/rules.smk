@@ -19,8 +19,8 @@ use rule cpu_job as entropy_area_answers with:
         mem_mb=2000,
         runtime=60,
     params:
-        **calls("papers.entropy_area.classes.answers.write_answers"),
-        settings=lambda wildcards: judging.judge_settings(CONFIG, wildcards.judge, wildcards.benchmark),
+        **calls("papers.entropy_area.classes.answer_classes.write_answers"),
+        settings=lambda wildcards: label_requests.judge_settings(CONFIG, wildcards.judge, wildcards.benchmark),
 
 
 use rule cpu_job as entropy_area_items with:
@@ -34,7 +34,7 @@ use rule cpu_job as entropy_area_items with:
     log:
         f"{LOGS}/{{judge}}/entropy_area_items/{{model}}.log",
     params:
-        **calls("papers.entropy_area.items.write_items"),
+        **calls("papers.entropy_area.item_variety.write_items"),
 
 
 use rule cpu_job as entropy_area_truncation with:
@@ -48,7 +48,7 @@ use rule cpu_job as entropy_area_truncation with:
         mem_mb=16000,
         runtime=60,
     params:
-        **calls("papers.entropy_area.items.write_truncation"),
+        **calls("papers.entropy_area.item_variety.write_truncation"),
         sets=AREA_SETS,
 
 
@@ -62,13 +62,13 @@ use rule cpu_job as entropy_area_measures with:
     log:
         f"{LOGS}/{{judge}}/entropy_area_measures.log",
     params:
-        **calls("papers.entropy_area.measures.write_measures"),
+        **calls("papers.entropy_area.area_measures.write_measures"),
         models=in_any_order(MODELS),
         settings={
             "sets": AREA_SETS,
             "answers": AREA_ANSWERS,
             "resamples": AREA.resamples,
-            "seed": estimates.estimation_seed(CONFIG),
+            "seed": group_estimates.estimation_seed(CONFIG),
         },
 
 
@@ -84,7 +84,7 @@ use rule cpu_job as entropy_area_tables with:
     log:
         f"{LOGS}/{{judge}}/entropy_area_tables.log",
     params:
-        **calls("papers.entropy_area.tables.write_tables", exhibits=entropy_area_catalogue.TABLES),
+        **calls("papers.entropy_area.area_tables.write_tables", exhibits=entropy_area_catalogue.TABLES),
         tables=AREA.tables,
         settings=AREA_SHOWN,
         models=in_any_order(MODELS),
@@ -100,7 +100,7 @@ use rule cpu_job as entropy_area_figures with:
     log:
         f"{LOGS}/{{judge}}/entropy_area_figures.log",
     params:
-        **calls("papers.entropy_area.figures.write_figures", exhibits=entropy_area_catalogue.FIGURES),
+        **calls("papers.entropy_area.area_figures.write_figures", exhibits=entropy_area_catalogue.FIGURES),
         exhibits=AREA_EXHIBITS,
         settings={**AREA_SHOWN, "figure_benchmark": AREA.figure_benchmark},
         models=in_any_order(MODELS),
@@ -117,7 +117,7 @@ use rule cpu_job as entropy_area_report with:
     log:
         f"{LOGS}/{{judge}}/entropy_area_report.log",
     params:
-        **calls("papers.entropy_area.report.write_report"),
+        **calls("papers.entropy_area.area_report.write_report"),
         settings=AREA_SHOWN,
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.schemas.contract import readable
-from entropy_sentinel.study.signals.forced_answer.frames import FORCED_ANSWERS
+from entropy_sentinel.study.signal_families.forced_answer.forced_answer_frames import FORCED_ANSWERS
 
 
 def decayed(probabilities: np.ndarray, alpha: float = 0.5) -> np.ndarray:

@@ -8,6 +8,6 @@ if TYPE_CHECKING:
 
 def analyses() -> "dict[str, type[Analysis]]":
     """The analysis."""
-    from papers.intervals.settings import Intervals
+    from papers.intervals.interval_settings import Intervals
 
     return {"intervals": Intervals}

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from entropy_sentinel.statistics.array_types import Numbers
 from entropy_sentinel.statistics.bootstrap import percentile_interval
-from entropy_sentinel.statistics.numbers import Numbers
 
 
 def winkler(lower: Numbers, upper: Numbers, true: Numbers, alpha: float) -> np.ndarray:

@@ -1,8 +1,8 @@
 # What the analysis `intervals` calls its files: constants for rules.smk.
 
-from papers.intervals import catalogue as intervals_catalogue
-from papers.intervals.catalogue import PUBLISHED as INTERVALS_PAPER
-from papers.intervals.settings import FAMILY as INTEGER_FAMILY
+from papers.intervals import interval_exhibits as intervals_catalogue
+from papers.intervals.interval_exhibits import PUBLISHED as INTERVALS_PAPER
+from papers.intervals.interval_settings import FAMILY as INTEGER_FAMILY
 
 INTERVALS = CONFIG.analyses.intervals
 INTERVALS_HALVES = INTERVALS.halves
@@ -30,7 +30,7 @@ INTERVALS_PUBLISHED = [
     if (INTERVALS_PAPER / f"table_{name}.csv").is_file()
 ]
 INTERVALS_PICTURES = [f"{INTERVALS_FOLDER}/figures/figure_{name}" for name in INTERVALS.figures]
-INTERVALS_RESAMPLES = {"resamples": INTERVALS.resamples, "seed": estimates.estimation_seed(CONFIG)}
+INTERVALS_RESAMPLES = {"resamples": INTERVALS.resamples, "seed": group_estimates.estimation_seed(CONFIG)}
 INTERVALS_SHOWN = {
     "label": INTERVALS.label(CONFIG.study),
     # Those whose weights one can have: all but what is behind an API.

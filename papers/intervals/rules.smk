@@ -16,7 +16,7 @@ use rule cpu_job as intervals_stated with:
     log:
         f"{LOGS}/intervals_stated/{{model}}.log",
     params:
-        **calls("papers.intervals.stated.write_stated"),
+        **calls("papers.intervals.statement_parsing.write_stated"),
         level=lambda wildcards: INTERVALS_LEVELS[wildcards.model],
         farthest=INTERVALS.farthest,
 
@@ -29,7 +29,7 @@ use rule cpu_job as intervals_integers with:
     log:
         f"{LOGS}/intervals_integers/{{model}}.log",
     params:
-        **calls("papers.intervals.stated.write_integers"),
+        **calls("papers.intervals.statement_parsing.write_integers"),
         temperature=lambda wildcards: INTERVALS_TEMPERATURES[wildcards.model],
         farthest=INTERVALS.farthest,
 
@@ -44,7 +44,7 @@ use rule cpu_job as intervals_beliefs with:
     log:
         f"{LOGS}/intervals_beliefs.log",
     params:
-        **calls("papers.intervals.beliefs.write_beliefs"),
+        **calls("papers.intervals.integer_beliefs.write_beliefs"),
         models=INTERVALS_MODELS,
         farthest=INTERVALS.farthest,
 
@@ -62,13 +62,13 @@ use rule cpu_job as intervals_adjusted with:
     log:
         f"{LOGS}/intervals_adjusted.log",
     params:
-        **calls("papers.intervals.adjusted.write_adjusted"),
+        **calls("papers.intervals.interval_methods.write_adjusted"),
         settings={
             "models": INTERVALS_MODELS,
             "levels": INTERVALS_LEVELS,
             "covariates": INTERVALS.covariates,
             "undercoverage": INTERVALS.undercoverage,
-            "seed": estimates.estimation_seed(CONFIG),
+            "seed": group_estimates.estimation_seed(CONFIG),
         },
 
 
@@ -82,7 +82,7 @@ use rule cpu_job as intervals_scores with:
     log:
         f"{LOGS}/intervals_scores.log",
     params:
-        **calls("papers.intervals.scores.write_scores"),
+        **calls("papers.intervals.interval_scores.write_scores"),
         models=INTERVALS_MODELS,
         settings=INTERVALS_RESAMPLES,
 
@@ -98,7 +98,7 @@ use rule cpu_job as intervals_sets with:
     log:
         f"{LOGS}/intervals_sets.log",
     params:
-        **calls("papers.intervals.scores.write_sets"),
+        **calls("papers.intervals.interval_scores.write_sets"),
 
 
 use rule cpu_job as intervals_tunnel_index with:
@@ -111,7 +111,7 @@ use rule cpu_job as intervals_tunnel_index with:
     log:
         f"{LOGS}/intervals_tunnel_index.log",
     params:
-        **calls("papers.intervals.scores.write_tunnel_index"),
+        **calls("papers.intervals.interval_scores.write_tunnel_index"),
         models=INTERVALS_MODELS,
         settings=INTERVALS_RESAMPLES,
 
@@ -132,7 +132,7 @@ use rule cpu_job as intervals_tables with:
     log:
         f"{LOGS}/intervals_tables.log",
     params:
-        **calls("papers.intervals.tables.write_tables", exhibits=intervals_catalogue.TABLES),
+        **calls("papers.intervals.interval_tables.write_tables", exhibits=intervals_catalogue.TABLES),
         tables=INTERVALS.tables,
         settings=INTERVALS_SHOWN,
 
@@ -146,7 +146,7 @@ use rule cpu_job as intervals_figures with:
     log:
         f"{LOGS}/intervals_figures.log",
     params:
-        **calls("papers.intervals.figures.write_figures", exhibits=intervals_catalogue.FIGURES),
+        **calls("papers.intervals.interval_figures.write_figures", exhibits=intervals_catalogue.FIGURES),
         figures=INTERVALS.figures,
         settings=INTERVALS_SHOWN,
 
@@ -163,7 +163,7 @@ use rule cpu_job as intervals_report with:
     log:
         f"{LOGS}/intervals_report.log",
     params:
-        **calls("papers.intervals.report.write_report"),
+        **calls("papers.intervals.interval_report.write_report"),
         settings=INTERVALS_SHOWN,
 
 

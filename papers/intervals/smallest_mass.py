@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from entropy_sentinel.statistics.numbers import Numbers
+from entropy_sentinel.statistics.array_types import Numbers
 from papers.intervals.interval_score import winkler
 
 # Sums of shares have rounding errors in their last bits: 0.6 + 0.3 must not exceed 0.9.

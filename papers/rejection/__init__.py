@@ -8,6 +8,6 @@ if TYPE_CHECKING:
 
 def analyses() -> "dict[str, type[Analysis]]":
     """The analysis."""
-    from papers.rejection.settings import Rejection
+    from papers.rejection.rejection_settings import Rejection
 
     return {"rejection": Rejection}

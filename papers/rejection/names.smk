@@ -1,14 +1,14 @@
 # What the analysis `rejection` calls its files, and what it shows: constants and functions for rules.smk.
 
-from papers.rejection import catalogue as rejection_catalogue
-from papers.rejection.catalogue import QUESTION_ONLY
+from papers.rejection import rejection_exhibits as rejection_catalogue
+from papers.rejection.rejection_exhibits import QUESTION_ONLY
 
 REJECTION = CONFIG.analyses.rejection
 REJECTION_FOLDER = f"{RESULTS}/{{judge}}/rejection"
 REJECTION_QUESTIONS = f"{REJECTION_FOLDER}/questions/{{model}}.parquet"
 REJECTION_MEASURES = f"{REJECTION_FOLDER}/measures/{{model}}.parquet"
 REJECTION_TABLES = [f"{REJECTION_FOLDER}/tables/table_{name}" for name in REJECTION.tables]
-REJECTION_KEPT = estimates.kept_estimators(CONFIG, REJECTION.estimators)
+REJECTION_KEPT = group_estimates.kept_estimators(CONFIG, REJECTION.estimators)
 
 
 def rejection_assessors():

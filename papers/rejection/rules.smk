@@ -16,7 +16,7 @@ use rule cpu_job as rejection_assessments with:
     log:
         f"{LOGS}/{{judge}}/rejection_assessments/{{model}}.log",
     params:
-        **calls("papers.rejection.assessments.write_assessments"),
+        **calls("papers.rejection.question_assessor.write_assessments"),
         groups=list(REJECTION_ASSESSORS),
 
 
@@ -33,12 +33,12 @@ use rule cpu_job as rejection_measures with:
         mem_mb=4000,
         runtime=60,
     params:
-        **calls("papers.rejection.measures.write_measures"),
+        **calls("papers.rejection.rejection_measures.write_measures"),
         settings={
             "assessors": REJECTION_ASSESSORS,
             "accuracies": REJECTION.accuracies,
             "resamples": REJECTION.resamples,
-            "seed": estimates.estimation_seed(CONFIG),
+            "seed": group_estimates.estimation_seed(CONFIG),
         },
 
 
@@ -50,7 +50,7 @@ use rule cpu_job as rejection_tables with:
     log:
         f"{LOGS}/{{judge}}/rejection_tables.log",
     params:
-        **calls("papers.rejection.tables.write_tables", exhibits=rejection_catalogue.TABLES),
+        **calls("papers.rejection.rejection_tables.write_tables", exhibits=rejection_catalogue.TABLES),
         tables=REJECTION.tables,
         settings=rejection_settings("best"),
         models=in_any_order(MODELS),
@@ -66,7 +66,7 @@ use rule cpu_job as rejection_figures with:
     log:
         f"{LOGS}/{{judge}}/rejection_figures.log",
     params:
-        **calls("papers.rejection.figures.write_figures", exhibits=rejection_catalogue.FIGURES),
+        **calls("papers.rejection.rejection_figures.write_figures", exhibits=rejection_catalogue.FIGURES),
         exhibits=REJECTION_EXHIBITS,
         settings=rejection_settings(),
         models=in_any_order(MODELS),
@@ -83,7 +83,7 @@ use rule cpu_job as rejection_report with:
     log:
         f"{LOGS}/{{judge}}/rejection_report.log",
     params:
-        **calls("papers.rejection.report.write_report"),
+        **calls("papers.rejection.rejection_report.write_report"),
         settings=rejection_settings(),
         models=in_any_order(MODELS),
 

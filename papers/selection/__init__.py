@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 def analyses() -> "dict[str, type[Analysis]]":
     """The analysis."""
-    from papers.selection.settings import Selection
+    from papers.selection.selection_settings import Selection
 
     return {"selection": Selection}
 

@@ -1,7 +1,7 @@
 # What the analysis `selection` calls its files: constants for rules.smk.
 
-from papers.selection import catalogue as selection_catalogue
-from papers.selection.settings import FORCED_ANSWER
+from papers.selection import selection_exhibits as selection_catalogue
+from papers.selection.selection_settings import FORCED_ANSWER
 
 SELECTION = CONFIG.analyses.selection
 SELECTION_FOLDER = f"{RESULTS}/{{judge}}/selection"

@@ -24,11 +24,11 @@ use rule cpu_job as selection_choice with:
     log:
         f"{LOGS}/{{judge}}/selection/{{model}}.log",
     params:
-        **calls("papers.selection.making.write_selections"),
+        **calls("papers.selection.selection_files.write_selections"),
         training_files=lambda wildcards: {name: path.format(**wildcards) for name, path in SELECTION_TRAINING.items()},
         settings=lambda wildcards: {
             **{key: getattr(SELECTION, key) for key in ("size", "seed", "tries", "answer")},
-            "prompt": generations.prompt_settings(CONFIG, wildcards.model),
+            "prompt": generation_requests.prompt_settings(CONFIG, wildcards.model),
         },
 
 
@@ -44,7 +44,7 @@ use rule cpu_job as selection_report with:
         f"{LOGS}/{{judge}}/selection/report.log",
     params:
         **calls(
-            "papers.selection.report.write_report",
+            "papers.selection.selection_report.write_report",
             exhibits={**selection_catalogue.TABLES, **selection_catalogue.FIGURES},
         ),
         models=in_any_order(MODELS),

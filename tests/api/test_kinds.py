@@ -11,7 +11,7 @@ from rows import rows
 import entropy_sentinel as es
 from entropy_sentinel.api.domains import are_parts, other_domains
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.monitor.once import BY_DEFAULT, estimated, options_of
+from entropy_sentinel.monitor.batch import BY_DEFAULT, estimated, options_of
 
 
 def captured(days: int = 4) -> tuple[pl.DataFrame, pl.DataFrame]:

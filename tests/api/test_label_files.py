@@ -9,7 +9,7 @@ from calling import run
 from tiny import TINY
 
 import entropy_sentinel as es
-from entropy_sentinel.api.inputs import with_labels
+from entropy_sentinel.api.input_checks import with_labels
 from entropy_sentinel.core.errors import InputError
 
 TRUE, FALSE = ("true", "TRUE", "True", "yes", "Yes", "1", " 1 ", "1.0"), ("false", "FALSE", "no", "NO", "0", "0.0")
@@ -177,7 +177,7 @@ def test_verdicts_of_a_judge_are_refused_wherever_labels_of_people_are_read(
 
 
 def test_sample_does_not_take_verdicts_for_labels_of_its_file(tmp_path: Path) -> None:
-    from entropy_sentinel.monitor.labelling.to_label import write_to_label
+    from entropy_sentinel.monitor.labelling.label_sheet import write_to_label
 
     verdicts = label_file(tmp_path, "verdicts.csv", "x,1,some/judge", header="item_id,label,judge")
     with pytest.raises(InputError, match="verdicts of a judge"):

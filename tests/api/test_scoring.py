@@ -14,7 +14,7 @@ from tiny import TINY
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
-from entropy_sentinel.monitor.scoring import score
+from entropy_sentinel.monitor.response_scores import score
 
 
 @pytest.fixture(scope="module")

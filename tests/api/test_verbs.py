@@ -12,9 +12,9 @@ from rows import rows
 from tiny import TINY
 
 import entropy_sentinel as es
-from entropy_sentinel.api.reading import write_features
+from entropy_sentinel.api.response_reading import write_features
 from entropy_sentinel.core.errors import ConfigError, ContractError, InputError, ProvenanceError
-from entropy_sentinel.estimators.training import TrainingRows, fit_estimators
+from entropy_sentinel.estimators.training_rows import TrainingRows, fit_estimators
 
 
 def frame(n: int = 60, seed: int = 0) -> tuple[pl.DataFrame, pl.DataFrame]:

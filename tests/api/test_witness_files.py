@@ -6,9 +6,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from entropy_sentinel.api.witness_files import read_witnesses
+from entropy_sentinel.api.witness_reading import read_witnesses
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.schemas.witness import WitnessKind
+from entropy_sentinel.schemas.witness_schema import WitnessKind
 
 OPINIONS = (
     "model,item_id,weight,label,judge,witness,probability,answer,comparable,reason\n"

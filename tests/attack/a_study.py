@@ -8,14 +8,14 @@ from typing import Any
 import yaml
 from attack_cases import ROOT
 
-from entropy_sentinel.study.config.config import Config, load_config, read_config
-from entropy_sentinel.study.config.generations import benchmark_settings, generation_settings
-from entropy_sentinel.study.config.judging import judge_settings, labels_files
-from entropy_sentinel.study.config.layout import StudyLayout
-from entropy_sentinel.study.stages.benchmark import write_benchmark
-from entropy_sentinel.study.stages.feature import write_features
-from entropy_sentinel.study.stages.generation import write_generations
-from entropy_sentinel.study.stages.label import write_labels
+from entropy_sentinel.study.config.config_loading import Config, load_config, read_config
+from entropy_sentinel.study.config.generation_requests import benchmark_settings, generation_settings
+from entropy_sentinel.study.config.label_requests import judge_settings, labels_files
+from entropy_sentinel.study.config.study_paths import StudyLayout
+from entropy_sentinel.study.stages.benchmark_stage import write_benchmark
+from entropy_sentinel.study.stages.feature_stage import write_features
+from entropy_sentinel.study.stages.generation_stage import write_generations
+from entropy_sentinel.study.stages.label_stage import write_labels
 
 MODEL, BENCHMARK, JUDGE = "theirs", "sums", "people"
 SOURCE = {"source": "given", "source_logprobs_mode": "raw_logprobs"}

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from attack_cases import Case, cases, text
 
-from entropy_sentinel.judges.judge import Case as Shown
+from entropy_sentinel.judges.judge_interface import Case as Shown
 from entropy_sentinel.judges.separate_process import SeparateProcess, make
 
 pytestmark = pytest.mark.slow

@@ -9,9 +9,9 @@ import pytest
 import yaml
 from attack_cases import PLANTED, ROOT, Case, at, attack, cases, expand, text
 
-from entropy_sentinel.study.config import estimates, generations, judging
-from entropy_sentinel.study.config.config import Config, load_config, read_config
-from entropy_sentinel.study.config.layout import StudyLayout
+from entropy_sentinel.study.config import generation_requests, group_estimates, label_requests
+from entropy_sentinel.study.config.config_loading import Config, load_config, read_config
+from entropy_sentinel.study.config.study_paths import StudyLayout
 
 pytestmark = pytest.mark.slow
 
@@ -33,17 +33,17 @@ def files(case: Case, folder: Path) -> list[str]:
 
 def usable(config: Config) -> None:
     """A config that is accepted gives settings that can be written down, without a key, and names of possible files."""
-    run, layout, groups = config.run, StudyLayout(config.study), estimates.group_files(config)
-    settings: list[Any] = [judging.judge_settings(config, judge) for judge in run.judges]
-    settings += [generations.benchmark_settings(config, benchmark) for benchmark in run.benchmarks]
-    settings += [generations.generation_settings(config, *both) for both in product(run.models, run.benchmarks)]
+    run, layout, groups = config.run, StudyLayout(config.study), group_estimates.group_files(config)
+    settings: list[Any] = [label_requests.judge_settings(config, judge) for judge in run.judges]
+    settings += [generation_requests.benchmark_settings(config, benchmark) for benchmark in run.benchmarks]
+    settings += [generation_requests.generation_settings(config, *both) for both in product(run.models, run.benchmarks)]
     assert PLANTED not in json.dumps(settings, allow_nan=False)
     names = {"judge": run.judges[0], "model": run.models[0]}
     paths = [layout.generations.format(**names, benchmark=benchmark) for benchmark in run.benchmarks]
     paths += [layout.estimates.format(**names, group=group) for group in groups]
     assert max(len(part.encode()) for path in paths for part in Path(path).parts) <= LONGEST_NAME
     for model in run.models:
-        generations.gpus(config, model)
+        generation_requests.gpus(config, model)
 
 
 @cases("config.yaml")

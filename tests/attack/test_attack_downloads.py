@@ -6,9 +6,9 @@ import pytest
 from attack_cases import PLANTED, Case, attack, cases
 from file_server import Site, serving
 
-from entropy_sentinel.core import remote
+from entropy_sentinel.core import object_stores
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.core.remote import local
+from entropy_sentinel.core.object_stores import local
 
 pytestmark = pytest.mark.slow
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 @cases("downloads.yaml")
 def test_download(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(remote, "SILENT_S", 2.0)
+    monkeypatch.setattr(object_stores, "SILENT_S", 2.0)
     site = Site()
     with serving(site) as url:
         signed = f"{url}?X-Amz-Signature={PLANTED}"

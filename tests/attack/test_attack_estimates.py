@@ -9,12 +9,12 @@ import pytest
 from attack_cases import ROOT, Case, attack, cases
 from observations import BESIDE
 
-from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.schemas.estimate import ESTIMATES
-from entropy_sentinel.signals.observation_frame import OBSERVATIONS
-from entropy_sentinel.study.config.config import load_config, read_config
-from entropy_sentinel.study.config.estimates import estimation_settings
-from entropy_sentinel.study.stages.estimate import write_estimates
+from entropy_sentinel.features.feature_registry import FEATURES
+from entropy_sentinel.schemas.estimate_schema import ESTIMATES
+from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS
+from entropy_sentinel.study.config.config_loading import load_config, read_config
+from entropy_sentinel.study.config.group_estimates import estimation_settings
+from entropy_sentinel.study.stages.estimate_stage import write_estimates
 
 pytestmark = pytest.mark.slow
 

@@ -20,8 +20,8 @@ from tiny import TINY
 
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.estimators.estimator_file import load_estimator, save_estimator
-from entropy_sentinel.estimators.metadata import FitMetadata, LogprobsKind
-from entropy_sentinel.estimators.training import TrainingRows
+from entropy_sentinel.estimators.fit_metadata import FitMetadata, LogprobsKind
+from entropy_sentinel.estimators.training_rows import TrainingRows
 
 pytestmark = pytest.mark.slow
 

@@ -14,13 +14,13 @@ from a_study import JUDGE, MODEL, Study, item_ids, step
 from attack_cases import Case, attack
 
 from entropy_sentinel.schemas.contract import PROVENANCE_KEY
-from entropy_sentinel.study.analyses.accuracy.measuring.measures import write_domains, write_sweep
-from entropy_sentinel.study.config.estimates import estimation_settings, split_settings
-from entropy_sentinel.study.jobs.inputs import check_inputs
-from entropy_sentinel.study.planning.files import study_files
-from entropy_sentinel.study.planning.pace import progress
-from entropy_sentinel.study.stages.estimate import write_estimates, write_estimators
-from entropy_sentinel.study.stages.observation import write_observations
+from entropy_sentinel.study.analyses.accuracy.measuring.accuracy_measures import write_domains, write_sweep
+from entropy_sentinel.study.config.group_estimates import estimation_settings, split_settings
+from entropy_sentinel.study.jobs.job_inputs import check_inputs
+from entropy_sentinel.study.planning.file_plan import study_files
+from entropy_sentinel.study.planning.study_pace import progress
+from entropy_sentinel.study.stages.estimate_stage import write_estimates, write_estimators
+from entropy_sentinel.study.stages.observation_stage import write_observations
 
 pytestmark = pytest.mark.slow
 
@@ -101,7 +101,7 @@ class WholeStudy(Study):
     }
 
     def run(self, step: str) -> None:
-        """One step, its inputs checked as in `study.jobs.logs.job_log`."""
+        """One step, its inputs checked as in `study.jobs.job_logs.job_log`."""
         check_inputs([getattr(self, name) for name in self.READS[step]])
         getattr(self, step)()
 

@@ -13,7 +13,7 @@ from calling import run
 from tiny import TINY
 
 import entropy_sentinel as es
-from entropy_sentinel.api.reading import write_features
+from entropy_sentinel.api.response_reading import write_features
 from entropy_sentinel.core.errors import InputError
 
 pytestmark = pytest.mark.slow

@@ -8,7 +8,7 @@ import pytest
 from a_study import Study, item_ids, step
 from attack_cases import Case, attack, cases, expand
 
-from entropy_sentinel.schemas.label import LABELS
+from entropy_sentinel.schemas.label_schema import LABELS
 
 pytestmark = pytest.mark.slow
 

@@ -20,11 +20,11 @@ from streamed import WITH_ID, WRITERS, A, B
 
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import ConfigError, InputError
-from entropy_sentinel.features.catalogue import FEATURES
+from entropy_sentinel.features.feature_registry import FEATURES
 from entropy_sentinel.logs.json_values import END
-from entropy_sentinel.logs.record import PlacedRecord
-from entropy_sentinel.logs.records import records
-from entropy_sentinel.logs.summary import LogSummary
+from entropy_sentinel.logs.log_record import PlacedRecord
+from entropy_sentinel.logs.log_summary import LogSummary
+from entropy_sentinel.logs.record_decoding import records
 
 pytestmark = pytest.mark.slow
 
@@ -180,9 +180,9 @@ def test_rows_of_parquet(name: str, tmp_path: Path) -> None:
 
 def test_one_of_a_batch_of_which_no_frame_can_be_made_is_found(tmp_path: Path, monkeypatch: Any) -> None:
     """Whatever a library raises, its panics too."""
-    from entropy_sentinel.logs import reading
+    from entropy_sentinel.logs import log_stream
 
-    whole, tries = reading.gathered, []
+    whole, tries = log_stream.gathered, []
 
     def fails(replies: Any, *others: Any) -> Any:
         tries.append(len(replies))
@@ -190,7 +190,7 @@ def test_one_of_a_batch_of_which_no_frame_can_be_made_is_found(tmp_path: Path, m
             raise pl.exceptions.PanicException("index out of bounds")
         return whole(replies, *others)
 
-    monkeypatch.setattr(reading, "gathered", fails)
+    monkeypatch.setattr(log_stream, "gathered", fails)
     lines = [reply(f"r-{number}") for number in range(700)] + [reply("r-0", [step(), step(-1.5)])]
     frame, summary = read(write(tmp_path / "log.jsonl", *lines), places=True)
     assert len(frame) == 700
@@ -204,9 +204,9 @@ def test_one_of_a_batch_of_which_no_frame_can_be_made_is_found(tmp_path: Path, m
 
 
 def test_an_invalid_id_ends_the_reading_of_its_file(tmp_path: Path, monkeypatch: Any) -> None:
-    from entropy_sentinel.logs import numbers
+    from entropy_sentinel.logs import response_keys
 
-    monkeypatch.setattr(numbers, "_MOST", 10)
+    monkeypatch.setattr(response_keys, "_MOST", 10)
     with pytest.raises(InputError, match="log.jsonl: the id 'same' occurs more than 10 times"):
         read(write(tmp_path / "log.jsonl", *[reply("same", [step()] * (1 + n)) for n in range(11)]))
 

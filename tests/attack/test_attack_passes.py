@@ -10,11 +10,11 @@ import pytest
 from a_study import item_ids, step
 from attack_cases import attack
 
-from entropy_sentinel.schemas.generation import GENERATIONS
-from entropy_sentinel.signals.catalogue import FAMILIES
-from entropy_sentinel.study.items.given import complete_generations
+from entropy_sentinel.schemas.generation_schema import GENERATIONS
+from entropy_sentinel.signal_families.signal_registry import FAMILIES
+from entropy_sentinel.study.items.trace_import import complete_generations
 from entropy_sentinel.study.stages.engine_pass import write_engine_pass
-from entropy_sentinel.study.stages.signals import write_signals
+from entropy_sentinel.study.stages.signal_stage import write_signals
 
 pytestmark = pytest.mark.slow
 

@@ -11,11 +11,11 @@ import pytest
 import yaml
 from attack_cases import ROOT, Case, attack, cases, expand, text
 
-from entropy_sentinel.schemas.benchmark import BENCHMARKS
+from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
 from entropy_sentinel.schemas.contract import read_provenance
-from entropy_sentinel.study.config.config import load_config, read_config
-from entropy_sentinel.study.config.generations import benchmark_settings
-from entropy_sentinel.study.stages.benchmark import write_benchmark
+from entropy_sentinel.study.config.config_loading import load_config, read_config
+from entropy_sentinel.study.config.generation_requests import benchmark_settings
+from entropy_sentinel.study.stages.benchmark_stage import write_benchmark
 
 pytestmark = pytest.mark.slow
 

@@ -23,7 +23,7 @@ from attack_cases import PLANTED
 from forked_snakemake import ForkedSnakemake
 from workflow_runs import Project
 
-from entropy_sentinel.schemas.generation import TOP_K
+from entropy_sentinel.schemas.generation_schema import TOP_K
 
 pytestmark = pytest.mark.long(minutes=2)
 
@@ -263,7 +263,7 @@ def test_files_in_the_way_damaged_files_and_unforeseen_errors(project: Project) 
             place.unlink()
         # With `--quiet rules`, as `make demo` has it.
         undo = project.edit(
-            "workflow/entropy_sentinel/study/stages/feature.py",
+            "workflow/entropy_sentinel/study/stages/feature_stage.py",
             "    frame = pl.concat(",
             '    raise KeyError("nobody foresaw this")\n    frame = pl.concat(',
         )

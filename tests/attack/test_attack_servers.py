@@ -14,10 +14,10 @@ from a_study import Study
 from attack_cases import PLANTED, Case, attack, cases, expand, text
 from fake_api import Answer, completion, fake_api, ok, quiet_litellm
 
-from entropy_sentinel.llm_client.sending import Sender
+from entropy_sentinel.llm_client.request_sending import Sender
 from entropy_sentinel.llm_client.spending.ledger import Ledger, Terms
-from entropy_sentinel.schemas.generation import GENERATIONS
-from entropy_sentinel.study.config.generations import announce_servers
+from entropy_sentinel.schemas.generation_schema import GENERATIONS
+from entropy_sentinel.study.config.generation_requests import announce_servers
 
 pytestmark = [quiet_litellm, pytest.mark.slow]
 

@@ -13,7 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import ConfigError
-from entropy_sentinel.monitor.showing.files import metrics
+from entropy_sentinel.monitor.showing.result_files import metrics
 
 pytestmark = pytest.mark.slow
 

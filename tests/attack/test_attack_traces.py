@@ -8,8 +8,8 @@ import pytest
 from a_study import Study, item_ids, step
 from attack_cases import Case, attack, cases, expand
 
-from entropy_sentinel.features.catalogue import FEATURE_FRAME, FEATURES
-from entropy_sentinel.schemas.generation import GENERATIONS
+from entropy_sentinel.features.feature_registry import FEATURE_FRAME, FEATURES
+from entropy_sentinel.schemas.generation_schema import GENERATIONS
 
 pytestmark = pytest.mark.slow
 

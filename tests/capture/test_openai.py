@@ -17,7 +17,7 @@ from polars.testing import assert_frame_equal
 
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.features.catalogue import FEATURES
+from entropy_sentinel.features.feature_registry import FEATURES
 
 STEPS = [step("4", -0.1), step("2", -0.7), step("!", -1.3)]
 

@@ -12,8 +12,8 @@ from fake_api import completion, step
 
 from entropy_sentinel.capture.openai import Exchange
 from entropy_sentinel.capture.quick_json import is_finite, loads
-from entropy_sentinel.capture.records import kept
-from entropy_sentinel.capture.writer import LogWriter
+from entropy_sentinel.capture.record_forms import kept
+from entropy_sentinel.capture.record_writer import LogWriter
 
 HEADERS = [(b"content-type", b"application/json")]
 REQUEST = {"model": "m", "messages": [{"role": "user", "content": "6*7"}], "logprobs": True}

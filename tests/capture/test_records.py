@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from entropy_sentinel.capture.records import safe_record
+from entropy_sentinel.capture.record_forms import safe_record
 from entropy_sentinel.logs.stream_bodies import joined
 
 KEY = "sk-" + "a1" * 12

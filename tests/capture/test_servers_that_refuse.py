@@ -13,7 +13,7 @@ from fake_api import Answer, FakeApi, completion, fake_api, ok, refusal, step, u
 from openai import AsyncOpenAI, OpenAI
 
 import entropy_sentinel as es
-from entropy_sentinel.capture.asking import Asking, RequestKind, limit_in
+from entropy_sentinel.capture.logprobs_negotiation import Asking, RequestKind, limit_in
 
 STEPS = [step("4", -0.1), step("2", -0.7), step("!", -1.3)]
 TOOLS: Any = [{"type": "function", "function": {"name": "f", "parameters": {}}}]

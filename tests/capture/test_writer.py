@@ -15,14 +15,14 @@ from typing import Any
 
 import pytest
 
-from entropy_sentinel.capture.elsewhere import OtherProcess
-from entropy_sentinel.capture.writer import LogWriter
+from entropy_sentinel.capture.record_process import OtherProcess
+from entropy_sentinel.capture.record_writer import LogWriter
 from entropy_sentinel.core.errors import InputError
 
 # A program that captures until it is killed; argv: folder, most bytes of a file.
 PROGRAM = """
 import os, resource, signal, sys
-from entropy_sentinel.capture.writer import LogWriter
+from entropy_sentinel.capture.record_writer import LogWriter
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), int(sys.argv[2])))
 writer = LogWriter(sys.argv[1], ".jsonl.gz")
@@ -124,7 +124,7 @@ def test_each_day_has_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
             def now(cls, tz: Any = None) -> datetime:
                 return datetime(2026, 11, day, 23, 59, tzinfo=tz)  # noqa: B023
 
-        monkeypatch.setattr("entropy_sentinel.capture.writer.datetime", Clock)
+        monkeypatch.setattr("entropy_sentinel.capture.record_writer.datetime", Clock)
         writer.put(numbered(day), 1)
         writer.close()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["2026-11-29.jsonl.gz", "2026-11-30.jsonl.gz"]
@@ -229,7 +229,7 @@ def test_a_file_that_was_rotated_is_followed_by_a_new_one(tmp_path: Path) -> Non
 ENDING = """
 import os, signal, sys, time
 from functools import partial
-from entropy_sentinel.capture.writer import LogWriter
+from entropy_sentinel.capture.record_writer import LogWriter
 def slow(number):
     time.sleep(0.01)
     return [{"number": number, "text": "x" * 10**5}]

@@ -25,8 +25,8 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from entropy_sentinel.judges.judge import Verdict
-from entropy_sentinel.judges.kind import Kind
+from entropy_sentinel.judges.judge_interface import Verdict
+from entropy_sentinel.judges.judge_base import Kind
 
 
 class Letter(Kind):
@@ -146,7 +146,7 @@ def test_a_process_that_read_its_catalogues_says_how_to_start_again(folder: Path
     config = study(folder)
     code = f"""
 import json
-from entropy_sentinel.study.config.config import load_config, read_config
+from entropy_sentinel.study.config.config_loading import load_config, read_config
 from entropy_sentinel.core.extensions import TooLateError
 
 errors = []
@@ -255,12 +255,12 @@ print(json.dumps([rows, warned, [one.filename for one in caught], text]))
 
 
 def test_a_catalogue_that_an_extension_imports_too_early_is_named(folder: Path) -> None:
-    extension(folder / "early", "from entropy_sentinel.judges.catalogue import KINDS\n\n" + JUDGES)
+    extension(folder / "early", "from entropy_sentinel.judges.judge_registry import KINDS\n\n" + JUDGES)
     for catalogue in ("judges", "features"):
         code = f"""
 import json
 import entropy_sentinel.{catalogue}.catalogue
-import entropy_sentinel.study.config.sections
+import entropy_sentinel.study.config.study_config
 from entropy_sentinel.core.extensions import declared, failures
 
 print(json.dumps([failures(), list(declared("judges"))]))
@@ -444,7 +444,7 @@ def test_a_benchmark_of_an_extension_is_known_and_the_config_is_above_it(folder:
     ):
         code = """
 import json
-from entropy_sentinel.study.config.config import load_config, read_config
+from entropy_sentinel.study.config.config_loading import load_config, read_config
 from entropy_sentinel.core.errors import ConfigError
 
 try:
@@ -483,7 +483,7 @@ def test_a_judge_of_a_folder_runs_in_a_separate_process(folder: Path) -> None:
     code = """
 import json
 from entropy_sentinel.core.extensions import roots
-from entropy_sentinel.judges.judge import Case
+from entropy_sentinel.judges.judge_interface import Case
 from entropy_sentinel.judges.separate_process import SeparateProcess
 
 roots()
@@ -501,7 +501,7 @@ def test_a_job_calls_a_function_of_an_extension(folder: Path) -> None:
     code = """
 import json
 from types import SimpleNamespace
-from entropy_sentinel.study.jobs.calls import call
+from entropy_sentinel.study.jobs.job_calls import call
 
 class Files(list):
     def items(self):

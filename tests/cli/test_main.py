@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from calling import run
 
-from entropy_sentinel.cli import options
+from entropy_sentinel.cli import shared_arguments as options
 from entropy_sentinel.cli.main import COMMANDS
-from entropy_sentinel.core.options import Panel
-from entropy_sentinel.study.config.config import study_schema
+from entropy_sentinel.core.option_classes import Panel
+from entropy_sentinel.study.config.config_loading import study_schema
 
 ROOT = Path(__file__).parents[2]
 HEAVY = ("vllm", "torch", "litellm", "datasets", "snakemake", "matplotlib", "sklearn", "polars", "yaml")
@@ -117,7 +117,9 @@ def test_errors_of_the_config_are_lines_without_traceback(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("entropy_sentinel.core.folders.TREE", tmp_path)  # as if the package were installed elsewhere
+    monkeypatch.setattr(
+        "entropy_sentinel.core.cache_folders.TREE", tmp_path
+    )  # as if the package were installed elsewhere
     status, _, message = run(capsys, name)
     assert (status, message.startswith("ConfigError: config.yaml: "), str(tmp_path) in message) == (1, True, True)
     Path("config.yaml").write_text("stduy: mine")

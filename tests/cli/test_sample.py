@@ -13,7 +13,7 @@ from production import line, log_file, saved
 from tiny import TINY
 
 import entropy_sentinel as es
-from entropy_sentinel.monitor.labelling.to_label import write_page
+from entropy_sentinel.monitor.labelling.label_sheet import write_page
 
 
 @pytest.fixture(scope="module")

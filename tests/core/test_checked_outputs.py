@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.core.files import check_outputs
+from entropy_sentinel.core.whole_files import check_outputs
 
 
 @pytest.fixture

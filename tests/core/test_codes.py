@@ -5,7 +5,7 @@ from enum import unique
 
 import polars as pl
 
-from entropy_sentinel.core.codes import ExtensionCode, StableCode
+from entropy_sentinel.core.code_base import ExtensionCode, StableCode
 
 
 @unique

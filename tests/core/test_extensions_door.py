@@ -249,7 +249,7 @@ def test_two_folders_of_one_name_are_told_apart(tmp_path: Path) -> None:
 
 
 def test_a_folder_with_the_name_of_a_part_of_the_package_is_refused(tmp_path: Path) -> None:
-    """A job's function is named below the package or in full: `study.stages.label.write_labels`."""
+    """A job's function is named below the package or in full: `study.stages.label_stage.write_labels`."""
     assert "another" in failure(tmp_path, extension(tmp_path / "judges", declaring("a")))
 
 
@@ -364,18 +364,18 @@ def test_an_extension_that_declares_a_name_of_the_packages_is_named(taken: dict[
 
 
 CATALOGUES = {
-    "analyses": "study.config.sections",
-    "signals": "signals.catalogue",
-    "features": "features.catalogue",
-    "estimators": "estimators.catalogue",
-    "judges": "judges.catalogue",
-    "models": "study.engines.catalogue",
-    "formats": "logs.catalogue",
-    "statistics": "monitor.catalogue",
-    "outputs": "monitor.showing.catalogue",
-    "prompts": "study.engines.catalogue",
-    "judge_prompts": "judges.catalogue",
-    "benchmarks": "study.config.config as one; one.with_benchmarks({})",
+    "analyses": "study.config.study_config",
+    "signals": "signal_families.signal_registry",
+    "features": "features.feature_registry",
+    "estimators": "estimators.estimator_registry",
+    "judges": "judges.judge_registry",
+    "models": "study.engines.engine_registry",
+    "formats": "logs.format_registry",
+    "statistics": "monitor.slice_columns",
+    "outputs": "monitor.showing.output_registry",
+    "prompts": "study.engines.engine_registry",
+    "judge_prompts": "judges.judge_registry",
+    "benchmarks": "study.config.config_loading as one; one.with_benchmarks({})",
     "commands": "cli.main",
 }
 

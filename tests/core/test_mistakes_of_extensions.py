@@ -14,17 +14,17 @@ from extended import extension, printed
 from production import line, log_file, saved
 
 from entropy_sentinel.core.errors import ConfigError, ContractError, InputError
-from entropy_sentinel.core.guard import guard_command
-from entropy_sentinel.core.sections import Settings
-from entropy_sentinel.judges.judge import Case, Verdict
-from entropy_sentinel.schemas.label import LABELS
-from entropy_sentinel.study.jobs.calls import check
-from entropy_sentinel.study.stages.label import label
+from entropy_sentinel.core.extension_guard import guard_command
+from entropy_sentinel.core.section_base import Settings
+from entropy_sentinel.judges.judge_interface import Case, Verdict
+from entropy_sentinel.schemas.label_schema import LABELS
+from entropy_sentinel.study.jobs.job_calls import check
+from entropy_sentinel.study.stages.label_stage import label
 
 BROKEN = """
 def signals():
     import polars as pl
-    from entropy_sentinel.schemas.signals import Family, Signal
+    from entropy_sentinel.schemas.signal_schema import Family, Signal
 
     def compute(traces):
         return traces.select("no_such_column").collect()
@@ -36,7 +36,7 @@ PARTS = """
 {top}
 
 def outputs():
-    from entropy_sentinel.monitor.showing.output import Output
+    from entropy_sentinel.monitor.showing.output_declaration import Output
 
     def write(found, target):
         {write}
@@ -49,8 +49,8 @@ def outputs():
 
 
 def formats():
-    from entropy_sentinel.logs.format import Container, Format
-    from entropy_sentinel.logs.reader import Reader
+    from entropy_sentinel.logs.format_declaration import Container, Format
+    from entropy_sentinel.logs.reader_base import Reader
 
     class Notes(Reader):
         def replies(self, record):
@@ -73,7 +73,7 @@ def formats():
 
 def statistics():
     import polars as pl
-    from entropy_sentinel.monitor.column import Statistic
+    from entropy_sentinel.monitor.column_declaration import Statistic
 
     def call(value):
         {call}
@@ -243,7 +243,7 @@ except Exception as error:
 
 FITTING = """
 def estimators():
-    from entropy_sentinel.estimators.family import EstimatorFamily
+    from entropy_sentinel.estimators.family_declaration import EstimatorFamily
 
     class Module:
         @staticmethod
@@ -258,7 +258,7 @@ def estimators():
 
 def features():
     import polars as pl
-    from entropy_sentinel.features.feature import H, X, Feature
+    from entropy_sentinel.features.feature_declaration import H, X, Feature
 
     def call(value):
         {call}
@@ -318,13 +318,13 @@ def test_a_column_that_a_stage_does_not_have_is_no_damage(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("function", "said"),
     [
-        ("study.stages.label.write_label", "has no function 'write_label'; did you mean 'write_labels'"),
+        ("study.stages.label_stage.write_label", "has no function 'write_label'; did you mean 'write_labels'"),
         ("stages.labels.write_labels", "there is no module 'stages.labels'"),
         ("write_labels", "there is no module ''"),
     ],
 )
 def test_a_rule_whose_function_does_not_exist_is_refused_while_planning(function: str, said: str) -> None:
-    check("study.stages.label.write_labels")
+    check("study.stages.label_stage.write_labels")
     with pytest.raises(ConfigError, match=said):
         check(function)
 

@@ -12,14 +12,14 @@ from calling import run
 from production import line, log_file, saved
 
 import entropy_sentinel as es
-from entropy_sentinel.core import pipes
+from entropy_sentinel.core import named_pipes
 from entropy_sentinel.core.errors import InputError
 
 
 @pytest.fixture(autouse=True)
 def copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Copies lie in the test's folder: a worker of the tests ends without deleting its own."""
-    monkeypatch.setattr(pipes, "_folder", lambda: str(tmp_path))
+    monkeypatch.setattr(named_pipes, "_folder", lambda: str(tmp_path))
 
 
 @contextmanager

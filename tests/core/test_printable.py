@@ -5,7 +5,7 @@ import unicodedata
 import pytest
 
 from entropy_sentinel.core.printable import one_line, printable
-from entropy_sentinel.formatting.text import listed, rounded
+from entropy_sentinel.formatting.text_format import listed, rounded
 
 
 @pytest.mark.parametrize(

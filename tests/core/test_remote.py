@@ -11,7 +11,7 @@ from fsspec.implementations.memory import MemoryFile, MemoryFileSystem
 from serving import PROGRAMS, needs_program, object_store
 
 import entropy_sentinel as es
-from entropy_sentinel.core import remote
+from entropy_sentinel.core import object_stores
 from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.core.urls import url_of
 
@@ -59,13 +59,13 @@ def test_a_monitor_downloads_only_new_files(
     features, labels = es.features(es.read_logs(es.example().traces)), es.read_labels(es.example().labels)
     es.save(es.fit(features, labels, "group-accuracy"), "memory://logs/mine.estimator")
     copied: list[str] = []
-    download = remote._download
+    download = object_stores._download
 
     def counted(fs: MemoryFileSystem, path: str, *more: object) -> None:
         copied.append(Path(path).name)
         download(fs, path, *more)
 
-    monkeypatch.setattr(remote, "_download", counted)
+    monkeypatch.setattr(object_stores, "_download", counted)
 
     def n_responses() -> int:
         state = tmp_path / "state"
@@ -84,7 +84,7 @@ def test_a_monitor_downloads_only_new_files(
 
 
 def test_a_lost_connection_is_reported_and_resumed(store: MemoryFileSystem, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remote, "_BLOCK", 1000)
+    monkeypatch.setattr(object_stores, "_BLOCK", 1000)
     read, places = MemoryFile.read, list[int]()
 
     def lost(file: MemoryFile, size: int = -1) -> bytes:
@@ -96,7 +96,7 @@ def test_a_lost_connection_is_reported_and_resumed(store: MemoryFileSystem, monk
     monkeypatch.setattr(MemoryFile, "read", lost)
     with pytest.raises(InputError, match=r"memory://logs/day-1\.jsonl.*3,000 bytes.*reset by peer"):
         es.read_logs("memory://logs/day-1.jsonl")
-    assert remote.local("memory://logs/day-1.jsonl").read_bytes() == LOG
+    assert object_stores.local("memory://logs/day-1.jsonl").read_bytes() == LOG
     assert places[:6] == [0, 1000, 2000, 3000, 3000, 4000]
 
 

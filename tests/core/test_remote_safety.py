@@ -12,11 +12,11 @@ import pytest
 from file_server import Site, serving
 
 import entropy_sentinel as es
-from entropy_sentinel.core import remote
+from entropy_sentinel.core import object_stores
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.core.files import write_whole
-from entropy_sentinel.core.remote import local, remote_files
+from entropy_sentinel.core.object_stores import local, remote_files
 from entropy_sentinel.core.urls import file_name, shown_path, without_secrets
+from entropy_sentinel.core.whole_files import write_whole
 
 
 @pytest.fixture(autouse=True)
@@ -156,7 +156,7 @@ def test_a_server_without_ranges_sends_the_whole_file_again() -> None:
 
 
 def test_a_silent_server_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remote, "SILENT_S", 0.3)
+    monkeypatch.setattr(object_stores, "SILENT_S", 0.3)
     released = threading.Event()
     site = Site(before_answer=lambda _: (released.wait(10), None)[1])
     with serving(site) as url:
@@ -168,7 +168,7 @@ def test_a_silent_server_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_server_that_never_answers_is_not_a_missing_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remote, "SILENT_S", 0.4)
+    monkeypatch.setattr(object_stores, "SILENT_S", 0.4)
     with socket.create_server(("127.0.0.1", 0)) as server:
         url = f"http://127.0.0.1:{server.getsockname()[1]}/day.jsonl"
         begin = time.monotonic()
@@ -180,7 +180,10 @@ def test_a_server_that_never_answers_is_not_a_missing_file(monkeypatch: pytest.M
 def test_commands_that_read_one_url_at_once_download_it_once(cache: Path, caplog: pytest.LogCaptureFixture) -> None:
     site = Site(content=bytes(range(256)) * 8000, before_answer=lambda _: time.sleep(0.5))
     with serving(site) as url:
-        code = "import sys; from entropy_sentinel.core.remote import local; print(len(local(sys.argv[1]).read_bytes()))"
+        code = (
+            "import sys; from entropy_sentinel.core.object_stores import local; "
+            "print(len(local(sys.argv[1]).read_bytes()))"
+        )
         commands = [
             subprocess.Popen(
                 [sys.executable, "-c", code, url], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

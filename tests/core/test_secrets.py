@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from entropy_sentinel.core.secrets import is_secret, is_secret_name, refuse_secrets, secret_keys, without_keys
-from entropy_sentinel.study.engines.settings import HubModel
+from entropy_sentinel.study.engines.model_kinds import HubModel
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import pytest
 from pydantic import Field
 
 from entropy_sentinel.core.errors import ConfigError
-from entropy_sentinel.core.options import Options
-from entropy_sentinel.logs.settings import ReadOptions
+from entropy_sentinel.core.option_classes import Options
+from entropy_sentinel.logs.log_options import ReadOptions
 
 
 @pytest.mark.parametrize(

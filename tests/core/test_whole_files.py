@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.core.files import check_outputs, is_stream, whole_file
+from entropy_sentinel.core.whole_files import check_outputs, is_stream, whole_file
 
 
 def write(path: Path, text: str) -> None:
@@ -78,7 +78,7 @@ def test_a_device_remains_a_device() -> None:
 def test_standard_output_gets_the_content_after_earlier_output(to_file: bool, tmp_path: Path) -> None:
     """A file behind it too: `command --output /dev/stdout > file`."""
     program = (
-        "from entropy_sentinel.core.files import whole_file\n"
+        "from entropy_sentinel.core.whole_files import whole_file\n"
         "print('before')\n"
         "for name in ('/dev/stdout', '/dev/fd/1', '/proc/self/fd/1'):\n"
         "    with whole_file(name) as partial: partial.write_text(f'{name}\\n')\n"
@@ -124,7 +124,7 @@ def test_a_file_that_must_not_be_written_is_not_replaced(tmp_path: Path, monkeyp
 
 WRITER = """
 import sys
-from entropy_sentinel.core.files import whole_file
+from entropy_sentinel.core.whole_files import whole_file
 with whole_file(sys.argv[1]) as partial:
     partial.write_text("half")
     print("begun", flush=True)

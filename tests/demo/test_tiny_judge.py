@@ -18,7 +18,7 @@ import yaml
 from workflow_runs import ROOT, Project
 
 from entropy_sentinel.schemas.contract import read_provenance
-from entropy_sentinel.schemas.generation import TOP_K
+from entropy_sentinel.schemas.generation_schema import TOP_K
 
 pytestmark = [
     pytest.mark.long(minutes=2),

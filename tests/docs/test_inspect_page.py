@@ -15,7 +15,7 @@ from serving import PROGRAMS, free_port, needs_program, serving
 from workflow_runs import Project
 
 import entropy_sentinel as es
-from entropy_sentinel.features.catalogue import FEATURES
+from entropy_sentinel.features.feature_registry import FEATURES
 
 pytestmark = [pytest.mark.long, pytest.mark.nightly, needs_program("inspect")]
 

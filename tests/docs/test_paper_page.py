@@ -7,9 +7,9 @@ import pytest
 import yaml
 from jsonschema import validate
 
-from entropy_sentinel.core.folders import TREE
-from entropy_sentinel.core.sections import merged
-from entropy_sentinel.study.config.config import load_config, read_config
+from entropy_sentinel.core.cache_folders import TREE
+from entropy_sentinel.core.section_base import merged
+from entropy_sentinel.study.config.config_loading import load_config, read_config
 
 PAGE = (TREE / "docs/paper.md").read_text()
 SCHEMA = json.loads((TREE / "workflow/schemas/config.schema.json").read_text())

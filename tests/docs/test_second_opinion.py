@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from entropy_sentinel.statistics.monitoring.asked_slices import AskedSlice, estimate_asked, measure_errors
+from entropy_sentinel.statistics.monitoring.requested_slices import AskedSlice, estimate_asked, measure_errors
 from made.how_well import second_opinion as opinion
 
 WATCHED, PARTNER = "qwen2.5-coder-0.5b", "qwen2.5-coder-1.5b"

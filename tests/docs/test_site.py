@@ -9,9 +9,9 @@ from typer.testing import CliRunner
 
 import entropy_sentinel as es
 from entropy_sentinel.cli.main import COMMANDS, app
-from entropy_sentinel.features.catalogue import CATALOGUE, EXTRAS
-from entropy_sentinel.logs.catalogue import FORMATS
-from entropy_sentinel.study.engines.generation import Sampling
+from entropy_sentinel.features.feature_registry import CATALOGUE, EXTRAS
+from entropy_sentinel.logs.format_registry import FORMATS
+from entropy_sentinel.study.engines.generation_section import Sampling
 from made import catalogues, codes, commands, config_keys, contracts, links, markdown, rooms, verbs
 
 ROOT = Path(__file__).parents[2]
@@ -76,7 +76,7 @@ def test_every_verb_is_documented_once() -> None:
     page = verbs.page()
     headings = re.findall(r"heading: es\.(\w+)", page)
     assert sorted(headings) == sorted(es._VERBS)
-    assert "::: entropy_sentinel.api.reading.features\n" in page
+    assert "::: entropy_sentinel.api.response_reading.features\n" in page
     assert "::: entropy_sentinel.estimators.fitted_estimator.FittedEstimator\n" in page
 
 

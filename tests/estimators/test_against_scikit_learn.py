@@ -8,9 +8,9 @@ import pytest
 from obvious import fit_obvious
 from rows import SETTINGS, rows
 
-from entropy_sentinel.estimators.catalogue import CONFIGURATIONS, parse
-from entropy_sentinel.estimators.training import TrainingRows
-from entropy_sentinel.features.catalogue import FEATURE_SETS
+from entropy_sentinel.estimators.estimator_registry import CONFIGURATIONS, parse
+from entropy_sentinel.estimators.training_rows import TrainingRows
+from entropy_sentinel.features.feature_registry import FEATURE_SETS
 
 pytestmark = pytest.mark.slow
 

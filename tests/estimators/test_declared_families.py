@@ -11,7 +11,7 @@ pytestmark = pytest.mark.slow
 
 INIT = """
 def features():
-    from entropy_sentinel.features.feature import Feature, H, X
+    from entropy_sentinel.features.feature_declaration import Feature, H, X
 
     return {"last": Feature("last", "Last H", "H(t) of the last token", "nats", H(X.last()))}
 
@@ -29,7 +29,7 @@ def _both():
 
 
 def estimators():
-    from entropy_sentinel.estimators.family import EstimatorFamily
+    from entropy_sentinel.estimators.family_declaration import EstimatorFamily
 
     titles = {f"nearest-{name}": f"Nearest domain, {name}" for name in ("last", "max")}
     members = ("nearest-last", "atc-last")
@@ -45,7 +45,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from entropy_sentinel.estimators.estimator import Estimator
+from entropy_sentinel.estimators.estimator_base import Estimator
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from entropy_sentinel.estimators.estimator import Estimator
+from entropy_sentinel.estimators.estimator_base import Estimator
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ FIT = f"""
 import json
 import polars as pl
 import entropy_sentinel as es
-from entropy_sentinel.estimators import catalogue
+from entropy_sentinel.estimators import estimator_registry
 from entropy_sentinel.core.errors import ConfigError
 
 features, labels = es.read_features({str(TINY.traces)!r}), pl.read_parquet({str(TINY.labels)!r})
@@ -169,13 +169,13 @@ def test_a_declared_family_is_fitted_saved_and_loaded(tmp_path: Path) -> None:
         assert "ENTROPY_SENTINEL_EXTENSIONS" in message
 
 
-BEGIN = "def estimators():\n    from entropy_sentinel.estimators.family import EstimatorFamily\n\n"
+BEGIN = "def estimators():\n    from entropy_sentinel.estimators.family_declaration import EstimatorFamily\n\n"
 
 
 @pytest.mark.parametrize(
     ("families", "facts"),
     [
-        ('{"own": 7}', ("'own'", "entropy_sentinel.estimators.family.EstimatorFamily", "int")),
+        ('{"own": 7}', ("'own'", "entropy_sentinel.estimators.family_declaration.EstimatorFamily", "int")),
         ('{"own": EstimatorFamily("other", "o", print, {"own": "Own"})}', ("'own'", "'other'", "estimators()")),
         (
             '{"own": EstimatorFamily("own", "o", print, {"atc-max": "A"})}',
@@ -187,7 +187,7 @@ BEGIN = "def estimators():\n    from entropy_sentinel.estimators.family import E
 )
 def test_a_wrong_family_is_refused_with_its_module(families: str, facts: tuple[str, ...], tmp_path: Path) -> None:
     mine = extension(tmp_path / "mine_wrong", f"{BEGIN}    return {families}\n")
-    error = ran(tmp_path, "import entropy_sentinel.estimators.catalogue", mine).stderr.splitlines()[-1]
+    error = ran(tmp_path, "import entropy_sentinel.estimators.estimator_registry", mine).stderr.splitlines()[-1]
     assert error.startswith("entropy_sentinel.core.errors.ConfigError: ")
     for fact in ("mine_wrong", *facts):
         assert fact in error
@@ -208,7 +208,7 @@ def _missing():
 """
     code = """
 import json
-from entropy_sentinel.estimators import catalogue
+from entropy_sentinel.estimators import estimator_registry
 from entropy_sentinel.core.errors import ConfigError
 
 messages = []

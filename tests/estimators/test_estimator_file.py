@@ -15,8 +15,8 @@ from rows import SETTINGS, rows
 
 from entropy_sentinel.core.errors import ContractError, InputError
 from entropy_sentinel.estimators.estimator_file import load_estimator, read_header, save_estimator
-from entropy_sentinel.estimators.metadata import FitMetadata, LogprobsKind, measure_features
-from entropy_sentinel.estimators.training import TrainingRows
+from entropy_sentinel.estimators.fit_metadata import FitMetadata, LogprobsKind, measure_features
+from entropy_sentinel.estimators.training_rows import TrainingRows
 
 FEATURES, LABELS = rows()
 TRAINING = TrainingRows(FEATURES, LABELS, SETTINGS)

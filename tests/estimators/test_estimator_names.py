@@ -1,8 +1,8 @@
 import pytest
 
 from entropy_sentinel.core.errors import ConfigError
-from entropy_sentinel.estimators.catalogue import BASELINES, CONFIGURATIONS, Configuration, parse
-from entropy_sentinel.features.catalogue import FEATURES
+from entropy_sentinel.estimators.estimator_registry import BASELINES, CONFIGURATIONS, Configuration, parse
+from entropy_sentinel.features.feature_registry import FEATURES
 
 
 def test_name_of_the_papers_default():

@@ -7,9 +7,9 @@ from rows import SETTINGS, rows
 from sklearn.linear_model import LogisticRegression
 
 from entropy_sentinel.estimators import forest, mlp
-from entropy_sentinel.estimators.estimator import Estimator, FitFailure
-from entropy_sentinel.estimators.training import TrainingRows
-from entropy_sentinel.features.catalogue import FEATURES
+from entropy_sentinel.estimators.estimator_base import Estimator, FitFailure
+from entropy_sentinel.estimators.training_rows import TrainingRows
+from entropy_sentinel.features.feature_registry import FEATURES
 
 
 def scaled(features: pl.DataFrame) -> np.ndarray:

@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 from scipy.optimize import minimize, nnls
 
 from entropy_sentinel.estimators.familiarity import ALONE, FACTOR, FLOOR, Familiarity
-from entropy_sentinel.features.buckets import BUCKETS
+from entropy_sentinel.features.hashed_tokens import BUCKETS
 from entropy_sentinel.statistics.mixture import Mixtures
 
 READER = TypeAdapter(Familiarity)

@@ -8,7 +8,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
 from entropy_sentinel.estimators.forest import Forest, fit_grid
-from entropy_sentinel.estimators.trees import NODE
+from entropy_sentinel.estimators.tree_kernels import NODE
 
 SEED, TREES = 1, 20
 GRID = [

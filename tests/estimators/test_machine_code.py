@@ -134,7 +134,7 @@ def test_the_package_itself_fits_without_a_cache(tmp_path: Path) -> None:
     shutil.copytree(PACKAGE / "entropy_sentinel", package, ignore=shutil.ignore_patterns("__pycache__"))
     (package / "estimators" / "__pycache__").write_bytes(b"")
     code = (
-        "from rows import SETTINGS, rows\nfrom entropy_sentinel.estimators.training import TrainingRows\n"
+        "from rows import SETTINGS, rows\nfrom entropy_sentinel.estimators.training_rows import TrainingRows\n"
         "fitted = [TrainingRows(*rows(), SETTINGS).fit(f'{kind}-3d-balanced-isotonic') for kind in ('forest', 'mlp')]\n"
         "print([one.accuracy(rows(50, seed=1)[0]) for one in fitted])"
     )

@@ -8,12 +8,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from entropy_sentinel.estimators.catalogue import CANDIDATES, COMBINATIONS, ESTIMATORS, made_of
 from entropy_sentinel.estimators.combination import choose, leave_one_out_errors
-from entropy_sentinel.estimators.estimator import FitFailure
-from entropy_sentinel.estimators.metadata import describe_fit
-from entropy_sentinel.estimators.training import TrainingRows
-from entropy_sentinel.features.catalogue import FEATURES
+from entropy_sentinel.estimators.estimator_base import FitFailure
+from entropy_sentinel.estimators.estimator_registry import CANDIDATES, COMBINATIONS, ESTIMATORS, made_of
+from entropy_sentinel.estimators.fit_metadata import describe_fit
+from entropy_sentinel.estimators.training_rows import TrainingRows
+from entropy_sentinel.features.feature_registry import FEATURES
 
 X, Y = rows(240)
 OTHERS, _ = rows(60, seed=5)

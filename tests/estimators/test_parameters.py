@@ -15,12 +15,12 @@ from rows import SETTINGS, rows
 from sklearn.linear_model import LogisticRegression
 
 from entropy_sentinel.core.errors import ContractError, InputError
-from entropy_sentinel.estimators import catalogue
-from entropy_sentinel.estimators.estimator import Estimator
+from entropy_sentinel.estimators import estimator_registry
+from entropy_sentinel.estimators.estimator_base import Estimator
 from entropy_sentinel.estimators.estimator_file import load_estimator, save_estimator
-from entropy_sentinel.estimators.metadata import FitMetadata, LogprobsKind
-from entropy_sentinel.estimators.parameters import NotPlain, _array, saved_classes
-from entropy_sentinel.estimators.training import TrainingRows
+from entropy_sentinel.estimators.fit_metadata import FitMetadata, LogprobsKind
+from entropy_sentinel.estimators.parameter_encoding import NotPlain, _array, saved_classes
+from entropy_sentinel.estimators.training_rows import TrainingRows
 
 TRAINING = TrainingRows(*rows(), SETTINGS)
 LOGPROBS = LogprobsKind(logprobs_mode="raw_logprobs", top_k_returned=20)
@@ -37,7 +37,7 @@ def kept(tmp_path: Path) -> Callable[[str], Path]:
     return keep
 
 
-@pytest.mark.parametrize("name", catalogue.ESTIMATORS)
+@pytest.mark.parametrize("name", estimator_registry.ESTIMATORS)
 def test_every_family_declares_its_classes(name: str) -> None:
     classes = saved_classes(name)
     assert any(issubclass(part, Estimator) for part in classes)
@@ -125,8 +125,8 @@ def family(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     def add(name: str, **content: Any) -> None:
         module = types.ModuleType(f"own_{name}")
         vars(module).update(content)
-        added = catalogue.EstimatorFamily(name, "a family of one's own", lambda: module, {name: name.title()})
-        monkeypatch.setitem(catalogue._FAMILY_OF, name, added)
+        added = estimator_registry.EstimatorFamily(name, "a family of one's own", lambda: module, {name: name.title()})
+        monkeypatch.setitem(estimator_registry._FAMILY_OF, name, added)
 
     return add
 

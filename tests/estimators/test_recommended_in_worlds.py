@@ -8,8 +8,8 @@ import pytest
 from observations import SETTINGS
 from worlds import EASIEST, world
 
-from entropy_sentinel.study.analyses.accuracy.measuring.measures import sweep
-from entropy_sentinel.study.stages.estimate import estimate
+from entropy_sentinel.study.analyses.accuracy.measuring.accuracy_measures import sweep
+from entropy_sentinel.study.stages.estimate_stage import estimate
 
 
 def test_a_world_has_the_accuracies_of_its_generator() -> None:

@@ -6,10 +6,10 @@ from rows import SETTINGS, frame
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
-from entropy_sentinel.estimators.estimator import CannotFit, FitFailure
+from entropy_sentinel.estimators.estimator_base import CannotFit, FitFailure
 from entropy_sentinel.estimators.forest import fit_grid
 from entropy_sentinel.estimators.leave_one_out import validate
-from entropy_sentinel.estimators.training import TrainingRows
+from entropy_sentinel.estimators.training_rows import TrainingRows
 
 SAMPLES, ITEMS = 10, 60
 GRID = [{"max_depth": 10, "min_samples_split": 2, "n_estimators": 50}]

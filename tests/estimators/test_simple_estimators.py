@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from rows import SETTINGS, frame, rows
 
-from entropy_sentinel.estimators.estimator import FitFailure
-from entropy_sentinel.estimators.training import TrainingRows, fit_estimators, score
+from entropy_sentinel.estimators.estimator_base import FitFailure
+from entropy_sentinel.estimators.training_rows import TrainingRows, fit_estimators, score
 
 # Six training rows, four of them correct. Entropies grow with uncertainty: the confident side is the low one.
 MAX = [0.1, 0.2, 0.3, 0.3, 0.3, 0.9]

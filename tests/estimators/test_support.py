@@ -11,9 +11,9 @@ from rows import SETTINGS, rows
 from scipy.optimize import minimize
 from scipy.stats import ks_2samp, kstwobign
 
-from entropy_sentinel.estimators.metadata import describe_fit
-from entropy_sentinel.estimators.support import NOISE, QUANTILES, Support, SupportComparison
-from entropy_sentinel.estimators.training import TrainingRows
+from entropy_sentinel.estimators.fit_metadata import describe_fit
+from entropy_sentinel.estimators.training_rows import TrainingRows
+from entropy_sentinel.estimators.training_support import NOISE, QUANTILES, Support, SupportComparison
 
 # Features and labels of a tiny model (tests/shared/support_data.py).
 RESPONSES = Path(__file__).parent / "data" / "support.parquet"

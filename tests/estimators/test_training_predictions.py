@@ -13,9 +13,9 @@ from sklearn.linear_model import LogisticRegression
 
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import ContractError
-from entropy_sentinel.estimators.parameters import NotPlain, restore_training
-from entropy_sentinel.estimators.training import TrainingRows
+from entropy_sentinel.estimators.parameter_encoding import NotPlain, restore_training
 from entropy_sentinel.estimators.training_predictions import NO_PREDICTIONS, TrainingPredictions, predict
+from entropy_sentinel.estimators.training_rows import TrainingRows
 
 FEATURES, LABELS = rows(60)
 DOMAINS = np.array([f"domain-{number % 3}" for number in range(60)])

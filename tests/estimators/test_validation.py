@@ -12,9 +12,9 @@ from observations import SETTINGS, observations
 
 from entropy_sentinel.estimators import combination
 from entropy_sentinel.estimators.leave_one_out import validate
-from entropy_sentinel.estimators.limits import Limits
-from entropy_sentinel.estimators.training import TrainingRows
-from entropy_sentinel.estimators.validation import Domain, Validation
+from entropy_sentinel.estimators.training_rows import TrainingRows
+from entropy_sentinel.estimators.validation_record import Domain, Validation
+from entropy_sentinel.estimators.verdict_limits import Limits
 
 NAMES = ("alpha", "beta", "gamma", "delta", "epsilon")
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from entropy_sentinel.estimators.metadata import FitMetadata, LogprobsKind
-from entropy_sentinel.estimators.validation import Domain, Validation
+from entropy_sentinel.estimators.fit_metadata import FitMetadata, LogprobsKind
 from entropy_sentinel.estimators.validation_count import count_validations
+from entropy_sentinel.estimators.validation_record import Domain, Validation
 
 
 def metadata(*domains: tuple[str, int, float | None, float], model: str = "m", n_validations: int = 1) -> FitMetadata:

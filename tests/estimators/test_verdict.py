@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from entropy_sentinel.estimators.limits import Limits
 from entropy_sentinel.estimators.verdict import decide, verdict_of
-from entropy_sentinel.statistics.errors import evaluate
-from entropy_sentinel.statistics.intervals import Residuals
+from entropy_sentinel.estimators.verdict_limits import Limits
+from entropy_sentinel.statistics.estimate_errors import evaluate
+from entropy_sentinel.statistics.slice_intervals import Residuals
 
 MANY = 10**9
 TOO_FEW = "too few domains to say"

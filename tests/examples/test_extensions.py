@@ -26,10 +26,10 @@ from workflow_runs import ROOT, Project
 
 from compared.pairing import paired_difference
 from entropy_sentinel.core.errors import ConfigError, EntropySentinelError
-from entropy_sentinel.core.sections import merged
-from entropy_sentinel.judges.judge import Case
+from entropy_sentinel.core.section_base import merged
+from entropy_sentinel.judges.judge_interface import Case
 from entropy_sentinel.schemas.contract import read_provenance
-from entropy_sentinel.study.engines.engine import Response
+from entropy_sentinel.study.engines.engine_interface import Response
 from native_engine.engine import LlamaEngine
 from web_judge import judge as web
 from web_judge.settings import Web
@@ -127,7 +127,7 @@ def test_a_failed_service_is_named_and_its_replies_are_kept(
 # Judges in a process of its own, which is killed.
 JUDGING = """
 import json, sys
-from entropy_sentinel.judges.judge import Case
+from entropy_sentinel.judges.judge_interface import Case
 from web_judge.judge import WebJudge
 
 cases = [Case(f"{n}?", "right", "42", truncated=False) for n in range(20)]
@@ -476,9 +476,9 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 ]
 LOAD = """
 import json, sys
-from entropy_sentinel.study.config.config import load_config, read_config
+from entropy_sentinel.study.config.config_loading import load_config, read_config
 from entropy_sentinel.core.errors import ConfigError
-from entropy_sentinel.core.sections import merged
+from entropy_sentinel.core.section_base import merged
 
 for changes in json.load(sys.stdin):
     try:

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 import entropy_sentinel as es
-from entropy_sentinel.api.reading import write_features
-from entropy_sentinel.features.buckets import BUCKETS, COLUMN, KIND, bucket, buckets_of, counts_of
+from entropy_sentinel.api.response_reading import write_features
+from entropy_sentinel.features.hashed_tokens import BUCKETS, COLUMN, KIND, bucket, buckets_of, counts_of
 
 
 def crc(text: str) -> int:

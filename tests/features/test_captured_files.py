@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.features.files import CAPTURED, feature_batches
+from entropy_sentinel.features.feature_files import CAPTURED, feature_batches
 
 
 @pytest.mark.parametrize(

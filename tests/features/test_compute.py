@@ -10,11 +10,11 @@ import pytest
 import scipy.stats
 
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.features import compute
-from entropy_sentinel.features.catalogue import EXTRAS, FEATURE_FRAME, FEATURES
-from entropy_sentinel.features.compute import compute_features, missing_mass
-from entropy_sentinel.features.precision import rounding_error
-from entropy_sentinel.schemas.generation import GENERATIONS
+from entropy_sentinel.features import feature_computation
+from entropy_sentinel.features.feature_computation import compute_features, missing_mass
+from entropy_sentinel.features.feature_registry import EXTRAS, FEATURE_FRAME, FEATURES
+from entropy_sentinel.features.half_precision import rounding_error
+from entropy_sentinel.schemas.generation_schema import GENERATIONS
 
 INF, NAN = float("inf"), float("nan")
 PEERS = json.loads((Path(__file__).parents[1] / "golden" / "peers.json").read_text())
@@ -232,7 +232,7 @@ def test_rows_keep_their_order_and_the_contract():
 @pytest.mark.parametrize("tokens", [1, 7])
 def test_parts_change_nothing(monkeypatch, tokens):
     whole = compute_features(frame(*MIXED))
-    monkeypatch.setattr(compute, "TOKENS_AT_A_TIME", tokens)
+    monkeypatch.setattr(feature_computation, "TOKENS_AT_A_TIME", tokens)
     assert compute_features(frame(*MIXED)).equals(whole)
 
 

@@ -8,12 +8,12 @@ from extended import extension, printed, ran
 from tiny import TINY
 
 import entropy_sentinel as es
-from entropy_sentinel.features.catalogue import CATALOGUE, FEATURE_FRAME, FEATURE_SETS, FEATURES
+from entropy_sentinel.features.feature_registry import CATALOGUE, FEATURE_FRAME, FEATURE_SETS, FEATURES
 
 # Two of them have names of columns with which features are computed, one is a whole number.
 LAST = """
 def features():
-    from entropy_sentinel.features.feature import CAPTURED, NLL, Feature, H, X
+    from entropy_sentinel.features.feature_declaration import CAPTURED, NLL, Feature, H, X
 
     return {
         "last": Feature("last", "Last H", "H(t) of the last token", "nats", H(X.last())),
@@ -26,8 +26,8 @@ OWN = ("last", "nan", "k", "n_high")
 COMPUTE = f"""
 import json
 import entropy_sentinel as es
-from entropy_sentinel.estimators.catalogue import ESTIMATORS, signals_of
-from entropy_sentinel.features.catalogue import FEATURE_FRAME, FEATURES
+from entropy_sentinel.estimators.estimator_registry import ESTIMATORS, signals_of
+from entropy_sentinel.features.feature_registry import FEATURE_FRAME, FEATURES
 
 rows = es.read_features({str(TINY.log)!r})
 print(json.dumps({{
@@ -77,17 +77,16 @@ def test_the_papers_feature_sets_are_of_its_features() -> None:
         ('{"reason": Feature("reason", "R", "r", "1", H(X.last()))}', ("'reason'", "another column")),
         ('{"label": Feature("label", "L", "l", "1", H(X.last()))}', ("'label'", "another column")),
         ('{"last": Feature("final", "L", "l", "1", H(X.last()))}', ("'last'", "'final'", "features()")),
-        ('{"last": H(X.last())}', ("'last'", "entropy_sentinel.features.feature.Feature", "Expr")),
+        ('{"last": H(X.last())}', ("'last'", "entropy_sentinel.features.feature_declaration.Feature", "Expr")),
         ('{"Last H": Feature("Last H", "L", "l", "1", H(X.last()))}', ("'Last H'", "a_name")),
         ('{"max": Feature("max", "M", "m", "1", H(X.max()))}', ("'max'", "entropy_sentinel.features (", "mine")),
     ],
 )
 def test_a_wrong_declaration_is_refused_with_its_module(features: str, facts: tuple[str, ...], tmp_path: Path) -> None:
-    init = (
-        f"def features():\n    from entropy_sentinel.features.feature import Feature, H, X\n\n    return {features}\n"
-    )
+    imported = "from entropy_sentinel.features.feature_declaration import Feature, H, X"
+    init = f"def features():\n    {imported}\n\n    return {features}\n"
     mine = extension(tmp_path / "mine_wrong", init)
-    error = ran(tmp_path, "import entropy_sentinel.features.catalogue", mine).stderr.splitlines()[-1]
+    error = ran(tmp_path, "import entropy_sentinel.features.feature_registry", mine).stderr.splitlines()[-1]
     assert error.startswith("entropy_sentinel.core.errors.ConfigError: ")
     for fact in ("mine_wrong", *facts):
         assert fact in error

@@ -6,11 +6,11 @@ import pytest
 from test_compute import frame, random_trace, row
 
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.features.catalogue import FEATURE_FRAME, FEATURES
-from entropy_sentinel.features.compute import start_after
-from entropy_sentinel.schemas.arrow import read_traces
-from entropy_sentinel.schemas.generation import GENERATIONS
-from entropy_sentinel.study.stages.feature import write_features
+from entropy_sentinel.features.feature_computation import start_after
+from entropy_sentinel.features.feature_registry import FEATURE_FRAME, FEATURES
+from entropy_sentinel.schemas.arrow_lists import read_traces
+from entropy_sentinel.schemas.generation_schema import GENERATIONS
+from entropy_sentinel.study.stages.feature_stage import write_features
 
 TOKENS = [["a", "</t>", "b", "</t>", "c"], ["a", "b"], [], None]
 

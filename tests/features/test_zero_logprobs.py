@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import entropy_sentinel as es
-from entropy_sentinel.features.remedies import ExclusionCode, exclusion_code, remedy_of
+from entropy_sentinel.features.exclusion_reasons import ExclusionCode, exclusion_code, remedy_of
 from entropy_sentinel.features.zero_logprobs import FEWEST_RESPONSES, LONGEST_CERTAIN, ZERO_LOGPROBS
 
 # What servers write for tokens of probability 0, and what a softmax gives the alternatives of a certain token.
@@ -77,7 +77,7 @@ def test_a_file_of_short_responses_that_are_all_zero_is_refused(tmp_path: Path) 
 
 def test_a_longer_file_is_refused_to_its_last_response(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The last frame has fewer responses than the rule needs, so it follows those before it."""
-    monkeypatch.setattr("entropy_sentinel.logs.reading.RESPONSES_AT_A_TIME", FEWEST_RESPONSES)
+    monkeypatch.setattr("entropy_sentinel.logs.log_stream.RESPONSES_AT_A_TIME", FEWEST_RESPONSES)
     rows = [response(1, NOTHING, id=f"{number}") for number in range(FEWEST_RESPONSES + 2)]
     (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, rows)))
     assert es.read_features(tmp_path / "log.jsonl")["reason"].to_list() == [ZERO_LOGPROBS] * len(rows)

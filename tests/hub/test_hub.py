@@ -16,10 +16,10 @@ from item_files import item_settings
 
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.hub import hub_files as hub
-from entropy_sentinel.schemas.benchmark import BENCHMARKS
+from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
 from entropy_sentinel.schemas.contract import read_provenance
-from entropy_sentinel.study.stages.benchmark import write_benchmark
-from entropy_sentinel.study.stages.prefetch import prefetch_dataset, prefetch_model
+from entropy_sentinel.study.stages.benchmark_stage import write_benchmark
+from entropy_sentinel.study.stages.prefetch_stage import prefetch_dataset, prefetch_model
 
 SECRET = "hf_abcdefghijklmnopqrstuvwxyz"
 SETTINGS = item_settings(dataset="owner/sums", configs=["easy"])

@@ -8,10 +8,10 @@ import pytest
 from answer_families import FAMILIES, drawn_pairs
 from answer_forms import OPTION_STATEMENTS, OPTION_TRICKS, STATEMENTS, TRICKS, questions
 
-from entropy_sentinel.judges.answers import final_answer, last_boxed
-from entropy_sentinel.judges.exact import ChoiceJudge
-from entropy_sentinel.judges.judge import Case, Unclear
+from entropy_sentinel.judges.final_answers import final_answer, last_boxed
+from entropy_sentinel.judges.judge_interface import Case, Unclear
 from entropy_sentinel.judges.math_verify import MathVerifyJudge
+from entropy_sentinel.judges.text_judges import ChoiceJudge
 
 # The answer of a response and another one.
 PAIRS = [("18", "21"), (r"\frac{2}{3}", r"\frac{3}{2}"), ("True", "False"), ("[1, 2]", "[2, 1]"), ("3x + 1", "3x - 1")]

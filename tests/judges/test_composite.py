@@ -10,15 +10,15 @@ import yaml
 
 from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.judges.composite import first_of, majority
-from entropy_sentinel.judges.judge import Case, Verdict
-from entropy_sentinel.schemas.benchmark import BENCHMARKS
+from entropy_sentinel.judges.judge_interface import Case, Verdict
+from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
 from entropy_sentinel.schemas.contract import read_provenance
-from entropy_sentinel.schemas.generation import GENERATIONS
-from entropy_sentinel.schemas.label import LABELS
-from entropy_sentinel.study.config.config import load_config
-from entropy_sentinel.study.config.judging import judge_settings, labels_files
-from entropy_sentinel.study.stages import label as stages_label
-from entropy_sentinel.study.stages.label import write_labels
+from entropy_sentinel.schemas.generation_schema import GENERATIONS
+from entropy_sentinel.schemas.label_schema import LABELS
+from entropy_sentinel.study.config.config_loading import load_config
+from entropy_sentinel.study.config.label_requests import judge_settings, labels_files
+from entropy_sentinel.study.stages import label_stage as stages_label
+from entropy_sentinel.study.stages.label_stage import write_labels
 
 PAPER = yaml.safe_load((Path(__file__).parents[2] / "config.yaml").read_text())
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from entropy_sentinel.judges import exact
-from entropy_sentinel.judges.judge import Case
+from entropy_sentinel.judges import text_judges
+from entropy_sentinel.judges.choice_options import offered
+from entropy_sentinel.judges.judge_interface import Case
 from entropy_sentinel.judges.math_verify import MathVerifyJudge
-from entropy_sentinel.judges.options import offered
 
 QUESTION = "Which gas is lightest?\nA) Helium\nB) Neon\n(C) Hydrogen, H_2\nD. Argon"
 
@@ -23,7 +23,7 @@ QUESTION = "Which gas is lightest?\nA) Helium\nB) Neon\n(C) Hydrogen, H_2\nD. Ar
     ],
 )
 def test_exact(response: str, reference: str, truncated: bool, label: bool | None, reason: str | None) -> None:
-    verdict = exact.make({"kind": "exact"}).judge([Case("?", response, reference, truncated)])[0]
+    verdict = text_judges.make({"kind": "exact"}).judge([Case("?", response, reference, truncated)])[0]
     assert (verdict.label, verdict.reason) == (label, reason)
 
 
@@ -48,7 +48,7 @@ def test_exact(response: str, reference: str, truncated: bool, label: bool | Non
     ],
 )
 def test_choice(response: str, reference: str, label: bool | None, reason: str | None) -> None:
-    verdict = exact.make({"kind": "choice"}).judge([Case(QUESTION, response, reference, truncated=False)])[0]
+    verdict = text_judges.make({"kind": "choice"}).judge([Case(QUESTION, response, reference, truncated=False)])[0]
     assert (verdict.label, verdict.reason) == (label, reason)
 
 
@@ -79,7 +79,7 @@ def test_an_answer_that_is_no_option_is_incorrect_unless_it_may_be_one(
     question: str, answer: str, label: bool | None
 ) -> None:
     case = Case(question, f"So $\\boxed{{{answer}}}$.", "(C)", truncated=False)
-    for judge in (exact.ChoiceJudge(), MathVerifyJudge()):
+    for judge in (text_judges.ChoiceJudge(), MathVerifyJudge()):
         assert judge.judge([case])[0].label is label
 
 
@@ -87,7 +87,7 @@ def test_an_answer_that_is_no_option_can_be_left_without_a_label() -> None:
     settings = {"version": 1, "judge": "choice", "kind": "choice", "no_option": "unlabelled"}
     for answer, label in (("37", None), ("E", None), ("14", False), ("A", False), ("C", True)):
         case = Case(NUMBERS, f"So $\\boxed{{{answer}}}$.", "(C)", truncated=False)
-        for judge in (exact.make(settings), MathVerifyJudge(None, "unlabelled")):
+        for judge in (text_judges.make(settings), MathVerifyJudge(None, "unlabelled")):
             verdict = judge.judge([case])[0]
             assert verdict.label is label
             assert (verdict.reason == "answer is not an option of the question") is (label is None)
@@ -96,7 +96,7 @@ def test_an_answer_that_is_no_option_can_be_left_without_a_label() -> None:
 def test_options_are_the_last_lettered_lines_of_a_question() -> None:
     question = "Two statements:\nA. All gas.\nB. No gas.\nI. Neither.\nWhich holds?\nA. No gas.\nB. All gas.\nD. Other."
     assert offered(question) == [("A", "No gas."), ("B", "All gas.")]
-    verdicts = exact.make({"kind": "choice"}).judge(
+    verdicts = text_judges.make({"kind": "choice"}).judge(
         [Case(question, "The answer is all gas.", letter, truncated=False) for letter in ("B", "A")]
     )
     assert [verdict.label for verdict in verdicts] == [True, False]
@@ -116,4 +116,6 @@ def test_options_are_the_last_lettered_lines_of_a_question() -> None:
 )
 def test_letters_within_an_options_text_are_not_another_answer(response: str, label: bool | None) -> None:
     question = "What is scurvy?\nA. Vitamin D\nB. Not enough of vitamin C\nC. A virus"
-    assert exact.make({"kind": "choice"}).judge([Case(question, response, "B", truncated=False)])[0].label is label
+    assert (
+        text_judges.make({"kind": "choice"}).judge([Case(question, response, "B", truncated=False)])[0].label is label
+    )

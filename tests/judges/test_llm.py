@@ -10,7 +10,7 @@ from fake_api import completion, fake_api, ok, quiet_litellm, refusal
 from llm_judges import llm_judge
 
 from entropy_sentinel.core.errors import EntropySentinelError
-from entropy_sentinel.judges.judge import Case, Verdict
+from entropy_sentinel.judges.judge_interface import Case, Verdict
 from entropy_sentinel.llm_client.spending.ledger import Ledger, Terms
 
 pytestmark = quiet_litellm

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from entropy_sentinel.judges.exact import ChoiceJudge, ExactJudge
-from entropy_sentinel.judges.judge import Case, Verdict
+from entropy_sentinel.judges.judge_interface import Case, Verdict
 from entropy_sentinel.judges.math_verify import MathVerifyJudge
+from entropy_sentinel.judges.text_judges import ChoiceJudge, ExactJudge
 
 FOLDER = Path(__file__).parent
 RULES = yaml.safe_load((FOLDER / "exact_cases.yaml").read_text())

@@ -9,11 +9,11 @@ import polars as pl
 import pytest
 import yaml
 
-from entropy_sentinel.schemas.benchmark import BENCHMARKS
+from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
 from entropy_sentinel.schemas.contract import read_provenance
-from entropy_sentinel.study.config.config import load_config
-from entropy_sentinel.study.config.generations import benchmark_settings
-from entropy_sentinel.study.stages.benchmark import write_benchmark
+from entropy_sentinel.study.config.config_loading import load_config
+from entropy_sentinel.study.config.generation_requests import benchmark_settings
+from entropy_sentinel.study.stages.benchmark_stage import write_benchmark
 
 FOLDER = os.environ.get("ENTROPY_SENTINEL_ROWS")
 PAPER = load_config(yaml.safe_load((Path(__file__).parents[2] / "config.yaml").read_text()))

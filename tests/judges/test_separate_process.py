@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from entropy_sentinel.core.errors import EntropySentinelError
-from entropy_sentinel.judges.judge import Case, Verdict
+from entropy_sentinel.judges.judge_interface import Case, Verdict
 from entropy_sentinel.judges.separate_process import SeparateProcess
 
 

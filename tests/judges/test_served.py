@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from entropy_sentinel.core.errors import ConfigError
-from entropy_sentinel.core.sections import merged
-from entropy_sentinel.study.config.config import load_config, read_config
-from entropy_sentinel.study.config.files import missing_files
-from entropy_sentinel.study.config.generations import server_settings
-from entropy_sentinel.study.config.judging import hub_models, judge_settings, served_judges
-from entropy_sentinel.study.config.sections import Config
-from entropy_sentinel.study.engines.server import server_command
+from entropy_sentinel.core.section_base import merged
+from entropy_sentinel.study.config.config_loading import load_config, read_config
+from entropy_sentinel.study.config.generation_requests import server_settings
+from entropy_sentinel.study.config.label_requests import hub_models, judge_settings, served_judges
+from entropy_sentinel.study.config.local_files import missing_files
+from entropy_sentinel.study.config.study_config import Config
+from entropy_sentinel.study.engines.vllm_server import server_command
 
 ROOT = Path(__file__).parents[2]
 

@@ -7,10 +7,10 @@ import pytest
 from fake_api import completion, fake_api, ok, quiet_litellm
 from llm_judges import llm_judge
 
-from entropy_sentinel.judges.catalogue import PROMPTS
-from entropy_sentinel.judges.judge import Case, Verdict
-from entropy_sentinel.judges.llm import VisibleText, headings_of, quoted, without_special_tokens
-from entropy_sentinel.llm_client.settings import Prompt
+from entropy_sentinel.judges.judge_interface import Case, Verdict
+from entropy_sentinel.judges.judge_registry import PROMPTS
+from entropy_sentinel.judges.llm_judge import VisibleText, headings_of, quoted, without_special_tokens
+from entropy_sentinel.llm_client.server_settings import Prompt
 
 pytestmark = quiet_litellm
 

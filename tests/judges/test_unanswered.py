@@ -2,12 +2,12 @@
 
 import pytest
 
-from entropy_sentinel.judges import exact
-from entropy_sentinel.judges.judge import Case, Judge, Unanswered
-from entropy_sentinel.judges.kind import JudgeSettings
+from entropy_sentinel.judges import text_judges
+from entropy_sentinel.judges.judge_base import JudgeSettings
+from entropy_sentinel.judges.judge_interface import Case, Judge, Unanswered
+from entropy_sentinel.judges.judge_kinds import Choice, Exact, MathVerify
 from entropy_sentinel.judges.math_verify import MathVerifyJudge
-from entropy_sentinel.judges.settings import Choice, Exact, MathVerify
-from entropy_sentinel.schemas.label import NoAnswer
+from entropy_sentinel.schemas.label_schema import NoAnswer
 
 QUESTION = "Which gas is it?\nA. Helium\nB. Neon\nC. Hydrogen"
 # response, whether it is cut off, and the cause; None for a response in which there may be an answer
@@ -51,7 +51,7 @@ CASES = [
 
 
 def judges(unanswered: Unanswered) -> list[Judge]:
-    choice = exact.ChoiceJudge("unlabelled", unanswered)
+    choice = text_judges.ChoiceJudge("unlabelled", unanswered)
     return [MathVerifyJudge(None, "unlabelled", unanswered), choice]
 
 
@@ -76,13 +76,13 @@ def test_exact_text_without_an_answer() -> None:
         {"version": 5, "judge": "choice", "kind": "choice", "unanswered": "incorrect"},
     ]
     cases = [case, case, Case(QUESTION, "", "B", truncated=False)]
-    assert [exact.make(one).judge([it])[0].label for one, it in zip(settings, cases, strict=True)] == [
+    assert [text_judges.make(one).judge([it])[0].label for one, it in zip(settings, cases, strict=True)] == [
         None,
         False,
         False,
     ]
     # As in labels of earlier versions, whose settings lack the key.
-    assert exact.make({"version": 3, "judge": "exact", "kind": "exact"}).judge([case])[0].label is None
+    assert text_judges.make({"version": 3, "judge": "exact", "kind": "exact"}).judge([case])[0].label is None
 
 
 @pytest.mark.parametrize(

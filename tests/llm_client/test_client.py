@@ -15,9 +15,9 @@ import pytest
 from fake_api import FakeApi, completion, fake_api, ok, quiet_litellm, refusal
 
 from entropy_sentinel.core.errors import ConfigError, EntropySentinelError
-from entropy_sentinel.llm_client.client import ChatClient
-from entropy_sentinel.llm_client.reply import Refusal, ServerReply, UnusableReply
-from entropy_sentinel.llm_client.sending import Sender
+from entropy_sentinel.llm_client.chat_client import ChatClient
+from entropy_sentinel.llm_client.request_results import Refusal, ServerReply, UnusableReply
+from entropy_sentinel.llm_client.request_sending import Sender
 
 pytestmark = quiet_litellm
 

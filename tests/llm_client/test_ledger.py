@@ -11,7 +11,7 @@ import pytest
 from fake_api import FakeApi, completion, fake_api, ok, quiet_litellm
 
 from entropy_sentinel.core.errors import EntropySentinelError
-from entropy_sentinel.llm_client.client import ChatClient
+from entropy_sentinel.llm_client.chat_client import ChatClient
 from entropy_sentinel.llm_client.spending.ledger import Ledger, OverBudget, Spending, Terms
 
 pytestmark = quiet_litellm

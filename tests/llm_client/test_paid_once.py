@@ -16,16 +16,16 @@ import pytest
 from fake_api import FakeApi, completion, fake_api, ok, quiet_litellm, refusal
 
 from entropy_sentinel.core.errors import EntropySentinelError
-from entropy_sentinel.llm_client.cache import ReplyCache
-from entropy_sentinel.llm_client.client import ChatClient
-from entropy_sentinel.llm_client.settings import address_of
+from entropy_sentinel.llm_client.chat_client import ChatClient
+from entropy_sentinel.llm_client.reply_cache import ReplyCache
+from entropy_sentinel.llm_client.server_settings import address_of
 
 pytestmark = quiet_litellm
 
 # Asks `n` questions, and prints what `counts` reads.
 ASKER = """
 import sys
-from entropy_sentinel.llm_client.client import ChatClient
+from entropy_sentinel.llm_client.chat_client import ChatClient
 from entropy_sentinel.core.errors import EntropySentinelError
 _, base_url, n, concurrency = sys.argv
 client = ChatClient("judges.x", "hosted_vllm/tiny", base_url, concurrency=int(concurrency), timeout_s=60, retries=0,

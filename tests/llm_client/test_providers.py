@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from entropy_sentinel.llm_client.providers import _VARIABLES, key_variables, missing_key
+from entropy_sentinel.llm_client.provider_keys import _VARIABLES, key_variables, missing_key
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from entropy_sentinel.llm_client.reply import brief, masked, message_of, storable
+from entropy_sentinel.llm_client.request_results import brief, masked, message_of, storable
 
 KEY = "0a1b2c3d4e5f6a7b8c9d"
 

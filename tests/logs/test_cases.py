@@ -10,8 +10,8 @@ import pytest
 
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.logs.summary import LogSummary
+from entropy_sentinel.features.feature_registry import FEATURES
+from entropy_sentinel.logs.log_summary import LogSummary
 
 CASES = Path(__file__).parent / "cases"
 

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from extended import extension, printed, ran
 
-from entropy_sentinel.logs.catalogue import FORMATS
+from entropy_sentinel.logs.format_registry import FORMATS
 
 INIT = r"""
 def formats():
-    from entropy_sentinel.logs.format import Container, Format, of_envelope, of_layout
+    from entropy_sentinel.logs.format_declaration import Container, Format, of_envelope, of_layout
     from entropy_sentinel.logs.envelopes import Envelope
     from entropy_sentinel.logs.layouts import Layout
-    from entropy_sentinel.logs.streams import Part, Stream
+    from entropy_sentinel.logs.stream_declarations import Part, Stream
     from mine import steps
 
     stream = Stream(parts=(Part("words"), Part("stood")), key=("id",), flag="over", needs=("stood",))
@@ -34,10 +34,10 @@ def formats():
     }
 """
 STEPS = r"""
-from entropy_sentinel.logs import reply
+from entropy_sentinel.logs import parsed_response
 from entropy_sentinel.logs.json_values import json_records
-from entropy_sentinel.logs.reader import Reader
-from entropy_sentinel.logs.reply import Reply
+from entropy_sentinel.logs.reader_base import Reader
+from entropy_sentinel.logs.parsed_response import Reply
 
 
 class StepsReader(Reader):
@@ -78,7 +78,7 @@ def test_logs_of_declared_formats_are_read(mine: Path, tmp_path: Path) -> None:
     code = """
 import json
 import entropy_sentinel as es
-from entropy_sentinel.logs.catalogue import FORMATS
+from entropy_sentinel.logs.format_registry import FORMATS
 
 rows = es.read_features("logs").sort("item_id")
 opened = es.open_logs("logs")
@@ -142,15 +142,15 @@ def test_the_help_lists_a_declared_format(mine: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("formats", "facts"),
     [
-        ('{"steps": 3}', ("'steps'", "entropy_sentinel.logs.format.Format", "int")),
+        ('{"steps": 3}', ("'steps'", "entropy_sentinel.logs.format_declaration.Format", "int")),
         ('{"steps": Format("stairs", "m", "r", None, bool)}', ("'steps'", "'stairs'")),
         ('{"openai": Format("openai", "m", "r", None, bool)}', ("'openai'", "entropy_sentinel.logs")),
     ],
 )
 def test_a_wrong_format_is_refused_with_its_module(formats: str, facts: tuple[str, ...], tmp_path: Path) -> None:
-    init = f"def formats():\n    from entropy_sentinel.logs.format import Format\n\n    return {formats}\n"
+    init = f"def formats():\n    from entropy_sentinel.logs.format_declaration import Format\n\n    return {formats}\n"
     wrong = extension(tmp_path / "mine_wrong", init)
-    error = ran(tmp_path, "import entropy_sentinel.logs.catalogue", wrong).stderr.splitlines()[-1]
+    error = ran(tmp_path, "import entropy_sentinel.logs.format_registry", wrong).stderr.splitlines()[-1]
     assert error.startswith("entropy_sentinel.core.errors.ConfigError: ")
     for fact in ("mine_wrong", *facts):
         assert fact in error

@@ -15,10 +15,10 @@ from calling import run
 
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import IncompleteFileError, InputError
-from entropy_sentinel.features.catalogue import FEATURES
+from entropy_sentinel.features.feature_registry import FEATURES
 from entropy_sentinel.logs.inspect_samples import archived_samples, label_of, listed_samples
-from entropy_sentinel.logs.reading import Logs
-from entropy_sentinel.schemas.generation import REFUSED
+from entropy_sentinel.logs.log_stream import Logs
+from entropy_sentinel.schemas.generation_schema import REFUSED
 
 # Made by inspect_numbers.py: three samples in three epochs, of which the last fails, scored in two ways, in both forms.
 LOGS = {form: Path(__file__).parent / "samples" / f"numbers.{form}" for form in ("eval", "json")}

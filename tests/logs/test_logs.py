@@ -14,14 +14,14 @@ from polars.testing import assert_frame_equal
 from production import log_file
 
 from entropy_sentinel.core.errors import ConfigError, InputError
-from entropy_sentinel.features.compute import compute_features
-from entropy_sentinel.logs import json_values, reading
-from entropy_sentinel.logs.catalogue import FORMATS
-from entropy_sentinel.logs.reading import Logs
-from entropy_sentinel.logs.settings import ReadOptions
-from entropy_sentinel.logs.summary import LogSummary
-from entropy_sentinel.logs.traces import combined
-from entropy_sentinel.schemas.generation import GENERATIONS
+from entropy_sentinel.features.feature_computation import compute_features
+from entropy_sentinel.logs import json_values, log_stream
+from entropy_sentinel.logs.format_registry import FORMATS
+from entropy_sentinel.logs.log_options import ReadOptions
+from entropy_sentinel.logs.log_stream import Logs
+from entropy_sentinel.logs.log_summary import LogSummary
+from entropy_sentinel.logs.trace_frames import combined
+from entropy_sentinel.schemas.generation_schema import GENERATIONS
 
 SAMPLES = Path(__file__).parent / "samples"
 NO_LOGPROBS = "no log-probabilities in the log"
@@ -144,7 +144,7 @@ def test_a_response_without_a_number_gets_the_lowest_that_is_free(tmp_path: Path
 
 
 def test_columns_of_several_types(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "RESPONSES_AT_A_TIME", 2)
+    monkeypatch.setattr(log_stream, "RESPONSES_AT_A_TIME", 2)
     trace = {"token_logprobs": [-1], "top_logprobs": [[-1, -2]]}
     odd = [1, "a", True, 2**70, None, 0.5, [1, "b"], {"x": 1}, "long" * 100]
     lines = [trace | {"item_id": number, "prompt_id": "p", "odd": value} for number, value in enumerate(odd)]
@@ -488,13 +488,13 @@ def test_entries_out_of_order_are_sorted_and_counted(tmp_path: Path) -> None:
 
 def test_frames_are_of_bounded_size_and_the_same_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     whole, _ = read("openai.jsonl", "table.jsonl", "vllm.jsonl")
-    monkeypatch.setattr(reading, "TOKENS_AT_A_TIME", 3)
+    monkeypatch.setattr(log_stream, "TOKENS_AT_A_TIME", 3)
     logs = Logs([SAMPLES / name for name in ("openai.jsonl", "table.jsonl", "vllm.jsonl")], ReadOptions())
     frames = list(logs)
     assert max(int(frame["n_tokens"].sum()) for frame in frames) <= 6  # full at 3, with the reply of 4 on top
     assert combined(frames).equals(whole)
-    monkeypatch.setattr(reading, "TOKENS_AT_A_TIME", 100)
-    monkeypatch.setattr(reading, "RESPONSES_AT_A_TIME", 2)
+    monkeypatch.setattr(log_stream, "TOKENS_AT_A_TIME", 100)
+    monkeypatch.setattr(log_stream, "RESPONSES_AT_A_TIME", 2)
     frames = list(Logs([SAMPLES / "openai.jsonl"], ReadOptions()))
     assert [len(frame) for frame in frames] == [2, 2, 2, 2, 2, 1]
 

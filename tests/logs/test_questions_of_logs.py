@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from entropy_sentinel.api.reading import open_logs
-from entropy_sentinel.logs.reader import question_of
+from entropy_sentinel.api.response_reading import open_logs
+from entropy_sentinel.logs.reader_base import question_of
 
 CHAT = [
     {"role": "system", "content": "Be brief."},

@@ -9,7 +9,7 @@ import pytest
 from production import line, log_file, saved
 
 import entropy_sentinel as es
-from entropy_sentinel.logs.summary import EQUAL
+from entropy_sentinel.logs.log_summary import EQUAL
 
 STEPS = [
     {
@@ -68,7 +68,7 @@ def test_an_empty_id_is_no_id(tmp_path: Path, blank: str | None) -> None:
 
 
 def test_more_replies_with_an_empty_id_than_an_id_may_have(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("entropy_sentinel.logs.numbers._MOST", 4)
+    monkeypatch.setattr("entropy_sentinel.logs.response_keys._MOST", 4)
     path = log_file(tmp_path / "a.jsonl", [reply(id="")] * 9)
     assert len(es.read_features(path)) == 9
 

@@ -30,11 +30,11 @@ from streamed import (
 
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.logs.log_summary import LogSummary
 from entropy_sentinel.logs.partial_reply import PartialReply
-from entropy_sentinel.logs.paths import snake
 from entropy_sentinel.logs.stream_bodies import joined
-from entropy_sentinel.logs.summary import LogSummary
-from entropy_sentinel.logs.traces import combined
+from entropy_sentinel.logs.trace_frames import combined
+from entropy_sentinel.logs.value_paths import snake
 
 
 def read(path: Path, **options: Any) -> tuple[pl.DataFrame, LogSummary]:

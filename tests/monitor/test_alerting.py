@@ -15,12 +15,12 @@ from calling import run
 from production import BEGIN, fitted, saved, traffic, written
 
 import entropy_sentinel as es
-import entropy_sentinel.monitor.alerting.drops as module
+import entropy_sentinel.monitor.alerting.drop_alerts as module
 from entropy_sentinel.core.errors import ConfigError, InputError
-from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.monitor.result import alert_line
-from entropy_sentinel.monitor.running import remember
-from entropy_sentinel.monitor.showing.files import metrics
+from entropy_sentinel.features.feature_registry import FEATURES
+from entropy_sentinel.monitor.monitor_result import alert_line
+from entropy_sentinel.monitor.monitor_run import remember
+from entropy_sentinel.monitor.showing.result_files import metrics
 from entropy_sentinel.monitor.showing.webhook import message
 
 ATC = "atc-se_sum"

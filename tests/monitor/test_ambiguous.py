@@ -10,10 +10,10 @@ from prometheus_client.parser import text_string_to_metric_families
 from scipy.stats import binomtest
 
 import entropy_sentinel as es
-from entropy_sentinel.monitor.codes import AlertKind, Flag
-from entropy_sentinel.monitor.result import Monitored
-from entropy_sentinel.monitor.showing.files import metrics
-from entropy_sentinel.monitor.showing.page import page
+from entropy_sentinel.monitor.alert_codes import AlertKind, Flag
+from entropy_sentinel.monitor.monitor_result import Monitored
+from entropy_sentinel.monitor.showing.monitor_page import page
+from entropy_sentinel.monitor.showing.result_files import metrics
 from entropy_sentinel.statistics.ambiguity import AmbiguousShare
 
 SAMPLES = 3

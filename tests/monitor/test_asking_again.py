@@ -15,7 +15,7 @@ import entropy_sentinel as es
 from entropy_sentinel.core.errors import ConfigError, EntropySentinelError, InputError
 
 sending = pytest.importorskip(
-    "entropy_sentinel.llm_client.sending", reason="the extra `judge` is not installed", exc_type=ImportError
+    "entropy_sentinel.llm_client.request_sending", reason="the extra `judge` is not installed", exc_type=ImportError
 )
 pytestmark = quiet_litellm
 MODEL = "hosted_vllm/strong"

@@ -13,9 +13,9 @@ import entropy_sentinel as es
 from entropy_sentinel.core.errors import InputError, ProvenanceError
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.monitor.reading.problem_codes import ProblemKind
+from entropy_sentinel.monitor.reading.problem_collection import MOST_PROBLEMS, Problems
 from entropy_sentinel.monitor.reading.problem_records import Problem
 from entropy_sentinel.monitor.reading.problem_texts import count_words, describe_problem
-from entropy_sentinel.monitor.reading.problems import MOST_PROBLEMS, Problems
 
 
 @pytest.fixture(scope="module")

@@ -10,9 +10,9 @@ from production import line, log_file, saved, traffic, written
 from tiny import TINY
 
 import entropy_sentinel as es
-from entropy_sentinel.monitor.result import Monitored
-from entropy_sentinel.monitor.showing.behind import MOST_SLICES, MOST_TOKENS
-from entropy_sentinel.monitor.showing.page import page
+from entropy_sentinel.monitor.monitor_result import Monitored
+from entropy_sentinel.monitor.showing.alert_responses import MOST_SLICES, MOST_TOKENS
+from entropy_sentinel.monitor.showing.monitor_page import page
 
 HOSTILE = '<img src=x onerror="alert(1)">'
 

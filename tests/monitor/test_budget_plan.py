@@ -12,9 +12,9 @@ from production import fitted, line, log_file, saved, traffic
 
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import ConfigError, InputError
-from entropy_sentinel.judges.prompts import WITHOUT_REFERENCE
+from entropy_sentinel.judges.judge_prompts import WITHOUT_REFERENCE
 from entropy_sentinel.monitor.labelling import judge_budget
-from entropy_sentinel.monitor.labelling.plan import sample_tables
+from entropy_sentinel.monitor.labelling.sample_plan import sample_tables
 
 QUESTION, RESPONSE = "What is the capital of France?", "It is Paris."
 # The prompt of these texts, at four characters a token.

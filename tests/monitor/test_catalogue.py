@@ -4,9 +4,9 @@ import polars as pl
 from production import fitted, traffic
 
 import entropy_sentinel as es
-from entropy_sentinel.monitor.catalogue import CATALOGUE, STATISTICS
-from entropy_sentinel.monitor.result import slice_name
-from entropy_sentinel.monitor.summing.sums import of_each
+from entropy_sentinel.monitor.monitor_result import slice_name
+from entropy_sentinel.monitor.slice_columns import CATALOGUE, STATISTICS
+from entropy_sentinel.monitor.summing.slice_sums import of_each
 
 
 def test_the_catalogue_has_every_column_and_no_other() -> None:

@@ -8,9 +8,9 @@ from production import fitted, traffic
 from scipy.stats import chi2, chi2_contingency, permutation_test
 from scipy.stats import false_discovery_control as fdr
 
-from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.monitor.estimating.change import adjusted, p_of_change
-from entropy_sentinel.monitor.summing.sums import pairs
+from entropy_sentinel.features.feature_registry import FEATURES
+from entropy_sentinel.monitor.estimating.change_test import adjusted, p_of_change
+from entropy_sentinel.monitor.summing.slice_sums import pairs
 
 pytestmark = pytest.mark.slow
 

@@ -14,9 +14,9 @@ from production import BEGIN, fitted, line, log_file, saved, traffic, written
 
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.monitor.reading.clusters import find_conversation_column
-from entropy_sentinel.monitor.running import collect
+from entropy_sentinel.features.feature_registry import FEATURES
+from entropy_sentinel.monitor.monitor_run import collect
+from entropy_sentinel.monitor.reading.dependence import find_conversation_column
 from entropy_sentinel.monitor.summing import cluster_sums
 
 OPTIONS: dict[str, Any] = {"by": ["route"], "window": "day"}

@@ -12,8 +12,8 @@ from production import change_metadata, fitted, traffic, written
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
-from entropy_sentinel.statistics.intervals import Residuals
-from entropy_sentinel.statistics.monitoring.differences import half_widths_paired
+from entropy_sentinel.statistics.monitoring.accuracy_differences import half_widths_paired
+from entropy_sentinel.statistics.slice_intervals import Residuals
 
 
 def estimator(model: str, name: str = "atc-se_sum") -> FittedEstimator:

@@ -17,8 +17,8 @@ from production import line, log_file, saved
 
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import ConfigError, DamagedFileError, EntropySentinelError, InputError
-from entropy_sentinel.monitor.result import Monitored
-from entropy_sentinel.monitor.running import remember
+from entropy_sentinel.monitor.monitor_result import Monitored
+from entropy_sentinel.monitor.monitor_run import remember
 
 pytestmark = pytest.mark.slow
 

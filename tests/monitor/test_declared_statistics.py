@@ -12,7 +12,7 @@ import pytest
 from extended import extension, ran
 from production import line, log_file, saved
 
-from entropy_sentinel.monitor.catalogue import CATALOGUE
+from entropy_sentinel.monitor.slice_columns import CATALOGUE
 
 pytestmark = pytest.mark.slow
 
@@ -20,7 +20,7 @@ RULES = Path(__file__).parents[2] / "workflow" / "monitor.smk"
 INIT = r"""
 def statistics():
     import polars as pl
-    from entropy_sentinel.monitor.column import Statistic
+    from entropy_sentinel.monitor.column_declaration import Statistic
 
     has_text = pl.col("text").is_not_null()
     return {
@@ -40,7 +40,7 @@ def statistics():
 
 
 def outputs():
-    from entropy_sentinel.monitor.showing.output import Output
+    from entropy_sentinel.monitor.showing.output_declaration import Output
     from mine.lines import check, write
 
     return {"lines": Output("lines", "A line for each alert.", write, files=("lines.txt",), check=check)}
@@ -123,7 +123,7 @@ def test_the_workflow_writes_the_output_and_follows_its_code(folder: Path, tmp_p
 
 
 WRONG = [
-    ("statistics", '{"n_x": 3}', ("'n_x'", "entropy_sentinel.monitor.column.Statistic", "int")),
+    ("statistics", '{"n_x": 3}', ("'n_x'", "entropy_sentinel.monitor.column_declaration.Statistic", "int")),
     ("statistics", '{"n_x": Statistic("n_y", "m", "u", each=pl.lit(1))}', ("'n_x'", "'n_y'")),
     ("statistics", '{"rank": Statistic("rank", "m", "u", each=pl.lit(1))}', ("'rank'", "another column")),
     ("statistics", '{"My n": Statistic("My n", "m", "u", each=pl.lit(1))}', ("'My n'", "a_name")),
@@ -138,7 +138,7 @@ WRONG = [
         ("'n_x'", "state"),
     ),
     ("statistics", '{"n_x": Statistic("n_x", "m", "u", each=pl.lit(1), flag="stale")}', ("'n_x'", "'stale'")),
-    ("outputs", '{"lines": print}', ("'lines'", "entropy_sentinel.monitor.showing.output.Output")),
+    ("outputs", '{"lines": print}', ("'lines'", "entropy_sentinel.monitor.showing.output_declaration.Output")),
     ("outputs", '{"labels": Output("labels", "m", print)}', ("'labels'", "option")),
 ]
 
@@ -150,13 +150,13 @@ def test_a_wrong_declaration_is_refused_with_its_module(
     init = f"""
 def {kind}():
     import polars as pl
-    from entropy_sentinel.monitor.column import Statistic
-    from entropy_sentinel.monitor.showing.output import Output
+    from entropy_sentinel.monitor.column_declaration import Statistic
+    from entropy_sentinel.monitor.showing.output_declaration import Output
 
     return {declared}
 """
     wrong = extension(tmp_path / "mine_wrong", init)
-    error = ran(tmp_path, "import entropy_sentinel.monitor.showing.catalogue", wrong).stderr.splitlines()[-1]
+    error = ran(tmp_path, "import entropy_sentinel.monitor.showing.output_registry", wrong).stderr.splitlines()[-1]
     assert error.startswith("entropy_sentinel.core.errors.ConfigError: ")
     for fact in ("mine_wrong", *facts):
         assert fact in error

@@ -5,12 +5,12 @@ from datetime import UTC, datetime, timedelta
 import polars as pl
 import pytest
 
-from entropy_sentinel.api.witness_files import Witness
+from entropy_sentinel.api.witness_reading import Witness
+from entropy_sentinel.monitor.alert_codes import AlertKind
 from entropy_sentinel.monitor.alerting.drop_opinions import add_opinions
-from entropy_sentinel.monitor.codes import AlertKind
 from entropy_sentinel.monitor.episodes import DropLevels, Episode
-from entropy_sentinel.monitor.labelling.asked_witness import AskedWitness
-from entropy_sentinel.schemas.witness import WitnessKind
+from entropy_sentinel.monitor.labelling.witness_support import AskedWitness
+from entropy_sentinel.schemas.witness_schema import WitnessKind
 
 SINCE = datetime(2026, 11, 20, tzinfo=UTC)
 

@@ -12,10 +12,10 @@ from production import BEGIN, fitted, saved, traffic, written
 
 from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.monitor.alert import Alert, AlertStatus, PooledWindow, SliceNumbers
-from entropy_sentinel.monitor.codes import AlertKind
-from entropy_sentinel.monitor.events import describe_events, mark_alerts, read_events
+from entropy_sentinel.monitor.alert_codes import AlertKind
+from entropy_sentinel.monitor.event_calendar import describe_events, mark_alerts, read_events
+from entropy_sentinel.monitor.monitor_options import MonitorOptions
 from entropy_sentinel.monitor.partitions import Partitions
-from entropy_sentinel.monitor.settings import MonitorOptions
 
 # Berlin's clock is set back on this day, which so has 25 hours.
 LONG_DAY = "2026-10-25"

@@ -14,16 +14,16 @@ from scipy.special import expit, logit
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.estimators.verdict import decide
-from entropy_sentinel.monitor.labelling import first
-from entropy_sentinel.monitor.labelling.allocation import most_probable_counts
-from entropy_sentinel.monitor.labelling.prospects import (
+from entropy_sentinel.monitor.labelling import cold_start_sampling as first
+from entropy_sentinel.monitor.labelling.cold_start_allocation import most_probable_counts
+from entropy_sentinel.monitor.labelling.usable_probability import (
     JudgeQuality,
     labels_for_usable,
     labels_with_judge,
     probability_of_usable,
     prospects,
 )
-from entropy_sentinel.statistics.intervals import Residuals
+from entropy_sentinel.statistics.slice_intervals import Residuals
 from entropy_sentinel.statistics.witnessed_accuracies import WitnessedDomain, accuracies_from
 
 

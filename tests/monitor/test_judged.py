@@ -8,9 +8,9 @@ from production import fitted, traffic
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.estimators.training_predictions import predict
-from entropy_sentinel.monitor.showing.terminal import parts
+from entropy_sentinel.monitor.showing.monitor_terminal import parts
 from entropy_sentinel.statistics.monitoring.witnessed_mean import LabelledSample, WitnessValues, witnessed_mean
-from entropy_sentinel.statistics.witnesses import witness_powers
+from entropy_sentinel.statistics.witness_powers import witness_powers
 
 
 @pytest.fixture(scope="module")

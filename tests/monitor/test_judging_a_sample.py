@@ -14,7 +14,7 @@ import entropy_sentinel as es
 from entropy_sentinel.core.errors import ConfigError, EntropySentinelError, InputError
 
 sending = pytest.importorskip(
-    "entropy_sentinel.llm_client.sending", reason="the extra `judge` is not installed", exc_type=ImportError
+    "entropy_sentinel.llm_client.request_sending", reason="the extra `judge` is not installed", exc_type=ImportError
 )
 pytestmark = quiet_litellm
 N = 120
@@ -218,6 +218,6 @@ def test_a_server_that_refuses_and_a_missing_package_are_told(folder: Path, monk
         pytest.raises(EntropySentinelError, match=r"\(0 of 100 responses are judged\)"),
     ):
         es.judge(folder / "to_judge.csv", "hosted_vllm/j", base_url=api.base_url)
-    monkeypatch.setitem(sys.modules, "entropy_sentinel.judges.llm", None)
+    monkeypatch.setitem(sys.modules, "entropy_sentinel.judges.llm_judge", None)
     with pytest.raises(ConfigError, match=r"pip install 'entropy-sentinel\[judge\]'"):
         es.judge(folder / "to_judge.csv", "hosted_vllm/j")

@@ -12,13 +12,13 @@ import entropy_sentinel as es
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.estimators.training_predictions import predict
-from entropy_sentinel.estimators.validation import Domain, Validation
-from entropy_sentinel.monitor.codes import Flag
-from entropy_sentinel.monitor.labelling.labelled import improved
-from entropy_sentinel.monitor.result import table_of
-from entropy_sentinel.monitor.showing.terminal import parts
-from entropy_sentinel.statistics.intervals import sampling_variance
-from entropy_sentinel.statistics.monitoring.combined import combined
+from entropy_sentinel.estimators.validation_record import Domain, Validation
+from entropy_sentinel.monitor.alert_codes import Flag
+from entropy_sentinel.monitor.labelling.label_corrected_estimates import improved
+from entropy_sentinel.monitor.monitor_result import table_of
+from entropy_sentinel.monitor.showing.monitor_terminal import parts
+from entropy_sentinel.statistics.monitoring.label_combination import combined
+from entropy_sentinel.statistics.slice_intervals import sampling_variance
 
 ALL = ["n_labelled", "labelled_accuracy", "improved_accuracy", "improved_lower", "improved_upper", "labels_worth"]
 

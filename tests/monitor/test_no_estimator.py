@@ -13,9 +13,9 @@ from scipy.stats import binomtest
 
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import ConfigError, InputError, ProvenanceError
-from entropy_sentinel.monitor.result import Monitored
-from entropy_sentinel.monitor.running import collect, remember
-from entropy_sentinel.monitor.showing.terminal import parts
+from entropy_sentinel.monitor.monitor_result import Monitored
+from entropy_sentinel.monitor.monitor_run import collect, remember
+from entropy_sentinel.monitor.showing.monitor_terminal import parts
 
 # 60 responses of `shop`, and 30 of `school`.
 NUMBERS = {"shop": [n for n in range(90) if n % 3], "school": list(range(0, 90, 3))}

@@ -11,8 +11,8 @@ from production import line, log_file, saved, traffic
 
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import InputError, ProvenanceError
-from entropy_sentinel.monitor.result import table_of
-from entropy_sentinel.monitor.showing.files import metrics
+from entropy_sentinel.monitor.monitor_result import table_of
+from entropy_sentinel.monitor.showing.result_files import metrics
 
 LATENCY, COST = "metadata.latency_ms", "metadata.cost"
 

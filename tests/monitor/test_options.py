@@ -15,16 +15,16 @@ from pydantic import TypeAdapter
 from typer.testing import CliRunner
 
 import entropy_sentinel as es
-from entropy_sentinel.api import keywords
+from entropy_sentinel.api import verb_options as keywords
 from entropy_sentinel.cli.main import app
 from entropy_sentinel.core.errors import ConfigError
-from entropy_sentinel.core.options import Options
-from entropy_sentinel.estimators.limits import Limits
-from entropy_sentinel.logs.settings import ReadOptions
+from entropy_sentinel.core.option_classes import Options
+from entropy_sentinel.estimators.verdict_limits import Limits
+from entropy_sentinel.logs.log_options import ReadOptions
+from entropy_sentinel.monitor.monitor_options import EstimateOptions, JudgeOptions, MonitorOptions, SampleOptions
+from entropy_sentinel.monitor.monitor_run import monitor
 from entropy_sentinel.monitor.partitions import Partitions
-from entropy_sentinel.monitor.running import monitor
-from entropy_sentinel.monitor.settings import EstimateOptions, JudgeOptions, MonitorOptions, SampleOptions
-from entropy_sentinel.monitor.showing.catalogue import OUTPUTS
+from entropy_sentinel.monitor.showing.output_registry import OUTPUTS
 
 VERBS = {"monitor": MonitorOptions, "sample": SampleOptions}
 # What a verb has beside the options, and a command.

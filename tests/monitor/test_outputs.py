@@ -16,10 +16,10 @@ from serving import free_port, serving
 
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.monitor.codes import Flag
-from entropy_sentinel.monitor.estimating import estimates
-from entropy_sentinel.monitor.result import Monitored
-from entropy_sentinel.monitor.showing.files import label_names, metrics, write_alerts, write_metrics, write_rows
+from entropy_sentinel.monitor.alert_codes import Flag
+from entropy_sentinel.monitor.estimating import slice_rows
+from entropy_sentinel.monitor.monitor_result import Monitored
+from entropy_sentinel.monitor.showing.result_files import label_names, metrics, write_alerts, write_metrics, write_rows
 from entropy_sentinel.schemas.contract import read_provenance
 
 
@@ -157,7 +157,7 @@ def test_the_changes_of_old_windows_are_tested_only_for_files_that_have_them(
 ) -> None:
     """Else a page of a year would take minutes for numbers that it does not show."""
     n_days, n_slices, calls = 12, 3, []
-    monkeypatch.setattr(estimates, "p_of_change", lambda *_: calls.append(0) or 0.5)
+    monkeypatch.setattr(slice_rows, "p_of_change", lambda *_: calls.append(0) or 0.5)
     days = [BEGIN + timedelta(days=day) for day in range(n_days)]
     rows = pl.concat([traffic(90, seed=day).with_columns(time=when) for day, when in enumerate(days)])
     rows = rows.with_columns(

@@ -12,9 +12,9 @@ from browser import found_on, needs_browser
 from tiny import TINY
 
 import entropy_sentinel as es
-from entropy_sentinel.monitor.result import Monitored
-from entropy_sentinel.monitor.running import monitor
-from entropy_sentinel.monitor.showing.page import MOST_ROWS, page, write_page
+from entropy_sentinel.monitor.monitor_result import Monitored
+from entropy_sentinel.monitor.monitor_run import monitor
+from entropy_sentinel.monitor.showing.monitor_page import MOST_ROWS, page, write_page
 
 HOSTILE = "<script>alert('route')</script>"
 

@@ -7,11 +7,11 @@ from typing import Any
 import polars as pl
 import pytest
 
-from entropy_sentinel.monitor.codes import AlertKind, Flag
+from entropy_sentinel.monitor.alert_codes import AlertKind, Flag
 from entropy_sentinel.monitor.episodes import Episode
-from entropy_sentinel.monitor.reading.problems import Problems
-from entropy_sentinel.monitor.result import Monitored
-from entropy_sentinel.monitor.showing.pictures import (
+from entropy_sentinel.monitor.monitor_result import Monitored
+from entropy_sentinel.monitor.reading.problem_collection import Problems
+from entropy_sentinel.monitor.showing.page_pictures import (
     BOTTOM,
     LEFT,
     MOST_WINDOWS,

@@ -14,8 +14,8 @@ from tiny import TINY
 
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.estimators.validation import Domain, Validation
-from entropy_sentinel.monitor.showing.page import page
+from entropy_sentinel.estimators.validation_record import Domain, Validation
+from entropy_sentinel.monitor.showing.monitor_page import page
 from entropy_sentinel.monitor.showing.validation_page import explain_verdict
 
 HOSTILE = "<script>alert(1)</script>"

@@ -4,10 +4,10 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.monitor.codes import Flag
-from entropy_sentinel.monitor.labelling.proposal import proposals
-from entropy_sentinel.monitor.reading.problems import Problems
-from entropy_sentinel.monitor.result import Monitored
+from entropy_sentinel.monitor.alert_codes import Flag
+from entropy_sentinel.monitor.labelling.label_proposal import proposals
+from entropy_sentinel.monitor.monitor_result import Monitored
+from entropy_sentinel.monitor.reading.problem_collection import Problems
 
 
 def result(*rows: dict[str, Any]) -> Monitored:

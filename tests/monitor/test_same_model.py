@@ -12,13 +12,13 @@ from production import BEGIN, DAY, change_metadata, fitted, saved, traffic, writ
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
-from entropy_sentinel.logs.models import SameModels
-from entropy_sentinel.monitor.codes import Flag
+from entropy_sentinel.logs.model_names import SameModels
+from entropy_sentinel.monitor.alert_codes import Flag
 from entropy_sentinel.monitor.estimating.same_model import SameModelComparison
-from entropy_sentinel.monitor.reading.inputs import read_whole
-from entropy_sentinel.monitor.result import Monitored
-from entropy_sentinel.monitor.settings import MonitorOptions
-from entropy_sentinel.monitor.showing.page import page
+from entropy_sentinel.monitor.monitor_options import MonitorOptions
+from entropy_sentinel.monitor.monitor_result import Monitored
+from entropy_sentinel.monitor.reading.feature_stream import read_whole
+from entropy_sentinel.monitor.showing.monitor_page import page
 
 ATC = "atc-se_sum"
 OPTIONS: dict[str, Any] = {"by": ["route"], "window": "day", "alert_on": ["unwatched"], "same_model": ["m=m-*"]}

@@ -12,8 +12,8 @@ from production import line, log_file, saved, traffic, written
 
 import entropy_sentinel as es
 from entropy_sentinel.features.feature_hashes import mix_bits
-from entropy_sentinel.monitor.reading.identity import ID, PLACED, RESPONSE, NumberSet, Overlap, numbers
-from entropy_sentinel.monitor.result import Monitored
+from entropy_sentinel.monitor.monitor_result import Monitored
+from entropy_sentinel.monitor.reading.deduplication import ID, PLACED, RESPONSE, NumberSet, Overlap, numbers
 from entropy_sentinel.monitor.summing.state_file import opened
 
 SAME = "in-another-file"

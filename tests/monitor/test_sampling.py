@@ -10,8 +10,8 @@ from tiny import TINY
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import InputError, ProvenanceError
 from entropy_sentinel.estimators.training_predictions import predict
-from entropy_sentinel.monitor.labelling.labelled import improved
-from entropy_sentinel.monitor.labelling.sampling import counts_of, draw
+from entropy_sentinel.monitor.labelling.label_corrected_estimates import improved
+from entropy_sentinel.monitor.labelling.neyman_sampling import counts_of, draw
 from entropy_sentinel.statistics.monitoring.prediction_powered import labelled_mean, prediction_powered_mean
 
 ROOT = Path(__file__).parents[2]

@@ -15,7 +15,7 @@ from fake_api import Answer, FakeApi, fake_api
 from production import fitted, saved, traffic, written
 
 import entropy_sentinel as es
-from entropy_sentinel.core import posting, posting_each
+from entropy_sentinel.core import batch_posting, json_posting
 from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.monitor.showing.langfuse import send_to_queue
 from entropy_sentinel.monitor.showing.open_telemetry import events
@@ -135,24 +135,24 @@ SERVERS: dict[str, tuple[Callable[[int], int], int, int, bool]] = {
 
 @pytest.mark.parametrize("what", SERVERS)
 def test_a_server_that_takes_nothing_is_not_asked_for_each_score(what: str, keys: None, monkeypatch) -> None:
-    monkeypatch.setattr(posting_each, "_PAUSE_S", 0.01)
+    monkeypatch.setattr(batch_posting, "_PAUSE_S", 0.01)
     status, n_requests, n_failed, gave_up = SERVERS[what]
     with langfuse(lambda _, number: (status(number), {}, {}, 0.0)) as server:
         address = f"{os.environ['LANGFUSE_BASE_URL']}api/public/scores"
-        delivery = posting_each.post_each([{"number": number} for number in range(28)], address, {}, attempts=3)
+        delivery = batch_posting.post_each([{"number": number} for number in range(28)], address, {}, attempts=3)
     assert (delivery.n_failed, delivery.gave_up) == (n_failed, gave_up)
     assert n_requests - 10 < len(server.requests) <= n_requests
 
 
 def test_a_server_that_asks_to_wait_is_waited_for(keys: None, monkeypatch) -> None:
-    monkeypatch.setattr(posting_each, "_PAUSE_S", 0.01)
+    monkeypatch.setattr(batch_posting, "_PAUSE_S", 0.01)
     with langfuse(lambda _, number: (429 if number == 0 else 200, {"Retry-After": "1"}, {}, 0.0)) as server:
-        delivery = posting_each.post_each([{}], f"{os.environ['LANGFUSE_BASE_URL']}api", {}, attempts=2)
+        delivery = batch_posting.post_each([{}], f"{os.environ['LANGFUSE_BASE_URL']}api", {}, attempts=2)
     assert (delivery.n_failed, server.times[1] - server.times[0] >= 1) == (0, True)
 
 
 def test_a_silent_server_is_waited_for_once(folder: Path, keys: None, capsys, monkeypatch) -> None:
-    monkeypatch.setattr(posting, "TIMEOUT_S", 0.3)
+    monkeypatch.setattr(json_posting, "TIMEOUT_S", 0.3)
     with langfuse(lambda *_: (200, {}, {}, 1.0)) as server:
         status, _, error = run(capsys, *call(folder, "--langfuse", "trace", "--json"))
         assert len(server.requests) == 1

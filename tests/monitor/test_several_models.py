@@ -16,11 +16,11 @@ from prometheus_client.parser import text_string_to_metric_families
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
-from entropy_sentinel.monitor.reading.inputs import SourceReader
-from entropy_sentinel.monitor.result import Monitored
-from entropy_sentinel.monitor.showing.files import metrics
-from entropy_sentinel.monitor.showing.page import page
-from entropy_sentinel.monitor.showing.terminal import parts
+from entropy_sentinel.monitor.monitor_result import Monitored
+from entropy_sentinel.monitor.reading.feature_stream import SourceReader
+from entropy_sentinel.monitor.showing.monitor_page import page
+from entropy_sentinel.monitor.showing.monitor_terminal import parts
+from entropy_sentinel.monitor.showing.result_files import metrics
 
 NAMES = {"a": "atc-se_sum", "b": "group-accuracy"}
 SETTINGS = {"by": ["route"], "window": "day", "reference": "2026-11-02"}

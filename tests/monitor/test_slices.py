@@ -13,11 +13,11 @@ from scipy.stats import false_discovery_control as fdr
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
-from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.monitor.codes import Flag
-from entropy_sentinel.monitor.estimating.change import p_of_change
-from entropy_sentinel.monitor.showing.terminal import reasons
-from entropy_sentinel.monitor.summing.sums import pairs
+from entropy_sentinel.features.feature_registry import FEATURES
+from entropy_sentinel.monitor.alert_codes import Flag
+from entropy_sentinel.monitor.estimating.change_test import p_of_change
+from entropy_sentinel.monitor.showing.monitor_terminal import reasons
+from entropy_sentinel.monitor.summing.slice_sums import pairs
 
 NUMBERS = ("estimated_accuracy", "lower", "upper", "expected_errors", "expected_errors_lower", "expected_errors_upper")
 NUMBERS += ("change", "change_p", "change_q", "cut_off_share", "estimate_worth")

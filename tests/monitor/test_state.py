@@ -21,8 +21,8 @@ from production import line, log_file, saved, traffic, written
 
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import ConfigError, EntropySentinelError, InputError, ProvenanceError
-from entropy_sentinel.monitor.reading.inputs import SourceReader
-from entropy_sentinel.monitor.result import Monitored
+from entropy_sentinel.monitor.monitor_result import Monitored
+from entropy_sentinel.monitor.reading.feature_stream import SourceReader
 from entropy_sentinel.monitor.summing import file_reading, log_pass, state_file
 
 pytestmark = pytest.mark.slow

@@ -9,11 +9,11 @@ import pytest
 from production import BEGIN, fitted, saved, traffic, written
 
 import entropy_sentinel as es
-from entropy_sentinel.api.labels import drawn_by
-from entropy_sentinel.monitor.labelling.labelled import improved
-from entropy_sentinel.monitor.labelling.strata import weigh_by_strata
-from entropy_sentinel.monitor.reading.clusters import STRATUM
-from entropy_sentinel.monitor.showing.terminal import parts
+from entropy_sentinel.api.label_reading import drawn_by
+from entropy_sentinel.monitor.labelling.label_corrected_estimates import improved
+from entropy_sentinel.monitor.labelling.post_stratification import weigh_by_strata
+from entropy_sentinel.monitor.reading.dependence import STRATUM
+from entropy_sentinel.monitor.showing.monitor_terminal import parts
 
 TOPICS = ("algebra", "geometry", "history", "law")
 

@@ -8,12 +8,12 @@ import pytest
 from production import fitted, traffic
 
 import entropy_sentinel as es
-from entropy_sentinel.estimators.estimator import Estimator
+from entropy_sentinel.estimators.estimator_base import Estimator
 from entropy_sentinel.estimators.training_predictions import predict
-from entropy_sentinel.monitor.catalogue import STATISTICS
-from entropy_sentinel.monitor.column import Statistic
-from entropy_sentinel.monitor.summing import sums as module
-from entropy_sentinel.monitor.summing.sums import (
+from entropy_sentinel.monitor.column_declaration import Statistic
+from entropy_sentinel.monitor.slice_columns import STATISTICS
+from entropy_sentinel.monitor.summing import slice_sums as module
+from entropy_sentinel.monitor.summing.slice_sums import (
     HELD,
     Accumulator,
     Partial,
@@ -126,7 +126,7 @@ def test_what_is_held_while_a_file_is_read_is_bounded_and_nothing_is_lost() -> N
 def test_more_slices_than_are_held_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Slices, windows and responses without a value are then counted in several steps."""
     expected = es.monitor(fitted(), traffic(200), by=["user", "route"], window="hour")
-    monkeypatch.setattr("entropy_sentinel.monitor.summing.merging.HELD", 5)
+    monkeypatch.setattr("entropy_sentinel.monitor.summing.sum_merging.HELD", 5)
     monkeypatch.setattr(module, "HELD", 5)
     monkeypatch.setattr("entropy_sentinel.api.feature_frames.FEATURES_AT_A_TIME", 10)
     found = es.monitor(fitted(), traffic(200), by=["user", "route"], window="hour")

@@ -11,12 +11,12 @@ from prometheus_client.parser import text_string_to_metric_families
 
 import entropy_sentinel as es
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
-from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.monitor.codes import Flag
-from entropy_sentinel.monitor.result import Monitored
-from entropy_sentinel.monitor.showing.files import metrics as text_of
-from entropy_sentinel.monitor.showing.page import page
-from entropy_sentinel.monitor.showing.terminal import parts
+from entropy_sentinel.features.feature_registry import FEATURES
+from entropy_sentinel.monitor.alert_codes import Flag
+from entropy_sentinel.monitor.monitor_result import Monitored
+from entropy_sentinel.monitor.showing.monitor_page import page
+from entropy_sentinel.monitor.showing.monitor_terminal import parts
+from entropy_sentinel.monitor.showing.result_files import metrics as text_of
 
 ATC = "atc-se_sum"
 LAST_USABLE = "last_usable_window_start_seconds"

@@ -8,10 +8,10 @@ from production import fitted, traffic
 
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import ConfigError
-from entropy_sentinel.monitor.reading.times import moments, plausible, starts
-from entropy_sentinel.monitor.result import Monitored
-from entropy_sentinel.monitor.settings import EARLIEST, WINDOWS, period_text, reference
-from entropy_sentinel.monitor.showing.terminal import without_traffic
+from entropy_sentinel.monitor.monitor_options import EARLIEST, WINDOWS, period_text, reference
+from entropy_sentinel.monitor.monitor_result import Monitored
+from entropy_sentinel.monitor.reading.window_times import moments, plausible, starts
+from entropy_sentinel.monitor.showing.monitor_terminal import without_traffic
 
 NOON = datetime(2026, 11, 4, 12, tzinfo=UTC)  # a Wednesday
 SECONDS = int(NOON.timestamp())

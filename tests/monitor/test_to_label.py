@@ -8,9 +8,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from entropy_sentinel.api.labels import read_labels
+from entropy_sentinel.api.label_reading import read_labels
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.monitor.labelling.to_label import read_to_label, write_to_label
+from entropy_sentinel.monitor.labelling.label_sheet import read_to_label, write_to_label
 
 SAMPLE = pl.DataFrame(
     {

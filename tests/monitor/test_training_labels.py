@@ -10,7 +10,7 @@ from production import fitted, traffic, written
 
 import entropy_sentinel as es
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
-from entropy_sentinel.monitor.result import Monitored
+from entropy_sentinel.monitor.monitor_result import Monitored
 
 FOREST = "forest-3d-unbalanced-uncalibrated"
 

@@ -11,13 +11,13 @@ from rows import rows
 import entropy_sentinel as es
 from entropy_sentinel.estimators.familiarity import PRIOR
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
-from entropy_sentinel.monitor.codes import Flag
-from entropy_sentinel.monitor.once import estimated
-from entropy_sentinel.monitor.result import table_of
-from entropy_sentinel.monitor.settings import EstimateOptions
-from entropy_sentinel.monitor.showing.page import write_page
-from entropy_sentinel.monitor.showing.terminal import parts
-from entropy_sentinel.statistics.intervals import Residuals
+from entropy_sentinel.monitor.alert_codes import Flag
+from entropy_sentinel.monitor.batch import estimated
+from entropy_sentinel.monitor.monitor_options import EstimateOptions
+from entropy_sentinel.monitor.monitor_result import table_of
+from entropy_sentinel.monitor.showing.monitor_page import write_page
+from entropy_sentinel.monitor.showing.monitor_terminal import parts
+from entropy_sentinel.statistics.slice_intervals import Residuals
 
 OF_MATHS, OF_TRIVIA = list(range(40)), list(range(100, 140))
 

@@ -14,7 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 import entropy_sentinel as es
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.features.zero_logprobs import ZERO_LOGPROBS
-from entropy_sentinel.monitor.alerting.unwatched import (
+from entropy_sentinel.monitor.alerting.unwatched_episodes import (
     Progress,
     is_late,
     missing_windows,
@@ -22,10 +22,10 @@ from entropy_sentinel.monitor.alerting.unwatched import (
     windows_after_newest,
     windows_with_traffic,
 )
-from entropy_sentinel.monitor.result import Monitored, alert_line
-from entropy_sentinel.monitor.running import remember
-from entropy_sentinel.monitor.showing.files import metrics
-from entropy_sentinel.monitor.showing.page import page
+from entropy_sentinel.monitor.monitor_result import Monitored, alert_line
+from entropy_sentinel.monitor.monitor_run import remember
+from entropy_sentinel.monitor.showing.monitor_page import page
+from entropy_sentinel.monitor.showing.result_files import metrics
 from entropy_sentinel.monitor.showing.webhook import message
 
 ATC = "atc-se_sum"

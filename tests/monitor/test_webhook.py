@@ -13,7 +13,7 @@ from fake_api import Answer, fake_api
 from production import BEGIN, fitted, saved, traffic, written
 
 import entropy_sentinel as es
-from entropy_sentinel.core import posting
+from entropy_sentinel.core import json_posting
 from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.monitor.showing import webhook
 
@@ -125,7 +125,7 @@ def test_a_message_is_two_lines_and_the_page() -> None:
 def test_a_server_that_refuses_loses_nothing(
     option: str, answer: Any, problem: str, call: list[Any], tmp_path: Path, capsys, monkeypatch
 ) -> None:
-    monkeypatch.setattr(posting, "TIMEOUT_S", 0.5)
+    monkeypatch.setattr(json_posting, "TIMEOUT_S", 0.5)
     with fake_api(answer) as server:
         status, shown, errors = run(capsys, *call, option, f"{server.base_url}/{SECRET}")
         assert len(server.requests) == 1

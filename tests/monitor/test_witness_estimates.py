@@ -11,12 +11,12 @@ from rows import rows
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
-from entropy_sentinel.monitor.codes import Flag
-from entropy_sentinel.monitor.result import Monitored, table_of
-from entropy_sentinel.monitor.showing.page import page
+from entropy_sentinel.monitor.alert_codes import Flag
+from entropy_sentinel.monitor.monitor_result import Monitored, table_of
+from entropy_sentinel.monitor.showing.monitor_page import page
+from entropy_sentinel.monitor.showing.monitor_terminal import parts
 from entropy_sentinel.monitor.showing.slices_to_ask import list_slices_to_ask, write_slices_to_ask
-from entropy_sentinel.monitor.showing.terminal import parts
-from entropy_sentinel.statistics.monitoring.asked_slices import AskedSlice, estimate_asked, measure_errors
+from entropy_sentinel.statistics.monitoring.requested_slices import AskedSlice, estimate_asked, measure_errors
 
 ROUTES = ("shop", "school", "trivia", "stories", "law", "songs")
 ACCURACIES = (0.9, 0.8, 0.6, 0.3, 0.5, 0.2)

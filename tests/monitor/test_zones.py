@@ -8,8 +8,10 @@ import polars as pl
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from entropy_sentinel.monitor.reading.problems import Problems
-from entropy_sentinel.monitor.reading.times import (
+from entropy_sentinel.monitor.monitor_options import WINDOWS, Zone
+from entropy_sentinel.monitor.reading.problem_collection import Problems
+from entropy_sentinel.monitor.reading.time_zones import DTYPE
+from entropy_sentinel.monitor.reading.window_times import (
     Clock,
     in_zone,
     on_clock,
@@ -19,8 +21,6 @@ from entropy_sentinel.monitor.reading.times import (
     windows_between,
     windows_on_clock,
 )
-from entropy_sentinel.monitor.reading.zones import DTYPE
-from entropy_sentinel.monitor.settings import WINDOWS, Zone
 
 FIRST, LAST = datetime(2025, 1, 1, tzinfo=UTC), datetime(2028, 1, 1, tzinfo=UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)

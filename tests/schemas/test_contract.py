@@ -8,7 +8,7 @@ import pytest
 
 from entropy_sentinel.core.errors import ContractError, DamagedFileError
 from entropy_sentinel.schemas.contract import Column, Contract, read_provenance, readable, whose
-from entropy_sentinel.schemas.label import LABELS
+from entropy_sentinel.schemas.label_schema import LABELS
 
 ROWS = {
     "item_id": ["a-00000", "a-00001"],

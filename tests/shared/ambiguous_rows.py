@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.schemas.benchmark import BENCHMARKS
-from entropy_sentinel.schemas.signals import contract_of
-from entropy_sentinel.signals.catalogue import FAMILIES
-from entropy_sentinel.study.semantic_clustering.settings import GroupingSettings
+from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
+from entropy_sentinel.schemas.signal_schema import contract_of
+from entropy_sentinel.signal_families.signal_registry import FAMILIES
+from entropy_sentinel.study.semantic_clustering.backend_settings import GroupingSettings
 
 EXACT: GroupingSettings = {
     "backend": "exact",

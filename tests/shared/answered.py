@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from entropy_sentinel.schemas.benchmark import BENCHMARKS
-from entropy_sentinel.schemas.generation import GENERATIONS, TOP_K
+from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
+from entropy_sentinel.schemas.generation_schema import GENERATIONS, TOP_K
 
 _RARE = -30.0
 

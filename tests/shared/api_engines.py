@@ -4,7 +4,7 @@ from typing import Any
 
 from fake_api import FakeApi
 
-from entropy_sentinel.study.engines.api import LitellmEngine
+from entropy_sentinel.study.engines.api_engine import LitellmEngine
 
 SAMPLING = {"temperature": 0.5, "top_p": 1.0, "max_tokens": 16}
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from fake_engine import prompt_hash
 
-from entropy_sentinel.schemas.benchmark import BENCHMARKS
-from entropy_sentinel.schemas.generation import GENERATIONS
+from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
+from entropy_sentinel.schemas.generation_schema import GENERATIONS
 
 MODEL = "tiny"
 

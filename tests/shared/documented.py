@@ -11,12 +11,12 @@ import yaml
 from tiny import TINY
 
 import entropy_sentinel as es
-from entropy_sentinel.api.reading import write_features
+from entropy_sentinel.api.response_reading import write_features
 from entropy_sentinel.core.analysis import sections
-from entropy_sentinel.schemas.benchmark import BENCHMARKS
+from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
 from entropy_sentinel.schemas.contract import read_provenance
-from entropy_sentinel.schemas.generation import GENERATIONS
-from entropy_sentinel.schemas.label import LABELS
+from entropy_sentinel.schemas.generation_schema import GENERATIONS
+from entropy_sentinel.schemas.label_schema import LABELS
 from write_weeks import SHOWN
 from write_weeks import write as write_weeks
 

@@ -12,8 +12,8 @@ import torch
 import yaml
 from safetensors.torch import save_file
 
-from entropy_sentinel.study.engines.catalogue import PROMPTS
-from entropy_sentinel.study.engines.vllm import VllmEngine
+from entropy_sentinel.study.engines.engine_registry import PROMPTS
+from entropy_sentinel.study.engines.vllm_engine import VllmEngine
 
 DEMO = Path(__file__).parents[2] / "demo"
 ROWS = (DEMO / "benchmarks" / "averages.jsonl").read_text().splitlines()[:6]

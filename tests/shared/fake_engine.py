@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from entropy_sentinel.schemas.generation import TOP_K
-from entropy_sentinel.study.engines.beams import BeamSearcher
-from entropy_sentinel.study.engines.engine import (
+from entropy_sentinel.schemas.generation_schema import TOP_K
+from entropy_sentinel.study.engines.beam_searching import BeamSearcher
+from entropy_sentinel.study.engines.engine_interface import (
     Beams,
     Continuation,
     NextToken,

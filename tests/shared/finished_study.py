@@ -8,10 +8,10 @@ from typing import Any
 import yaml
 from workflow_runs import Project
 
-from entropy_sentinel.study.config.config import load_config, read_config
-from entropy_sentinel.study.config.generations import benchmark_settings
-from entropy_sentinel.study.config.layout import StudyLayout
-from entropy_sentinel.study.stages.benchmark import write_benchmark
+from entropy_sentinel.study.config.config_loading import load_config, read_config
+from entropy_sentinel.study.config.generation_requests import benchmark_settings
+from entropy_sentinel.study.config.study_paths import StudyLayout
+from entropy_sentinel.study.stages.benchmark_stage import write_benchmark
 
 MODELS, JUDGES = ["tiny-1m", "tiny-3m"], ["math-verify", "tiny-judge"]
 BENCHMARKS = ["averages", "one-digit-addition", "percentages", "two-digit-multiplication"]

@@ -17,7 +17,7 @@ import polars as pl
 from production import change_metadata, fitted, traffic, written
 
 import entropy_sentinel as es
-from entropy_sentinel.features.catalogue import FEATURES
+from entropy_sentinel.features.feature_registry import FEATURES
 
 FIRST, DAY = datetime(2026, 10, 5, tzinfo=UTC), timedelta(days=1)
 REFERENCE = "2026-10-05..2026-10-11"

@@ -10,18 +10,22 @@ import numpy as np
 import polars as pl
 from observations import BESIDE
 
-from entropy_sentinel.estimators.catalogue import BASELINES, CONFIGURATIONS
-from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.report.exhibits import draw
-from entropy_sentinel.report.figures import Drawing
-from entropy_sentinel.report.style import Style
-from entropy_sentinel.report.tables import Table
-from entropy_sentinel.schemas.estimate import ESTIMATES
-from entropy_sentinel.signals.observation_frame import OBSERVATIONS
-from entropy_sentinel.study.analyses.accuracy.catalogue import FIGURES
+from entropy_sentinel.estimators.estimator_registry import BASELINES, CONFIGURATIONS
+from entropy_sentinel.features.feature_registry import FEATURES
+from entropy_sentinel.rendering.exhibit_files import draw
+from entropy_sentinel.rendering.exhibit_style import Style
+from entropy_sentinel.rendering.figure_style import Drawing
+from entropy_sentinel.rendering.table_exhibit import Table
+from entropy_sentinel.schemas.estimate_schema import ESTIMATES
+from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS
+from entropy_sentinel.study.analyses.accuracy.accuracy_exhibits import FIGURES
 from entropy_sentinel.study.analyses.accuracy.exhibit_inputs import AccuracyFigureInputs, AccuracyTableInputs
-from entropy_sentinel.study.analyses.accuracy.measuring.frames import AUROC, DOMAINS, REPEATS, SWEEP
-from entropy_sentinel.study.analyses.accuracy.measuring.validation import DomainResult, EstimatorErrors, ModelValidation
+from entropy_sentinel.study.analyses.accuracy.measuring.accuracy_frames import AUROC, DOMAINS, REPEATS, SWEEP
+from entropy_sentinel.study.analyses.accuracy.measuring.study_validation import (
+    DomainResult,
+    EstimatorErrors,
+    ModelValidation,
+)
 
 DEFAULT = "forest-10d-balanced-isotonic"
 MODELS = ("tiny-a", "tiny-b")

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.schemas.benchmark import BENCHMARKS
+from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
 
 
 def item_settings(**changes: Any) -> dict[str, Any]:

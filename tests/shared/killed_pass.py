@@ -15,7 +15,7 @@ from asked_items import pass_settings, write_items
 from fake_engine import FakeEngine
 
 from entropy_sentinel.study.stages import engine_pass
-from entropy_sentinel.study.stages.parts import Parts
+from entropy_sentinel.study.stages.job_parts import Parts
 
 SECTIONS: dict[str, dict[str, Any]] = {
     "forced_answer": {"answers": ["own", "reference"], "positions": "all", "samples": None, "options": False},

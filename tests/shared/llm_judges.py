@@ -4,8 +4,8 @@ from typing import Any
 
 from fake_api import FakeApi
 
-from entropy_sentinel.judges.catalogue import PROMPTS
-from entropy_sentinel.judges.llm import LlmJudge
+from entropy_sentinel.judges.judge_registry import PROMPTS
+from entropy_sentinel.judges.llm_judge import LlmJudge
 
 
 def llm_judge(api: FakeApi, server: dict[str, Any] | None = None, **changes: Any) -> LlmJudge:

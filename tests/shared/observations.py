@@ -3,8 +3,8 @@
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.features.catalogue import EXTRAS, FEATURES
-from entropy_sentinel.signals.observation_frame import OBSERVATIONS
+from entropy_sentinel.features.feature_registry import EXTRAS, FEATURES
+from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS
 
 # What a response of ten tokens has beside its 17 features, in the order of the contract.
 BESIDE = {

@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.neural_network import MLPClassifier
 
-from entropy_sentinel.estimators.catalogue import parse
+from entropy_sentinel.estimators.estimator_registry import parse
 
 
 def fit_obvious(

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from entropy_sentinel.study.semantic_clustering.backend import Backend
-from entropy_sentinel.study.semantic_clustering.clustering import Answered, classes
+from entropy_sentinel.study.semantic_clustering.backend_interface import Backend
+from entropy_sentinel.study.semantic_clustering.greedy_clustering import Answered, classes
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 from frames import LABEL
 
-from entropy_sentinel.estimators.catalogue import BASELINES, CONFIGURATIONS
-from entropy_sentinel.study.analyses.accuracy.measuring.frames import AUROC, DOMAINS, SWEEP
+from entropy_sentinel.estimators.estimator_registry import BASELINES, CONFIGURATIONS
+from entropy_sentinel.study.analyses.accuracy.measuring.accuracy_frames import AUROC, DOMAINS, SWEEP
 
 PAPER = Path(__file__).parents[2] / "workflow/entropy_sentinel/study/analyses/accuracy/published"
 DEFAULT = "forest-10d-balanced-isotonic"

@@ -12,13 +12,13 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.schemas.benchmark import BENCHMARKS
-from entropy_sentinel.study.config.config import load_config, read_config
-from entropy_sentinel.study.config.generations import generation_settings, pass_settings
-from entropy_sentinel.study.config.sections import Config
-from entropy_sentinel.study.engines.client import SharedEngine
-from entropy_sentinel.study.engines.run import EngineRun
-from entropy_sentinel.study.stages import engine_pass, generation
+from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
+from entropy_sentinel.study.config.config_loading import load_config, read_config
+from entropy_sentinel.study.config.generation_requests import generation_settings, pass_settings
+from entropy_sentinel.study.config.study_config import Config
+from entropy_sentinel.study.engines.engine_client import SharedEngine
+from entropy_sentinel.study.engines.engine_run import EngineRun
+from entropy_sentinel.study.stages import engine_pass, generation_stage
 
 ROOT = Path(__file__).parents[2]
 
@@ -79,7 +79,7 @@ class Asked:
         write_items(items, self.probe.benchmarks, n)
         traces.parent.mkdir(parents=True)
         asked = generation_settings(self.config, self.probe.model, self.probe.benchmarks[0])
-        generation.write_generations(str(items), asked, 1, str(traces))
+        generation_stage.write_generations(str(items), asked, 1, str(traces))
         engine_pass.PART_TOKENS = self.probe.part_tokens
         output = self.folder / "study" / "passes" / self.family / self.probe.model / "whole.parquet"
         output.parent.mkdir(parents=True, exist_ok=True)

@@ -11,10 +11,10 @@ import polars as pl
 from rows import rows
 
 import entropy_sentinel as es
-from entropy_sentinel.api.reading import write_features
+from entropy_sentinel.api.response_reading import write_features
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
-from entropy_sentinel.features.buckets import SCHEMA
-from entropy_sentinel.features.catalogue import EXTRAS, FEATURE_FRAME
+from entropy_sentinel.features.feature_registry import EXTRAS, FEATURE_FRAME
+from entropy_sentinel.features.hashed_tokens import SCHEMA
 
 LOGPROBS = {"logprobs_mode": "raw_logprobs", "top_k_returned": 20}
 BEGIN = datetime(2026, 11, 2, tzinfo=UTC)  # a Monday

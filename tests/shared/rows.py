@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.features.catalogue import FEATURES
+from entropy_sentinel.features.feature_registry import FEATURES
 
 SETTINGS: dict[str, Any] = {
     "seed": 42,

@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from entropy_sentinel.core.errors import ConfigError
-from entropy_sentinel.study.config.config import load_config
-from entropy_sentinel.study.config.sections import Config
+from entropy_sentinel.study.config.config_loading import load_config
+from entropy_sentinel.study.config.study_config import Config
 
 PAPER = yaml.safe_load((Path(__file__).parents[2] / "config.yaml").read_text())
 

@@ -8,8 +8,8 @@ from typing import Any
 import polars as pl
 from studies import PAPER, without_api_judges
 
-from entropy_sentinel.study.config.config import Config
-from entropy_sentinel.study.planning.files import study_files
+from entropy_sentinel.study.config.config_loading import Config
+from entropy_sentinel.study.planning.file_plan import study_files
 
 NOW = 1_800_000_000.0
 

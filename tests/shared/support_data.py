@@ -14,18 +14,18 @@ from pathlib import Path
 
 import polars as pl
 
-from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.features.compute import compute_features
-from entropy_sentinel.judges.catalogue import make_judge
-from entropy_sentinel.llm_client.settings import filled
-from entropy_sentinel.schemas.benchmark import BENCHMARKS
-from entropy_sentinel.study.config.config import load_config, read_config
-from entropy_sentinel.study.config.generations import benchmark_settings, generation_settings
-from entropy_sentinel.study.config.judging import judge_settings
-from entropy_sentinel.study.engines.catalogue import PROMPTS, make_engine
-from entropy_sentinel.study.stages.benchmark import write_benchmark
-from entropy_sentinel.study.stages.generation import request_keys, request_seed, to_frame
-from entropy_sentinel.study.stages.label import label
+from entropy_sentinel.features.feature_computation import compute_features
+from entropy_sentinel.features.feature_registry import FEATURES
+from entropy_sentinel.judges.judge_registry import make_judge
+from entropy_sentinel.llm_client.server_settings import filled
+from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
+from entropy_sentinel.study.config.config_loading import load_config, read_config
+from entropy_sentinel.study.config.generation_requests import benchmark_settings, generation_settings
+from entropy_sentinel.study.config.label_requests import judge_settings
+from entropy_sentinel.study.engines.engine_registry import PROMPTS, make_engine
+from entropy_sentinel.study.stages.benchmark_stage import write_benchmark
+from entropy_sentinel.study.stages.generation_stage import request_keys, request_seed, to_frame
+from entropy_sentinel.study.stages.label_stage import label
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests" / "estimators" / "data" / "support.parquet"

@@ -6,7 +6,7 @@ as the log of a server, with five alternatives to a token.
 
 from pathlib import Path
 
-from entropy_sentinel.api.reading import Example
+from entropy_sentinel.api.response_reading import Example
 
 _FOLDER = Path(__file__).parents[1] / "data" / "tiny"
 TINY = Example(*(_FOLDER / name for name in ("traces", "labels.parquet", "log.jsonl", "", "")))

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 from observations import BESIDE
 
-from entropy_sentinel.features.catalogue import CATALOGUE
-from entropy_sentinel.signals.observation_frame import OBSERVATIONS
+from entropy_sentinel.features.feature_registry import CATALOGUE
+from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS
 
 EASIEST = 2.2  # mean of the latent easiness, from -2.2 to 2.2; accuracies of about .1 to .9
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binomtest
 from sklearn.metrics import cohen_kappa_score
 
-from entropy_sentinel.statistics.agreement import (
+from entropy_sentinel.statistics.judge_agreement import (
     Interval,
     clustered_size,
     corrected_share,

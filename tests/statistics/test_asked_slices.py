@@ -5,7 +5,7 @@ import pytest
 from scipy.special import logit
 from scipy.stats import norm, t
 
-from entropy_sentinel.statistics.monitoring.asked_slices import (
+from entropy_sentinel.statistics.monitoring.requested_slices import (
     PRIOR,
     AskedSlice,
     estimate_asked,

@@ -5,7 +5,7 @@ import pytest
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import brier_score_loss
 
-from entropy_sentinel.statistics.calibration import BINS, calibration, sums_of
+from entropy_sentinel.statistics.probability_calibration import BINS, calibration, sums_of
 
 
 def test_it_agrees_with_scikit_learn_over_domains() -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from entropy_sentinel.statistics.clustering import (
+from entropy_sentinel.statistics.design_effects import (
     ClusterMoments,
     effective_size,
     intraclass_correlation,

@@ -5,9 +5,9 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import beta, binom, norm
 
-from entropy_sentinel.statistics.intervals import Residuals, sampling_variance
-from entropy_sentinel.statistics.monitoring.combined import UNLIKE, combined
-from entropy_sentinel.statistics.predictive import _SPREADS, Spread
+from entropy_sentinel.statistics.monitoring.label_combination import UNLIKE, combined
+from entropy_sentinel.statistics.predictive_posterior import _SPREADS, Spread
+from entropy_sentinel.statistics.slice_intervals import Residuals, sampling_variance
 
 
 def spread_of(size: float) -> Spread:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from entropy_sentinel.statistics.intervals import Residuals
-from entropy_sentinel.statistics.monitoring.differences import half_widths_independent, half_widths_paired
+from entropy_sentinel.statistics.monitoring.accuracy_differences import half_widths_independent, half_widths_paired
+from entropy_sentinel.statistics.slice_intervals import Residuals
 
 MANY = 10**9
 

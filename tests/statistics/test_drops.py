@@ -8,8 +8,8 @@ from scipy.integrate import quad
 from scipy.stats import norm
 from scipy.stats import t as student
 
-from entropy_sentinel.statistics.monitoring import drops
-from entropy_sentinel.statistics.monitoring.drops import SIZE, Drop, Rule, Series, drops_of, unit_variances
+from entropy_sentinel.statistics.monitoring import change_points
+from entropy_sentinel.statistics.monitoring.change_points import SIZE, Drop, Rule, Series, drops_of, unit_variances
 
 
 def mean_of(means: np.ndarray) -> np.ndarray:
@@ -48,7 +48,7 @@ def test_the_evidence_is_the_ratio_of_two_likelihoods(difference: float, varianc
         lambda size: norm.pdf(difference, size, deviation) * 2 * norm.pdf(size, 0, SIZE), 0, 2, points=[0, difference]
     )
     expected = np.log(with_drop / norm.pdf(difference, 0, deviation))
-    found = drops._log_evidence(np.array([difference]), np.array([variance]))
+    found = change_points._log_evidence(np.array([difference]), np.array([variance]))
     assert found[0] == pytest.approx(expected, abs=1e-6)
 
 
@@ -58,7 +58,7 @@ def test_the_evidence_is_1_on_average_without_a_drop() -> None:
     mean, _ = quad(
         lambda difference: (
             norm.pdf(difference, 0, deviation)
-            * np.exp(drops._log_evidence(np.array([difference]), np.array([deviation**2])))[0]
+            * np.exp(change_points._log_evidence(np.array([difference]), np.array([deviation**2])))[0]
         ),
         *(-0.5, 0.5),
         points=[0, 0.1, 0.2],
@@ -70,7 +70,7 @@ def test_a_t_is_turned_into_a_normal_number_of_the_same_probability() -> None:
     for freedom in (3, 6, 20, 1000):
         for t in (-3.0, 0.0, 1.0, 2.5, 5.0):
             expected = norm.isf(student.sf(t, freedom))
-            assert drops._as_normal(np.array([t]), np.array([freedom]))[0] == pytest.approx(expected, abs=0.07)
+            assert change_points._as_normal(np.array([t]), np.array([freedom]))[0] == pytest.approx(expected, abs=0.07)
 
 
 def test_the_unit_variance_of_a_mean_is_the_variance_of_the_responses() -> None:
@@ -100,7 +100,7 @@ def test_the_unit_variance_of_a_median_is_simulated() -> None:
 def test_the_variance_between_windows_is_half_the_mean_square_of_successive_differences() -> None:
     """Days differ by .02 in turn, and have so many responses that chance and the prior hardly count."""
     days = series([0.6, 0.62] * 40, n=10**7)
-    between, _ = drops._Finder(days, RULE)._between()
+    between, _ = change_points._Finder(days, RULE)._between()
     assert between[-1] == pytest.approx(0.02**2 / 2, rel=0.1)
 
 
@@ -189,7 +189,7 @@ def test_a_drop_is_told_at_once_although_days_differ() -> None:
 def test_the_batches_of_looks_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     levels = [*([0.8] * 7), *np.linspace(0.8, 0.6, 40), *([0.8] * 20)]
     expected = drops_of(series(levels), RULE)
-    monkeypatch.setattr(drops, "_BATCH", 5)
+    monkeypatch.setattr(change_points, "_BATCH", 5)
     assert drops_of(series(levels), RULE) == expected
     assert isinstance(expected[0], Drop)
 

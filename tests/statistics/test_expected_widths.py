@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from labelled_slices import labelled_slice
 
-from entropy_sentinel.statistics.monitoring.expected import (
+from entropy_sentinel.statistics.monitoring.expected_precision import (
     expected_width,
     worth_with_judge,
     worth_with_predictions,
 )
 from entropy_sentinel.statistics.monitoring.prediction_powered import prediction_powered_mean
 from entropy_sentinel.statistics.monitoring.witnessed_mean import LabelledSample, WitnessValues, witnessed_mean
-from entropy_sentinel.statistics.witnesses import witness_powers
+from entropy_sentinel.statistics.witness_powers import witness_powers
 
 
 def judge(correct: np.ndarray, sensitivity: float, specificity: float, rng: np.random.Generator) -> np.ndarray:

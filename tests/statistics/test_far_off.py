@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from entropy_sentinel.statistics.far_off import FarOff
+from entropy_sentinel.statistics.large_error import FarOff
 
 EXACT = 1e-12
 

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from entropy_sentinel.statistics import intervals
-from entropy_sentinel.statistics.intervals import Residuals
+from entropy_sentinel.statistics import slice_intervals
+from entropy_sentinel.statistics.slice_intervals import Residuals
 from entropy_sentinel.study.analyses import accuracy
 
 MANY = 10**9
@@ -25,7 +25,7 @@ def test_errors_of_one_domain_are_larger_by_the_published_ratio() -> None:
     folder = f"{accuracy.__path__[0]}/published"
     sizes = pl.read_csv(f"{folder}/table_4_group_size.csv").group_by("k").agg(pl.col("aee_median").median())
     by_size = dict(sizes.iter_rows())
-    assert by_size[1] / by_size[2] == pytest.approx(intervals.ONE_DOMAIN, abs=0.005)
+    assert by_size[1] / by_size[2] == pytest.approx(slice_intervals.ONE_DOMAIN, abs=0.005)
 
 
 def test_a_conformal_interval_by_hand() -> None:

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from entropy_sentinel.statistics.auroc import auroc
-from entropy_sentinel.statistics.errors import aee, evaluate, evaluate_all, median, quartile_range, rho
+from entropy_sentinel.statistics.estimate_errors import aee, evaluate, evaluate_all, median, quartile_range, rho
 
 DATA = Path(__file__).parents[1] / "data"
 

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 from scipy import integrate, optimize, special, stats
 
-from entropy_sentinel.statistics import predictive
-from entropy_sentinel.statistics.predictive import Spread
+from entropy_sentinel.statistics import predictive_posterior
+from entropy_sentinel.statistics.predictive_posterior import Spread
 from entropy_sentinel.study.analyses import accuracy
 
 ERRORS = {0: [], 3: [0.05, 0.02, -0.1], 12: list(np.linspace(-0.2, 0.15, 12))}
@@ -131,12 +131,12 @@ def test_the_prior_is_on_the_side_of_caution_of_the_published_tables() -> None:
     # Of a normal error the deviation is sqrt(pi / 2) times the mean distance; three large models' is .16.
     published, large_models = np.array([np.quantile(pairs, 0.75), 0.16]) * math.sqrt(math.pi / 2)
     assert published == pytest.approx(0.163, abs=5e-4)
-    assert published < predictive.CAUTIOUS.scale < large_models
+    assert published < predictive_posterior.CAUTIOUS.scale < large_models
     # The logarithm of a scaled inverse chi-squared variance has variance trigamma(nu / 2).
     logs = np.log(pairs**2 * math.pi / 2)
     freedom = optimize.brentq(lambda nu: special.polygamma(1, nu / 2) - logs.var(ddof=1), 0.5, 100)
     assert freedom == pytest.approx(4.3, abs=0.05)
-    assert freedom / 3 == pytest.approx(predictive.CAUTIOUS.freedom, abs=0.1)
+    assert freedom / 3 == pytest.approx(predictive_posterior.CAUTIOUS.freedom, abs=0.1)
     scale = math.sqrt(np.exp(logs.mean() + special.digamma(freedom / 2)) * 2 / freedom)
     assert scale == pytest.approx(0.11, abs=0.005)
 

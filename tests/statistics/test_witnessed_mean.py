@@ -6,7 +6,7 @@ from scipy.stats import norm
 
 from entropy_sentinel.statistics.monitoring.prediction_powered import labelled_mean, prediction_powered_mean
 from entropy_sentinel.statistics.monitoring.witnessed_mean import LabelledSample, WitnessValues, witnessed_mean
-from entropy_sentinel.statistics.witnesses import witness_powers
+from entropy_sentinel.statistics.witness_powers import witness_powers
 
 UNKNOWN = np.nan
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from entropy_sentinel.statistics.witness_powers import witness_powers
 from entropy_sentinel.statistics.witnessed_accuracies import WitnessedDomain, accuracies_from, influences
-from entropy_sentinel.statistics.witnesses import witness_powers
 
 
 def domain(

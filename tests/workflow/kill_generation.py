@@ -22,13 +22,13 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.schemas.contract import read_provenance
-from entropy_sentinel.schemas.generation import GENERATIONS
-from entropy_sentinel.study.config.config import load_config, read_config
-from entropy_sentinel.study.config.generations import benchmark_settings, generation_settings
-from entropy_sentinel.study.config.layout import parts_folder
-from entropy_sentinel.study.jobs.logs import job_log
-from entropy_sentinel.study.stages import generation
-from entropy_sentinel.study.stages.benchmark import write_benchmark
+from entropy_sentinel.schemas.generation_schema import GENERATIONS
+from entropy_sentinel.study.config.config_loading import load_config, read_config
+from entropy_sentinel.study.config.generation_requests import benchmark_settings, generation_settings
+from entropy_sentinel.study.config.study_paths import parts_folder
+from entropy_sentinel.study.jobs.job_logs import job_log
+from entropy_sentinel.study.stages import generation_stage
+from entropy_sentinel.study.stages.benchmark_stage import write_benchmark
 
 ROOT = Path(__file__).parents[2]
 MODEL, BENCHMARK = "tiny-1m", "percentages"
@@ -44,8 +44,8 @@ SPAWN = multiprocessing.get_context("spawn")
 def job(items: str, settings: Mapping[str, Any], output: str) -> None:
     """One run of the generate job, in a process of its own."""
     with job_log(f"{output}.log"):
-        generation.PART_RESPONSES = PART_RESPONSES
-        generation.write_generations(items, settings, 1, output)
+        generation_stage.PART_RESPONSES = PART_RESPONSES
+        generation_stage.write_generations(items, settings, 1, output)
 
 
 def kill_at(process: Any, output: str, parts_before: int, new_parts: int, draw: random.Random) -> None:

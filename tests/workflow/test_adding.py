@@ -131,10 +131,10 @@ print(*es.read_labels("log.jsonl")["label"], *estimate["true_accuracy"])
 WATCH = """
 import json
 import entropy_sentinel as es
-from entropy_sentinel.monitor.showing.files import metrics
-from entropy_sentinel.monitor.showing.files import write_rows
-from entropy_sentinel.monitor.showing.page import page
-from entropy_sentinel.monitor.showing.terminal import parts
+from entropy_sentinel.monitor.showing.result_files import metrics
+from entropy_sentinel.monitor.showing.result_files import write_rows
+from entropy_sentinel.monitor.showing.monitor_page import page
+from entropy_sentinel.monitor.showing.monitor_terminal import parts
 
 found = es.monitor("atc-se_sum.estimator", "logs", by=["route"], state="state", min_responses=2)
 for name in ("rows.csv", "rows.json", "rows.parquet"):
@@ -407,8 +407,8 @@ def test_the_new_analysis_is_in_the_report_of_snakemake(
 
 def test_names_are_known_to_the_config_check(added: Path) -> None:
     code = """
-from entropy_sentinel.study.config.config import load_config, read_config
-from entropy_sentinel.study.config import generations
+from entropy_sentinel.study.config.config_loading import load_config, read_config
+from entropy_sentinel.study.config import generation_requests
 
 config = load_config(read_config(["config.yaml"]) | {"generation": {"prompt": "bare"}})
 print(generations.generation_settings(config, "qwen3-4b", "gsm8k")["prompt"])
@@ -438,11 +438,11 @@ def test_the_new_engines_answer(added: Path) -> None:
     server = ThreadingHTTPServer(("127.0.0.1", 0), ThrowingHandler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     code = f"""
-from entropy_sentinel.study.config.config import load_config, read_config
-from entropy_sentinel.study.config import generations
-from entropy_sentinel.core.sections import merged
-from entropy_sentinel.study.stages.feature import write_features
-from entropy_sentinel.study.stages.generation import write_generations
+from entropy_sentinel.study.config.config_loading import load_config, read_config
+from entropy_sentinel.study.config import generation_requests
+from entropy_sentinel.core.section_base import merged
+from entropy_sentinel.study.stages.feature_stage import write_features
+from entropy_sentinel.study.stages.generation_stage import write_generations
 
 raw = read_config(["config.yaml", "demo/config.yaml", "mine.yaml"])
 here = {{"models": {{"thrown": {{"thrower": {{"url": "http://127.0.0.1:{server.server_port}"}}}}}}}}

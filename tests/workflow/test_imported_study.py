@@ -10,11 +10,11 @@ import pytest
 import yaml
 from workflow_runs import Project
 
-from entropy_sentinel.judges.settings import MathVerify
+from entropy_sentinel.judges.judge_kinds import MathVerify
 from entropy_sentinel.schemas.contract import read_provenance
-from entropy_sentinel.schemas.generation import TOP_K
-from entropy_sentinel.schemas.label import LABELS
-from entropy_sentinel.study.analyses.agreement.measuring.frames import ERRORS, PAIRS
+from entropy_sentinel.schemas.generation_schema import TOP_K
+from entropy_sentinel.schemas.label_schema import LABELS
+from entropy_sentinel.study.analyses.agreement.measuring.agreement_frames import ERRORS, PAIRS
 
 pytestmark = pytest.mark.long
 
@@ -100,7 +100,7 @@ def test_only_labels_that_depend_on_it_are_made_again(project: Project) -> None:
     assert two.planned("--until", "label") == {}
     # Other rules of math-verify: its labels, and neither those of people, the items nor the traces.
     version, now = "VERSION: ClassVar[int] = ", MathVerify.VERSION
-    undo = project.edit("workflow/entropy_sentinel/judges/settings.py", f"{version}{now}", f"{version}{now + 10}")
+    undo = project.edit("workflow/entropy_sentinel/judges/judge_kinds.py", f"{version}{now}", f"{version}{now + 10}")
     assert two.planned("--until", "label")["label"] == len(BENCHMARKS)
     assert not {"generation", "benchmark"} & set(two.planned("--until", "label"))
     undo()

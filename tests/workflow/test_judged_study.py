@@ -14,7 +14,7 @@ from fake_api import FakeApi, completion, fake_api, ok
 from workflow_runs import Project
 
 from entropy_sentinel.schemas.contract import read_provenance
-from entropy_sentinel.schemas.generation import TOP_K
+from entropy_sentinel.schemas.generation_schema import TOP_K
 
 pytestmark = pytest.mark.long
 
@@ -129,7 +129,7 @@ def test_a_budget_stops_a_job_that_more_budget_ends_and_a_prompt_that_changes_ju
         (project.folder / "judged.yaml").write_text(yaml.safe_dump(study(api, **PRICES, budget_usd=0.0445)))
         process = project.start(file)
         output, _ = process.communicate(timeout=300)
-        assert "judges.llm: of budget_usd 0.0445, 0.00" in output
+        assert "judges.llm_judge: of budget_usd 0.0445, 0.00" in output
         assert "raise budget_usd" in output
         assert process.returncode != 0
         assert (project.folder / "ended.txt").read_text() == "results/judged failure\n"

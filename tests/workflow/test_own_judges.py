@@ -9,8 +9,8 @@ import yaml
 from workflow_runs import Project
 
 from entropy_sentinel.schemas.contract import read_provenance
-from entropy_sentinel.schemas.generation import TOP_K
-from entropy_sentinel.schemas.label import LABELS
+from entropy_sentinel.schemas.generation_schema import TOP_K
+from entropy_sentinel.schemas.label_schema import LABELS
 
 OWN = {
     "study": "own",

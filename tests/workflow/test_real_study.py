@@ -8,7 +8,7 @@ from dry_runs import dry_run
 from workflow_runs import Project, job_counts
 
 from entropy_sentinel.schemas.contract import read_provenance
-from entropy_sentinel.schemas.label import LABELS
+from entropy_sentinel.schemas.label_schema import LABELS
 
 STUDY = "examples/real/study.yaml"
 ROOT = Path(__file__).parents[2]

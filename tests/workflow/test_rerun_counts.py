@@ -312,7 +312,7 @@ REASONED = [
         ),
     ),
     # Code.
-    code("features", "features/built_in.py", "FLAT_STD = 1e-6", "FLAT_STD = 1e-5", FEATURES),
+    code("features", "features/paper_features.py", "FLAT_STD = 1e-6", "FLAT_STD = 1e-5", FEATURES),
     code(
         "an estimator: all that fits, and what imports estimators' names",
         "estimators/logistic.py",
@@ -329,7 +329,7 @@ REASONED = [
     ),
     code(
         "the look of figures: all that any analysis shows; a paper's folder has computations beside them",
-        "report/figures.py",
+        "rendering/figure_style.py",
         "#0072B2",
         "#0072B3",
         dict.fromkeys(["rejection_assessments", "rejection_measures", "responses_page"], M)
@@ -342,15 +342,15 @@ REASONED = [
         {},
         act=longer(
             "judges/math_verify.py",
-            "study/engines/vllm.py",
-            "llm_client/client.py",
+            "study/engines/vllm_engine.py",
+            "llm_client/chat_client.py",
             "core/secrets.py",
-            "core/files.py",
+            "core/whole_files.py",
             "study/semantic_clustering/semantic_entropy.py",
-            "statistics/monitoring/drops.py",
-            "logs/reader.py",
-            "monitor/events.py",
-            "study/jobs/fingerprint.py",
+            "statistics/monitoring/change_points.py",
+            "logs/reader_base.py",
+            "monitor/event_calendar.py",
+            "study/jobs/code_fingerprint.py",
         ),
     ),
     Change(

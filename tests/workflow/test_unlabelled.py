@@ -8,7 +8,7 @@ import pytest
 import yaml
 from workflow_runs import ROOT, Project
 
-from entropy_sentinel.judges.judge import Case
+from entropy_sentinel.judges.judge_interface import Case
 from entropy_sentinel.judges.separate_process import make
 
 STUDY = {

@@ -16,10 +16,10 @@ import polars as pl
 import pytest
 from workflow_runs import Project
 
-from entropy_sentinel.features.catalogue import FEATURE_FRAME, FEATURES
+from entropy_sentinel.features.feature_registry import FEATURE_FRAME, FEATURES
 from entropy_sentinel.schemas.contract import read_provenance
-from entropy_sentinel.schemas.generation import GENERATIONS
-from entropy_sentinel.study.jobs.reuse import was_reused
+from entropy_sentinel.schemas.generation_schema import GENERATIONS
+from entropy_sentinel.study.jobs.result_reuse import was_reused
 
 pytestmark = pytest.mark.slow(minutes=2)
 

@@ -19,32 +19,32 @@ if TYPE_CHECKING:
     from entropy_sentinel.api.estimation import fit as fit
     from entropy_sentinel.api.estimation import load as load
     from entropy_sentinel.api.estimation import save as save
-    from entropy_sentinel.api.labels import read_labels as read_labels
-    from entropy_sentinel.api.reading import Example as Example
-    from entropy_sentinel.api.reading import example as example
-    from entropy_sentinel.api.reading import features as features
-    from entropy_sentinel.api.reading import open_logs as open_logs
-    from entropy_sentinel.api.reading import read_features as read_features
-    from entropy_sentinel.api.reading import read_logs as read_logs
-    from entropy_sentinel.capture.columns import tagged as tagged
+    from entropy_sentinel.api.label_reading import read_labels as read_labels
+    from entropy_sentinel.api.response_reading import Example as Example
+    from entropy_sentinel.api.response_reading import example as example
+    from entropy_sentinel.api.response_reading import features as features
+    from entropy_sentinel.api.response_reading import open_logs as open_logs
+    from entropy_sentinel.api.response_reading import read_features as read_features
+    from entropy_sentinel.api.response_reading import read_logs as read_logs
     from entropy_sentinel.capture.openai import capture as capture
+    from entropy_sentinel.capture.service_columns import tagged as tagged
     from entropy_sentinel.core.errors import ConfigError as ConfigError
     from entropy_sentinel.core.errors import EntropySentinelError as EntropySentinelError
     from entropy_sentinel.core.errors import InputError as InputError
     from entropy_sentinel.core.errors import ProvenanceError as ProvenanceError
     from entropy_sentinel.estimators.fitted_estimator import FittedEstimator as FittedEstimator
-    from entropy_sentinel.logs.reading import Logs as Logs
-    from entropy_sentinel.monitor.comparing import Comparison as Comparison
-    from entropy_sentinel.monitor.comparing import compare as compare
-    from entropy_sentinel.monitor.labelling.judging import judge as judge
-    from entropy_sentinel.monitor.labelling.plan import Sample as Sample
-    from entropy_sentinel.monitor.labelling.sampling import sample as sample
-    from entropy_sentinel.monitor.once import estimate as estimate
-    from entropy_sentinel.monitor.result import Monitored as Monitored
-    from entropy_sentinel.monitor.running import monitor as monitor
-    from entropy_sentinel.monitor.scoring import score as score
-    from entropy_sentinel.monitor.showing.plot import Picture as Picture
-    from entropy_sentinel.monitor.showing.plot import plot as plot
+    from entropy_sentinel.logs.log_stream import Logs as Logs
+    from entropy_sentinel.monitor.batch import estimate as estimate
+    from entropy_sentinel.monitor.labelling.judge_run import judge as judge
+    from entropy_sentinel.monitor.labelling.neyman_sampling import sample as sample
+    from entropy_sentinel.monitor.labelling.sample_plan import Sample as Sample
+    from entropy_sentinel.monitor.model_comparison import Comparison as Comparison
+    from entropy_sentinel.monitor.model_comparison import compare as compare
+    from entropy_sentinel.monitor.monitor_result import Monitored as Monitored
+    from entropy_sentinel.monitor.monitor_run import monitor as monitor
+    from entropy_sentinel.monitor.response_scores import score as score
+    from entropy_sentinel.monitor.showing.notebook_plot import Picture as Picture
+    from entropy_sentinel.monitor.showing.notebook_plot import plot as plot
 
 __version__ = "0.2.0"
 
@@ -56,29 +56,29 @@ if sys.platform == "win32":
 
 # Verbs by their module, which is imported when a verb is first used, because most jobs need none.
 _VERBS = {
-    **dict.fromkeys(("example", "features", "open_logs", "read_features", "read_logs"), "api.reading"),
+    **dict.fromkeys(("example", "features", "open_logs", "read_features", "read_logs"), "api.response_reading"),
     "capture": "capture.openai",
-    "tagged": "capture.columns",
-    "read_labels": "api.labels",
-    "compare": "monitor.comparing",
-    "estimate": "monitor.once",
-    "judge": "monitor.labelling.judging",
+    "tagged": "capture.service_columns",
+    "read_labels": "api.label_reading",
+    "compare": "monitor.model_comparison",
+    "estimate": "monitor.batch",
+    "judge": "monitor.labelling.judge_run",
     **dict.fromkeys(("fit", "load", "save"), "api.estimation"),
-    "monitor": "monitor.running",
-    "plot": "monitor.showing.plot",
-    "sample": "monitor.labelling.sampling",
-    "score": "monitor.scoring",
+    "monitor": "monitor.monitor_run",
+    "plot": "monitor.showing.notebook_plot",
+    "sample": "monitor.labelling.neyman_sampling",
+    "score": "monitor.response_scores",
 }
 # Results of verbs, for type hints, and errors.
 _CLASSES = {
     **dict.fromkeys(("ConfigError", "EntropySentinelError", "InputError", "ProvenanceError"), "core.errors"),
-    "Comparison": "monitor.comparing",
-    "Example": "api.reading",
+    "Comparison": "monitor.model_comparison",
+    "Example": "api.response_reading",
     "FittedEstimator": "estimators.fitted_estimator",
-    "Logs": "logs.reading",
-    "Monitored": "monitor.result",
-    "Picture": "monitor.showing.plot",
-    "Sample": "monitor.labelling.plan",
+    "Logs": "logs.log_stream",
+    "Monitored": "monitor.monitor_result",
+    "Picture": "monitor.showing.notebook_plot",
+    "Sample": "monitor.labelling.sample_plan",
 }
 __all__ = [*_VERBS, *_CLASSES]
 

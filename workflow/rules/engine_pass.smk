@@ -11,7 +11,7 @@ for family in PASSES_OF:
         name:
             f"pass_{family}"
         input:
-            lambda wildcards, family=family: generations.given_pass(
+            lambda wildcards, family=family: generation_requests.given_pass(
                 CONFIG, family, wildcards.model, wildcards.benchmark
             )
             or [],
@@ -31,14 +31,14 @@ for family in PASSES_OF:
         threads: CONFIG.generation.threads
         resources:
             **engine_resources(lambda model, family=family: CONFIG.asked_again(family, model)),
-            gpu=lambda wildcards, family=family: generations.pass_gpus(CONFIG, family, wildcards.model),
+            gpu=lambda wildcards, family=family: generation_requests.pass_gpus(CONFIG, family, wildcards.model),
             mem_mb=4000,
             runtime=240,
         params:
             call=named("study.stages.engine_pass.write_engine_pass"),
             settings=lambda wildcards, family=family: of_content(
-                generations.pass_settings(CONFIG, family, wildcards.model, wildcards.benchmark),
-                generations.given_pass(CONFIG, family, wildcards.model, wildcards.benchmark),
+                generation_requests.pass_settings(CONFIG, family, wildcards.model, wildcards.benchmark),
+                generation_requests.given_pass(CONFIG, family, wildcards.model, wildcards.benchmark),
                 PASSES.format(family=family, **wildcards),
             ),
         script:

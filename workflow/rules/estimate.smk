@@ -28,10 +28,10 @@ for rule_name, batch in ESTIMATE_BATCHES.items():
             mem_mb=2000,
             runtime=120,
         params:
-            **calls("study.stages.estimate.write_groups"),
+            **calls("study.stages.estimate_stage.write_groups"),
             # The group's id and settings, for each file.
             groups=lambda wildcards, batch=batch: [
-                (GROUP_FILES[file], estimates.estimation_settings(CONFIG, ESTIMATORS_OF[file]))
+                (GROUP_FILES[file], group_estimates.estimation_settings(CONFIG, ESTIMATORS_OF[file]))
                 for file in [name.format(**wildcards) for name in batch]
             ],
         script:

@@ -28,10 +28,10 @@ for rule_name, batch in ESTIMATOR_BATCHES.items():
             mem_mb=2000,
             runtime=60,
         params:
-            **calls("study.stages.estimate.write_kept"),
+            **calls("study.stages.estimate_stage.write_kept"),
             # The group's id and settings, for each name.
             groups=lambda wildcards, batch=batch: [
-                (CONFIG.groups[name].group_id, estimates.estimation_settings(CONFIG, KEPT[name]))
+                (CONFIG.groups[name].group_id, group_estimates.estimation_settings(CONFIG, KEPT[name]))
                 for name in [name.format(**wildcards) for name in batch]
             ],
         script:

@@ -12,5 +12,5 @@ use rule cpu_job as feature with:
     benchmark:
         f"{LOGS}/features/{{model}}/{{benchmark}}.tsv"
     params:
-        **calls("study.stages.feature.write_features"),
-        settings=lambda wildcards: generations.feature_settings(CONFIG, wildcards.model),
+        **calls("study.stages.feature_stage.write_features"),
+        settings=lambda wildcards: generation_requests.feature_settings(CONFIG, wildcards.model),

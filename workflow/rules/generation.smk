@@ -3,12 +3,12 @@
 # Makes: results/<study>/generations/{model}/{benchmark}.parquet, responses with their log-probability traces.
 #
 # There is no hash of the code: traces cost GPU time, and a refactoring must not spend it. The settings have a version
-# that is raised by hand when results change (GENERATION_VERSION in schemas/generation.py).
+# that is raised by hand when results change (GENERATION_VERSION in schemas/generation_schema.py).
 
 
 use rule cpu_job as generation with:
     input:
-        lambda wildcards: generations.source_file(CONFIG, wildcards.model, wildcards.benchmark) or [],
+        lambda wildcards: generation_requests.source_file(CONFIG, wildcards.model, wildcards.benchmark) or [],
         benchmark=ITEMS,
     output:
         GENERATIONS,
@@ -24,13 +24,13 @@ use rule cpu_job as generation with:
     threads: CONFIG.generation.threads
     resources:
         **engine_resources(lambda model: model),
-        gpu=lambda wildcards: generations.gpus(CONFIG, wildcards.model),
+        gpu=lambda wildcards: generation_requests.gpus(CONFIG, wildcards.model),
         mem_mb=4000,
         runtime=240,
     params:
-        call=named("study.stages.generation.write_generations"),
+        call=named("study.stages.generation_stage.write_generations"),
         settings=lambda wildcards: of_content(
-            generations.generation_settings(CONFIG, wildcards.model, wildcards.benchmark),
-            generations.source_file(CONFIG, wildcards.model, wildcards.benchmark),
+            generation_requests.generation_settings(CONFIG, wildcards.model, wildcards.benchmark),
+            generation_requests.source_file(CONFIG, wildcards.model, wildcards.benchmark),
             GENERATIONS.format(**wildcards),
         ),

@@ -6,9 +6,9 @@
 #
 # A benchmark with its own judge (`benchmarks.NAME.judge`) has that judge's labels at the place of {judge}.
 #
-# Like generations, labels may cost money: the VERSION of a judge's kind (judges/settings.py) stands for the code.
+# Like generations, labels may cost money: the VERSION of a judge's kind (judges/judge_kinds.py) stands for the code.
 
-SERVED, OWN_JUDGES = judging.served_judges(CONFIG), judging.own_judges(CONFIG)
+SERVED, OWN_JUDGES = label_requests.served_judges(CONFIG), label_requests.own_judges(CONFIG)
 SERVED_BENCHMARKS = [name for name in BENCHMARKS if name not in OWN_JUDGES] or BENCHMARKS
 
 
@@ -20,7 +20,9 @@ use rule cpu_job as label with:
     input:
         benchmark=ITEMS,
         generations=GENERATIONS,
-        sources=lambda wildcards: judging.labels_files(CONFIG, wildcards.judge, wildcards.model, wildcards.benchmark),
+        sources=lambda wildcards: label_requests.labels_files(
+            CONFIG, wildcards.judge, wildcards.model, wildcards.benchmark
+        ),
     output:
         LABELS,
     log:
@@ -33,10 +35,10 @@ use rule cpu_job as label with:
         mem_mb=2000,
         runtime=60,
     params:
-        call=named("study.stages.label.write_labels"),
+        call=named("study.stages.label_stage.write_labels"),
         settings=lambda wildcards: of_content(
-            judging.judge_settings(CONFIG, wildcards.judge, wildcards.benchmark),
-            judging.labels_files(CONFIG, wildcards.judge, wildcards.model, wildcards.benchmark),
+            label_requests.judge_settings(CONFIG, wildcards.judge, wildcards.benchmark),
+            label_requests.labels_files(CONFIG, wildcards.judge, wildcards.model, wildcards.benchmark),
             LABELS.format(**wildcards),
         ),
 
@@ -57,9 +59,9 @@ use rule cpu_job as label_served with:
         GENERATE_ENV
     threads: CONFIG.generation.threads
     resources:
-        gpu=lambda wildcards: generations.gpus(CONFIG, CONFIG.judges[wildcards.judge].served_by),
+        gpu=lambda wildcards: generation_requests.gpus(CONFIG, CONFIG.judges[wildcards.judge].served_by),
         mem_mb=4000,
         runtime=240,
     params:
-        call=named("study.stages.label.write_served_labels"),
-        settings=lambda wildcards: judging.judge_settings(CONFIG, wildcards.judge),
+        call=named("study.stages.label_stage.write_served_labels"),
+        settings=lambda wildcards: label_requests.judge_settings(CONFIG, wildcards.judge),

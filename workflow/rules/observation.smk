@@ -18,6 +18,6 @@ use rule cpu_job as observation with:
         mem_mb=2000,
         runtime=30,
     params:
-        **calls("study.stages.observation.write_observations"),
+        **calls("study.stages.observation_stage.write_observations"),
         declared=DECLARED,
-        split=estimates.split_settings(CONFIG),
+        split=group_estimates.split_settings(CONFIG),

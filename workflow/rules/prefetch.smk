@@ -6,7 +6,7 @@
 # There is no hash of the code: files in the cache at their commit do not change.
 
 
-COMPARING = generations.comparing_families(CONFIG)
+COMPARING = generation_requests.comparing_families(CONFIG)
 
 
 localrules:
@@ -18,7 +18,7 @@ localrules:
 
 rule prefetch:
     input:
-        [f"{RESULTS}/prefetch/models/{name}.json" for name in judging.hub_models(CONFIG)],
+        [f"{RESULTS}/prefetch/models/{name}.json" for name in label_requests.hub_models(CONFIG)],
         [f"{RESULTS}/prefetch/comparing/{name}.json" for name, one in COMPARING.items() if one.weights],
         [f"{RESULTS}/prefetch/datasets/{name}.json" for name in BENCHMARKS if CONFIG.benchmarks[name].dataset],
 
@@ -32,7 +32,7 @@ use rule cpu_job as prefetch_model with:
         mem_mb=4000,
         runtime=600,
     params:
-        call=named("study.stages.prefetch.prefetch_model"),
+        call=named("study.stages.prefetch_stage.prefetch_model"),
         settings=lambda wildcards: dict(
             **CONFIG.models[wildcards.model].model_dump(include={"id", "revision"}),
             load_format=(CONFIG.generation.engine_args | CONFIG.models[wildcards.model].engine_args).get(
@@ -50,7 +50,7 @@ use rule cpu_job as prefetch_comparing with:
         mem_mb=4000,
         runtime=600,
     params:
-        call=named("study.stages.prefetch.prefetch_model"),
+        call=named("study.stages.prefetch_stage.prefetch_model"),
         settings=lambda wildcards: {
             "id": COMPARING[wildcards.family].weights,
             "revision": COMPARING[wildcards.family].revision,
@@ -67,7 +67,7 @@ use rule cpu_job as prefetch_dataset with:
         mem_mb=4000,
         runtime=60,
     params:
-        call=named("study.stages.prefetch.prefetch_dataset"),
+        call=named("study.stages.prefetch_stage.prefetch_dataset"),
         settings=lambda wildcards: CONFIG.benchmarks[wildcards.benchmark].model_dump(
             include={"dataset", "configs", "split", "revision"}
         ),

@@ -26,7 +26,7 @@ for family in SIGNAL_FAMILIES:
             resources:
                 **USUAL,
             params:
-                **calls("study.stages.signals.write_signals", module_of(family)),
+                **calls("study.stages.signal_stage.write_signals", module_of(family)),
                 family=family,
             script:
                 "../scripts/job.py"

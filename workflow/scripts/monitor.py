@@ -1,12 +1,12 @@
-from entropy_sentinel.study.jobs.logs import job_log
+from entropy_sentinel.study.jobs.job_logs import job_log
 
 with job_log(snakemake.log[0]):
     from pathlib import Path
 
-    from entropy_sentinel.monitor.reading.inputs import resolve_sources
-    from entropy_sentinel.monitor.running import monitored
-    from entropy_sentinel.monitor.settings import MonitorOptions
-    from entropy_sentinel.monitor.showing.catalogue import OUTPUTS
+    from entropy_sentinel.monitor.monitor_options import MonitorOptions
+    from entropy_sentinel.monitor.monitor_run import monitored
+    from entropy_sentinel.monitor.reading.feature_stream import resolve_sources
+    from entropy_sentinel.monitor.showing.output_registry import OUTPUTS
 
     estimator = snakemake.input.estimator or None
     result = monitored(estimator, resolve_sources(snakemake.input.parts), MonitorOptions.of(snakemake.params.options))

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from entropy_sentinel.schemas.contract import read_provenance
-from entropy_sentinel.study.analyses.accuracy.measuring.validation import read_validations
+from entropy_sentinel.study.analyses.accuracy.measuring.study_validation import read_validations
 from made.how_well import elsewhere, page, unlike, witnesses
 from made.how_well.cases import read_cases
 from made.how_well.fitted import beside_estimates, chosen_by_benchmarks, moved, read_observations, validated

@@ -13,9 +13,9 @@ import numpy as np
 import polars as pl
 from scipy.stats import t
 
-from entropy_sentinel.estimators.catalogue import RECOMMENDED, title
-from entropy_sentinel.estimators.settings import Estimation
-from entropy_sentinel.schemas.estimate import ESTIMATES
+from entropy_sentinel.estimators.estimator_registry import RECOMMENDED, title
+from entropy_sentinel.estimators.estimator_settings import Estimation
+from entropy_sentinel.schemas.estimate_schema import ESTIMATES
 
 DEFAULT, FLOOR = Estimation().default, "group-accuracy"
 # What the page compares, by the names that it shows.

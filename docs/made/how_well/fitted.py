@@ -8,18 +8,18 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.estimators.catalogue import RECOMMENDED
-from entropy_sentinel.estimators.estimator import Estimator, FitFailure
+from entropy_sentinel.estimators.estimator_base import Estimator, FitFailure
+from entropy_sentinel.estimators.estimator_registry import RECOMMENDED
+from entropy_sentinel.estimators.estimator_settings import Estimation, Fitting
 from entropy_sentinel.estimators.familiarity import Familiarity, residuals_if_unfamiliar
 from entropy_sentinel.estimators.leave_one_out import validate
-from entropy_sentinel.estimators.settings import Estimation, Fitting
-from entropy_sentinel.estimators.support import Support
-from entropy_sentinel.estimators.training import TrainingRows, one_thread
+from entropy_sentinel.estimators.training_rows import TrainingRows, one_thread
+from entropy_sentinel.estimators.training_support import Support
 from entropy_sentinel.estimators.verdict import LEVELS
-from entropy_sentinel.features.buckets import COLUMN, counts_of
+from entropy_sentinel.features.hashed_tokens import COLUMN, counts_of
 from entropy_sentinel.monitor.estimating.flags import LARGEST_SHARE
-from entropy_sentinel.signals.observation_frame import OBSERVATIONS
-from entropy_sentinel.study.stages.estimate import labelled_rows
+from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS
+from entropy_sentinel.study.stages.estimate_stage import labelled_rows
 from made.how_well.cases import METHODS, with_errors
 
 SETTINGS = Fitting.of(Estimation().model_dump() | {"seed": 42})

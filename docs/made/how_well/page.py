@@ -6,11 +6,11 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.estimators.catalogue import RECOMMENDED
+from entropy_sentinel.estimators.estimator_registry import RECOMMENDED
 from entropy_sentinel.estimators.verdict import LEVELS, USABLE
-from entropy_sentinel.statistics.errors import median, quartile_range, rho
+from entropy_sentinel.statistics.estimate_errors import median, quartile_range, rho
 from entropy_sentinel.study.analyses.accuracy.counterparts import published_values
-from entropy_sentinel.study.analyses.accuracy.measuring.validation import ModelValidation
+from entropy_sentinel.study.analyses.accuracy.measuring.study_validation import ModelValidation
 from made.how_well.cases import CONFIDENCE, DEFAULT, FLOOR, METHODS, chance, compared, mean_over_domains
 from made.how_well.fitted import FLAGS
 from made.how_well.picture import PICTURE

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 
-from entropy_sentinel.report.figures import BLUE, ORANGE, new_figure, plain, style
+from entropy_sentinel.rendering.figure_style import BLUE, ORANGE, new_figure, plain, style
 from made.how_well.cases import CONFIDENCE, METHODS, chance, mean_over_domains
 
 PICTURE = "how_well.png"

@@ -10,9 +10,9 @@ import polars as pl
 from scipy.stats import hypergeom
 
 from entropy_sentinel.judges.answer_matching import is_comparable, is_slice_comparable, match_answers
-from entropy_sentinel.statistics.errors import rho
-from entropy_sentinel.statistics.monitoring.asked_slices import AskedSlice, estimate_asked, measure_errors
+from entropy_sentinel.statistics.estimate_errors import rho
 from entropy_sentinel.statistics.monitoring.partner_strength import PartnerCheck, check_by_reference
+from entropy_sentinel.statistics.monitoring.requested_slices import AskedSlice, estimate_asked, measure_errors
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "kinds"
 FAR, LEVEL = 0.25, 0.9

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import polars as pl
 
-from entropy_sentinel.api.reading import read_logs
-from entropy_sentinel.features.compute import compute_features
-from entropy_sentinel.study.items.fields import normalised
+from entropy_sentinel.api.response_reading import read_logs
+from entropy_sentinel.features.feature_computation import compute_features
+from entropy_sentinel.study.items.row_fields import normalised
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "ambigqa"
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.api.reading import read_logs
-from entropy_sentinel.estimators.estimator import FitFailure
+from entropy_sentinel.api.response_reading import read_logs
+from entropy_sentinel.estimators.estimator_base import FitFailure
 from entropy_sentinel.estimators.familiarity import PRIOR
-from entropy_sentinel.estimators.training import one_thread
-from entropy_sentinel.features.compute import compute_features
+from entropy_sentinel.estimators.training_rows import one_thread
+from entropy_sentinel.features.feature_computation import compute_features
 from made.how_well.cases import FLOOR, METHODS, with_errors
 from made.how_well.fitted import beside_estimates, training_rows
 from made.how_well.page import Cases, inside, number, share

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from entropy_sentinel.estimators.catalogue import RECOMMENDED
+from entropy_sentinel.estimators.estimator_registry import RECOMMENDED
 from entropy_sentinel.statistics.monitoring.partner_strength import PartnerVerdict
 from made.how_well import second_opinion as opinion
 from made.how_well.page import Cases, number

@@ -8,12 +8,12 @@ from typing import Any
 import polars as pl
 
 from compared.pairing import paired_difference
-from entropy_sentinel.core.files import write_whole
-from entropy_sentinel.estimators.catalogue import title
-from entropy_sentinel.report.pages import Exhibit, render
-from entropy_sentinel.report.tables import Table, number_frame, write_table
-from entropy_sentinel.schemas.estimate import ESTIMATES
-from entropy_sentinel.schemas.label import LABELS
+from entropy_sentinel.core.whole_files import write_whole
+from entropy_sentinel.estimators.estimator_registry import title
+from entropy_sentinel.rendering.html_pages import Exhibit, render
+from entropy_sentinel.rendering.table_exhibit import Table, number_frame, write_table
+from entropy_sentinel.schemas.estimate_schema import ESTIMATES
+from entropy_sentinel.schemas.label_schema import LABELS
 
 EXHIBIT = Exhibit("table", "compared", "Two models on the same items")
 _ROLES = {"training": "training", "held_out": "unseen"}

@@ -5,7 +5,7 @@ from typing import Annotated, Self
 from pydantic import Field
 
 from entropy_sentinel.core.analysis import Analysis, Reads, StudyNames
-from entropy_sentinel.core.sections import DISTINCT, Name
+from entropy_sentinel.core.section_base import DISTINCT, Name
 
 
 class Compared(Analysis):

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from entropy_sentinel.study.engines.model import Model
+    from entropy_sentinel.study.engines.model_base import Model
 
 
 def models() -> "dict[str, type[Model]]":

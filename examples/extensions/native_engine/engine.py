@@ -12,10 +12,10 @@ import numpy as np
 import tenacity
 
 from entropy_sentinel.core.errors import ConfigError, EntropySentinelError
-from entropy_sentinel.llm_client.reply import masked, storable
-from entropy_sentinel.llm_client.settings import announced_server
-from entropy_sentinel.schemas.generation import TOP_K
-from entropy_sentinel.study.engines.engine import Asked, Response, refused
+from entropy_sentinel.llm_client.request_results import masked, storable
+from entropy_sentinel.llm_client.server_settings import announced_server
+from entropy_sentinel.schemas.generation_schema import TOP_K
+from entropy_sentinel.study.engines.engine_interface import Asked, Response, refused
 from native_engine.settings import LlamaSettings
 
 log = logging.getLogger(__name__)

@@ -5,11 +5,11 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from entropy_sentinel.core.sections import Number, Settings, Text, Whole
-from entropy_sentinel.llm_client.settings import check_address
-from entropy_sentinel.study.engines.engine import Engine
-from entropy_sentinel.study.engines.generation import AskedSettings
-from entropy_sentinel.study.engines.model import Model
+from entropy_sentinel.core.section_base import Number, Settings, Text, Whole
+from entropy_sentinel.llm_client.server_settings import check_address
+from entropy_sentinel.study.engines.engine_interface import Engine
+from entropy_sentinel.study.engines.generation_section import AskedSettings
+from entropy_sentinel.study.engines.model_base import Model
 
 
 class LlamaServer(Settings):

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from entropy_sentinel.judges.kind import Kind
+    from entropy_sentinel.judges.judge_base import Kind
 
 
 def judges() -> "dict[str, type[Kind]]":

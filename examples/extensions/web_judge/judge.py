@@ -12,10 +12,10 @@ import httpx
 import tenacity
 
 from entropy_sentinel.core.errors import ConfigError, EntropySentinelError
-from entropy_sentinel.judges.judge import Case, Verdict
-from entropy_sentinel.llm_client.cache import ReplyCache
-from entropy_sentinel.llm_client.reply import masked, storable
-from entropy_sentinel.llm_client.settings import announced_server
+from entropy_sentinel.judges.judge_interface import Case, Verdict
+from entropy_sentinel.llm_client.reply_cache import ReplyCache
+from entropy_sentinel.llm_client.request_results import masked, storable
+from entropy_sentinel.llm_client.server_settings import announced_server
 from web_judge.settings import WebSettings
 
 log = logging.getLogger(__name__)

@@ -6,10 +6,10 @@ from typing import Any, ClassVar, Literal, NotRequired
 from pydantic import Field, model_validator
 
 from entropy_sentinel.core.secrets import is_secret_name
-from entropy_sentinel.core.sections import Number, Text, Whole
-from entropy_sentinel.judges.judge import Judge
-from entropy_sentinel.judges.kind import JudgeSettings, Kind
-from entropy_sentinel.llm_client.settings import check_address
+from entropy_sentinel.core.section_base import Number, Text, Whole
+from entropy_sentinel.judges.judge_base import JudgeSettings, Kind
+from entropy_sentinel.judges.judge_interface import Judge
+from entropy_sentinel.llm_client.server_settings import check_address
 
 
 class WebSettings(JudgeSettings):

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from entropy_sentinel.cli.options import say
+from entropy_sentinel.cli.shared_arguments import say
 
 Questions = Annotated[
     Path,
@@ -61,10 +61,10 @@ def command(
     import json
 
     from entropy_sentinel.core.errors import InputError
-    from entropy_sentinel.core.files import check_outputs, write_whole
-    from entropy_sentinel.study.items.rows import local_rows
-    from papers.ambiguity.counts.corpus import opened
-    from papers.ambiguity.counts.counting import Columns, counted
+    from entropy_sentinel.core.whole_files import check_outputs, write_whole
+    from entropy_sentinel.study.items.benchmark_rows import local_rows
+    from papers.ambiguity.counts.answer_counting import Columns, counted
+    from papers.ambiguity.counts.corpus_index import opened
 
     if output.suffix != ".jsonl":
         raise InputError(f"--output: must end with .jsonl, was '{output}'")

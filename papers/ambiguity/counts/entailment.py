@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from entropy_sentinel.llm_client.client import ChatClient
-from entropy_sentinel.llm_client.reply import Refusal
-from entropy_sentinel.llm_client.settings import Prompt, Server
+from entropy_sentinel.llm_client.chat_client import ChatClient
+from entropy_sentinel.llm_client.request_results import Refusal
+from entropy_sentinel.llm_client.server_settings import Prompt, Server
 
 # The paper's prompt 4, verbatim. It does not state how a fact is worded; here it is the question, then the answer.
 PROMPT = Prompt(

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 from ambiguous_rows import EXACT, semantics, write_family, write_items
-from papers.ambiguity.aligned import Classes, matched, of_file, write_aligned
-from papers.ambiguity.frames import ALIGNED
+from papers.ambiguity.ambiguity_frames import ALIGNED
+from papers.ambiguity.class_alignment import Classes, matched, of_file, write_aligned
 
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.schemas.contract import read_provenance
-from entropy_sentinel.study.semantic_clustering.backend import Pair, Question
-from entropy_sentinel.study.semantic_clustering.exact import ExactBackend
+from entropy_sentinel.study.semantic_clustering.backend_interface import Pair, Question
+from entropy_sentinel.study.semantic_clustering.exact_backend import ExactBackend
 
 TRIANGLE = Question("One of the fire triangle?", (("heat",), ("fuel", "something to burn"), ("oxygen", "O2")))
 

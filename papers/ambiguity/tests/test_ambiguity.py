@@ -7,10 +7,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 import yaml
-from papers.ambiguity.frames import CONCORDANCES, ESTIMATES
+from papers.ambiguity.ambiguity_frames import CONCORDANCES, ESTIMATES
 from workflow_runs import Project
 
-from entropy_sentinel.study.config.config import load_config, read_config
+from entropy_sentinel.study.config.config_loading import load_config, read_config
 
 STUDY = "papers/ambiguity/study.yaml"
 N_MODELS = 10

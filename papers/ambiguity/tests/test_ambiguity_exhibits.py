@@ -9,13 +9,13 @@ import numpy as np
 import polars as pl
 import pytest
 from ambiguous_rows import write_items
-from papers.ambiguity.catalogue import COMPARED, FIGURES, TABLES, compared
-from papers.ambiguity.comparison import printed
-from papers.ambiguity.figures import write_figures
-from papers.ambiguity.frames import ALIGNED, ESTIMATES, UNCERTAINTIES
-from papers.ambiguity.measures import write_measures
-from papers.ambiguity.report import AmbiguitySummary, answer, write_report
-from papers.ambiguity.tables import write_tables
+from papers.ambiguity.ambiguity_exhibits import COMPARED, FIGURES, TABLES, compared
+from papers.ambiguity.ambiguity_figures import write_figures
+from papers.ambiguity.ambiguity_frames import ALIGNED, ESTIMATES, UNCERTAINTIES
+from papers.ambiguity.ambiguity_measures import write_measures
+from papers.ambiguity.ambiguity_report import AmbiguitySummary, answer, write_report
+from papers.ambiguity.ambiguity_tables import write_tables
+from papers.ambiguity.published_values import printed
 
 MODELS, BENCHMARKS, N_ITEMS = ["gemma-3-12b", "other"], ["triviaqa", "maqa"], 60
 SETTINGS: Any = {"label": "Made up", "models": MODELS, "benchmarks": BENCHMARKS, "source": "wikipedia-english"}

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 from ambiguous_rows import EXACT, of_item, semantics, write_family, write_items
-from papers.ambiguity.aligned import write_aligned
+from papers.ambiguity.ambiguity_frames import AUROCS, CONCORDANCES, ESTIMATES, P_STARS, UNCERTAINTIES
+from papers.ambiguity.ambiguity_measures import write_measures
+from papers.ambiguity.ambiguity_tables import statistics
+from papers.ambiguity.class_alignment import write_aligned
 from papers.ambiguity.concordance import concordance
-from papers.ambiguity.frames import AUROCS, CONCORDANCES, ESTIMATES, P_STARS, UNCERTAINTIES
-from papers.ambiguity.measures import write_measures
-from papers.ambiguity.tables import statistics
-from papers.ambiguity.uncertainties import write_uncertainties
+from papers.ambiguity.item_uncertainties import write_uncertainties
 from scipy import stats
 from scipy.spatial.distance import jensenshannon
 from sklearn.metrics import roc_auc_score

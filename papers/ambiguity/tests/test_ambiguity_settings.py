@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 import yaml
-from papers.ambiguity.catalogue import FIGURES, TABLES
+from papers.ambiguity.ambiguity_exhibits import FIGURES, TABLES
 
 from entropy_sentinel.core.errors import ConfigError
-from entropy_sentinel.study.config.config import load_config
-from entropy_sentinel.study.config.sections import Config
+from entropy_sentinel.study.config.config_loading import load_config
+from entropy_sentinel.study.config.study_config import Config
 
 PAPER = (Path(__file__).parents[3] / "config.yaml").read_text()
 

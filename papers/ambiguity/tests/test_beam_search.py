@@ -8,12 +8,12 @@ import polars as pl
 import pytest
 from asked_items import pass_settings, write_items
 from fake_engine import FakeEngine, every
-from papers.ambiguity.signals.beam_search.frames import BEAMS
+from papers.ambiguity.signal_families.beam_search.beam_search_frames import BEAMS
 
-from entropy_sentinel.schemas.signals import contract_of
-from entropy_sentinel.signals.catalogue import FAMILIES
+from entropy_sentinel.schemas.signal_schema import contract_of
+from entropy_sentinel.signal_families.signal_registry import FAMILIES
 from entropy_sentinel.study.stages import engine_pass
-from entropy_sentinel.study.stages.signals import write_signals
+from entropy_sentinel.study.stages.signal_stage import write_signals
 
 
 @pytest.fixture

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 from fake_api import Answer, completion, fake_api, ok, quiet_litellm
-from papers.ambiguity.counts.corpus import LONGEST, chunks, opened, split
+from papers.ambiguity.counts.corpus_index import LONGEST, chunks, opened, split
 from typer.testing import CliRunner
 
 from entropy_sentinel.cli.main import app, main
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.study.items import rows
+from entropy_sentinel.study.items import benchmark_rows as rows
 
 FIRE = (
     "Fire needs heat,\nfuel and oxygen.\n\nA fire without fuel goes out.\n  \nFUELS burn.\n\n\n"

@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from papers.ambiguity.signals.sar.relevance import Similarity
+from papers.ambiguity.signal_families.sar.relevance import Similarity
 from text_models import random_classifier
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.study.semantic_clustering.encoders import Weights
+from entropy_sentinel.study.semantic_clustering.text_encoders import Weights
 
 pytestmark = pytest.mark.slow  # torch is loaded
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from papers.ambiguity.signals.iterative_prompting.family import mutual_information
-from papers.ambiguity.signals.sar.relevance import sar
+from papers.ambiguity.signal_families.iterative_prompting.iterative_prompting_family import mutual_information
+from papers.ambiguity.signal_families.sar.relevance import sar
 from scipy import stats
 
 GOLDEN = json.loads((Path(__file__).parents[3] / "tests" / "golden" / "semantics.json").read_text())

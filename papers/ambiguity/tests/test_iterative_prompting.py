@@ -9,17 +9,17 @@ import polars as pl
 import pytest
 from asked_items import pass_settings, write_items
 from fake_engine import FakeEngine, every
-from papers.ambiguity.signals.iterative_prompting.asking.questions import with_answer
-from papers.ambiguity.signals.iterative_prompting.family import IterativePrompting
-from papers.ambiguity.signals.iterative_prompting.frames import ITERATIVE_PROMPTS
+from papers.ambiguity.signal_families.iterative_prompting.iterative_prompting_family import IterativePrompting
+from papers.ambiguity.signal_families.iterative_prompting.iterative_prompting_frames import ITERATIVE_PROMPTS
+from papers.ambiguity.signal_families.iterative_prompting.requery.iterative_prompts import with_answer
 
 from entropy_sentinel.core.errors import ConfigError
-from entropy_sentinel.core.sections import merged
-from entropy_sentinel.schemas.signals import contract_of
-from entropy_sentinel.signals.catalogue import FAMILIES
-from entropy_sentinel.study.config.config import load_config, read_config
+from entropy_sentinel.core.section_base import merged
+from entropy_sentinel.schemas.signal_schema import contract_of
+from entropy_sentinel.signal_families.signal_registry import FAMILIES
+from entropy_sentinel.study.config.config_loading import load_config, read_config
 from entropy_sentinel.study.stages import engine_pass
-from entropy_sentinel.study.stages.signals import write_signals
+from entropy_sentinel.study.stages.signal_stage import write_signals
 
 PROMPT_3 = IterativePrompting().prompt
 QUESTION = "Whose?"

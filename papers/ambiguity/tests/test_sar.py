@@ -8,13 +8,13 @@ import polars as pl
 import pytest
 import torch
 from answered import Said, write_answered
-from papers.ambiguity.signals.sar.family import Sar
-from papers.ambiguity.signals.sar.relevance import pieces_of
+from papers.ambiguity.signal_families.sar.relevance import pieces_of
+from papers.ambiguity.signal_families.sar.sar_family import Sar
 from text_models import random_classifier
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from entropy_sentinel.schemas.contract import read_provenance
-from entropy_sentinel.study.stages.signals import write_signals
+from entropy_sentinel.study.stages.signal_stage import write_signals
 
 pytestmark = pytest.mark.slow  # torch is loaded
 

@@ -6,15 +6,15 @@ from typing import Any
 
 import polars as pl
 import pytest
-from papers.entropy_area.classes.answers import classes, comparing, write_answers
-from papers.entropy_area.frames import ANSWER_CLASSES
+from papers.entropy_area.area_frames import ANSWER_CLASSES
+from papers.entropy_area.classes.answer_classes import classes, comparing, write_answers
 
-from entropy_sentinel.judges.exact import ChoiceJudge, ExactJudge
-from entropy_sentinel.judges.judge import Case, Verdict
+from entropy_sentinel.judges.judge_interface import Case, Verdict
 from entropy_sentinel.judges.math_verify import MathVerifyJudge
-from entropy_sentinel.schemas.benchmark import BENCHMARKS
+from entropy_sentinel.judges.text_judges import ChoiceJudge, ExactJudge
+from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
 from entropy_sentinel.schemas.contract import read_provenance
-from entropy_sentinel.schemas.label import LABELS
+from entropy_sentinel.schemas.label_schema import LABELS
 
 WHOSE = {"model": "m", "benchmark": "b"}
 OPTIONS = "Which one?\nA. red\nB. green\nC. blue\nD. grey"

@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from papers.entropy_area.catalogue import FIGURES, TABLES, compared
-from papers.entropy_area.figures import write_figures
-from papers.entropy_area.frames import CORRELATIONS, ITEMS, RESPONSES, SPREAD
-from papers.entropy_area.items import by_item, write_truncation
-from papers.entropy_area.measures import correlations, spread
-from papers.entropy_area.report import write_report
-from papers.entropy_area.tables import write_tables
+from papers.entropy_area.area_exhibits import FIGURES, TABLES, compared
+from papers.entropy_area.area_figures import write_figures
+from papers.entropy_area.area_frames import CORRELATIONS, ITEMS, RESPONSES, SPREAD
+from papers.entropy_area.area_measures import correlations, spread
+from papers.entropy_area.area_report import write_report
+from papers.entropy_area.area_tables import write_tables
+from papers.entropy_area.item_variety import by_item, write_truncation
 from papers.entropy_area.trajectories import Trajectory, has_options, median_item, trajectory
 
-from entropy_sentinel.study.signals.forced_answer.frames import FORCED_ANSWERS
+from entropy_sentinel.study.signal_families.forced_answer.forced_answer_frames import FORCED_ANSWERS
 
 MODELS = ["deepseek-r1-distill-qwen-14b", "other"]
 SETS = {"gpqa-diamond": ["gpqa-diamond"], "aime": ["aime-2024", "aime-2025"]}

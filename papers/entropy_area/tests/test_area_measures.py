@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from papers.entropy_area.catalogue import EVERY
-from papers.entropy_area.frames import (
+from papers.entropy_area.area_exhibits import EVERY
+from papers.entropy_area.area_frames import (
     ANSWER_CLASSES,
     CORRELATIONS,
     ITEMS,
@@ -15,7 +15,8 @@ from papers.entropy_area.frames import (
     SPREAD,
     TRUNCATION,
 )
-from papers.entropy_area.items import (
+from papers.entropy_area.area_measures import RANGES, correlations, spread
+from papers.entropy_area.item_variety import (
     answer_entropy,
     by_item,
     correctness_entropy,
@@ -23,11 +24,10 @@ from papers.entropy_area.items import (
     gather,
     write_truncation,
 )
-from papers.entropy_area.measures import RANGES, correlations, spread
 from papers.entropy_area.trajectories import decayed
 from scipy import stats
 
-from entropy_sentinel.study.signals.forced_answer.frames import FORCED_ANSWERS
+from entropy_sentinel.study.signal_families.forced_answer.forced_answer_frames import FORCED_ANSWERS
 
 P = np.array([[0.1, 0.4, 0.2, 0.9], [0.8, 0.1, 0.1, 0.05]])
 

@@ -6,11 +6,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 import yaml
-from papers.entropy_area.frames import ANSWER_CLASSES, CORRELATIONS, ITEMS
+from papers.entropy_area.area_frames import ANSWER_CLASSES, CORRELATIONS, ITEMS
 from workflow_runs import Project
 
-from entropy_sentinel.study.config.config import load_config, read_config
-from entropy_sentinel.study.signals.forced_answer.frames import FORCED_ANSWERS
+from entropy_sentinel.study.config.config_loading import load_config, read_config
+from entropy_sentinel.study.signal_families.forced_answer.forced_answer_frames import FORCED_ANSWERS
 
 STUDY = "papers/entropy_area/study.yaml"
 # Two models, three benchmarks, of which two are shown as one.

@@ -6,17 +6,17 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from papers.intervals.adjusted import write_adjusted
-from papers.intervals.beliefs import write_beliefs
-from papers.intervals.scores import write_scores, write_sets, write_tunnel_index
-from papers.intervals.stated import write_integers, write_stated
+from papers.intervals.integer_beliefs import write_beliefs
+from papers.intervals.interval_methods import write_adjusted
+from papers.intervals.interval_scores import write_scores, write_sets, write_tunnel_index
+from papers.intervals.statement_parsing import write_integers, write_stated
 
-from entropy_sentinel.schemas.benchmark import BENCHMARKS
-from entropy_sentinel.study.config import generations
-from entropy_sentinel.study.config.config import Config
-from entropy_sentinel.study.items.given import import_generations
-from entropy_sentinel.study.stages.benchmark import write_benchmark
-from entropy_sentinel.study.stages.feature import write_features
+from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
+from entropy_sentinel.study.config import generation_requests
+from entropy_sentinel.study.config.config_loading import Config
+from entropy_sentinel.study.items.trace_import import import_generations
+from entropy_sentinel.study.stages.benchmark_stage import write_benchmark
+from entropy_sentinel.study.stages.feature_stage import write_features
 
 LEVELS = (90.0, 99.0)
 TEMPERATURES = (1.0, 0.5)
@@ -129,17 +129,17 @@ def make_all(folder: Path, config: Config) -> dict[str, Any]:
     items, stated, integers, features, read = {}, [], [], [], []
     for benchmark in shown.halves:
         items[benchmark] = str(results / "benchmarks" / f"{benchmark}.parquet")
-        write_benchmark(generations.benchmark_settings(config, benchmark), items[benchmark])
+        write_benchmark(generation_requests.benchmark_settings(config, benchmark), items[benchmark])
     levels, temperatures = shown.of_variants("stated"), shown.of_variants("integers")
     for model in config.run.models:
         made = []
         for benchmark in shown.halves:
             made.append(str(results / "generations" / model / f"{benchmark}.parquet"))
-            settings = generations.generation_settings(config, model, benchmark)
+            settings = generation_requests.generation_settings(config, model, benchmark)
             import_generations(BENCHMARKS.read(items[benchmark]), settings, made[-1])
             if model in levels:
                 features.append(str(results / "features" / model / f"{benchmark}.parquet"))
-                write_features(made[-1], generations.feature_settings(config, model), features[-1])
+                write_features(made[-1], generation_requests.feature_settings(config, model), features[-1])
         output = str(results / f"{model}.parquet")
         if model in levels:
             write_stated(made, levels[model], shown.farthest, output)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from papers.intervals.adjusting import StatedIntervals, fit_adjustment
-from papers.intervals.catalogue import ADJUSTMENTS
+from papers.intervals.coverage_adjustment import StatedIntervals, fit_adjustment
+from papers.intervals.interval_exhibits import ADJUSTMENTS
 
 from entropy_sentinel.statistics.conformal import covered
 

@@ -6,17 +6,17 @@ from typing import Any
 
 import polars as pl
 import pytest
-from papers.intervals.signals.integers.frames import INTEGERS
+from papers.intervals.signal_families.integers.integers_frames import INTEGERS
 
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.schemas.contract import Contract, read_provenance
-from entropy_sentinel.schemas.generation import GENERATIONS
-from entropy_sentinel.schemas.signals import EnginePass
-from entropy_sentinel.signals.catalogue import FAMILIES
-from entropy_sentinel.study.items.given import complete_generations
-from entropy_sentinel.study.signals.forced_answer.frames import FORCED_ANSWERS
+from entropy_sentinel.schemas.generation_schema import GENERATIONS
+from entropy_sentinel.schemas.signal_schema import EnginePass
+from entropy_sentinel.signal_families.signal_registry import FAMILIES
+from entropy_sentinel.study.items.trace_import import complete_generations
+from entropy_sentinel.study.signal_families.forced_answer.forced_answer_frames import FORCED_ANSWERS
 from entropy_sentinel.study.stages.engine_pass import write_engine_pass
-from entropy_sentinel.study.stages.signals import write_signals
+from entropy_sentinel.study.stages.signal_stage import write_signals
 
 IDS = ["a-00000", "a-00003", "a-00007"]
 OWN = {"answers": ["own", "none"], "positions": "all", "samples": None, "options": False}

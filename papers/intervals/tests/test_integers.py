@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from papers.intervals.signals.integers.asking.questions import ask, unasked
-from papers.intervals.signals.integers.family import compute
-from papers.intervals.signals.integers.frames import INTEGERS
+from papers.intervals.signal_families.integers.integers_family import compute
+from papers.intervals.signal_families.integers.integers_frames import INTEGERS
+from papers.intervals.signal_families.integers.requery.integer_contexts import ask, unasked
 
-from entropy_sentinel.study.engines.engine import NextToken, refused_context
+from entropy_sentinel.study.engines.engine_interface import NextToken, refused_context
 
 END = "<end>"
 PROMPT = [900, 901]

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 import yaml
 from fermi_answers import LEVELS, write_study
-from papers.intervals.frames import ADJUSTED, DIFFERENCES, SCORES, SETS
+from papers.intervals.interval_frames import ADJUSTED, DIFFERENCES, SCORES, SETS
 from workflow_runs import Project
 
 # A level, its repeated queries, and integers: every rule, with the demo's engine, which each job starts.

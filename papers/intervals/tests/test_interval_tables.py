@@ -12,16 +12,16 @@ import polars as pl
 import pytest
 import yaml
 from fermi_answers import LEVELS, make_all, variant, write_study
-from papers.intervals.catalogue import ADJUSTMENTS, FIGURES, METHODS, TABLES
-from papers.intervals.figures import write_figures
+from papers.intervals.interval_exhibits import ADJUSTMENTS, FIGURES, METHODS, TABLES
+from papers.intervals.interval_figures import write_figures
+from papers.intervals.interval_report import write_report
 from papers.intervals.interval_score import winkler
-from papers.intervals.report import write_report
+from papers.intervals.interval_tables import IntervalsTableInputs, write_tables
+from papers.intervals.score_tables import table_2_winkler
 from papers.intervals.smallest_mass import smallest_set
-from papers.intervals.tables import IntervalsTableInputs, write_tables
-from papers.intervals.tables_of_scores import table_2_winkler
 from scipy.stats import binomtest
 
-from entropy_sentinel.study.config.config import load_config, read_config
+from entropy_sentinel.study.config.config_loading import load_config, read_config
 
 SHOWN: Any = {"label": "Made up", "open_models": ["toy"]}
 PAPER = Path(__file__).parents[3] / "config.yaml"

@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
-from papers.intervals.adjusted import FittedMethods, available, end_of, of_model
-from papers.intervals.beliefs import of_pass, of_samples, of_tokens
-from papers.intervals.frames import ADJUSTED, DIFFERENCES, INTEGER_ANSWERS
-from papers.intervals.questions import Questions
-from papers.intervals.report import summaries
-from papers.intervals.scores import differences, scores
-from papers.intervals.signals.integers.frames import INTEGERS
+from papers.intervals.half_questions import Questions
+from papers.intervals.integer_beliefs import of_pass, of_samples, of_tokens
+from papers.intervals.interval_frames import ADJUSTED, DIFFERENCES, INTEGER_ANSWERS
+from papers.intervals.interval_methods import FittedMethods, available, end_of, of_model
+from papers.intervals.interval_report import summaries
+from papers.intervals.interval_scores import differences, scores
+from papers.intervals.signal_families.integers.integers_frames import INTEGERS
 from papers.intervals.smallest_mass import Distribution
 from scipy.stats import binomtest
 

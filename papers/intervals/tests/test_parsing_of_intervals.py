@@ -8,9 +8,9 @@ import time
 
 import polars as pl
 import pytest
-from papers.intervals.catalogue import REASONS
-from papers.intervals.questions import exponents
-from papers.intervals.stated import integer_alone, stated_interval
+from papers.intervals.half_questions import exponents
+from papers.intervals.interval_exhibits import REASONS
+from papers.intervals.statement_parsing import integer_alone, stated_interval
 
 from entropy_sentinel.core.errors import InputError
 

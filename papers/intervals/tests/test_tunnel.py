@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from papers.intervals.tunnel import (
+from papers.intervals.perception_tunnel import (
     TemperatureSearch,
     asymptotic_covariance,
     empirical_interval,

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 from observations import observations
-from papers.rejection.catalogue import QUESTION_ONLY
-from papers.rejection.frames import ASSESSMENTS
-from papers.rejection.measures import measure
+from papers.rejection.rejection_exhibits import QUESTION_ONLY
+from papers.rejection.rejection_frames import ASSESSMENTS
+from papers.rejection.rejection_measures import measure
 
 FOREST, BASELINE, ATC = "forest-10d-balanced-isotonic", "baseline-mtp", "atc-max"
 MODELS, DOMAINS, UNLABELLED = ("tiny-a", "tiny-b"), ("fractions", "logic", "words"), "puzzles"

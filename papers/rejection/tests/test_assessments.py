@@ -6,15 +6,15 @@ import numpy as np
 import polars as pl
 import pytest
 from observations import SETTINGS, observations
-from papers.rejection.assessments import assess, write_assessments
-from papers.rejection.frames import ASSESSMENTS
+from papers.rejection.question_assessor import assess, write_assessments
+from papers.rejection.rejection_frames import ASSESSMENTS
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 
-from entropy_sentinel.schemas.benchmark import BENCHMARKS
+from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
 from entropy_sentinel.schemas.contract import read_provenance
-from entropy_sentinel.signals.observation_frame import OBSERVATIONS
-from entropy_sentinel.study.stages.estimate import training_rows
+from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS
+from entropy_sentinel.study.stages.estimate_stage import training_rows
 
 FRAME = pl.concat([observations(name) for name in "abc"])
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from papers.rejection.curves import curve, kept, measures, threshold
+from papers.rejection.rejection_curves import curve, kept, measures, threshold
 
 from entropy_sentinel.statistics.bootstrap import percentile_interval, resamples
 

@@ -21,15 +21,15 @@ from assessed import (
     observed,
     scores,
 )
-from papers.rejection.catalogue import FIGURES, QUESTION_ONLY, TABLES
-from papers.rejection.curves import curve
-from papers.rejection.figures import RejectionFigureInputs, figure_curves_by_domain, write_figures
-from papers.rejection.frames import ASSESSMENTS, MEASURES
-from papers.rejection.headings import absent_notes
-from papers.rejection.measures import measure
-from papers.rejection.report import write_report
-from papers.rejection.rows import slices
-from papers.rejection.tables import (
+from papers.rejection.assessor_names import absent_notes
+from papers.rejection.evaluated_rows import slices
+from papers.rejection.rejection_curves import curve
+from papers.rejection.rejection_exhibits import FIGURES, QUESTION_ONLY, TABLES
+from papers.rejection.rejection_figures import RejectionFigureInputs, figure_curves_by_domain, write_figures
+from papers.rejection.rejection_frames import ASSESSMENTS, MEASURES
+from papers.rejection.rejection_measures import measure
+from papers.rejection.rejection_report import write_report
+from papers.rejection.rejection_tables import (
     RejectionTableInputs,
     best_pairs,
     table_areas,
@@ -39,8 +39,8 @@ from papers.rejection.tables import (
     write_tables,
 )
 
-from entropy_sentinel.signals.observation_frame import OBSERVATIONS
-from entropy_sentinel.study.analyses.headings import training_group
+from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS
+from entropy_sentinel.study.analyses.display_names import training_group
 
 NO_LABELS = "puzzles is excluded for tiny-a, tiny-b: no response with a label and features."
 

@@ -6,14 +6,14 @@ import numpy as np
 import polars as pl
 import pytest
 from assessed import ASSESSORS, BASELINE, EXTREMES, FOREST, SETTINGS, UNLABELLED, observed, scores
-from papers.rejection.catalogue import QUESTION_ONLY
-from papers.rejection.frames import ASSESSMENTS, MEASURES
-from papers.rejection.measures import measure, write_measures
-from papers.rejection.rows import read_scores, slices
+from papers.rejection.evaluated_rows import read_scores, slices
+from papers.rejection.rejection_exhibits import QUESTION_ONLY
+from papers.rejection.rejection_frames import ASSESSMENTS, MEASURES
+from papers.rejection.rejection_measures import measure, write_measures
 
 from entropy_sentinel.core.errors import ContractError
-from entropy_sentinel.schemas.estimate import SCORES
-from entropy_sentinel.signals.observation_frame import OBSERVATIONS
+from entropy_sentinel.schemas.estimate_schema import SCORES
+from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS
 
 FRAME = observed("tiny-a")
 

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 import yaml
-from papers.rejection.frames import ASSESSMENTS, MEASURES
+from papers.rejection.rejection_frames import ASSESSMENTS, MEASURES
 from tiny import TINY
 from workflow_runs import Project
 
@@ -65,7 +65,7 @@ def test_second_run_has_nothing_to_do(project: Project) -> None:
 
 
 def test_a_colour_reruns_the_analysis_and_an_accuracy_measures_again(project: Project) -> None:
-    path = "papers/rejection/figures.py"
+    path = "papers/rejection/rejection_figures.py"
     undo = project.edit(path, "#CC79A7", "#CC79A8")
     planned = project.planned()
     assert planned.keys() >= EXHIBITS.keys()

@@ -5,18 +5,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from entropy_sentinel.cli.options import say, taking
+from entropy_sentinel.cli.shared_arguments import say, taking
+from entropy_sentinel.core.cache_folders import BASE
 from entropy_sentinel.core.errors import ConfigError
-from entropy_sentinel.core.folders import BASE
-from entropy_sentinel.study.cli.loading import ConfigFiles, load_made_study
-from papers.selection.settings import SelectOptions
+from entropy_sentinel.study.cli.study_loading import ConfigFiles, load_made_study
+from papers.selection.selection_settings import SelectOptions
 
 if TYPE_CHECKING:
     import polars as pl
     from rich.table import Table
 
-    from entropy_sentinel.study.config.sections import Config
-    from papers.selection.choosing import CandidateFiles
+    from entropy_sentinel.study.config.study_config import Config
+    from papers.selection.selection_strategies import CandidateFiles
 
 SUFFIXES = (".jsonl",)
 
@@ -36,12 +36,12 @@ def command(model: Model, output: Output, configfile: ConfigFiles = [], judge: J
     selected. Items need a reference; each question occurs once. Equal scores are ordered as by random with the same
     seed. A study's analysis `selection` writes a file for every strategy and compares them.
     """
-    from entropy_sentinel.cli.options import check_table_path
-    from entropy_sentinel.core.files import check_outputs
-    from entropy_sentinel.report.terminal import show
-    from entropy_sentinel.study.config.generations import prompt_settings
-    from papers.selection.choosing import read_candidates, select
-    from papers.selection.making import read_solutions, write_training_file
+    from entropy_sentinel.cli.shared_arguments import check_table_path
+    from entropy_sentinel.core.whole_files import check_outputs
+    from entropy_sentinel.rendering.terminal_text import show
+    from entropy_sentinel.study.config.generation_requests import prompt_settings
+    from papers.selection.selection_files import read_solutions, write_training_file
+    from papers.selection.selection_strategies import read_candidates, select
 
     chosen = SelectOptions.of(options)
     config = load_made_study(configfile)
@@ -65,8 +65,8 @@ def command(model: Model, output: Output, configfile: ConfigFiles = [], judge: J
 
 def _files(config: "Config", model: str, judge: str, options: SelectOptions) -> "list[CandidateFiles]":
     """The files of benchmarks with references; raises ConfigError for a strategy whose data the study lacks."""
-    from papers.selection.choosing import CandidateFiles
-    from papers.selection.settings import FORCED_ANSWER, lacks
+    from papers.selection.selection_settings import FORCED_ANSWER, lacks
+    from papers.selection.selection_strategies import CandidateFiles
 
     if why := lacks(options.strategy, options.tries, config.samples_of(model), config.run.features):
         raise ConfigError(f"--strategy: {options.strategy} {why}, and run the study")
@@ -88,9 +88,9 @@ def _files(config: "Config", model: str, judge: str, options: SelectOptions) -> 
 
 def _table(candidates: "pl.DataFrame", selected: "pl.DataFrame") -> "Table":
     """A table that compares the selection with all candidates."""
-    from entropy_sentinel.formatting.text import number
-    from entropy_sentinel.report.terminal import table
-    from papers.selection.tables import profiles, strategy_title
+    from entropy_sentinel.formatting.text_format import number
+    from entropy_sentinel.rendering.terminal_text import table
+    from papers.selection.selection_tables import profiles, strategy_title
 
     rows = []
     for profile in profiles(candidates, selected).iter_rows(named=True):

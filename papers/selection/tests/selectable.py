@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from papers.selection.choosing import CandidateFiles
+from papers.selection.selection_strategies import CandidateFiles
 
-from entropy_sentinel.schemas.benchmark import BENCHMARKS
-from entropy_sentinel.schemas.generation import GENERATIONS
-from entropy_sentinel.schemas.label import LABELS
-from entropy_sentinel.study.signals.forced_answer.frames import FORCED_ANSWERS
+from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
+from entropy_sentinel.schemas.generation_schema import GENERATIONS
+from entropy_sentinel.schemas.label_schema import LABELS
+from entropy_sentinel.study.signal_families.forced_answer.forced_answer_frames import FORCED_ANSWERS
 
 SAMPLES = 5
 # Of each item what the judge says of its five responses (- for no label), tokens of the first response, its area by the

@@ -8,14 +8,14 @@ from typing import Any
 
 import polars as pl
 import pytest
-from papers.selection.choosing import CandidateFiles, StrategySelection, read_candidates, select
-from papers.selection.frames import CANDIDATES
-from papers.selection.making import read_solutions, training_rows
-from papers.selection.tables import domains, overlaps, profiles
+from papers.selection.selection_files import read_solutions, training_rows
+from papers.selection.selection_frames import CANDIDATES
+from papers.selection.selection_strategies import CandidateFiles, StrategySelection, read_candidates, select
+from papers.selection.selection_tables import domains, overlaps, profiles
 from selectable import ANSWERS, write_study_files
 
 from entropy_sentinel.core.errors import ConfigError, InputError
-from entropy_sentinel.study.signals.forced_answer.frames import FORCED_ANSWERS
+from entropy_sentinel.study.signal_families.forced_answer.forced_answer_frames import FORCED_ANSWERS
 
 
 @pytest.fixture(scope="module")

@@ -7,14 +7,14 @@ from typing import Any
 
 import polars as pl
 import pytest
-from papers.selection.catalogue import FIGURES, STRATEGIES, TABLES
-from papers.selection.making import write_selections
-from papers.selection.report import write_report
+from papers.selection.selection_exhibits import FIGURES, STRATEGIES, TABLES
+from papers.selection.selection_files import write_selections
+from papers.selection.selection_report import write_report
 from selectable import write_study_files
 from study_trees import small_study
 
 from entropy_sentinel.core.errors import ConfigError
-from entropy_sentinel.study.config.config import load_config
+from entropy_sentinel.study.config.config_loading import load_config
 
 
 def test_from_the_files_of_a_study_to_its_page(tmp_path: Path) -> None:

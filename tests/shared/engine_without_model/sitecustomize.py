@@ -2,9 +2,9 @@
 
 import sys
 
-if "entropy_sentinel.study.engines.host" in sys.orig_argv:
+if "entropy_sentinel.study.engines.engine_host" in sys.orig_argv:
     from without_model import EngineWithoutModel
 
-    from entropy_sentinel.study.engines import vllm
+    from entropy_sentinel.study.engines import vllm_engine
 
-    vllm.VllmEngine = EngineWithoutModel
+    vllm_engine.VllmEngine = EngineWithoutModel

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from entropy_sentinel.core.errors import ConfigError
-from entropy_sentinel.schemas.generation import TOP_K
-from entropy_sentinel.study.engines.engine import Response
+from entropy_sentinel.schemas.generation_schema import TOP_K
+from entropy_sentinel.study.engines.engine_interface import Response
 
 # Names a file: as long as it is there, no engine has loaded.
 HELD = "ENGINE_WITHOUT_MODEL_HELD"

@@ -7,12 +7,12 @@ from typing import get_type_hints
 import pytest
 
 from entropy_sentinel.core.analysis import Analysis, sections
-from entropy_sentinel.report.exhibit_declarations import list_titles, load_function
-from entropy_sentinel.report.exhibits import ExhibitInputs, FigureInputs
-from entropy_sentinel.report.figures import Drawing
-from entropy_sentinel.report.latex import PaperTable
-from entropy_sentinel.report.tables import Table
-from entropy_sentinel.study.analyses.accuracy.catalogue import TABLES
+from entropy_sentinel.rendering.exhibit_declarations import list_titles, load_function
+from entropy_sentinel.rendering.exhibit_files import ExhibitInputs, FigureInputs
+from entropy_sentinel.rendering.figure_style import Drawing
+from entropy_sentinel.rendering.latex import PaperTable
+from entropy_sentinel.rendering.table_exhibit import Table
+from entropy_sentinel.study.analyses.accuracy.accuracy_exhibits import TABLES
 from entropy_sentinel.study.analyses.accuracy.exhibit_inputs import AccuracyTableInputs
 
 WITH_EXHIBITS = [cls for cls in sections().values() if cls.TABLES or cls.FIGURES]

@@ -18,12 +18,13 @@ from rich.console import Console
 
 from entropy_sentinel.cli.main import main
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.schemas.benchmark import BENCHMARKS
-from entropy_sentinel.schemas.generation import GENERATIONS
-from entropy_sentinel.schemas.label import LABELS
-from entropy_sentinel.statistics.agreement import wilson
-from entropy_sentinel.study.auditing import answers as terminal
-from entropy_sentinel.study.auditing.answers import (
+from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
+from entropy_sentinel.schemas.generation_schema import GENERATIONS
+from entropy_sentinel.schemas.label_schema import LABELS
+from entropy_sentinel.statistics.judge_agreement import wilson
+from entropy_sentinel.study.auditing import auditor_answers as terminal
+from entropy_sentinel.study.auditing.audit_sample import AuditSample, draw, material, read_sample
+from entropy_sentinel.study.auditing.auditor_answers import (
     add_answers,
     read_answers,
     replaced_file,
@@ -31,10 +32,9 @@ from entropy_sentinel.study.auditing.answers import (
     write_answers,
     write_page,
 )
-from entropy_sentinel.study.auditing.measuring import audit, parts
-from entropy_sentinel.study.auditing.sample import AuditSample, draw, material, read_sample
-from entropy_sentinel.study.config.config import load_config, read_config
-from entropy_sentinel.study.config.layout import StudyLayout
+from entropy_sentinel.study.auditing.judge_error import audit, parts
+from entropy_sentinel.study.config.config_loading import load_config, read_config
+from entropy_sentinel.study.config.study_paths import StudyLayout
 
 ROOT = Path(__file__).parents[3]
 HOSTILE = '</script><script>alert("x")</script> <b>& "quoted" \x1b[31m ${place}'
@@ -364,7 +364,7 @@ def test_earlier_answers_are_imported(tmp_path: Path) -> None:
 SAVER = """
 import sys
 from pathlib import Path
-from entropy_sentinel.study.auditing.answers import save_answers
+from entropy_sentinel.study.auditing.auditor_answers import save_answers
 _, path, name, how = sys.argv
 mine = {("m", "a", f"{name}-{number}", 0): "correct" for number in range(60)}
 print("ready", flush=True)

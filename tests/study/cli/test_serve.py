@@ -9,9 +9,9 @@ from calling import run
 from snakemake.utils import update_config
 from studies import study
 
-from entropy_sentinel.study.config.config import load_config, read_config
-from entropy_sentinel.study.config.generations import config_snippet, generation_settings, served_settings
-from entropy_sentinel.study.engines.server import flag, server_command, server_environment
+from entropy_sentinel.study.config.config_loading import load_config, read_config
+from entropy_sentinel.study.config.generation_requests import config_snippet, generation_settings, served_settings
+from entropy_sentinel.study.engines.vllm_server import flag, server_command, server_environment
 
 ROOT = Path(__file__).parents[3]
 

@@ -7,8 +7,8 @@ import yaml
 from calling import run
 from study_trees import small_study
 
-from entropy_sentinel.schemas.benchmark import BENCHMARKS
-from entropy_sentinel.schemas.generation import GENERATIONS
+from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
+from entropy_sentinel.schemas.generation_schema import GENERATIONS
 
 
 @pytest.fixture(autouse=True)

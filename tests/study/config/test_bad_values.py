@@ -13,8 +13,8 @@ from studies import PAPER
 
 from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.core.secrets import secret_keys
-from entropy_sentinel.study.config import estimates, generations
-from entropy_sentinel.study.config.config import load_config
+from entropy_sentinel.study.config import generation_requests, group_estimates
+from entropy_sentinel.study.config.config_loading import load_config
 
 ROOT = Path(__file__).parents[3]
 BAD: dict[str, Any] = {
@@ -129,13 +129,17 @@ def check_harmless(config: Any, bad: str) -> None:
     """All that jobs are given is JSON with finite numbers and whole characters, and loads again as it is."""
     for model in config.run.models:
         for benchmark in config.run.benchmarks:
-            settings = generations.generation_settings(config, model, benchmark)
-            json.dumps([settings, generations.gpus(config, model)], allow_nan=False, ensure_ascii=False).encode()
+            settings = generation_requests.generation_settings(config, model, benchmark)
+            json.dumps(
+                [settings, generation_requests.gpus(config, model)], allow_nan=False, ensure_ascii=False
+            ).encode()
     for benchmark in config.run.benchmarks:
-        json.dumps(generations.benchmark_settings(config, benchmark), allow_nan=False, ensure_ascii=False).encode()
-    groups = estimates.training_groups(config)
+        json.dumps(
+            generation_requests.benchmark_settings(config, benchmark), allow_nan=False, ensure_ascii=False
+        ).encode()
+    groups = group_estimates.training_groups(config)
     assert groups, bad
-    assert all(len(name) <= 150 for name in estimates.group_files(config)), bad
+    assert all(len(name) <= 150 for name in group_estimates.group_files(config)), bad
     again = config.model_dump(mode="json")
     json.dumps(again, allow_nan=False, ensure_ascii=False).encode()
     loaded = load_config(again)

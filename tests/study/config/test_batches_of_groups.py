@@ -3,13 +3,13 @@
 import pytest
 from studies import study
 
-from entropy_sentinel.study.config.estimates import (
+from entropy_sentinel.study.config.group_estimates import (
     estimate_batches,
     estimation_settings,
     estimator_batches,
     group_files,
 )
-from entropy_sentinel.study.config.sections import Config
+from entropy_sentinel.study.config.study_config import Config
 
 
 def paper(groups_per_job: int) -> Config:

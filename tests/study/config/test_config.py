@@ -7,17 +7,17 @@ import pytest
 from studies import PAPER, study
 
 from entropy_sentinel.core.errors import ConfigError
-from entropy_sentinel.llm_client.settings import announced_server
-from entropy_sentinel.study.config import estimates, generations, judging
-from entropy_sentinel.study.config.estimates import training_groups
-from entropy_sentinel.study.config.generations import (
+from entropy_sentinel.llm_client.server_settings import announced_server
+from entropy_sentinel.study.config import generation_requests, group_estimates, label_requests
+from entropy_sentinel.study.config.generation_requests import (
     announce_servers,
     benchmark_settings,
     feature_settings,
     generation_settings,
 )
-from entropy_sentinel.study.engines import weights
-from entropy_sentinel.study.engines.weights import folder_fingerprint
+from entropy_sentinel.study.config.group_estimates import training_groups
+from entropy_sentinel.study.engines import model_weights
+from entropy_sentinel.study.engines.model_weights import folder_fingerprint
 
 
 def test_the_papers_study_has_its_groups_and_configurations() -> None:
@@ -70,14 +70,14 @@ def test_arguments_of_a_model_are_added_to_those_of_all() -> None:
 def test_estimation_has_a_seed_of_its_own() -> None:
     before, after = study(), study({"estimation.seed": 7})
     for config, seed in ((before, 42), (after, 7)):
-        assert estimates.split_settings(config) == {"test_share": 0.2, "seed": seed}
-        settings = estimates.estimation_settings(config, ["baseline-ppl"])
+        assert group_estimates.split_settings(config) == {"test_share": 0.2, "seed": seed}
+        settings = group_estimates.estimation_settings(config, ["baseline-ppl"])
         assert (settings["seed"], settings["estimators"]) == (seed, ["baseline-ppl"])
     assert generation_settings(after, "qwen3-4b", "gsm8k") == generation_settings(before, "qwen3-4b", "gsm8k")
     assert benchmark_settings(after, "gsm8k") == benchmark_settings(before, "gsm8k")
     both = study({"estimation.seed": 7, "seed": 3})
     assert generation_settings(both, "qwen3-4b", "gsm8k")["seed"] == 3
-    assert estimates.split_settings(both)["seed"] == 7
+    assert group_estimates.split_settings(both)["seed"] == 7
 
 
 # What every trace and label of the paper's study was made with so far; another dict, or order, would make all again.
@@ -113,7 +113,7 @@ def test_settings_of_existing_traces_and_labels_are_unchanged() -> None:
     assert generation_settings(texts, "qwen3-8b", "gsm8k") == QWEN3_8B | {"keep_top_tokens": True}
     people = study({"judges.people": {"kind": "file", "path": "x"}})
     expected_of_people = {"version": 1, "judge": "people", "kind": "file", "path": "x"}
-    assert judging.judge_settings(people, "people", "scibench") == expected_of_people
+    assert label_requests.judge_settings(people, "people", "scibench") == expected_of_people
     served = study({"models.qwen3-8b": {"api": {"model": "openai/x"}}})
     of_server = {"engine": "api", "api": {"model": "openai/x"}, "revision": None, "chat_template_kwargs": {}}
     expected = {key: value for key, value in QWEN3_8B.items() if key not in ("weights", "local")} | of_server
@@ -143,9 +143,9 @@ def test_the_fingerprint_of_a_folder_depends_on_content_and_not_on_time(tmp_path
 
 
 def test_the_fingerprint_samples_all_parts_of_a_large_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(weights, "_WHOLE_BYTES", 1000)
-    monkeypatch.setattr(weights, "_BLOCK_BYTES", 10)
-    monkeypatch.setattr(weights, "_BLOCKS", 100)
+    monkeypatch.setattr(model_weights, "_WHOLE_BYTES", 1000)
+    monkeypatch.setattr(model_weights, "_BLOCK_BYTES", 10)
+    monkeypatch.setattr(model_weights, "_BLOCKS", 100)
     file = tmp_path / "model.safetensors"
     seen = {}
     for changed_part in (None, 0, 5, 9):
@@ -173,16 +173,16 @@ def test_a_new_address_of_a_server_invalidates_nothing(monkeypatch: pytest.Monke
 
 def test_gpus_of_a_job_follow_its_parallelism() -> None:
     arguments = {"tensor_parallel_size": 2, "pipeline_parallel_size": 3}
-    assert generations.gpus(study({"models.qwen3-4b.engine_args": arguments}), "qwen3-4b") == 6
-    assert generations.gpus(study({"models.qwen3-4b": {"api": {"model": "openai/x"}}}), "qwen3-4b") == 0
-    assert generations.gpus(study(), "qwen3-4b") == 1
+    assert generation_requests.gpus(study({"models.qwen3-4b.engine_args": arguments}), "qwen3-4b") == 6
+    assert generation_requests.gpus(study({"models.qwen3-4b": {"api": {"model": "openai/x"}}}), "qwen3-4b") == 0
+    assert generation_requests.gpus(study(), "qwen3-4b") == 1
 
 
 def test_a_tolerance_is_a_setting_of_the_labels_of_its_benchmark_only() -> None:
     """The paper's three: of SciBench's, TheoremQA's and MatSciBench's own graders."""
     config = study()
     made_with = {"version": 6, "judge": "math-verify", "kind": "math-verify", "no_option": "incorrect"}
-    result = {name: judging.judge_settings(config, "math-verify", name) for name in config.run.benchmarks}
+    result = {name: label_requests.judge_settings(config, "math-verify", name) for name in config.run.benchmarks}
     tolerances = {
         "scibench": {"relative": 0.05},
         "theoremqa": {"relative": 0.04, "whole_numbers": False},

@@ -4,10 +4,10 @@ from dataclasses import fields
 
 import pytest
 
-from entropy_sentinel.estimators.settings import EstimationSettings, Fitting
-from entropy_sentinel.judges.catalogue import KINDS
-from entropy_sentinel.judges.kind import JudgeSettings, LlmSettings
-from entropy_sentinel.study.items.settings import Benchmark, ItemsSettings
+from entropy_sentinel.estimators.estimator_settings import EstimationSettings, Fitting
+from entropy_sentinel.judges.judge_base import JudgeSettings, LlmSettings
+from entropy_sentinel.judges.judge_registry import KINDS
+from entropy_sentinel.study.items.benchmark_settings import Benchmark, ItemsSettings
 
 
 def test_items_depend_on_the_whole_section_of_their_benchmark() -> None:
@@ -20,7 +20,7 @@ def test_items_depend_on_the_whole_section_of_their_benchmark() -> None:
 @pytest.mark.parametrize("kind", sorted(set(KINDS) - {"llm"}))
 def test_labels_depend_on_all_settings_of_a_judge(kind: str) -> None:
     declared = JudgeSettings.__required_keys__ | JudgeSettings.__optional_keys__
-    assert set(KINDS[kind].model_fields) <= declared, "add the key to JudgeSettings, in judges/settings.py"
+    assert set(KINDS[kind].model_fields) <= declared, "add the key to JudgeSettings, in judges/judge_kinds.py"
 
 
 def test_labels_depend_on_the_prompt_of_an_llm_judge() -> None:

@@ -9,10 +9,16 @@ import pytest
 from studies import PAPER, refusal, study
 
 from entropy_sentinel.core.errors import ConfigError
-from entropy_sentinel.study.config.config import load_config, read_config
-from entropy_sentinel.study.config.files import missing_files
-from entropy_sentinel.study.config.generations import benchmark_settings
-from entropy_sentinel.study.config.judging import judge_settings, labels_files, own_judges, paid_judges, served_judges
+from entropy_sentinel.study.config.config_loading import load_config, read_config
+from entropy_sentinel.study.config.generation_requests import benchmark_settings
+from entropy_sentinel.study.config.label_requests import (
+    judge_settings,
+    labels_files,
+    own_judges,
+    paid_judges,
+    served_judges,
+)
+from entropy_sentinel.study.config.local_files import missing_files
 
 ROOT = Path(__file__).parents[3]
 

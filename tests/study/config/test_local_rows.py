@@ -10,10 +10,10 @@ from production import log_file
 from studies import PAPER
 
 from entropy_sentinel.core.errors import ConfigError
-from entropy_sentinel.core.sections import merged
-from entropy_sentinel.study.config.config import load_config
-from entropy_sentinel.study.config.generations import benchmark_settings
-from entropy_sentinel.study.config.sections import Config
+from entropy_sentinel.core.section_base import merged
+from entropy_sentinel.study.config.config_loading import load_config
+from entropy_sentinel.study.config.generation_requests import benchmark_settings
+from entropy_sentinel.study.config.study_config import Config
 
 RUN = {"run": {"models": ["qwen3-4b"], "benchmarks": ["gsm8k", "svamp"], "groups": [], "sizes": [{"size": 1}]}}
 ROWS = [{"question": f"{n} + 1?", "answer": f"#### {n + 1}"} for n in range(3)]

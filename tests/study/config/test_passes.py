@@ -8,11 +8,11 @@ import pytest
 from study_trees import small_study
 
 from entropy_sentinel.core.errors import ConfigError
-from entropy_sentinel.core.sections import merged
-from entropy_sentinel.signals.catalogue import FAMILIES
-from entropy_sentinel.study.config.config import load_config
-from entropy_sentinel.study.config.generations import generation_settings, given_pass, pass_gpus, pass_settings
-from entropy_sentinel.study.config.sections import Config
+from entropy_sentinel.core.section_base import merged
+from entropy_sentinel.signal_families.signal_registry import FAMILIES
+from entropy_sentinel.study.config.config_loading import load_config
+from entropy_sentinel.study.config.generation_requests import generation_settings, given_pass, pass_gpus, pass_settings
+from entropy_sentinel.study.config.study_config import Config
 
 
 def study(models: dict[str, Any], **changes: Any) -> Config:

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from entropy_sentinel.core.errors import ConfigError
-from entropy_sentinel.study.config.config import load_config, read_config
-from entropy_sentinel.study.config.plain import problems
+from entropy_sentinel.study.config.config_loading import load_config, read_config
+from entropy_sentinel.study.config.yaml_values import problems
 
 
 def test_yaml_aliases_are_accepted(tmp_path: Path) -> None:

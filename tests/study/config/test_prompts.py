@@ -2,9 +2,9 @@
 
 from studies import study
 
-from entropy_sentinel.llm_client.settings import Prompt, filled
-from entropy_sentinel.study.config.generations import generation_settings, server_settings
-from entropy_sentinel.study.config.judging import judge_settings, paid_judges
+from entropy_sentinel.llm_client.server_settings import Prompt, filled
+from entropy_sentinel.study.config.generation_requests import generation_settings, server_settings
+from entropy_sentinel.study.config.label_requests import judge_settings, paid_judges
 
 BOXED = {"system": "Put the answer in \\boxed{answer}.", "user": "{question}"}
 GRADED = "{question}\n{response}\n{reference}"

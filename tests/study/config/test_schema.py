@@ -10,7 +10,7 @@ import yaml
 from documented import DOCUMENTS, blocks
 
 from entropy_sentinel.monitor.partitions import monitor_schema
-from entropy_sentinel.study.config.config import study_schema
+from entropy_sentinel.study.config.config_loading import study_schema
 
 ROOT = Path(__file__).parents[3]
 SCHEMAS = {"study": study_schema, "monitor": monitor_schema}

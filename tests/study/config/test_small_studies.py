@@ -11,10 +11,10 @@ from studies import PAPER, refusal, study
 from workflow_runs import Project, job_counts
 
 from entropy_sentinel.core.errors import ConfigError
-from entropy_sentinel.study.config import generations, judging
-from entropy_sentinel.study.config.config import load_config, read_config
-from entropy_sentinel.study.config.estimates import group_files, shown_groups, training_groups
-from entropy_sentinel.study.config.sections import Config
+from entropy_sentinel.study.config import generation_requests, label_requests
+from entropy_sentinel.study.config.config_loading import load_config, read_config
+from entropy_sentinel.study.config.group_estimates import group_files, shown_groups, training_groups
+from entropy_sentinel.study.config.study_config import Config
 
 ROOT = Path(__file__).parents[3]
 FOUR = {"study": "four", "run": {"models": ["qwen3-4b"], "benchmarks": ["gsm8k", "svamp", "math", "gpqa"]}}
@@ -220,10 +220,10 @@ def test_the_judge_in_comments_is_served_on_one_gpu_and_needs_no_key(over: Any) 
         (block,) = re.findall(rf"^(  # {name}:\n(?:  #   .*\n)+)", text, re.MULTILINE)
         entries[section] = yaml.safe_load(re.sub(r"^  # ", "", block, flags=re.MULTILINE))
     config = over(FOUR | entries | {"run": FOUR["run"] | {"judges": ["local", "math-verify"]}})
-    assert judging.served_judges(config) == ["local"]
-    assert judging.judge_settings(config, "local")["llm"]["model"] == "hosted_vllm/qwen3-14b"
-    assert generations.gpus(config, "qwen3-14b") == 1
-    assert judging.hub_models(config) == ["qwen3-4b", "qwen3-14b"]
+    assert label_requests.served_judges(config) == ["local"]
+    assert label_requests.judge_settings(config, "local")["llm"]["model"] == "hosted_vllm/qwen3-14b"
+    assert generation_requests.gpus(config, "qwen3-14b") == 1
+    assert label_requests.hub_models(config) == ["qwen3-4b", "qwen3-14b"]
 
 
 def test_the_papers_labels_are_an_llms_and_compared_with_exact_ones(over: Any) -> None:
@@ -236,4 +236,4 @@ def test_the_papers_labels_are_an_llms_and_compared_with_exact_ones(over: Any) -
     exact = over(FOUR | {"run": FOUR["run"] | {"judges": ["math-verify"]}})
     assert "agreement" not in exact.run.analyses
     assert exact.analyses.accuracy.judges == ["math-verify"]
-    assert judging.paid_judges(exact) == {}
+    assert label_requests.paid_judges(exact) == {}

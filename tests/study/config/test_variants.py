@@ -4,8 +4,8 @@ from typing import Any
 
 from studies import study as paper
 
-from entropy_sentinel.study.config.generations import benchmark_settings, generation_settings
-from entropy_sentinel.study.config.sections import Config
+from entropy_sentinel.study.config.generation_requests import benchmark_settings, generation_settings
+from entropy_sentinel.study.config.study_config import Config
 
 PROMPT = {"user": "{question} Be {level} % sure, {name}."}
 

@@ -6,11 +6,11 @@ import pytest
 import yaml
 from calling import run
 
+from entropy_sentinel.core.cache_folders import TREE, find_base
 from entropy_sentinel.core.errors import ConfigError
-from entropy_sentinel.core.folders import TREE, find_base
-from entropy_sentinel.study.cli.loading import load_study
-from entropy_sentinel.study.config.config import load_config, read_config
-from entropy_sentinel.study.jobs.inputs import place
+from entropy_sentinel.study.cli.study_loading import load_study
+from entropy_sentinel.study.config.config_loading import load_config, read_config
+from entropy_sentinel.study.jobs.job_inputs import place
 
 MINE = {
     "study": "mine",

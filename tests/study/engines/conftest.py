@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from entropy_sentinel.llm_client.sending import Sender
+from entropy_sentinel.llm_client.request_sending import Sender
 
 
 @pytest.fixture(autouse=True)

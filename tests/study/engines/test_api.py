@@ -9,10 +9,10 @@ from api_engines import engine
 from fake_api import completion, fake_api, ok, quiet_litellm, refusal, step, user
 
 from entropy_sentinel.core.errors import ConfigError, EntropySentinelError
-from entropy_sentinel.schemas.generation import GENERATIONS
-from entropy_sentinel.study.engines.api import LitellmEngine
-from entropy_sentinel.study.engines.engine import Response
-from entropy_sentinel.study.stages.generation import to_frame
+from entropy_sentinel.schemas.generation_schema import GENERATIONS
+from entropy_sentinel.study.engines.api_engine import LitellmEngine
+from entropy_sentinel.study.engines.engine_interface import Response
+from entropy_sentinel.study.stages.generation_stage import to_frame
 
 pytestmark = quiet_litellm
 

@@ -17,15 +17,15 @@ import pytest
 from fake_api import quiet_litellm, user
 from serving import free_port, serving
 
-from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.features.compute import compute_features
-from entropy_sentinel.llm_client.settings import announced_server
-from entropy_sentinel.schemas.benchmark import BENCHMARKS
+from entropy_sentinel.features.feature_computation import compute_features
+from entropy_sentinel.features.feature_registry import FEATURES
+from entropy_sentinel.llm_client.server_settings import announced_server
+from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
 from entropy_sentinel.schemas.contract import read_provenance
-from entropy_sentinel.schemas.generation import scan_traces
-from entropy_sentinel.study.config.config import load_config, read_config
-from entropy_sentinel.study.config.generations import announce_servers, generation_settings
-from entropy_sentinel.study.engines.api import LitellmEngine
+from entropy_sentinel.schemas.generation_schema import scan_traces
+from entropy_sentinel.study.config.config_loading import load_config, read_config
+from entropy_sentinel.study.config.generation_requests import announce_servers, generation_settings
+from entropy_sentinel.study.engines.api_engine import LitellmEngine
 
 ROOT = Path(__file__).parents[3]
 MODEL, BENCHMARK, ITEMS = "tiny-1m", "percentages", 40
@@ -33,7 +33,7 @@ MODEL, BENCHMARK, ITEMS = "tiny-1m", "percentages", 40
 HOT = f"models: {{{MODEL}: {{sampling: {{temperature: 1.5, max_tokens: 64}}}}}}"
 RUN_S = 300
 GENERATE = (
-    "import json, sys; from entropy_sentinel.study.stages.generation import write_generations; "
+    "import json, sys; from entropy_sentinel.study.stages.generation_stage import write_generations; "
     "write_generations(sys.argv[1], json.loads(sys.argv[2]), 1, sys.argv[3])"
 )
 

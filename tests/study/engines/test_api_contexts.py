@@ -9,7 +9,7 @@ from api_engines import engine
 from fake_api import fake_api, ok, quiet_litellm, refusal, user
 
 from entropy_sentinel.core.errors import ConfigError
-from entropy_sentinel.study.engines.api import LitellmEngine
+from entropy_sentinel.study.engines.api_engine import LitellmEngine
 
 pytestmark = quiet_litellm
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 import pytest
 
-from entropy_sentinel.study.engines.beams import BeamSearcher
-from entropy_sentinel.study.engines.engine import Beam, NextToken, refused_context
+from entropy_sentinel.study.engines.beam_searching import BeamSearcher
+from entropy_sentinel.study.engines.engine_interface import Beam, NextToken, refused_context
 
 END = 0
 

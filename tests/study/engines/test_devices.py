@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from entropy_sentinel.study.engines import devices
-from entropy_sentinel.study.engines.devices import VISIBLE, claim, read_listing, visible
+from entropy_sentinel.study.engines import gpu_devices
+from entropy_sentinel.study.engines.gpu_devices import VISIBLE, claim, read_listing, visible
 
 # As `nvidia-smi -L` shows a divided GPU and a whole one.
 LISTING = """GPU 0: NVIDIA A100-SXM4-40GB (UUID: GPU-5c89852c-d268-c3f3-1b07-005d5ae1dc3f)
@@ -36,21 +36,21 @@ def test_what_nvidia_smi_lists() -> None:
     ],
 )
 def test_the_gpus_to_choose_from(chosen: str | None, expected: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(devices, "is_cpu_build", lambda: False)
-    monkeypatch.setattr(devices, "_installed", lambda: read_listing(LISTING))
+    monkeypatch.setattr(gpu_devices, "is_cpu_build", lambda: False)
+    monkeypatch.setattr(gpu_devices, "_installed", lambda: read_listing(LISTING))
     assert visible({VISIBLE: chosen} if chosen else {}) == expected
 
 
 def test_without_a_driver_nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(devices, "is_cpu_build", lambda: False)
-    monkeypatch.setattr(devices, "_installed", lambda: ())
+    monkeypatch.setattr(gpu_devices, "is_cpu_build", lambda: False)
+    monkeypatch.setattr(gpu_devices, "_installed", lambda: ())
     assert visible({}) is None
     assert visible({VISIBLE: "0,1"}) == ["0", "1"]
 
 
 def test_sizes_of_all_kinds_multiply() -> None:
-    assert devices.needed(settings(tensor_parallel_size=2, pipeline_parallel_size=3, data_parallel_size=2)) == 12
-    assert devices.needed(settings()) == 1
+    assert gpu_devices.needed(settings(tensor_parallel_size=2, pipeline_parallel_size=3, data_parallel_size=2)) == 12
+    assert gpu_devices.needed(settings()) == 1
 
 
 def test_a_claim_is_for_all_or_nothing_and_ends_with_its_process() -> None:
@@ -81,5 +81,5 @@ def test_a_claim_is_for_all_or_nothing_and_ends_with_its_process() -> None:
 
 
 def test_a_cpu_owns_no_device(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(devices, "is_cpu_build", lambda: True)
+    monkeypatch.setattr(gpu_devices, "is_cpu_build", lambda: True)
     assert visible({VISIBLE: "0"}) is None

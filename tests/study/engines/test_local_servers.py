@@ -15,9 +15,9 @@ from fake_api import fake_api, ok, quiet_litellm, user
 from local_servers import LOWEST, OTHERS, llama_chat, llama_props, llama_step, llama_text, ollama_chat
 
 from entropy_sentinel.core.errors import ConfigError, EntropySentinelError
-from entropy_sentinel.features.compute import compute_features
-from entropy_sentinel.study.engines.engine import Asked, Response
-from entropy_sentinel.study.stages.generation import to_frame
+from entropy_sentinel.features.feature_computation import compute_features
+from entropy_sentinel.study.engines.engine_interface import Asked, Response
+from entropy_sentinel.study.stages.generation_stage import to_frame
 
 pytestmark = quiet_litellm
 

@@ -16,10 +16,10 @@ import pytest
 from pooled import SETTINGS, wait_for
 
 from entropy_sentinel.core.errors import ConfigError, EntropySentinelError
-from entropy_sentinel.study.engines import pool
-from entropy_sentinel.study.engines.client import SharedEngine
-from entropy_sentinel.study.engines.devices import LISTED
-from entropy_sentinel.study.engines.run import RUN, EngineRun, announce_run
+from entropy_sentinel.study.engines import engine_pool
+from entropy_sentinel.study.engines.engine_client import SharedEngine
+from entropy_sentinel.study.engines.engine_run import RUN, EngineRun, announce_run
+from entropy_sentinel.study.engines.gpu_devices import LISTED
 
 pytestmark = pytest.mark.slow
 
@@ -27,8 +27,8 @@ TESTS = Path(__file__).parents[2]
 # A process that begins a run, starts an engine, says which, and waits for its end. `code` is told what to do with it.
 RUNNING = """
 import json, os, sys, time
-from entropy_sentinel.study.engines.run import announce_run, RUN
-from entropy_sentinel.study.engines.client import SharedEngine
+from entropy_sentinel.study.engines.engine_run import announce_run, RUN
+from entropy_sentinel.study.engines.engine_client import SharedEngine
 announce_run(float(sys.argv[2]), False)
 engine = SharedEngine(json.loads(sys.argv[1]), 1)
 print(os.environ[RUN], flush=True)
@@ -57,7 +57,7 @@ def run(tmp_path: Path) -> Iterator[EngineRun]:
 
     def ended() -> bool:
         gc.collect()  # a traceback of `pytest.raises` holds the job that asks
-        pool._end_an_idle_engine(run)
+        engine_pool._end_an_idle_engine(run)
         return not run.folder.exists()
 
     wait_for(ended)
@@ -132,7 +132,7 @@ def test_an_engine_keeps_nothing_open_of_the_job_that_started_it(run: EngineRun)
 
 
 def test_two_jobs_at_once_ask_an_engine_each(run: EngineRun, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool.cpu, "cores", lambda: 8)
+    monkeypatch.setattr(engine_pool.cpu, "cores", lambda: 8)
     first, second = SharedEngine(SETTINGS, 1, run), SharedEngine(SETTINGS, 1, run)
     assert process(first) != process(second)
 
@@ -167,7 +167,7 @@ def test_without_sharing_each_job_has_an_engine_that_ends_with_it() -> None:
 )
 def test_engines_end_with_their_run_however_it_ends(chats: list[str], load_s: float) -> None:
     other, folder = running(*chats, engine_args={"load_s": load_s})
-    wait_for(lambda: list(folder.glob(f"*/{pool.SOCKET}")))
+    wait_for(lambda: list(folder.glob(f"*/{engine_pool.SOCKET}")))
     if not load_s:
         line(other)
     (engine,) = psutil.Process(other.pid).children()
@@ -183,7 +183,7 @@ def test_the_next_run_clears_away_what_a_killed_engine_left(run: EngineRun) -> N
     other.kill()
     other.communicate()
     wait_for(lambda: gone(engine))
-    assert list(folder.glob(f"*/{pool.SOCKET}"))
+    assert list(folder.glob(f"*/{engine_pool.SOCKET}"))
     job(run)
     assert not folder.exists()
 

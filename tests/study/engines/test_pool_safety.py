@@ -20,12 +20,12 @@ import pytest
 from pooled import SETTINGS, wait_for
 
 from entropy_sentinel.core.errors import EntropySentinelError, InputError
-from entropy_sentinel.study.engines import connections, pool
-from entropy_sentinel.study.engines import run as runs
-from entropy_sentinel.study.engines.client import SharedEngine
-from entropy_sentinel.study.engines.connections import OthersProcessError, accepted, connected
-from entropy_sentinel.study.engines.processes import PROCESS, clear
-from entropy_sentinel.study.engines.run import EngineRun
+from entropy_sentinel.study.engines import engine_pool, process_connections
+from entropy_sentinel.study.engines import engine_run as runs
+from entropy_sentinel.study.engines.engine_client import SharedEngine
+from entropy_sentinel.study.engines.engine_processes import PROCESS, clear
+from entropy_sentinel.study.engines.engine_run import EngineRun
+from entropy_sentinel.study.engines.process_connections import OthersProcessError, accepted, connected
 
 NAME = f"es-{os.getuid()}-"
 
@@ -67,12 +67,12 @@ def sending(path: Path, message: bytes) -> Iterator[None]:
 
 
 def planted_engine(run: EngineRun, mode: int) -> Path:
-    folder = run.folder / f"{pool._key(SETTINGS, 1)}-x"
+    folder = run.folder / f"{engine_pool._key(SETTINGS, 1)}-x"
     run.folder.mkdir()
     run.folder.chmod(mode)
     folder.mkdir()
-    (folder / pool.LOCK).touch()
-    return folder / pool.SOCKET
+    (folder / engine_pool.LOCK).touch()
+    return folder / engine_pool.SOCKET
 
 
 @pytest.mark.parametrize("mode", [0o755, 0o770, 0o777])
@@ -90,7 +90,7 @@ def test_no_engine_behind_a_link_is_asked(run: EngineRun, tmp_path: Path) -> Non
     real.mkdir(mode=0o700)
     run.folder.symlink_to(real)
     with pytest.raises(InputError, match="no link"):
-        list(pool._engines(run))
+        list(engine_pool._engines(run))
 
 
 def test_nothing_is_unpickled_that_a_process_without_the_secret_sends(run: EngineRun, tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ def test_the_kernel_is_asked_whose_process_it_is(tmp_path: Path, monkeypatch: py
 
 
 def test_a_silent_process_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "HANDSHAKE_S", 1)
+    monkeypatch.setattr(process_connections, "HANDSHAKE_S", 1)
     with listening(tmp_path) as listener, socket.socket(socket.AF_UNIX) as silent:
         result = answered(listener, "secret")
         silent.connect(str(tmp_path / "socket"))
@@ -168,21 +168,21 @@ def test_of_runs_only_dead_ones_of_this_user_are_deleted(run: EngineRun, tmp_pat
     for folder in (home, *(paths[name] for name in names if name not in ("linked", "a-file"))):
         (folder / "engine").mkdir(parents=True)
         folder.chmod(0o700)
-        (folder / "engine" / pool.LOCK).touch()
+        (folder / "engine" / engine_pool.LOCK).touch()
     paths["linked"].symlink_to(home)
     paths["a-file"].touch()
     paths["others"].chmod(0o755)
     (paths["dead"] / "link").symlink_to(home)
     descriptor = os.open(paths["held"], os.O_RDONLY)
     fcntl.flock(descriptor, fcntl.LOCK_SH)
-    with (paths["leased"] / "engine" / pool.LOCK).open() as lease:
+    with (paths["leased"] / "engine" / engine_pool.LOCK).open() as lease:
         fcntl.flock(lease, fcntl.LOCK_EX)
-        pool._clear_dead_runs(run)
+        engine_pool._clear_dead_runs(run)
     os.close(descriptor)
     assert [name for name in names if not os.path.lexists(paths[name])] == ["dead"]
-    assert (home / "engine" / pool.LOCK).exists()
+    assert (home / "engine" / engine_pool.LOCK).exists()
     for name in ("held", "leased", "others", "of-another-name"):
-        assert (paths[name] / "engine" / pool.LOCK).exists(), name
+        assert (paths[name] / "engine" / engine_pool.LOCK).exists(), name
 
 
 def test_runs_have_names_that_nobody_guesses_and_secrets_that_are_not_shown() -> None:
@@ -211,14 +211,14 @@ def test_engines_come_in_the_order_of_their_last_use(run: EngineRun) -> None:
     assert run.folder.stat().st_mode & 0o777 == 0o700
     for number, name in enumerate(("b", "c", "a")):
         (run.folder / name).mkdir()
-        (run.folder / name / pool.LOCK).touch()
-        os.utime(run.folder / name / pool.LOCK, ns=(0, 10**18 + number))
+        (run.folder / name / engine_pool.LOCK).touch()
+        os.utime(run.folder / name / engine_pool.LOCK, ns=(0, 10**18 + number))
     os.close(held)
-    assert [folder.name for folder in pool._engines(run)] == ["b", "c", "a"]
-    lease = next(pool._idle(run))
+    assert [folder.name for folder in engine_pool._engines(run)] == ["b", "c", "a"]
+    lease = next(engine_pool._idle(run))
     assert lease.folder.name == "b"
     lease.close()
-    assert [folder.name for folder in pool._engines(run)] == ["c", "a", "b"]
+    assert [folder.name for folder in engine_pool._engines(run)] == ["c", "a", "b"]
 
 
 def test_a_job_that_breaks_off_or_stops_holds_up_no_other(
@@ -259,15 +259,15 @@ def test_a_process_that_starts_no_engines_is_an_error_of_the_job(run: EngineRun)
 def test_a_stopped_process_is_waited_for_with_a_message(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(pool, "SILENT_S", 0.05)
+    monkeypatch.setattr(engine_pool, "SILENT_S", 0.05)
     here, there = socket.socketpair()
     engine = os.fork()
     if not engine:
         time.sleep(20)
         os._exit(0)
     os.kill(engine, signal.SIGSTOP)
-    (tmp_path / pool.LOCK).touch()
-    lease = pool._locked(tmp_path)
+    (tmp_path / engine_pool.LOCK).touch()
+    lease = engine_pool._locked(tmp_path)
     assert lease is not None
     lease._connection, lease._process = Connection(here.detach()), engine
     try:
@@ -282,7 +282,7 @@ def test_a_stopped_process_is_waited_for_with_a_message(
 
 FORKING = """
 import os, sys
-from entropy_sentinel.study.engines.host import _close_in_forks
+from entropy_sentinel.study.engines.engine_host import _close_in_forks
 lock = os.open("/dev/null", os.O_RDONLY)
 _close_in_forks(lock)
 if not os.fork():

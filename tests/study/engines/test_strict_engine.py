@@ -13,8 +13,8 @@ from extended import extension, printed
 from fake_engine import FakeEngine
 from item_files import write_items
 
-from entropy_sentinel.schemas.generation import TOP_K
-from entropy_sentinel.study.engines.engine import (
+from entropy_sentinel.schemas.generation_schema import TOP_K
+from entropy_sentinel.study.engines.engine_interface import (
     Beam,
     Beams,
     Continuation,
@@ -289,8 +289,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from entropy_sentinel.study.engines.engine import Response
-from entropy_sentinel.study.engines.model import Model
+from entropy_sentinel.study.engines.engine_interface import Response
+from entropy_sentinel.study.engines.model_base import Model
 
 
 class Coin(Model):
@@ -327,10 +327,10 @@ RUN = """
 import json, sys
 from pathlib import Path
 
-from entropy_sentinel.schemas.benchmark import BENCHMARKS
+from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
 from entropy_sentinel.core.errors import EntropySentinelError
-from entropy_sentinel.schemas.generation import GENERATIONS
-from entropy_sentinel.study.stages.generation import write_generations
+from entropy_sentinel.schemas.generation_schema import GENERATIONS
+from entropy_sentinel.study.stages.generation_stage import write_generations
 
 settings = {"engine": "coin", "model": "mine", "benchmark": "odd", "samples": 1, "seed": 1, "sampling": {}}
 settings["text"] = "{question}"

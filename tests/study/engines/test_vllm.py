@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from engine_probe import PLAIN, QUESTIONS
 
-from entropy_sentinel.study.engines.catalogue import PROMPTS
+from entropy_sentinel.study.engines.engine_registry import PROMPTS
 
 pytestmark = pytest.mark.long
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from entropy_sentinel.study.config.config import load_config, read_config
-from entropy_sentinel.study.config.generations import generation_settings
-from entropy_sentinel.study.engines.client import SharedEngine
+from entropy_sentinel.study.config.config_loading import load_config, read_config
+from entropy_sentinel.study.config.generation_requests import generation_settings
+from entropy_sentinel.study.engines.engine_client import SharedEngine
 
 pytestmark = pytest.mark.long(minutes=1)
 

@@ -12,24 +12,24 @@ import yaml
 from fake_api import completion, fake_api, ok, quiet_litellm
 
 from entropy_sentinel.core.errors import ConfigError, InputError
-from entropy_sentinel.core.sections import merged
-from entropy_sentinel.features.catalogue import FEATURE_FRAME, FEATURES
-from entropy_sentinel.llm_client.sending import Sender
-from entropy_sentinel.llm_client.settings import SERVERS
-from entropy_sentinel.schemas.benchmark import BENCHMARKS
+from entropy_sentinel.core.section_base import merged
+from entropy_sentinel.features.feature_registry import FEATURE_FRAME, FEATURES
+from entropy_sentinel.llm_client.request_sending import Sender
+from entropy_sentinel.llm_client.server_settings import SERVERS
+from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
 from entropy_sentinel.schemas.contract import read_provenance
-from entropy_sentinel.schemas.generation import GENERATIONS
-from entropy_sentinel.schemas.label import LABELS
-from entropy_sentinel.signals.observation_frame import OBSERVATIONS
-from entropy_sentinel.study.analyses.responses.page import write_page
+from entropy_sentinel.schemas.generation_schema import GENERATIONS
+from entropy_sentinel.schemas.label_schema import LABELS
+from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS
+from entropy_sentinel.study.analyses.responses.response_page import write_page
 from entropy_sentinel.study.cli.response_terminal import ModelFiles, one_response
-from entropy_sentinel.study.config.config import load_config
-from entropy_sentinel.study.config.generations import generation_settings, server_settings
-from entropy_sentinel.study.config.judging import judge_settings
-from entropy_sentinel.study.stages.feature import write_features
-from entropy_sentinel.study.stages.generation import write_generations
-from entropy_sentinel.study.stages.label import write_labels
-from entropy_sentinel.study.stages.observation import write_observations
+from entropy_sentinel.study.config.config_loading import load_config
+from entropy_sentinel.study.config.generation_requests import generation_settings, server_settings
+from entropy_sentinel.study.config.label_requests import judge_settings
+from entropy_sentinel.study.stages.feature_stage import write_features
+from entropy_sentinel.study.stages.generation_stage import write_generations
+from entropy_sentinel.study.stages.label_stage import write_labels
+from entropy_sentinel.study.stages.observation_stage import write_observations
 
 pytestmark = quiet_litellm
 

@@ -11,9 +11,9 @@ import yaml
 from workflow_runs import Project, job_counts
 
 from entropy_sentinel.cli.main import main
-from entropy_sentinel.study.config.config import load_config, read_config
-from entropy_sentinel.study.init import study
-from entropy_sentinel.study.init.rows import look_at, name_of
+from entropy_sentinel.study.config.config_loading import load_config, read_config
+from entropy_sentinel.study.init import config_writing
+from entropy_sentinel.study.init.row_sources import look_at, name_of
 
 ROOT = Path(__file__).parents[3]
 LOG = ROOT / "demo/logs/week-1.jsonl.gz"
@@ -99,9 +99,9 @@ def test_names_that_yaml_would_misread_are_quoted(here: Path) -> None:
 @pytest.mark.parametrize("bfloat16", [True, False])
 def test_a_cpu_build_uses_all_cores(here: Path, monkeypatch: pytest.MonkeyPatch, bfloat16: bool) -> None:
     files = [lines(f"{name}.jsonl", [{"question": "1 + 1?", "answer": "2"}]) for name in ("a", "b")]
-    monkeypatch.setattr(study, "cores", lambda: 8)
-    monkeypatch.setattr(study, "is_cpu_build", lambda: True)
-    monkeypatch.setattr(study, "multiplies_bfloat16", lambda: bfloat16)
+    monkeypatch.setattr(config_writing, "cores", lambda: 8)
+    monkeypatch.setattr(config_writing, "is_cpu_build", lambda: True)
+    monkeypatch.setattr(config_writing, "multiplies_bfloat16", lambda: bfloat16)
     result = written(*files, "--model", "weights")["generation"]
     assert (result["threads"], result.get("engine_args")) == (8, None if bfloat16 else {"dtype": "float32"})
 

@@ -13,15 +13,15 @@ from studies import PAPER, study
 
 from entropy_sentinel.core.errors import ConfigError, ContractError, InputError
 from entropy_sentinel.schemas.contract import read_provenance
-from entropy_sentinel.schemas.generation import GENERATIONS, scan_traces
-from entropy_sentinel.schemas.label import LABELS
-from entropy_sentinel.study.config.generations import generation_settings, gpus
-from entropy_sentinel.study.config.judging import labels_files
-from entropy_sentinel.study.config.sections import Config
-from entropy_sentinel.study.items import given_table as steps
-from entropy_sentinel.study.items.given import import_labels
-from entropy_sentinel.study.stages.generation import write_generations
-from entropy_sentinel.study.stages.label import write_labels
+from entropy_sentinel.schemas.generation_schema import GENERATIONS, scan_traces
+from entropy_sentinel.schemas.label_schema import LABELS
+from entropy_sentinel.study.config.generation_requests import generation_settings, gpus
+from entropy_sentinel.study.config.label_requests import labels_files
+from entropy_sentinel.study.config.study_config import Config
+from entropy_sentinel.study.items import table_import as steps
+from entropy_sentinel.study.items.trace_import import import_labels
+from entropy_sentinel.study.stages.generation_stage import write_generations
+from entropy_sentinel.study.stages.label_stage import write_labels
 
 IDS = [f"a-{number:05d}" for number in range(4)]
 STEP = [-0.5 - rank for rank in range(20)]

@@ -8,9 +8,9 @@ from data_sets import data_set
 from studies import study
 
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.study.config.generations import benchmark_settings
-from entropy_sentinel.study.items.items import read_items
-from entropy_sentinel.study.items.rows import folder_rows, local_rows
+from entropy_sentinel.study.config.generation_requests import benchmark_settings
+from entropy_sentinel.study.items.benchmark_rows import folder_rows, local_rows
+from entropy_sentinel.study.items.item_conversion import read_items
 
 ROOT = Path(__file__).parents[3]
 PAPER = study()

@@ -7,9 +7,9 @@ import pytest
 from item_files import item_settings
 
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.judges import exact
-from entropy_sentinel.judges.judge import Case
-from entropy_sentinel.study.items.items import drawn_order, read_items, read_options, right_options
+from entropy_sentinel.judges import text_judges
+from entropy_sentinel.judges.judge_interface import Case
+from entropy_sentinel.study.items.item_conversion import drawn_order, read_items, read_options, right_options
 
 GASES = ["Helium", "Neon", "Hydrogen", "Argon"]
 
@@ -89,7 +89,7 @@ def test_items_ask_with_options_and_the_judge_knows_them() -> None:
     assert items[1]["question"] == "No options?"
     output = {r"\boxed{C}": True, "The answer is hydrogen.": True, r"\boxed{B}": False, "The answer is Neon.": False}
     cases = [Case(items[0]["question"], text, items[0]["reference"], truncated=False) for text in output]
-    assert [verdict.label for verdict in exact.make({"kind": "choice"}).judge(cases)] == list(output.values())
+    assert [verdict.label for verdict in text_judges.make({"kind": "choice"}).judge(cases)] == list(output.values())
 
 
 def test_drawn_orders_move_the_right_option_about_and_stay_the_same() -> None:

@@ -11,14 +11,14 @@ from production import log_file
 from studies import PAPER
 
 from entropy_sentinel.core.errors import ConfigError, InputError
-from entropy_sentinel.core.sections import merged
-from entropy_sentinel.schemas.benchmark import BENCHMARKS
+from entropy_sentinel.core.section_base import merged
+from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
 from entropy_sentinel.schemas.contract import read_provenance
-from entropy_sentinel.study.config.config import load_config
-from entropy_sentinel.study.config.generations import benchmark_settings
-from entropy_sentinel.study.items.fields import read_answers, read_counts
-from entropy_sentinel.study.jobs.content import as_made
-from entropy_sentinel.study.stages.benchmark import write_benchmark
+from entropy_sentinel.study.config.config_loading import load_config
+from entropy_sentinel.study.config.generation_requests import benchmark_settings
+from entropy_sentinel.study.items.row_fields import read_answers, read_counts
+from entropy_sentinel.study.jobs.file_content import as_made
+from entropy_sentinel.study.stages.benchmark_stage import write_benchmark
 
 RUN = {"run": {"models": ["qwen3-4b"], "benchmarks": ["mine", "gsm8k"], "groups": [], "sizes": [{"size": 1}]}}
 OWN = {"path": "rows.jsonl", "question": ["{q}"]}

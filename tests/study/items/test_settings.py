@@ -6,10 +6,10 @@ import pytest
 from pydantic import ValidationError
 from studies import study
 
-from entropy_sentinel.study.config.config import Config
-from entropy_sentinel.study.config.generations import benchmark_settings
-from entropy_sentinel.study.items.settings import Benchmark
-from entropy_sentinel.study.planning.responses import item_counts
+from entropy_sentinel.study.config.config_loading import Config
+from entropy_sentinel.study.config.generation_requests import benchmark_settings
+from entropy_sentinel.study.items.benchmark_settings import Benchmark
+from entropy_sentinel.study.planning.response_cost import item_counts
 
 # What every result of the paper's gsm8k was made with so far; another dict, or another order, would make all again.
 GSM8K = {

@@ -10,7 +10,7 @@ import pytest
 
 from entropy_sentinel.core import extensions
 from entropy_sentinel.core.errors import ConfigError
-from entropy_sentinel.study.jobs.calls import check_rule
+from entropy_sentinel.study.jobs.job_calls import check_rule
 
 
 class Named(dict[str, Any]):

@@ -3,8 +3,8 @@
 import hashlib
 from pathlib import Path
 
-from entropy_sentinel.study.jobs import content
-from entropy_sentinel.study.jobs.content import with_content
+from entropy_sentinel.study.jobs import file_content
+from entropy_sentinel.study.jobs.file_content import with_content
 
 SETTINGS = {"version": 1, "limit": None}
 
@@ -29,7 +29,7 @@ def test_settings_contain_the_fingerprint_unless_the_result_was_recorded_without
 def test_settings_are_unchanged_for_a_missing_or_large_file(tmp_path: Path) -> None:
     large = tmp_path / "rows.jsonl"
     with large.open("wb") as file:
-        file.truncate(content.LARGEST_BYTES + 1)
+        file.truncate(file_content.LARGEST_BYTES + 1)
     small = tmp_path / "small.jsonl"
     small.touch()
     for paths in ([], [tmp_path / "absent.jsonl"], [large], [small, large], [small, tmp_path / "absent.jsonl"]):

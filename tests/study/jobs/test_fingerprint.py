@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from entropy_sentinel.study.jobs import fingerprint as module
-from entropy_sentinel.study.jobs.fingerprint import fingerprint
+from entropy_sentinel.study.jobs import code_fingerprint as module
+from entropy_sentinel.study.jobs.code_fingerprint import fingerprint
 
 CODE = '''
 """Module."""
@@ -105,16 +105,17 @@ def test_an_unknown_module_is_named(tree: Path) -> None:
 
 
 def test_the_hash_of_a_stage_covers_only_its_imports() -> None:
-    assert folders("study.stages.feature")[:2] == ["features", "schemas"]
-    estimate = folders("study.stages.estimate")
-    assert {"estimators", "statistics", "study/stages/estimate.py"} <= set(estimate)
+    assert folders("study.stages.feature_stage")[:2] == ["features", "schemas"]
+    estimate = folders("study.stages.estimate_stage")
+    assert {"estimators", "statistics", "study/stages/estimate_stage.py"} <= set(estimate)
     assert not {"study/analyses", "llm_client", "study/config", "study/engines", "judges", "monitor"} & set(estimate)
 
 
 def test_the_hash_is_the_same_in_each_process() -> None:
     """Python orders the elements of a set anew in each process."""
     program = (
-        "from entropy_sentinel.study.jobs.fingerprint import fingerprint; print(fingerprint('study.stages.estimate'))"
+        "from entropy_sentinel.study.jobs.code_fingerprint import fingerprint; "
+        "print(fingerprint('study.stages.estimate_stage'))"
     )
     shown = {
         subprocess.check_output(

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.slow
 CODE = """
 import json
 from pathlib import Path
-from entropy_sentinel.study.jobs import fingerprint as module
+from entropy_sentinel.study.jobs import code_fingerprint as module
 
 def read():
     module._read.cache_clear()
@@ -38,7 +38,7 @@ FILES = {
     "tables/settings": "class Tables:\n    pass\n",
     "tables/writing": "from entropy_sentinel.core import files\n\nfrom mine import shared\n",
 }
-JOBS = ["study.stages.estimate", "study.stages.cost", "study.stages.feature", "mine.tables.writing"]
+JOBS = ["study.stages.estimate_stage", "study.stages.cost_stage", "study.stages.feature_stage", "mine.tables.writing"]
 
 
 def mine(folder: Path, files: dict[str, str] = FILES) -> Path:
@@ -59,9 +59,9 @@ def test_each_job_depends_on_the_folders_of_an_extension_that_it_runs(tmp_path: 
     mine(tmp_path)
     [found] = units(tmp_path, JOBS)
     assert found == {
-        "study.stages.estimate": ["mine/estimating", "mine/shared"],
-        "study.stages.cost": [],
-        "study.stages.feature": [],
+        "study.stages.estimate_stage": ["mine/estimating", "mine/shared"],
+        "study.stages.cost_stage": [],
+        "study.stages.feature_stage": [],
         "mine.tables.writing": ["mine/shared", "mine/tables"],
     }
 
@@ -77,8 +77,8 @@ def test_an_edit_of_an_extension_changes_only_the_jobs_that_run_it(tmp_path: Pat
     }
     _, *changed = units(tmp_path, JOBS, *((f"mine/{name}.py", text) for name, text in edits.items()))
     nothing = {name: [] for name in JOBS}
-    estimates, tables = {"study.stages.estimate": ["mine/estimating"]}, {"mine.tables.writing": ["mine/tables"]}
-    shared = {name: ["mine/shared"] for name in ("study.stages.estimate", "mine.tables.writing")}
+    estimates, tables = {"study.stages.estimate_stage": ["mine/estimating"]}, {"mine.tables.writing": ["mine/tables"]}
+    shared = {name: ["mine/shared"] for name in ("study.stages.estimate_stage", "mine.tables.writing")}
     assert changed == [nothing | one for one in (estimates, shared, {}, tables, {})]
 
 
@@ -126,16 +126,19 @@ def test_imports_that_no_extension_has_are_left_out(tmp_path: Path) -> None:
 def test_a_name_in_the_package_is_no_import_of_an_extension(tmp_path: Path) -> None:
     """An extension may have the name of a variable of the package's."""
     extension(tmp_path / "rows", "def judges():\n    return {}\n", other="x = 1\n")
-    [found] = units(tmp_path, ["study.stages.estimate", "rows.other"], of="rows")
-    assert found == {"study.stages.estimate": [], "rows.other": ["rows"]}
+    [found] = units(tmp_path, ["study.stages.estimate_stage", "rows.other"], of="rows")
+    assert found == {"study.stages.estimate_stage": [], "rows.other": ["rows"]}
 
 
 @pytest.mark.parametrize("kind", ["features", "estimators", "judges", "models", "formats", "prompts", "analyses"])
 def test_a_flat_extension_counts_by_what_it_declares(tmp_path: Path, kind: str) -> None:
     """Code of features runs in all jobs with features, code of estimators in those with estimators."""
     extension(tmp_path / "mine", f"def {kind}():\n    return {{}}\n", code="x = 1\n")
-    [found] = units(tmp_path, ["study.stages.feature", "study.stages.estimate", "study.stages.cost"])
-    expected = {"features": ("study.stages.feature", "study.stages.estimate"), "estimators": ("study.stages.estimate",)}
+    [found] = units(tmp_path, ["study.stages.feature_stage", "study.stages.estimate_stage", "study.stages.cost_stage"])
+    expected = {
+        "features": ("study.stages.feature_stage", "study.stages.estimate_stage"),
+        "estimators": ("study.stages.estimate_stage",),
+    }
     assert [name for name, folders in found.items() if folders] == [*expected.get(kind, ())]
 
 
@@ -147,9 +150,9 @@ def test_modules_and_packages_of_packages_are_units(tmp_path: Path) -> None:
     (inner / "code.py").write_text("from .. import other\n")
     (tmp_path / "alone.py").write_text("def estimators():\n    import alone\n\n    return {}\n")
     code = CODE.format(
-        modules=["study.stages.estimate", "us.mine.deep.code", "alone"], edits=[], prefix=("us", "alone")
+        modules=["study.stages.estimate_stage", "us.mine.deep.code", "alone"], edits=[], prefix=("us", "alone")
     )
     environment = "import sys, os\nsys.path.append('.')\nos.environ['ENTROPY_SENTINEL_EXTENSIONS'] = 'us.mine:alone'\n"
     [found] = printed(tmp_path, environment + code)
     both = ["us/mine", "us/mine/deep"]
-    assert found == {"study.stages.estimate": ["alone", *both], "us.mine.deep.code": both, "alone": ["alone"]}
+    assert found == {"study.stages.estimate_stage": ["alone", *both], "us.mine.deep.code": both, "alone": ["alone"]}

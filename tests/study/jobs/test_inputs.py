@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from entropy_sentinel.core.errors import ContractError
-from entropy_sentinel.estimators.settings import group_file
+from entropy_sentinel.estimators.estimator_settings import group_file
 from entropy_sentinel.schemas.contract import Contract
-from entropy_sentinel.schemas.label import LABELS
-from entropy_sentinel.study.config.layout import STAGE_FOLDERS, StudyLayout
-from entropy_sentinel.study.jobs.inputs import check_inputs, place
+from entropy_sentinel.schemas.label_schema import LABELS
+from entropy_sentinel.study.config.study_paths import STAGE_FOLDERS, StudyLayout
+from entropy_sentinel.study.jobs.job_inputs import check_inputs, place
 
 ROW = {"item_id": ["gsm8k-00000"], "sample": [0], "label": [True], "reason": [None], "answer": ["4"]}
 NAMES = {"model": "m", "benchmark": "gsm8k", "judge": "j", "group": "a+b"}

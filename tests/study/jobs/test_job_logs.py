@@ -9,17 +9,16 @@ from pathlib import Path
 import pytest
 
 from entropy_sentinel.core.errors import VersionError
-from entropy_sentinel.study.jobs.logs import read_cause
-from entropy_sentinel.study.jobs.versions import announce_versions, check_versions, installed_versions
+from entropy_sentinel.study.jobs.job_logs import read_cause
+from entropy_sentinel.study.jobs.package_versions import announce_versions, check_versions, installed_versions
 
 WORKFLOW = Path(__file__).parents[3] / "workflow"
 
 
 def job(log: Path, body: str) -> subprocess.CompletedProcess[str]:
     """A script with `body` inside `job_log`, in a process of its own."""
-    script = (
-        f"import os\nfrom entropy_sentinel.study.jobs.logs import job_log\nwith job_log({str(log)!r}):\n    {body}\n"
-    )
+    imported = "import os\nfrom entropy_sentinel.study.jobs.job_logs import job_log"
+    script = f"{imported}\nwith job_log({str(log)!r}):\n    {body}\n"
     command = [sys.executable, "-c", script]
     return subprocess.run(command, env={"PYTHONPATH": str(WORKFLOW)}, capture_output=True, text=True, check=False)
 
@@ -58,7 +57,7 @@ def test_scripts_import_their_function_inside_the_job_log() -> None:
         code = script.read_text()
         if "job_log" in code:
             top = {node.module for node in ast.parse(code).body if isinstance(node, ast.ImportFrom)}
-            assert top == {"entropy_sentinel.study.jobs.logs"}, script.name
+            assert top == {"entropy_sentinel.study.jobs.job_logs"}, script.name
 
 
 def test_versions_of_the_submitting_host_must_match(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,26 +21,26 @@ ASKS = {"study/engines", *JUDGES}
 SERVES = {f"study/{room}" for room in ("config", "jobs", "planning", "init", "cli", "auditing")}
 SERVES |= {"cli", "api", "capture"}
 SERVES |= {"monitor", *(f"monitor/{path.parent.name}" for path in PACKAGE.glob("monitor/*/__init__.py"))}
-LOOKS = {"report"}
+LOOKS = {"rendering"}
 # What a job needs of these, with the reason.
 NEEDED = {
-    "study.stages.cost": {"llm_client/spending"},  # sums the ledger
-    "study.analyses.responses.page": {"hub", *LOOKS},  # texts of tokens, by the tokenizer
+    "study.stages.cost_stage": {"llm_client/spending"},  # sums the ledger
+    "study.analyses.responses.response_page": {"hub", *LOOKS},  # texts of tokens, by the tokenizer
     "papers.ambiguity": {"study/items", "hub", "logs", *LOOKS},  # answers and counts from people's files
     # Compares answers with the judge, and with all that judges import.
-    "papers.entropy_area.classes.answers": JUDGES | LOOKS,
+    "papers.entropy_area.classes.answer_classes": JUDGES | LOOKS,
     # Writes a file to train on, with the prompts of generation.
     "papers.selection": ASKS | LOOKS | {"study/config", "study/jobs"},
     # Reads final answers as judges do, and with all that judges import.
-    "study.signals.semantics": JUDGES,
-    "papers.ambiguity.signals.sar": {"study/items", "hub", "logs"},  # weights of a cross-encoder
+    "study.signal_families.semantics": JUDGES,
+    "papers.ambiguity.signal_families.sar": {"study/items", "hub", "logs"},  # weights of a cross-encoder
 }
 # Exhibits: an analysis has them outside `measuring`, papers have them beside what computes.
 SHOWS = re.compile(r"study\.analyses\.\w+\.(?!measuring)\w+|papers\.\w+\.\w+")
 PROGRAM = """
 import json, sys
-from entropy_sentinel.study.jobs.fingerprint import fingerprint
-from entropy_sentinel.signals.catalogue import FAMILIES, TOKENS, module_of
+from entropy_sentinel.study.jobs.code_fingerprint import fingerprint
+from entropy_sentinel.signal_families.signal_registry import FAMILIES, TOKENS, module_of
 
 families = [module_of(family) for family in FAMILIES if family != TOKENS]
 print(json.dumps({name: [line.split()[0] for line in fingerprint(name)] for name in [*sys.argv[1:], *families]}))
@@ -50,7 +50,7 @@ print(json.dumps({name: [line.split()[0] for line in fingerprint(name)] for name
 def modules() -> set[str]:
     """The modules of the functions that rules call."""
     found = re.findall(r'calls\(\s*"([\w.]+)\.\w+"', "\n".join(map(Path.read_text, RULES)))
-    return set(found) - {"study.stages.signals"}  # with the module of a family
+    return set(found) - {"study.stages.signal_stage"}  # with the module of a family
 
 
 @cache
@@ -85,24 +85,27 @@ def test_each_exception_is_needed() -> None:
 
 
 def test_what_asks_a_model_again_computes_nothing_for_others() -> None:
-    """No hash counts a folder `asking`, so only the function that declares its pass imports from it."""
+    """No hash counts a folder `requery`, so only the function that declares its pass imports from it."""
     files = [path for root in (PACKAGE, ROOT / "papers") for path in root.rglob("*.py") if "tests" not in path.parts]
     texts = {path: path.read_text() for path in files}
-    folders = [path.parent for path in files if path.match("asking/__init__.py")]
+    folders = [path.parent for path in files if path.match("requery/__init__.py")]
     assert len(folders) == 4
     for folder in folders:
         name = ".".join(folder.relative_to(PACKAGE.parent if PACKAGE in folder.parents else ROOT).parts)
-        family = folder.parent / "family.py"
+        (family,) = folder.parent.glob("*_family.py")
         importing = [path for path, text in texts.items() if name in text and folder not in path.parents]
-        declares = f"def _asking() -> ModuleType:\n    from {name} import questions\n"
-        assert (importing, declares in texts[family], texts[family].count(name)) == ([family], True, 1)
+        declares = rf"def _asking\(\) -> ModuleType:\n    from {name} import \w+\n"
+        assert (importing, bool(re.search(declares, texts[family])), texts[family].count(name)) == ([family], True, 1)
 
 
 def test_each_formula_is_where_its_users_are() -> None:
     """Any edit in `statistics` fits all estimators again: what only monitors use is in `statistics/monitoring`."""
     studies = [
         ROOT / "papers",
-        *(PACKAGE / room for room in ("estimators", "signals", "study/analyses", "study/signals", "study/stages")),
+        *(
+            PACKAGE / room
+            for room in ("estimators", "signal_families", "study/analyses", "study/signal_families", "study/stages")
+        ),
     ]
     studies = [path for folder in studies for path in folder.rglob("*.py") if "tests" not in path.parts]
     text = "\n".join(path.read_text() for path in [*studies, *PACKAGE.glob("statistics/*.py")])
@@ -114,14 +117,17 @@ def test_each_formula_is_where_its_users_are() -> None:
 @pytest.mark.parametrize(
     ("module", "folders"),
     [
-        ("study.stages.feature", {"features", "schemas", "study/stages/feature.py"}),
-        ("study.stages.observation", {"features", "schemas", "signals", "statistics", "study/stages/observation.py"}),
-        ("study.stages.cost", {"llm_client/spending", "schemas", "study/stages/cost.py"}),
+        ("study.stages.feature_stage", {"features", "schemas", "study/stages/feature_stage.py"}),
         (
-            "study.analyses.agreement.measuring.pairs",
+            "study.stages.observation_stage",
+            {"features", "schemas", "signal_families", "statistics", "study/stages/observation_stage.py"},
+        ),
+        ("study.stages.cost_stage", {"llm_client/spending", "schemas", "study/stages/cost_stage.py"}),
+        (
+            "study.analyses.agreement.measuring.judge_pairs",
             {"study/analyses", "study/analyses/agreement/measuring", "schemas", "statistics"},
         ),
-        ("study.signals.forced_answer", {"schemas", "study/signals/forced_answer"}),
+        ("study.signal_families.forced_answer", {"schemas", "study/signal_families/forced_answer"}),
     ],
 )
 def test_folders_of_a_job(module: str, folders: set[str]) -> None:

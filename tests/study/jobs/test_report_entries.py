@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from entropy_sentinel.core.analysis import Analysis
-from entropy_sentinel.study.analyses.accuracy.settings import Accuracy
+from entropy_sentinel.study.analyses.accuracy.accuracy_settings import Accuracy
 from entropy_sentinel.study.jobs.report_entries import list_report_entries
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from entropy_sentinel.core.errors import ConfigError
-from entropy_sentinel.study.jobs.requests import check_requests
+from entropy_sentinel.study.jobs.output_requests import check_requests
 
 
 def rule(name: str, inputs: list[Any], outputs: list[str]) -> SimpleNamespace:

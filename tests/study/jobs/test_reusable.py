@@ -7,16 +7,16 @@ import pytest
 from item_files import write_items
 from study_trees import small_study
 
-from entropy_sentinel.schemas.generation import GENERATIONS
-from entropy_sentinel.study.config.config import Config, load_config
-from entropy_sentinel.study.config.generations import benchmark_settings, generation_settings
-from entropy_sentinel.study.jobs import reusable
-from entropy_sentinel.study.jobs.records import StudyRecords
-from entropy_sentinel.study.jobs.reusable import describe_reusable, find_reusable
-from entropy_sentinel.study.jobs.reuse import REUSE_KEY, reuse_key
-from entropy_sentinel.study.planning.files import study_files
+from entropy_sentinel.schemas.generation_schema import GENERATIONS
+from entropy_sentinel.study.config.config_loading import Config, load_config
+from entropy_sentinel.study.config.generation_requests import benchmark_settings, generation_settings
+from entropy_sentinel.study.jobs import reuse_plan
+from entropy_sentinel.study.jobs.job_records import StudyRecords
+from entropy_sentinel.study.jobs.result_reuse import REUSE_KEY, reuse_key
+from entropy_sentinel.study.jobs.reuse_plan import describe_reusable, find_reusable
+from entropy_sentinel.study.planning.file_plan import study_files
 from entropy_sentinel.study.planning.forecast import forecast
-from entropy_sentinel.study.planning.responses import Outlook, responses
+from entropy_sentinel.study.planning.response_cost import Outlook, responses
 
 COMMIT = "1" * 40
 
@@ -29,7 +29,7 @@ def study(name: str, **changes: object) -> Config:
 def first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
     """A study with the responses of qwen3-4b to two items of a data set of the hub."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(reusable, "_records", StudyRecords)  # each test has a folder of the same name
+    monkeypatch.setattr(reuse_plan, "_records", StudyRecords)  # each test has a folder of the same name
     config, folder = study("first"), Path("results", "first")
     (folder / "benchmarks").mkdir(parents=True)
     items = Path(write_items(folder / "benchmarks", ["gsm8k-0", "gsm8k-1"], question=["1?", "2?"]))

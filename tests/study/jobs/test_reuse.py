@@ -11,14 +11,14 @@ import pytest
 from item_files import write_items
 
 from entropy_sentinel.core.errors import ConfigError
-from entropy_sentinel.judges.judge import Verdict
+from entropy_sentinel.judges.judge_interface import Verdict
 from entropy_sentinel.schemas.contract import read_provenance
-from entropy_sentinel.schemas.generation import GENERATIONS
-from entropy_sentinel.schemas.label import LABELS
-from entropy_sentinel.study.engines.engine import Response
-from entropy_sentinel.study.jobs.reuse import STORE, check_store, compute_again, describe_store, reuse_key
-from entropy_sentinel.study.stages import generation
-from entropy_sentinel.study.stages import label as stages_label
+from entropy_sentinel.schemas.generation_schema import GENERATIONS
+from entropy_sentinel.schemas.label_schema import LABELS
+from entropy_sentinel.study.engines.engine_interface import Response
+from entropy_sentinel.study.jobs.result_reuse import STORE, check_store, compute_again, describe_store, reuse_key
+from entropy_sentinel.study.stages import generation_stage
+from entropy_sentinel.study.stages import label_stage as stages_label
 
 SETTINGS = {
     **{"engine": "vllm", "version": 1, "model": "tiny", "benchmark": "a", "seed": 42, "samples": 1, "environment": {}},
@@ -59,8 +59,8 @@ class Maker:
 @pytest.fixture
 def maker(monkeypatch: pytest.MonkeyPatch) -> Maker:
     made = Maker()
-    monkeypatch.setattr(generation, "make_engine", lambda settings, threads: made)
-    monkeypatch.setattr(generation, "StrictEngine", lambda engine, settings: engine)
+    monkeypatch.setattr(generation_stage, "make_engine", lambda settings, threads: made)
+    monkeypatch.setattr(generation_stage, "StrictEngine", lambda engine, settings: engine)
     monkeypatch.setattr(stages_label, "make_judge", lambda settings: made)
     return made
 
@@ -72,7 +72,7 @@ def run(project: Path, study: str, questions: tuple[str, ...] = ("1?", "2?"), **
     ids = [f"a-{number:05d}" for number in range(len(questions))]
     items = write_items(folder / "benchmarks", ids, question=list(questions), reference=["1"] * len(ids))
     output = folder / "generations" / "tiny" / "a.parquet"
-    generation.write_generations(items, SETTINGS | changes, 1, str(output))
+    generation_stage.write_generations(items, SETTINGS | changes, 1, str(output))
     labels = folder / "labels" / "mine" / "tiny" / "a.parquet"
     stages_label.write_labels(items, str(output), JUDGE, str(labels))
     assert GENERATIONS.read(output)["item_id"].to_list() == LABELS.read(labels)["item_id"].to_list() == ids
@@ -125,7 +125,7 @@ def test_weights_that_have_moved_are_the_same(tmp_path: Path, maker: Maker) -> N
     items = str(output.parents[2] / "benchmarks" / "items.parquet")
     for settings, n_asked in ((SETTINGS | {"weights": "/moved"}, 4), (SETTINGS | {"revision": "1"}, 6)):
         output.unlink()
-        generation.write_generations(items, settings, 1, str(output))
+        generation_stage.write_generations(items, settings, 1, str(output))
         assert len(maker.asked) == n_asked
 
 

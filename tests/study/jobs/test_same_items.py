@@ -7,9 +7,9 @@ import pytest
 from item_files import item_settings
 from production import log_file
 
-from entropy_sentinel.study.jobs import content as same_items
-from entropy_sentinel.study.jobs.content import are_made, as_made
-from entropy_sentinel.study.stages.benchmark import write_benchmark
+from entropy_sentinel.study.jobs import file_content as same_items
+from entropy_sentinel.study.jobs.file_content import are_made, as_made
+from entropy_sentinel.study.stages.benchmark_stage import write_benchmark
 
 ROWS = [{"q": f"{n} + 1?", "a": str(n + 1)} for n in range(5)]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from entropy_sentinel.schemas.generation import GENERATIONS
-from entropy_sentinel.study.jobs.records import StudyRecords, different_settings, remember_jobs
+from entropy_sentinel.schemas.generation_schema import GENERATIONS
+from entropy_sentinel.study.jobs.job_records import StudyRecords, different_settings, remember_jobs
 
 RECORD = {
     "rule": "feature",
@@ -98,7 +98,7 @@ def persistence(folder: Path) -> type[Persistence]:
 
 
 def test_snakemake_reads_the_records_where_it_has_none(persistence: type[Persistence]) -> None:
-    job = SimpleNamespace(output=OUTPUTS, params={"call": "study.stages.feature.write_features"})
+    job = SimpleNamespace(output=OUTPUTS, params={"call": "study.stages.feature_stage.write_features"})
     asyncio.run(persistence().finished(job))
     lost = persistence()
     assert (lost.has_metadata(job), lost.metadata(OUTPUTS[1])) == (True, RECORD)
@@ -148,9 +148,9 @@ def test_settings_that_a_file_states_otherwise(
 @pytest.mark.parametrize(
     ("call", "temperature", "is_different"),
     [
-        ("generation.write_generations", 1, True),
-        ("generation.write_generations", 0.5, False),
-        ("feature.write", 1, False),
+        ("generation_stage.write_generations", 1, True),
+        ("generation_stage.write_generations", 0.5, False),
+        ("feature_stage.write", 1, False),
     ],
 )
 def test_files_without_any_record_say_how_they_were_made(

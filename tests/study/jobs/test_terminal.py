@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from entropy_sentinel.study.jobs.terminal import JobLines, describe_refusal
+from entropy_sentinel.study.jobs.job_terminal import JobLines, describe_refusal
 
 pytestmark = pytest.mark.slow
 
@@ -19,7 +19,7 @@ WORKFLOW = Path(__file__).parents[3] / "workflow"
 SNAKEFILE = """
 import sys
 sys.path.insert(0, {workflow!r})
-from entropy_sentinel.study.jobs.terminal import show_jobs
+from entropy_sentinel.study.jobs.job_terminal import show_jobs
 
 JOB_LINES = show_jobs(workflow)
 NAMES = {names!r}
@@ -47,7 +47,7 @@ ruleorder: silent > job
 JOB = """
 import ctypes, os, signal, sys
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.study.jobs.logs import job_log
+from entropy_sentinel.study.jobs.job_logs import job_log
 
 with job_log(snakemake.log[0]):
     {body}

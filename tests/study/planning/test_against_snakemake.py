@@ -12,8 +12,8 @@ import pytest
 import yaml
 from workflow_runs import Project
 
-from entropy_sentinel.study.config.config import Config, load_config, read_config
-from entropy_sentinel.study.planning.files import study_files
+from entropy_sentinel.study.config.config_loading import Config, load_config, read_config
+from entropy_sentinel.study.planning.file_plan import study_files
 
 pytestmark = pytest.mark.slow
 

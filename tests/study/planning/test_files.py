@@ -9,9 +9,9 @@ import pytest
 from study_trees import PAPER, make, make_all, small_study
 
 from entropy_sentinel.core.analysis import sections
-from entropy_sentinel.study.config.config import Config, load_config
-from entropy_sentinel.study.jobs.records import StudyRecords
-from entropy_sentinel.study.planning.files import study_files
+from entropy_sentinel.study.config.config_loading import Config, load_config
+from entropy_sentinel.study.jobs.job_records import StudyRecords
+from entropy_sentinel.study.planning.file_plan import study_files
 
 RESULTS = Path("results/paper")
 

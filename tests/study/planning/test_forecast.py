@@ -12,18 +12,18 @@ import pytest
 from studies import PAPER, without_api_judges
 from study_trees import NOW, make, make_all
 
-from entropy_sentinel.formatting.text import millions
-from entropy_sentinel.report.terminal import show
-from entropy_sentinel.schemas.benchmark import BENCHMARKS
+from entropy_sentinel.formatting.text_format import millions
+from entropy_sentinel.rendering.terminal_text import show
+from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
 from entropy_sentinel.schemas.contract import PROVENANCE_KEY
-from entropy_sentinel.signals.catalogue import FAMILIES
-from entropy_sentinel.study.config.config import Config, load_config
-from entropy_sentinel.study.planning.files import study_files
+from entropy_sentinel.signal_families.signal_registry import FAMILIES
+from entropy_sentinel.study.config.config_loading import Config, load_config
+from entropy_sentinel.study.planning.file_plan import study_files
 from entropy_sentinel.study.planning.forecast import Cost, forecast, plan
-from entropy_sentinel.study.planning.judging import judging
-from entropy_sentinel.study.planning.measurements import measured_speed, read_measurements
-from entropy_sentinel.study.planning.passes import passes
-from entropy_sentinel.study.planning.responses import Outlook, item_counts, model_rates
+from entropy_sentinel.study.planning.job_measurements import measured_speed, read_measurements
+from entropy_sentinel.study.planning.judge_cost import judging
+from entropy_sentinel.study.planning.pass_cost import passes
+from entropy_sentinel.study.planning.response_cost import Outlook, item_counts, model_rates
 
 RATES = {
     "tokens_per_response": 500,

@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 from study_trees import make, make_all, small_study
 
-from entropy_sentinel.judges.kind import account
+from entropy_sentinel.judges.judge_base import account
 from entropy_sentinel.llm_client.spending.ledger import Ledger, Terms
-from entropy_sentinel.report.terminal import show
-from entropy_sentinel.study.config.config import Config, load_config
-from entropy_sentinel.study.config.generations import ledger
-from entropy_sentinel.study.config.judging import judge_settings
-from entropy_sentinel.study.planning.files import study_files
+from entropy_sentinel.rendering.terminal_text import show
+from entropy_sentinel.study.config.config_loading import Config, load_config
+from entropy_sentinel.study.config.generation_requests import ledger
+from entropy_sentinel.study.config.label_requests import judge_settings
+from entropy_sentinel.study.planning.file_plan import study_files
 from entropy_sentinel.study.planning.forecast import forecast, plan
-from entropy_sentinel.study.planning.judging import Judging, judging
-from entropy_sentinel.study.planning.responses import Outlook
+from entropy_sentinel.study.planning.judge_cost import Judging, judging
+from entropy_sentinel.study.planning.response_cost import Outlook
 
 PRICES = {"usd_per_million_input_tokens": 2.0, "usd_per_million_output_tokens": 10.0}
 

@@ -8,11 +8,11 @@ import pytest
 import yaml
 from study_trees import NOW, make, make_all, small_study
 
-from entropy_sentinel.report.terminal import show
-from entropy_sentinel.study.config.config import Config, load_config
-from entropy_sentinel.study.planning.files import study_files
-from entropy_sentinel.study.planning.pace import Amount, all_responses, jobs, progress, speed
-from entropy_sentinel.study.planning.responses import responses
+from entropy_sentinel.rendering.terminal_text import show
+from entropy_sentinel.study.config.config_loading import Config, load_config
+from entropy_sentinel.study.planning.file_plan import study_files
+from entropy_sentinel.study.planning.response_cost import responses
+from entropy_sentinel.study.planning.study_pace import Amount, all_responses, jobs, progress, speed
 
 ROOT = Path(__file__).parents[3]
 RESULTS = Path("results/paper")

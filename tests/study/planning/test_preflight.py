@@ -13,24 +13,24 @@ from calling import run
 from huggingface_hub import HfApi, errors
 from study_trees import make, make_all, small_study
 
-from entropy_sentinel.core.sections import merged
-from entropy_sentinel.llm_client.cache import ReplyCache
-from entropy_sentinel.study.config.config import Config, load_config
-from entropy_sentinel.study.planning.files import study_files
+from entropy_sentinel.core.section_base import merged
+from entropy_sentinel.llm_client.reply_cache import ReplyCache
+from entropy_sentinel.study.config.config_loading import Config, load_config
+from entropy_sentinel.study.planning.file_plan import study_files
 from entropy_sentinel.study.planning.preflight import hub_access
-from entropy_sentinel.study.planning.preflight.accounting import find_broken_accounting
-from entropy_sentinel.study.planning.preflight.checks import find_problems
 from entropy_sentinel.study.planning.preflight.hub_access import find_missing_access
-from entropy_sentinel.study.planning.preflight.keys import find_missing_keys
-from entropy_sentinel.study.planning.preflight.machine import (
+from entropy_sentinel.study.planning.preflight.machine_resources import (
     Executor,
     find_full_disk,
     find_missing_gpus,
     parse_gpu_counts,
 )
-from entropy_sentinel.study.planning.preflight.pending import PendingWork
-from entropy_sentinel.study.planning.preflight.problem import Problem, ProblemCode, Severity
+from entropy_sentinel.study.planning.preflight.pending_work import PendingWork
+from entropy_sentinel.study.planning.preflight.preflight_checks import find_problems
+from entropy_sentinel.study.planning.preflight.preflight_problem import Problem, ProblemCode, Severity
 from entropy_sentinel.study.planning.preflight.row_counts import find_small_groups
+from entropy_sentinel.study.planning.preflight.server_keys import find_missing_keys
+from entropy_sentinel.study.planning.preflight.slurm_accounting import find_broken_accounting
 
 GROK = {"kind": "llm", "model": "xai/grok-4-1-fast-reasoning"}
 EXACT = {"kind": "math-verify"}
@@ -208,13 +208,15 @@ def test_gpus_of_this_machine(visible, severity, monkeypatch: pytest.MonkeyPatch
     raw = small_study()
     raw["models"]["qwen3-8b"]["engine_args"] = {"tensor_parallel_size": 4}
     work = pending(load_config(raw))
-    monkeypatch.setattr("entropy_sentinel.study.planning.preflight.machine.is_cpu_build", lambda: False)
-    monkeypatch.setattr("entropy_sentinel.study.planning.preflight.machine.visible", lambda _: visible.split(","))
+    monkeypatch.setattr("entropy_sentinel.study.planning.preflight.machine_resources.is_cpu_build", lambda: False)
+    monkeypatch.setattr(
+        "entropy_sentinel.study.planning.preflight.machine_resources.visible", lambda _: visible.split(",")
+    )
     found = codes(find_missing_gpus(work, Executor.LOCAL))
     assert found == ([(ProblemCode.TOO_FEW_GPUS, severity, "models.qwen3-8b")] if severity else [])
     assert not list(find_missing_gpus(work, Executor.OTHER))
     monkeypatch.setattr(
-        "entropy_sentinel.study.planning.preflight.machine.read_slurm_gpus", lambda: len(visible.split(","))
+        "entropy_sentinel.study.planning.preflight.machine_resources.read_slurm_gpus", lambda: len(visible.split(","))
     )
     on_slurm = [(ProblemCode.TOO_FEW_GPUS, Severity.WARNING, "models.qwen3-8b")] if severity else []
     assert codes(find_missing_gpus(work, Executor.SLURM)) == on_slurm

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from order_dependence import order_dependence
 
-from entropy_sentinel.study.semantic_clustering.backend import Pair, Question
-from entropy_sentinel.study.semantic_clustering.clustering import classes
+from entropy_sentinel.study.semantic_clustering.backend_interface import Pair, Question
+from entropy_sentinel.study.semantic_clustering.greedy_clustering import classes
 
 WHICH = Question("Which?")
 

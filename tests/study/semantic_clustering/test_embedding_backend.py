@@ -9,8 +9,8 @@ import torch
 from text_models import random_encoder
 from transformers import AutoModel, AutoTokenizer
 
-from entropy_sentinel.study.semantic_clustering.backend import Pair, Question, make_backend
-from entropy_sentinel.study.semantic_clustering.settings import Grouping
+from entropy_sentinel.study.semantic_clustering.backend_interface import Pair, Question, make_backend
+from entropy_sentinel.study.semantic_clustering.backend_settings import Grouping
 
 pytestmark = pytest.mark.slow  # torch is loaded
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from entropy_sentinel.study.items.fields import normalised
-from entropy_sentinel.study.semantic_clustering.backend import Pair, Question, make_backend
-from entropy_sentinel.study.semantic_clustering.exact import ExactBackend
-from entropy_sentinel.study.semantic_clustering.settings import Grouping
+from entropy_sentinel.study.items.row_fields import normalised
+from entropy_sentinel.study.semantic_clustering.backend_interface import Pair, Question, make_backend
+from entropy_sentinel.study.semantic_clustering.backend_settings import Grouping
+from entropy_sentinel.study.semantic_clustering.exact_backend import ExactBackend
 
 
 @pytest.mark.parametrize(

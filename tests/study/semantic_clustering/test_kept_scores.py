@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 from entropy_sentinel.core.errors import EntropySentinelError
-from entropy_sentinel.study.semantic_clustering.scores import KeptScores, TextPair
+from entropy_sentinel.study.semantic_clustering.pair_scores import KeptScores, TextPair
 
 PAIRS = [("a" * (number % 7 + 1), "b" * (number % 5 + 1)) for number in range(35)]
 # In a process of its own: the third batch kills it.
 KILLED = """
 import os, signal, sys
 from test_kept_scores import PAIRS, Counting
-from entropy_sentinel.study.semantic_clustering.scores import KeptScores
+from entropy_sentinel.study.semantic_clustering.pair_scores import KeptScores
 
 counting = Counting(after=2, then=lambda: os.kill(os.getpid(), signal.SIGKILL))
 KeptScores(counting, ["model"], 4)(PAIRS)

@@ -11,10 +11,10 @@ from text_models import MNLI, entailing, entails, random_classifier, random_enco
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.study.semantic_clustering.backend import Pair, Question, make_backend
-from entropy_sentinel.study.semantic_clustering.clustering import classes
-from entropy_sentinel.study.semantic_clustering.nli import NliBackend
-from entropy_sentinel.study.semantic_clustering.settings import Grouping
+from entropy_sentinel.study.semantic_clustering.backend_interface import Pair, Question, make_backend
+from entropy_sentinel.study.semantic_clustering.backend_settings import Grouping
+from entropy_sentinel.study.semantic_clustering.greedy_clustering import classes
+from entropy_sentinel.study.semantic_clustering.nli_backend import NliBackend
 
 pytestmark = pytest.mark.slow  # torch is loaded
 

@@ -11,10 +11,10 @@ from item_files import item_settings, write_rows
 from production import log_file
 
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.schemas.benchmark import BENCHMARKS
+from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
 from entropy_sentinel.schemas.contract import read_provenance
-from entropy_sentinel.study.items.items import draw, read_items
-from entropy_sentinel.study.stages.benchmark import write_benchmark
+from entropy_sentinel.study.items.item_conversion import draw, read_items
+from entropy_sentinel.study.stages.benchmark_stage import write_benchmark
 
 ROWS = [
     {"q": "What is 1 + 1?", "a": "work\n#### 2", "image": None},

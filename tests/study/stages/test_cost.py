@@ -5,10 +5,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from entropy_sentinel.judges.kind import account
+from entropy_sentinel.judges.judge_base import account
 from entropy_sentinel.llm_client.spending.ledger import Ledger, Terms
-from entropy_sentinel.schemas.label import LABELS
-from entropy_sentinel.study.stages.cost import write_costs
+from entropy_sentinel.schemas.label_schema import LABELS
+from entropy_sentinel.study.stages.cost_stage import write_costs
 
 
 def labels(path: Path, model: str, verdicts: list[bool | None]) -> str:

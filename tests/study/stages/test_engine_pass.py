@@ -13,11 +13,11 @@ from item_files import write_items
 
 from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.schemas.contract import read_provenance
-from entropy_sentinel.schemas.signals import contract_of
-from entropy_sentinel.signals.catalogue import FAMILIES
-from entropy_sentinel.study.signals.forced_answer.frames import FORCED_ANSWERS
+from entropy_sentinel.schemas.signal_schema import contract_of
+from entropy_sentinel.signal_families.signal_registry import FAMILIES
+from entropy_sentinel.study.signal_families.forced_answer.forced_answer_frames import FORCED_ANSWERS
 from entropy_sentinel.study.stages import engine_pass
-from entropy_sentinel.study.stages.signals import write_signals
+from entropy_sentinel.study.stages.signal_stage import write_signals
 
 BOX = [ord(one) for one in "\\boxed{"]
 ASKED = {"answers": ["own", "reference", "none"], "positions": "all", "options": False}

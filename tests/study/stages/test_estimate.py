@@ -12,11 +12,11 @@ from observations import SETTINGS, observations
 from sklearn.linear_model import LogisticRegression
 
 from entropy_sentinel.core.errors import ProvenanceError
-from entropy_sentinel.estimators.training import TrainingRows
-from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.schemas.estimate import ESTIMATES
-from entropy_sentinel.signals.observation_frame import OBSERVATIONS
-from entropy_sentinel.study.stages.estimate import estimate, write_estimates
+from entropy_sentinel.estimators.training_rows import TrainingRows
+from entropy_sentinel.features.feature_registry import FEATURES
+from entropy_sentinel.schemas.estimate_schema import ESTIMATES
+from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS
+from entropy_sentinel.study.stages.estimate_stage import estimate, write_estimates
 
 ROOT = Path(__file__).parents[3]
 
@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[3]
 def test_a_job_imports_nothing_that_it_does_not_use() -> None:
     """There are thousands of these jobs, of a second each: torch alone would double that."""
     heavy = {"torch", "pytest", "matplotlib", "sympy", "litellm", "datasets", "imblearn", "numba"}
-    code = f"import sys, entropy_sentinel.study.stages.estimate; print(*sorted({heavy} & set(sys.modules)))"
+    code = f"import sys, entropy_sentinel.study.stages.estimate_stage; print(*sorted({heavy} & set(sys.modules)))"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT / "workflow", capture_output=True, text=True, check=True
     )

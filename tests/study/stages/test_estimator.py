@@ -9,12 +9,12 @@ from observations import SETTINGS, observations
 
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.estimators.estimator_file import load_estimator
-from entropy_sentinel.features.catalogue import FEATURES
+from entropy_sentinel.features.feature_registry import FEATURES
 from entropy_sentinel.schemas.contract import read_provenance
-from entropy_sentinel.schemas.estimate import SCORES
-from entropy_sentinel.signals.observation_frame import OBSERVATIONS, observations_of
+from entropy_sentinel.schemas.estimate_schema import SCORES
+from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS, observations_of
 from entropy_sentinel.statistics.ambiguity import AmbiguousShare
-from entropy_sentinel.study.stages.estimate import estimate, write_estimators
+from entropy_sentinel.study.stages.estimate_stage import estimate, write_estimators
 
 NAMES = ["forest-10d-balanced-isotonic", "atc-max", "baseline-mtp"]
 LOGPROBS = {"logprobs_mode": "raw_logprobs", "top_k_returned": 20, "sampling": {}, "commit": None}

@@ -12,14 +12,14 @@ import pytest
 from item_files import write_items
 
 from entropy_sentinel.core.errors import ConfigError, EntropySentinelError
-from entropy_sentinel.schemas.benchmark import BENCHMARKS
+from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
 from entropy_sentinel.schemas.contract import read_provenance
-from entropy_sentinel.schemas.generation import GENERATIONS, TOP_K
-from entropy_sentinel.study.engines.catalogue import PROMPTS
-from entropy_sentinel.study.engines.engine import Response, refused
-from entropy_sentinel.study.jobs.outputs import keep
-from entropy_sentinel.study.stages import generation
-from entropy_sentinel.study.stages.parts import Parts
+from entropy_sentinel.schemas.generation_schema import GENERATIONS, TOP_K
+from entropy_sentinel.study.engines.engine_interface import Response, refused
+from entropy_sentinel.study.engines.engine_registry import PROMPTS
+from entropy_sentinel.study.jobs.job_outputs import keep
+from entropy_sentinel.study.stages import generation_stage
+from entropy_sentinel.study.stages.job_parts import Parts
 
 SETTINGS = {
     **{"engine": "vllm", "local": True, "seed": 42, "model": "tiny", "samples": 2, "prompt": "solve-step-by-step"},
@@ -79,7 +79,7 @@ def response(n: int, **changes: Any) -> Response:
 def engines(monkeypatch: pytest.MonkeyPatch) -> list[CountingEngine]:
     """Engines that `write_generations` will be given, one after the other."""
     waiting: list[CountingEngine] = []
-    monkeypatch.setattr(generation, "make_engine", lambda settings, threads: waiting.pop(0))
+    monkeypatch.setattr(generation_stage, "make_engine", lambda settings, threads: waiting.pop(0))
     return waiting
 
 
@@ -91,7 +91,7 @@ def benchmark(tmp_path: Path, n: int) -> str:
 def generate(folder: Path, n: int, name: str = "out", cores: int = 1, **changes: Any) -> Path:
     """The file of responses to n items."""
     output = folder / f"{name}.parquet"
-    generation.write_generations(benchmark(folder, n), SETTINGS | changes, cores, str(output))
+    generation_stage.write_generations(benchmark(folder, n), SETTINGS | changes, cores, str(output))
     return output
 
 
@@ -100,7 +100,7 @@ def test_every_item_is_answered_samples_times_in_benchmark_order(tmp_path: Path,
     output = generate(tmp_path, 3)
     frame = GENERATIONS.read(output)
     assert frame.select("item_id", "sample").rows() == [(f"a-0000{i}", s) for i in range(3) for s in range(2)]
-    lengths = [generation.request_seed(42, "tiny", f"a-0000{i}", s) % 7 for i in range(3) for s in range(2)]
+    lengths = [generation_stage.request_seed(42, "tiny", f"a-0000{i}", s) % 7 for i in range(3) for s in range(2)]
     assert frame["n_tokens"].to_list() == lengths
     assert frame["token_logprobs"].list.len().to_list() == lengths
     assert [path.name for path in Path(f"{output}.parts").glob("*.parquet")] == ["whole.parquet"]
@@ -111,7 +111,7 @@ def test_every_item_is_answered_samples_times_in_benchmark_order(tmp_path: Path,
 
 def test_engine_is_closed_where_its_answers_cannot_be_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Requests may be under way: their thread would keep the process from ending, and the job from failing."""
-    monkeypatch.setattr(generation, "PART_RESPONSES", 1)
+    monkeypatch.setattr(generation_stage, "PART_RESPONSES", 1)
     closed = []
 
     class Server(CountingEngine):
@@ -124,7 +124,7 @@ def test_engine_is_closed_where_its_answers_cannot_be_kept(tmp_path: Path, monke
     full_disk = Mock(run=0, append=Mock(side_effect=OSError("no room")))
     keys = [(f"a-{number:05d}", 0) for number in range(3)]
     with pytest.raises(OSError, match="no room") as failure:
-        generation.generate(BENCHMARKS.read(benchmark(tmp_path, 3)), keys, SETTINGS, Server(), full_disk)
+        generation_stage.generate(BENCHMARKS.read(benchmark(tmp_path, 3)), keys, SETTINGS, Server(), full_disk)
     assert failure.tb is not None, "which holds all frames"
     assert closed == ["server"]
 
@@ -132,7 +132,7 @@ def test_engine_is_closed_where_its_answers_cannot_be_kept(tmp_path: Path, monke
 def test_to_frame_keeps_empty_and_missing_lists_apart() -> None:
     responses = [response(0), response(2, token_ids=None), response(3)]
     keys = [("a", 0), ("b", 0), ("c", 0)]
-    frame = GENERATIONS.check(generation.to_frame(keys, [1, 2, 3], responses, 0))
+    frame = GENERATIONS.check(generation_stage.to_frame(keys, [1, 2, 3], responses, 0))
     assert frame["token_ids"].to_list() == [[], None, [0, 1, 2]]
     assert frame["top_logprobs"][2][1].to_list() == [-0.5, *(-float(rank) for rank in range(4, 23))]
     assert frame["top_logprobs"][0].to_list() == []
@@ -142,7 +142,7 @@ def test_to_frame_keeps_empty_and_missing_lists_apart() -> None:
 def test_interrupted_job_continues_where_it_stopped(
     tmp_path: Path, engines: list, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(generation, "PART_RESPONSES", 4)
+    monkeypatch.setattr(generation_stage, "PART_RESPONSES", 4)
     engines.append(CountingEngine())
     whole = generate(tmp_path, 6, "whole")
     first, second = CountingEngine(stop_after=10), CountingEngine()
@@ -173,7 +173,7 @@ def test_job_killed_just_before_the_end_needs_no_engine(
 ) -> None:
     engines.append(CountingEngine())
     with monkeypatch.context() as patch:
-        patch.setattr(generation, "provenance", Mock(side_effect=KeyboardInterrupt))
+        patch.setattr(generation_stage, "provenance", Mock(side_effect=KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             generate(tmp_path, 2)
     assert read_provenance(generate(tmp_path, 2))["engine"] == "counting"
@@ -183,14 +183,14 @@ def test_answers_that_are_kept_are_of_use_to_the_same_questions_only(tmp_path: P
     """Snakemake deletes the output before its job runs. A reference that changed is no part of a question."""
     path, output = benchmark(tmp_path, 2), str(tmp_path / "out.parquet")
     engines += [CountingEngine(), CountingEngine()]
-    generation.write_generations(path, SETTINGS, 1, output)
+    generation_stage.write_generations(path, SETTINGS, 1, output)
     before, questions = GENERATIONS.read(output), BENCHMARKS.read(path)
     for column, left in (("reference", 1), ("question", 0)):
         shutil.rmtree(f"{output}.parts")
         assert keep(output, f"{output}.parts")
         Path(output).unlink()
         BENCHMARKS.write(questions.with_columns(pl.lit("other").alias(column)), path, {"revision": "2"})
-        generation.write_generations(path, SETTINGS, 1, output)
+        generation_stage.write_generations(path, SETTINGS, 1, output)
         assert GENERATIONS.read(output).equals(before), "the engine of these tests answers by the seed"
         assert len(engines) == left, column
 
@@ -198,7 +198,7 @@ def test_answers_that_are_kept_are_of_use_to_the_same_questions_only(tmp_path: P
 def test_engines_of_all_runs_are_named(tmp_path: Path) -> None:
     for version in ("0.32.0", "0.33.0"):
         with Parts(tmp_path / "parts", GENERATIONS, "same") as parts:
-            frame = generation.to_frame([(version, 0)], [1], [response(1)], parts.run)
+            frame = generation_stage.to_frame([(version, 0)], [1], [response(1)], parts.run)
             parts.append(frame, {"engine_version": version})
     assert parts.facts() == {"engine_version": "0.32.0 / 0.33.0"}
 
@@ -207,7 +207,7 @@ def test_engines_of_all_runs_are_named(tmp_path: Path) -> None:
 def test_a_damaged_part_counts_as_absent_and_the_rest_is_kept(
     tmp_path: Path, engines: list, monkeypatch: pytest.MonkeyPatch, garbage: bytes | str
 ) -> None:
-    monkeypatch.setattr(generation, "PART_RESPONSES", 4)
+    monkeypatch.setattr(generation_stage, "PART_RESPONSES", 4)
     first, second = CountingEngine(stop_after=8), CountingEngine()
     engines.extend([first, second])
     with pytest.raises(KeyboardInterrupt):
@@ -270,13 +270,13 @@ def test_a_plain_text_is_asked_as_text_with_its_places_filled(tmp_path: Path, en
     assert not engines
     assert GENERATIONS.read(output)["item_id"].to_list() == ["a-00000", "a-00001"]
     for n in (0, 1):
-        asked = generation.filled_prompt(SETTINGS | settings, f"What is {{a-0000{n}}}?")
+        asked = generation_stage.filled_prompt(SETTINGS | settings, f"What is {{a-0000{n}}}?")
         assert asked == f"Q: What is {{a-0000{n}}}? (90)\nA:"
 
 
 def test_seeds_differ_by_item_sample_model_and_study() -> None:
     seeds = {
-        generation.request_seed(seed, model, item, sample)
+        generation_stage.request_seed(seed, model, item, sample)
         for seed in (42, 43)
         for model in ("a", "b")
         for item in ("x-00000", "x-00001")
@@ -284,4 +284,4 @@ def test_seeds_differ_by_item_sample_model_and_study() -> None:
     }
     assert len(seeds) == 16
     assert all(0 <= seed < 2**63 for seed in seeds)
-    assert generation.request_seed(42, "a", "x-00000", 0) == generation.request_seed(42, "a", "x-00000", 0)
+    assert generation_stage.request_seed(42, "a", "x-00000", 0) == generation_stage.request_seed(42, "a", "x-00000", 0)

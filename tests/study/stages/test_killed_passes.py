@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from killed_pass import ANSWERS, SECTIONS
 
-from entropy_sentinel.signals.catalogue import FAMILIES
+from entropy_sentinel.signal_families.signal_registry import FAMILIES
 
 pytestmark = pytest.mark.slow
 

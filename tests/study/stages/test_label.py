@@ -8,13 +8,13 @@ import pytest
 from item_files import write_items
 
 from entropy_sentinel.core.errors import ContractError
-from entropy_sentinel.judges.judge import Verdict
+from entropy_sentinel.judges.judge_interface import Verdict
 from entropy_sentinel.schemas.contract import read_provenance
-from entropy_sentinel.schemas.generation import GENERATIONS
-from entropy_sentinel.schemas.label import FITTING_KIND, LABELS
-from entropy_sentinel.study.jobs.inputs import check_inputs
-from entropy_sentinel.study.stages import label as stages_label
-from entropy_sentinel.study.stages.label import label, write_labels
+from entropy_sentinel.schemas.generation_schema import GENERATIONS
+from entropy_sentinel.schemas.label_schema import FITTING_KIND, LABELS
+from entropy_sentinel.study.jobs.job_inputs import check_inputs
+from entropy_sentinel.study.stages import label_stage as stages_label
+from entropy_sentinel.study.stages.label_stage import label, write_labels
 
 
 class Recorder:

@@ -8,10 +8,10 @@ from observations import observations
 from production import LOGPROBS
 
 from entropy_sentinel.core.errors import ProvenanceError
-from entropy_sentinel.features.catalogue import FEATURE_FRAME
-from entropy_sentinel.schemas.label import LABELS
-from entropy_sentinel.signals.observation_frame import OBSERVATIONS
-from entropy_sentinel.study.stages.observation import observe, write_observations
+from entropy_sentinel.features.feature_registry import FEATURE_FRAME
+from entropy_sentinel.schemas.label_schema import LABELS
+from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS
+from entropy_sentinel.study.stages.observation_stage import observe, write_observations
 
 
 def test_observe_joins_on_item_and_sample() -> None:

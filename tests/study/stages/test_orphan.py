@@ -14,13 +14,13 @@ from unittest.mock import Mock
 import pytest
 from test_generation import SETTINGS, benchmark, response
 
-from entropy_sentinel.core.files import whole_file
-from entropy_sentinel.schemas.generation import GENERATIONS
-from entropy_sentinel.study.engines.engine import Response
-from entropy_sentinel.study.jobs import ownership
-from entropy_sentinel.study.jobs.logs import job_log
-from entropy_sentinel.study.jobs.ownership import Ownership, clear
-from entropy_sentinel.study.stages import generation
+from entropy_sentinel.core.whole_files import whole_file
+from entropy_sentinel.schemas.generation_schema import GENERATIONS
+from entropy_sentinel.study.engines.engine_interface import Response
+from entropy_sentinel.study.jobs import folder_ownership
+from entropy_sentinel.study.jobs.folder_ownership import Ownership, clear
+from entropy_sentinel.study.jobs.job_logs import job_log
+from entropy_sentinel.study.stages import generation_stage
 
 pytestmark = pytest.mark.slow
 
@@ -56,10 +56,10 @@ class SlowEngine:
 def job(items: str, output: str, log: str, engine: dict[str, Any]) -> None:
     """One run of the generate job, in a process of its own."""
     with job_log(log):
-        generation.PART_RESPONSES = 2
+        generation_stage.PART_RESPONSES = 2
         asked = Path(output).with_name("asked")
-        generation.make_engine = lambda settings, threads: SlowEngine(asked, **engine)
-        generation.write_generations(items, SETTINGS, 1, output)
+        generation_stage.make_engine = lambda settings, threads: SlowEngine(asked, **engine)
+        generation_stage.write_generations(items, SETTINGS, 1, output)
 
 
 class Jobs:
@@ -91,7 +91,9 @@ class Jobs:
     def check_whole(self) -> None:
         frame = GENERATIONS.check(GENERATIONS.read(self.output))
         assert frame["seed"].to_list() == [
-            generation.request_seed(42, "tiny", f"a-{item:05d}", sample) for item in range(N_ITEMS) for sample in (0, 1)
+            generation_stage.request_seed(42, "tiny", f"a-{item:05d}", sample)
+            for item in range(N_ITEMS)
+            for sample in (0, 1)
         ]
 
     def n_asked(self) -> int:
@@ -147,10 +149,10 @@ def test_an_output_that_snakemake_deletes_is_not_generated_again(jobs: Jobs) -> 
 def test_an_output_without_hard_links_is_not_generated_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     output, asked = tmp_path / "out.parquet", tmp_path / "asked"
     items = benchmark(tmp_path, 3)
-    monkeypatch.setattr(generation, "make_engine", lambda *_: SlowEngine(asked))
+    monkeypatch.setattr(generation_stage, "make_engine", lambda *_: SlowEngine(asked))
     monkeypatch.setattr(os, "link", Mock(side_effect=OSError("no hard links here")))
     for _ in range(2):
-        generation.write_generations(items, SETTINGS, 1, str(output))
+        generation_stage.write_generations(items, SETTINGS, 1, str(output))
         assert GENERATIONS.read(output).height == 6
         output.unlink()
     assert len(asked.read_text().splitlines()) == 6
@@ -188,8 +190,8 @@ def elsewhere(folder: Path, sign: int) -> None:
 def test_an_owner_elsewhere_is_waited_for_while_it_gives_signs_of_life(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(ownership, "POLL_S", 0.02)
-    monkeypatch.setattr(ownership, "SILENT_S", 2.0)
+    monkeypatch.setattr(folder_ownership, "POLL_S", 0.02)
+    monkeypatch.setattr(folder_ownership, "SILENT_S", 2.0)
     elsewhere(tmp_path, 0)
     signs = iter(range(1, 11))
     last_sign = 0.0

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from test_generation import CountingEngine, generate, response
 
-from entropy_sentinel.study.engines.engine import Response
-from entropy_sentinel.study.stages import generation, progress
-from entropy_sentinel.study.stages.progress import Progress
+from entropy_sentinel.study.engines.engine_interface import Response
+from entropy_sentinel.study.stages import generation_progress as progress
+from entropy_sentinel.study.stages import generation_stage
+from entropy_sentinel.study.stages.generation_progress import Progress
 
 
 class Clock:
@@ -129,7 +130,7 @@ def test_the_log_says_something_while_nothing_ends(
 
     handler = Waiting()
     progress.log.addHandler(handler)
-    monkeypatch.setattr(generation, "make_engine", lambda settings, threads: SilentEngine(said))
+    monkeypatch.setattr(generation_stage, "make_engine", lambda settings, threads: SilentEngine(said))
     try:
         generate(tmp_path, 3, samples=1)
     finally:
@@ -144,7 +145,7 @@ def test_a_job_that_fails_has_no_summary(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
-    monkeypatch.setattr(generation, "make_engine", lambda settings, threads: CountingEngine(1, RuntimeError))
+    monkeypatch.setattr(generation_stage, "make_engine", lambda settings, threads: CountingEngine(1, RuntimeError))
     with pytest.raises(RuntimeError):
         generate(tmp_path, 3)
     assert not [record for record in caplog.records if record.name == progress.__name__]

@@ -8,10 +8,10 @@ import polars as pl
 
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.estimators.verdict import FEWEST_LABELS
-from entropy_sentinel.features.buckets import SCHEMA
-from entropy_sentinel.features.catalogue import FEATURE_FRAME
-from entropy_sentinel.schemas.generation import LOGPROBS
-from entropy_sentinel.schemas.response import ITEM
+from entropy_sentinel.features.feature_registry import FEATURE_FRAME
+from entropy_sentinel.features.hashed_tokens import SCHEMA
+from entropy_sentinel.schemas.generation_schema import LOGPROBS
+from entropy_sentinel.schemas.response_schema import ITEM
 
 # Columns that never define domains.
 _NO_DOMAINS = {*FEATURE_FRAME.schema, *LOGPROBS, *SCHEMA, "model", "question", "response", "time", "timestamp"} - {

@@ -8,36 +8,36 @@ from typing import Any, Unpack
 import polars as pl
 from pydantic import ValidationError
 
-from entropy_sentinel.api.clusters import cluster_numbers
+from entropy_sentinel.api.cluster_numbers import cluster_numbers
 from entropy_sentinel.api.domains import FILE, check_kinds, n_domains, other_domains, remedy
-from entropy_sentinel.api.inputs import Paths, only_value, slice_values, with_labels
-from entropy_sentinel.api.keywords import FitKeywords
-from entropy_sentinel.api.labels import labels_from
+from entropy_sentinel.api.input_checks import Paths, only_value, slice_values, with_labels
+from entropy_sentinel.api.label_reading import labels_from
 from entropy_sentinel.api.one_model import OneModel
-from entropy_sentinel.api.reading import features_from
-from entropy_sentinel.api.witnesses import witnessed_rows
+from entropy_sentinel.api.response_reading import features_from
+from entropy_sentinel.api.verb_options import FitKeywords
+from entropy_sentinel.api.witness_joining import witnessed_rows
 from entropy_sentinel.core.errors import ConfigError, InputError
-from entropy_sentinel.core.options import document_options
-from entropy_sentinel.core.remote import local
+from entropy_sentinel.core.object_stores import local
+from entropy_sentinel.core.option_classes import document_options
 from entropy_sentinel.core.validation_errors import describe_error
-from entropy_sentinel.estimators.catalogue import FEWEST_TO_CHOOSE, RECOMMENDED, further_signals
-from entropy_sentinel.estimators.estimator import FitFailure
+from entropy_sentinel.estimators.estimator_base import FitFailure
 from entropy_sentinel.estimators.estimator_file import load_estimator, save_estimator
+from entropy_sentinel.estimators.estimator_registry import FEWEST_TO_CHOOSE, RECOMMENDED, further_signals
+from entropy_sentinel.estimators.estimator_settings import Estimation, Fitting, group_id
+from entropy_sentinel.estimators.fit_metadata import describe_fit
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
-from entropy_sentinel.estimators.limits import Limits
-from entropy_sentinel.estimators.metadata import describe_fit
-from entropy_sentinel.estimators.settings import Estimation, Fitting, group_id
-from entropy_sentinel.estimators.training import TrainingRows, fit_estimators
 from entropy_sentinel.estimators.training_predictions import TrainingPredictions
+from entropy_sentinel.estimators.training_rows import TrainingRows, fit_estimators
 from entropy_sentinel.estimators.verdict import FEWEST_LABELS
-from entropy_sentinel.features.buckets import COLUMN, SCHEMA
-from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.formatting.text import counted
+from entropy_sentinel.estimators.verdict_limits import Limits
+from entropy_sentinel.features.feature_registry import FEATURES
+from entropy_sentinel.features.hashed_tokens import COLUMN, SCHEMA
+from entropy_sentinel.formatting.text_format import counted
 from entropy_sentinel.logs.label_table import ASKED
-from entropy_sentinel.logs.reader import QUESTION, REQUEST
-from entropy_sentinel.schemas.generation import LOGPROBS
+from entropy_sentinel.logs.reader_base import QUESTION, REQUEST
+from entropy_sentinel.schemas.generation_schema import LOGPROBS
 from entropy_sentinel.statistics.ambiguity import ambiguous_shares
-from entropy_sentinel.statistics.clustering import intraclass_correlation
+from entropy_sentinel.statistics.design_effects import intraclass_correlation
 
 _DEFAULT = RECOMMENDED
 _SEED = 42
@@ -66,7 +66,7 @@ def fit(
         labels: A row per labelled response, from `read_labels`, or their files. The two are joined on item_id, and on
             model, benchmark and sample if both have them. By default the column `label` of the features, which logs of
             evaluations have. `monitor` may be given the same labels.
-        estimator: Its name in `estimators.catalogue`.
+        estimator: Its name in `estimators.estimator_registry`.
         settings: Keys of the config's section `estimation` (folds, trees, seed, ...).
         domain: The column whose values are the domains. The validation and `recommended` hold out each in turn. By
             default `benchmark`, a log's file, if the files are not named by day or part.

@@ -9,14 +9,14 @@ from pathlib import Path
 import polars as pl
 
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.features.compute import compute_features
-from entropy_sentinel.features.files import feature_batches, holds_features
-from entropy_sentinel.logs.memory import MemoryRecords
-from entropy_sentinel.logs.reading import Logs
-from entropy_sentinel.logs.selection import PLACE, first_of
-from entropy_sentinel.logs.settings import ReadOptions
-from entropy_sentinel.schemas.generation import GENERATIONS
-from entropy_sentinel.signals.computing import with_signals
+from entropy_sentinel.features.feature_computation import compute_features
+from entropy_sentinel.features.feature_files import feature_batches, holds_features
+from entropy_sentinel.logs.in_memory_logs import MemoryRecords
+from entropy_sentinel.logs.log_options import ReadOptions
+from entropy_sentinel.logs.log_stream import Logs
+from entropy_sentinel.logs.response_selection import PLACE, first_of
+from entropy_sentinel.schemas.generation_schema import GENERATIONS
+from entropy_sentinel.signal_families.signal_computation import with_signals
 
 # The column with the text of a response.
 RESPONSE_TEXT = "response"

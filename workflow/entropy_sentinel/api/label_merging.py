@@ -12,10 +12,10 @@ from typing import NamedTuple
 import polars as pl
 
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.formatting.text import counted
+from entropy_sentinel.formatting.text_format import counted
 from entropy_sentinel.logs.label_table import ASKED
-from entropy_sentinel.schemas.response import RESPONSE
-from entropy_sentinel.schemas.witness import JUDGE, WITNESS
+from entropy_sentinel.schemas.response_schema import RESPONSE
+from entropy_sentinel.schemas.witness_schema import JUDGE, WITNESS
 
 log = logging.getLogger(__name__)
 # The optional column with the time at which a response was labelled, ISO 8601.

@@ -4,9 +4,9 @@ from collections import Counter
 
 import polars as pl
 
-from entropy_sentinel.api.inputs import refuse_several_values
+from entropy_sentinel.api.input_checks import refuse_several_values
 from entropy_sentinel.logs.label_table import ASKED
-from entropy_sentinel.schemas.response import RESPONSE
+from entropy_sentinel.schemas.response_schema import RESPONSE
 
 
 class OneModel:

@@ -13,13 +13,13 @@ from typing import Any
 import litellm
 from litellm.integrations.custom_logger import CustomLogger
 
-from entropy_sentinel.capture.asking import Asking, RequestKind, limit_in
-from entropy_sentinel.capture.records import Keep, ending, kept
-from entropy_sentinel.capture.requests import MOST_LOGPROBS, TOP_LOGPROBS, checked_top, with_logprobs
-from entropy_sentinel.capture.writer import LogWriter
+from entropy_sentinel.capture.logprobs_negotiation import Asking, RequestKind, limit_in
+from entropy_sentinel.capture.logprobs_requests import MOST_LOGPROBS, TOP_LOGPROBS, checked_top, with_logprobs
+from entropy_sentinel.capture.record_forms import Keep, ending, kept
+from entropy_sentinel.capture.record_writer import LogWriter
 from entropy_sentinel.core.errors import ConfigError
+from entropy_sentinel.logs.stream_declarations import CHUNKS
 from entropy_sentinel.logs.stream_pieces import PartialChoice
-from entropy_sentinel.logs.streams import CHUNKS
 
 log = logging.getLogger(__name__)
 

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import openai
 
-from entropy_sentinel.capture.asking import Asking, RequestKind, Turn
-from entropy_sentinel.capture.columns import check_columns, columns_now, merge_columns
+from entropy_sentinel.capture.logprobs_negotiation import Asking, RequestKind, Turn
+from entropy_sentinel.capture.logprobs_requests import TOP_LOGPROBS, checked_top
 from entropy_sentinel.capture.quick_json import is_finite, line_of, loads
-from entropy_sentinel.capture.records import Keep, ending, kept
-from entropy_sentinel.capture.requests import TOP_LOGPROBS, checked_top
-from entropy_sentinel.capture.writer import LogWriter, Record
+from entropy_sentinel.capture.record_forms import Keep, ending, kept
+from entropy_sentinel.capture.record_writer import LogWriter, Record
+from entropy_sentinel.capture.service_columns import check_columns, columns_now, merge_columns
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.logs.envelopes import LOGPROBS_REFUSED
 from entropy_sentinel.logs.stream_bodies import joined

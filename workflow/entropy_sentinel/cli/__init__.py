@@ -9,15 +9,15 @@ from typing import Any
 
 def commands() -> dict[str, Any]:
     """The subcommands in the order of the help, as Typer functions or apps."""
-    from entropy_sentinel.cli import judge, monitor, responses, training
+    from entropy_sentinel.cli import judge_command, monitor_command, response_commands, training_commands
 
     return {
-        "features": training.features,
-        "fit": training.fit,
-        "estimate": responses.estimate,
-        "compare": responses.compare,
-        "score": responses.score,
-        "monitor": monitor.command,
-        "sample": responses.sample,
-        "judge": judge.command,
+        "features": training_commands.features,
+        "fit": training_commands.fit,
+        "estimate": response_commands.estimate,
+        "compare": response_commands.compare,
+        "score": response_commands.score,
+        "monitor": monitor_command.command,
+        "sample": response_commands.sample,
+        "judge": judge_command.command,
     }

@@ -14,12 +14,12 @@ import typer
 
 from entropy_sentinel import __version__
 from entropy_sentinel import cli as commands
-from entropy_sentinel.cli.help import Command, CommandGroup
+from entropy_sentinel.cli.help_printer import Command, CommandGroup
 from entropy_sentinel.core import extensions
-from entropy_sentinel.core.entries import is_own, place_of
 from entropy_sentinel.core.errors import ConfigError, EntropySentinelError
-from entropy_sentinel.core.guard import guard_command
+from entropy_sentinel.core.extension_guard import guard_command
 from entropy_sentinel.core.printable import printable
+from entropy_sentinel.core.registry_entries import is_own, place_of
 from entropy_sentinel.core.secrets import without_keys
 
 # Sections of the help, and the subcommands of the first; all others are of the second.

@@ -7,8 +7,8 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from entropy_sentinel.core.entries import declared_classes
-from entropy_sentinel.core.sections import DISTINCT, Name, Settings, check_names
+from entropy_sentinel.core.registry_entries import declared_classes
+from entropy_sentinel.core.section_base import DISTINCT, Name, Settings, check_names
 
 
 @dataclass(frozen=True)

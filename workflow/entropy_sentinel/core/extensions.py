@@ -27,7 +27,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from entropy_sentinel.core.errors import ConfigError
-from entropy_sentinel.core.loading import (
+from entropy_sentinel.core.extension_import import (
     CIRCLE,
     Extension,
     NameTakenError,
@@ -152,7 +152,7 @@ def root_of(module: str) -> str | None:
 
 
 def full_name(module: str) -> str:
-    """The full name of a module, which may be given relative to this package: `study.stages.label`."""
+    """The full name of a module, which may be given relative to this package: `study.stages.label_stage`."""
     return module if root_of(module) else f"{PACKAGE}.{module}"
 
 

@@ -12,10 +12,10 @@ import numpy as np
 import polars as pl
 from sklearn.isotonic import IsotonicRegression
 
-from entropy_sentinel.estimators.catalogue import parse
-from entropy_sentinel.estimators.estimator import Estimator
-from entropy_sentinel.estimators.training import Scaling, TrainingRows
-from entropy_sentinel.features.catalogue import FEATURE_SETS
+from entropy_sentinel.estimators.estimator_base import Estimator
+from entropy_sentinel.estimators.estimator_registry import parse
+from entropy_sentinel.estimators.training_rows import Scaling, TrainingRows
+from entropy_sentinel.features.feature_registry import FEATURE_SETS
 from entropy_sentinel.statistics.auroc import roc_area
 
 

@@ -21,15 +21,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.estimators.catalogue import (
+from entropy_sentinel.estimators.estimator_base import Estimator, FitFailure, Fits
+from entropy_sentinel.estimators.estimator_registry import (
     CANDIDATES,
     COMBINATIONS,
     FEWEST_FOR_FIRST,
     FEWEST_TO_CHOOSE,
     RECOMMENDED,
 )
-from entropy_sentinel.estimators.estimator import Estimator, FitFailure, Fits
-from entropy_sentinel.estimators.training import TrainingRows
+from entropy_sentinel.estimators.training_rows import TrainingRows
 
 _SUMMARIES: dict[str, Callable[..., np.ndarray]] = {"mean": np.mean, "median": np.median}
 

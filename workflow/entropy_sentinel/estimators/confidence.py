@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.estimators.estimator import Estimator
-from entropy_sentinel.estimators.training import TrainingRows
-from entropy_sentinel.signals.catalogue import SIGNALS
+from entropy_sentinel.estimators.estimator_base import Estimator
+from entropy_sentinel.estimators.training_rows import TrainingRows
+from entropy_sentinel.signal_families.signal_registry import SIGNALS
 
 # A signal's name, or a fitted estimator.
 Confidence = str | Estimator

@@ -5,7 +5,7 @@ It has three lines of text, which `head -3` shows, then arrays as in an .npz fil
 
     entropy-sentinel estimator 5
     <SHA-256 of all that follows, hex>
-    <JSON: `estimators.metadata`, and the parameters>
+    <JSON: `estimators.fit_metadata`, and the parameters>
 
 The JSON, the header, is checked before it is used.
 """
@@ -19,17 +19,17 @@ from pydantic import ValidationError
 
 from entropy_sentinel.core.errors import ContractError, InputError
 from entropy_sentinel.core.extensions import VARIABLE
-from entropy_sentinel.core.files import whole_file
 from entropy_sentinel.core.printable import one_line
 from entropy_sentinel.core.validation_errors import describe_error
-from entropy_sentinel.estimators.catalogue import is_known
-from entropy_sentinel.estimators.estimator import Estimator, FitFailure
+from entropy_sentinel.core.whole_files import whole_file
+from entropy_sentinel.estimators.estimator_base import Estimator, FitFailure
+from entropy_sentinel.estimators.estimator_registry import is_known
+from entropy_sentinel.estimators.fit_metadata import FitMetadata
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
-from entropy_sentinel.estimators.metadata import FitMetadata
-from entropy_sentinel.estimators.parameters import NotPlain, dump, restore, restore_training
+from entropy_sentinel.estimators.parameter_encoding import NotPlain, dump, restore, restore_training
 from entropy_sentinel.estimators.training_predictions import TrainingPredictions
-from entropy_sentinel.estimators.validation import Validation
-from entropy_sentinel.signals.catalogue import SIGNALS
+from entropy_sentinel.estimators.validation_record import Validation
+from entropy_sentinel.signal_families.signal_registry import SIGNALS
 
 # Far larger than any header; parsing takes about forty times as much memory.
 MOST_BYTES = 1 << 22

@@ -24,11 +24,11 @@ import polars as pl
 from pydantic import Field, Strict, model_validator, with_config
 
 from entropy_sentinel.estimators.field_types import MOST_DOMAINS, NAMED_FIELDS, ArrayOf, Whole
-from entropy_sentinel.features.buckets import BUCKETS, COLUMN, KIND, counts_of
-from entropy_sentinel.statistics.intervals import Residuals
+from entropy_sentinel.features.hashed_tokens import BUCKETS, COLUMN, KIND, counts_of
+from entropy_sentinel.statistics.array_types import Names
 from entropy_sentinel.statistics.mixture import Mixtures
-from entropy_sentinel.statistics.numbers import Names
-from entropy_sentinel.statistics.predictive import CAUTIOUS, Prior
+from entropy_sentinel.statistics.predictive_posterior import CAUTIOUS, Prior
+from entropy_sentinel.statistics.slice_intervals import Residuals
 
 # The limit of F: this factor times the largest F of a labelled domain from the others, at least FLOOR.
 FACTOR, FLOOR = 1.25, 0.10
@@ -56,7 +56,7 @@ _Distances = list[Annotated[float, Strict(), Field(le=1)] | None]
 @with_config(NAMED_FIELDS)
 @dataclass(frozen=True)
 class Familiarity:
-    """The states of the labelled domains, (n_domains, 1 + BUCKETS) (`features.buckets.counts_of`).
+    """The states of the labelled domains, (n_domains, 1 + BUCKETS) (`features.hashed_tokens.counts_of`).
 
     `names` (n_domains,) are the domains, `groups` (n_domains,) their groups, by default each its own; `kind` is what
     the buckets were made of. `stored` (n_domains,) is `left_out` from the estimator's file, if it has that.
@@ -85,7 +85,7 @@ class Familiarity:
     def of(cls, buckets: pl.DataFrame, domains: Names, groups: Names | None = None) -> "Familiarity | None":
         """The familiarity of training rows; None if they have no buckets, or buckets of two kinds.
 
-        `buckets` has the columns of `features.buckets.SCHEMA`, (n_rows,); `domains` and `groups` are (n_rows,).
+        `buckets` has the columns of `features.hashed_tokens.SCHEMA`, (n_rows,); `domains` and `groups` are (n_rows,).
         """
         kinds = buckets[KIND].drop_nulls().unique().to_list()
         if len(kinds) != 1:
@@ -137,7 +137,7 @@ class Familiarity:
     def flags_of(self, buckets: pl.DataFrame, slices: np.ndarray, n_slices: int) -> list[str | None]:
         """Why each slice of responses is unfamiliar, or None.
 
-        `buckets` has the columns of `features.buckets.SCHEMA`, (n_rows,); buckets of another kind do not count.
+        `buckets` has the columns of `features.hashed_tokens.SCHEMA`, (n_rows,); buckets of another kind do not count.
         `slices` (n_rows,) is the slice of each row, from 0.
         """
         alike = buckets.select(pl.when(pl.col(KIND) == self.kind).then(COLUMN)).to_series()

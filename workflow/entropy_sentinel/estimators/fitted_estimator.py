@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 
 from entropy_sentinel.core.printable import one_line
-from entropy_sentinel.estimators.estimator import Estimator
-from entropy_sentinel.estimators.metadata import FitMetadata
+from entropy_sentinel.estimators.estimator_base import Estimator
+from entropy_sentinel.estimators.fit_metadata import FitMetadata
 from entropy_sentinel.estimators.training_predictions import TrainingPredictions
-from entropy_sentinel.estimators.validation import Validation
-from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.formatting.text import html
+from entropy_sentinel.estimators.validation_record import Validation
+from entropy_sentinel.features.feature_registry import FEATURES
+from entropy_sentinel.formatting.text_format import html
 
 # Largest number of domains that the notebook view names.
 _NAMED = 4

@@ -10,8 +10,8 @@ import numpy as np
 
 from entropy_sentinel.estimators.classifier import SAVED as CONFIGURATION
 from entropy_sentinel.estimators.classifier import ProbabilityEstimator, fit_configuration
-from entropy_sentinel.estimators.training import TrainingRows
-from entropy_sentinel.estimators.trees import NODE, grow, mean_values, stopped_values
+from entropy_sentinel.estimators.training_rows import TrainingRows
+from entropy_sentinel.estimators.tree_kernels import NODE, grow, mean_values, stopped_values
 
 Setting = dict[str, Any]
 

@@ -12,14 +12,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from entropy_sentinel.estimators.estimator import Estimator, FitFailure
-from entropy_sentinel.estimators.limits import DEFAULT, Limits
-from entropy_sentinel.estimators.training import TrainingRows, one_thread
-from entropy_sentinel.estimators.validation import Domain, Validation, explain_few_labels
+from entropy_sentinel.estimators.estimator_base import Estimator, FitFailure
+from entropy_sentinel.estimators.training_rows import TrainingRows, one_thread
+from entropy_sentinel.estimators.validation_record import Domain, Validation, explain_few_labels
 from entropy_sentinel.estimators.verdict import FEWEST_DOMAINS, FEWEST_LABELS
-from entropy_sentinel.estimators.witnessed import WitnessedEstimate, WitnessedRows, WitnessSummary
-from entropy_sentinel.statistics.calibration import sums_of
-from entropy_sentinel.statistics.clustering import effective_size
+from entropy_sentinel.estimators.verdict_limits import DEFAULT, Limits
+from entropy_sentinel.estimators.witness_validation import WitnessedEstimate, WitnessedRows, WitnessSummary
+from entropy_sentinel.statistics.design_effects import effective_size
+from entropy_sentinel.statistics.probability_calibration import sums_of
 from entropy_sentinel.statistics.witnessed_accuracies import accuracies_from
 
 

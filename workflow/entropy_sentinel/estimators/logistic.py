@@ -15,10 +15,10 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from entropy_sentinel.estimators.catalogue import LOG_SETS
 from entropy_sentinel.estimators.classifier import SAVED as CONFIGURATION
 from entropy_sentinel.estimators.classifier import ProbabilityEstimator, SeparateClassifiers, fit_configuration
-from entropy_sentinel.estimators.training import Scaling, TrainingRows
+from entropy_sentinel.estimators.estimator_registry import LOG_SETS
+from entropy_sentinel.estimators.training_rows import Scaling, TrainingRows
 
 # Smaller values are rounding errors of log-probabilities in single precision, and 0 has no logarithm.
 LEAST = 1e-6

@@ -18,9 +18,9 @@ from typing import Any
 import llvmlite.binding
 import numba
 
-from entropy_sentinel.core.files import write_whole
-from entropy_sentinel.core.folders import user_folder
-from entropy_sentinel.core.locks import locked
+from entropy_sentinel.core.cache_folders import user_folder
+from entropy_sentinel.core.file_locks import locked
+from entropy_sentinel.core.whole_files import write_whole
 
 
 def compiled(signature: Any, **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

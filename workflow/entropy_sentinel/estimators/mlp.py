@@ -20,9 +20,9 @@ from sklearn.model_selection import StratifiedShuffleSplit
 
 from entropy_sentinel.estimators.classifier import SAVED as CONFIGURATION
 from entropy_sentinel.estimators.classifier import ProbabilityEstimator, SeparateClassifiers, fit_configuration
-from entropy_sentinel.estimators.estimator import CannotFit
+from entropy_sentinel.estimators.estimator_base import CannotFit
 from entropy_sentinel.estimators.machine_code import compiled
-from entropy_sentinel.estimators.training import TrainingRows
+from entropy_sentinel.estimators.training_rows import TrainingRows
 
 # scikit-learn's defaults of MLPClassifier, and the paper's L2 penalty.
 BATCH = 200

@@ -10,9 +10,9 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.estimators.estimator import Estimator
+from entropy_sentinel.estimators.estimator_base import Estimator
+from entropy_sentinel.estimators.fit_metadata import FitMetadata, LogprobsKind
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
-from entropy_sentinel.estimators.metadata import FitMetadata, LogprobsKind
 
 
 @dataclass(frozen=True)

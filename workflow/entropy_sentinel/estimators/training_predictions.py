@@ -18,8 +18,8 @@ import polars as pl
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from entropy_sentinel.estimators.estimator import CannotFit, Estimator
-from entropy_sentinel.estimators.training import TrainingRows, one_thread
+from entropy_sentinel.estimators.estimator_base import CannotFit, Estimator
+from entropy_sentinel.estimators.training_rows import TrainingRows, one_thread
 from entropy_sentinel.features.feature_hashes import hash_features
 
 # More folds cost more and change little.

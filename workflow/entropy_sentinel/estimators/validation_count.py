@@ -2,7 +2,7 @@
 whoever adds labels until the verdict is `usable` reaches it more often (docs/verdicts.md).
 """
 
-from entropy_sentinel.estimators.metadata import FitMetadata
+from entropy_sentinel.estimators.fit_metadata import FitMetadata
 
 
 def count_validations(metadata: FitMetadata, previous: FitMetadata | None) -> int:

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy.optimize import brentq
 
-from entropy_sentinel.estimators.limits import DEFAULT, USABLE_SHARE, Limits
-from entropy_sentinel.formatting.text import counted
-from entropy_sentinel.statistics.errors import FEWEST_FOR_RHO
-from entropy_sentinel.statistics.far_off import FarOff
-from entropy_sentinel.statistics.intervals import Residuals
-from entropy_sentinel.statistics.predictive import MEAN_DISTANCE, Spread
+from entropy_sentinel.estimators.verdict_limits import DEFAULT, USABLE_SHARE, Limits
+from entropy_sentinel.formatting.text_format import counted
+from entropy_sentinel.statistics.estimate_errors import FEWEST_FOR_RHO
+from entropy_sentinel.statistics.large_error import FarOff
+from entropy_sentinel.statistics.predictive_posterior import MEAN_DISTANCE, Spread
+from entropy_sentinel.statistics.slice_intervals import Residuals
 
 # The largest number of further domains that advice recommends.
 MOST_MORE = 50

@@ -1,7 +1,7 @@
-"""Features: named Polars expressions over a response's tokens. The verb `es.features` is in `api.reading`.
+"""Features: named Polars expressions over a response's tokens. The verb `es.features` is in `api.response_reading`.
 
 A feature is declared with name, title, meaning and unit (`feature`); `compute` adds them to a frame of tokens.
-May be imported by: `logs`, `signals` and every room above.
+May be imported by: `logs`, `signal_families` and every room above.
 """
 
 import sys
@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from entropy_sentinel import Room
 
 if TYPE_CHECKING:
-    from entropy_sentinel.features.feature import Feature
+    from entropy_sentinel.features.feature_declaration import Feature
 
 sys.modules[__name__].__class__ = Room
 
 
 def features() -> "dict[str, Feature]":
     """The built-in features."""
-    from entropy_sentinel.features.built_in import FEATURES
+    from entropy_sentinel.features.paper_features import FEATURES
 
     return FEATURES

@@ -17,7 +17,7 @@ from collections import Counter
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.schemas.generation import UNUSABLE
+from entropy_sentinel.schemas.generation_schema import UNUSABLE
 
 LONGEST_CERTAIN = 4
 FEWEST_RESPONSES = 10

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from entropy_sentinel.core.files import whole_file
 from entropy_sentinel.core.printable import is_hidden
+from entropy_sentinel.core.whole_files import whole_file
 
 # Polars is imported where files are written or read, so that help texts and errors appear at once.
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ import huggingface_hub
 from huggingface_hub import constants, errors
 
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.core.files import write_whole
+from entropy_sentinel.core.whole_files import write_whole
 
 log = logging.getLogger(__name__)
 

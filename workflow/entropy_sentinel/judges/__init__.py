@@ -7,13 +7,13 @@ May be imported by: `api`, `capture` and every room above.
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from entropy_sentinel.judges.kind import Kind
-    from entropy_sentinel.llm_client.settings import Prompt
+    from entropy_sentinel.judges.judge_base import Kind
+    from entropy_sentinel.llm_client.server_settings import Prompt
 
 
 def judges() -> "dict[str, type[Kind]]":
     """The kinds of judges by the value of their key `kind`."""
-    from entropy_sentinel.judges.settings import Choice, Exact, FirstOf, LabelsFile, Llm, Majority, MathVerify
+    from entropy_sentinel.judges.judge_kinds import Choice, Exact, FirstOf, LabelsFile, Llm, Majority, MathVerify
 
     return {
         "math-verify": MathVerify,
@@ -28,6 +28,6 @@ def judges() -> "dict[str, type[Kind]]":
 
 def judge_prompts() -> "dict[str, Prompt]":
     """The prompts of LLM judges."""
-    from entropy_sentinel.judges.prompts import PROMPTS
+    from entropy_sentinel.judges.judge_prompts import PROMPTS
 
     return PROMPTS

@@ -28,7 +28,7 @@ from entropy_sentinel.judges.answer_words import (
     read_rational,
     write_word,
 )
-from entropy_sentinel.judges.answers import option_first
+from entropy_sentinel.judges.final_answers import option_first
 from entropy_sentinel.judges.stated_answers import (
     CAPITAL,
     CHANGES_AFTER,

@@ -9,8 +9,8 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.schemas.label import LABELS, NO_REFERENCE
-from entropy_sentinel.schemas.response import SAMPLE
+from entropy_sentinel.schemas.label_schema import LABELS, NO_REFERENCE
+from entropy_sentinel.schemas.response_schema import SAMPLE
 
 Member = Callable[[pl.DataFrame], pl.DataFrame]
 # Per member: the responses that it was asked about, those that it labelled, and those whose final label it shares.
@@ -114,7 +114,7 @@ def _frame(responses: pl.DataFrame, rows: list[Row]) -> pl.DataFrame:
     return LABELS.frame(columns)
 
 
-# By kind, with the names in judges/settings.py.
+# By kind, with the names in judges/judge_kinds.py.
 COMBINATIONS: Mapping[str, Callable[[Mapping[str, Member], pl.DataFrame], tuple[pl.DataFrame, Counts]]] = {
     "first_of": first_of,
     "majority": majority,

@@ -8,13 +8,13 @@ import re
 from collections.abc import Callable
 from fractions import Fraction
 
-from entropy_sentinel.judges import words
+from entropy_sentinel.judges import reference_words
+from entropy_sentinel.judges.answer_structure import without_name
 from entropy_sentinel.judges.dates import read_date, same_clock, same_date
 from entropy_sentinel.judges.designations import Designation, Kind, read_designation
 from entropy_sentinel.judges.expressions import quantity
-from entropy_sentinel.judges.judge import Unclear
+from entropy_sentinel.judges.judge_interface import Unclear
 from entropy_sentinel.judges.notation import Number, clean, has_words
-from entropy_sentinel.judges.structure import without_name
 from entropy_sentinel.judges.units import Unit, parse_unit, scales
 
 # Smaller numbers are no years.
@@ -45,8 +45,8 @@ def same_designations(reference: str, answer: str, units_in_letters: bool, quest
             return _same_as_numeral(given, reference, "")
         return same_as_number(given, number.number, reference, is_reference=False)
     number = quantity(clean(answer), True)
-    if number is None and expected.kind is Kind.ORDINAL and words.is_words(clean(reference)):
-        return words.same_word(reference, answer)
+    if number is None and expected.kind is Kind.ORDINAL and reference_words.is_words(clean(reference)):
+        return reference_words.same_word(reference, answer)
     if number is None or (number.unit is not None and expected.kind is Kind.CLOCK):
         raise Unclear(f"the reference is {expected.kind}, and the answer cannot be read as one")
     return same_as_number(expected, number.number, answer, is_reference=True)

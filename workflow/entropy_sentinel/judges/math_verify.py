@@ -11,17 +11,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from entropy_sentinel.judges import expressions, matrices, relations, words
-from entropy_sentinel.judges.answers import final_answer
-from entropy_sentinel.judges.constants import may_differ_in_constants
-from entropy_sentinel.judges.designation_pairs import same_designations
-from entropy_sentinel.judges.designations import is_uncalculated, read_designation
-from entropy_sentinel.judges.expressions import SUFFIX, Quantity, TimeoutException, UnreadableError, quantity, timeout
-from entropy_sentinel.judges.judge import DEFAULT_UNANSWERED, Case, Unanswered, Unclear, Verdict
-from entropy_sentinel.judges.notation import clean, close, has_words, key, plain_number
-from entropy_sentinel.judges.numerals import other_notation
-from entropy_sentinel.judges.options import NotAnOptionError, offered, same_option
-from entropy_sentinel.judges.structure import (
+from entropy_sentinel.judges import expressions, matrices, relations
+from entropy_sentinel.judges import reference_words as words
+from entropy_sentinel.judges.answer_structure import (
     ELEMENT_OF,
     LETTER_BEFORE_POINT,
     POINT_NAME,
@@ -36,7 +28,16 @@ from entropy_sentinel.judges.structure import (
     without_name,
     without_point_name,
 )
-from entropy_sentinel.judges.unanswered import unclear_verdict
+from entropy_sentinel.judges.arbitrary_constants import may_differ_in_constants
+from entropy_sentinel.judges.choice_options import NotAnOptionError, offered, same_option
+from entropy_sentinel.judges.designation_pairs import same_designations
+from entropy_sentinel.judges.designations import is_uncalculated, read_designation
+from entropy_sentinel.judges.expressions import SUFFIX, Quantity, TimeoutException, UnreadableError, quantity, timeout
+from entropy_sentinel.judges.final_answers import final_answer
+from entropy_sentinel.judges.judge_interface import DEFAULT_UNANSWERED, Case, Unanswered, Unclear, Verdict
+from entropy_sentinel.judges.notation import clean, close, has_words, key, plain_number
+from entropy_sentinel.judges.numerals import other_notation
+from entropy_sentinel.judges.unanswered_responses import unclear_verdict
 from entropy_sentinel.judges.units import scales
 
 Tolerance = Mapping[str, Any] | None
@@ -345,8 +346,8 @@ _LIMIT_S = 5
 class MathVerifyJudge:
     """Compares the last boxed expression, or else the one called the answer, with the reference.
 
-    `tolerance` is the benchmark's (`study.items.settings.Tolerance`), or None. `no_option` is the verdict on an answer
-    that is none of the options of a multiple-choice question, and `unanswered` on a response without one:
+    `tolerance` is the benchmark's (`study.items.benchmark_settings.Tolerance`), or None. `no_option` is the verdict on
+    an answer that is none of the options of a multiple-choice question, and `unanswered` on a response without one:
     "incorrect" or "unlabelled".
     """
 

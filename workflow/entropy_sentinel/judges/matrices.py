@@ -6,9 +6,9 @@ from typing import Any
 import sympy
 
 from entropy_sentinel.judges import expressions
+from entropy_sentinel.judges.answer_structure import Structure
 from entropy_sentinel.judges.expressions import UnreadableError, quantity
-from entropy_sentinel.judges.judge import Unclear
-from entropy_sentinel.judges.structure import Structure
+from entropy_sentinel.judges.judge_interface import Unclear
 
 _BEGIN = "\\begin"
 _DETERMINANT = re.compile(r"\\begin\{[vV]matrix\}")

@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from entropy_sentinel.judges.judge import Unclear
+from entropy_sentinel.judges.judge_interface import Unclear
 from entropy_sentinel.judges.numerals import EndlessDecimal, read_endless, read_recurring
 
 _SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻"
@@ -232,8 +232,8 @@ def _signed(value: Fraction, sign: str) -> Fraction:
 def close(reference: Number, answer: Number, scale: float, tolerance: Mapping[str, Any] | None) -> bool:
     """Whether `answer` equals the reference within the tolerance; `scale` converts it to the reference's unit.
 
-    `tolerance` has the keys of `study.items.settings.Tolerance`. Without one, two exact numbers must be equal, and
-    others equal to six decimals.
+    `tolerance` has the keys of `study.items.benchmark_settings.Tolerance`. Without one, two exact numbers must be
+    equal, and others equal to six decimals.
     """
     if reference.exact and answer.exact and scale == 1.0:
         if reference.value == answer.value:

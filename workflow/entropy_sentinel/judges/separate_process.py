@@ -14,8 +14,8 @@ from typing import IO, Any
 
 from entropy_sentinel.core.errors import EntropySentinelError
 from entropy_sentinel.core.extensions import roots
-from entropy_sentinel.judges.judge import DEFAULT_UNANSWERED, Case, Judge, Unanswered, Verdict
-from entropy_sentinel.judges.kind import JudgeSettings
+from entropy_sentinel.judges.judge_base import JudgeSettings
+from entropy_sentinel.judges.judge_interface import DEFAULT_UNANSWERED, Case, Judge, Unanswered, Verdict
 
 _ROOT = Path(__file__).parents[2]
 # Time to import a computer algebra system on a busy machine.

@@ -4,11 +4,11 @@ import itertools
 import re
 from typing import NamedTuple
 
+from entropy_sentinel.judges.answer_markers import after_thinking
 from entropy_sentinel.judges.answer_words import ARTICLE, NUMBER, RATIONAL, is_letter, normalize_answer
-from entropy_sentinel.judges.answers import final_answer
-from entropy_sentinel.judges.judge import Unclear
-from entropy_sentinel.judges.markers import after_thinking
-from entropy_sentinel.judges.words import option
+from entropy_sentinel.judges.final_answers import final_answer
+from entropy_sentinel.judges.judge_interface import Unclear
+from entropy_sentinel.judges.reference_words import option
 
 # A line after a number explains it if it has so many words.
 _EXPLAINS = 3

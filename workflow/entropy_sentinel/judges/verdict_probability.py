@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from entropy_sentinel.llm_client.reply import ServerReply
+from entropy_sentinel.llm_client.request_results import ServerReply
 
 # The parameters that ask for log-probabilities; some servers give no more alternatives per token.
 ALTERNATIVES = {"logprobs": True, "top_logprobs": 5}

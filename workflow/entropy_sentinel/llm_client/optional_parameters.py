@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from entropy_sentinel.llm_client.client import ChatClient
-from entropy_sentinel.llm_client.reply import RejectedRequestError, ServerReply
+from entropy_sentinel.llm_client.chat_client import ChatClient
+from entropy_sentinel.llm_client.request_results import RejectedRequestError, ServerReply
 
 
 class OptionalParameters:

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from pydantic import BaseModel
 
-from entropy_sentinel.logs.catalogue import recognise
-from entropy_sentinel.logs.memory import NAME
-from entropy_sentinel.logs.models import bare
-from entropy_sentinel.logs.numbers import numbered_id
-from entropy_sentinel.logs.reply import LARGEST, finish, storable
-from entropy_sentinel.logs.traces import sort_steps
+from entropy_sentinel.logs.format_registry import recognise
+from entropy_sentinel.logs.in_memory_logs import NAME
+from entropy_sentinel.logs.model_names import bare
+from entropy_sentinel.logs.parsed_response import LARGEST, finish, storable
+from entropy_sentinel.logs.response_keys import numbered_id
+from entropy_sentinel.logs.trace_frames import sort_steps
 
 _FORMAT = "openai"
 _OF_STREAMS = {"delta", "prompt_filter_results"}

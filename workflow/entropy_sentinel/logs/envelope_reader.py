@@ -5,14 +5,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.features.remedies import UNREADABLE
+from entropy_sentinel.features.exclusion_reasons import UNREADABLE
 from entropy_sentinel.logs.envelopes import ANYWHERE, LOGPROBS_REFUSED, Envelope
 from entropy_sentinel.logs.layouts import layout_of
-from entropy_sentinel.logs.nested import find_replies
-from entropy_sentinel.logs.openai import error_in, error_reply, parsed, responses_in
-from entropy_sentinel.logs.paths import EVERY, first, from_json
-from entropy_sentinel.logs.reader import Reader, metadata_columns, request_columns, time_column, usual_columns
-from entropy_sentinel.logs.reply import NotAResponse, Reply, first_id, storable
+from entropy_sentinel.logs.nested_replies import find_replies
+from entropy_sentinel.logs.openai_format import error_in, error_reply, parsed, responses_in
+from entropy_sentinel.logs.parsed_response import NotAResponse, Reply, first_id, storable
+from entropy_sentinel.logs.reader_base import Reader, metadata_columns, request_columns, time_column, usual_columns
+from entropy_sentinel.logs.value_paths import EVERY, first, from_json
 
 _STATUS = re.compile(r"\s*(-?\d{1,9})(?:\s|$)")
 # The first status of HTTP that is an error.

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from entropy_sentinel.logs.paths import Paths, as_object, first
+from entropy_sentinel.logs.value_paths import Paths, as_object, first
 
 # Names of columns with a log's own id; the first existing column counts.
 IDS = ("item_id", "prompt_id", "custom_id", "request_id", "id")

@@ -10,11 +10,11 @@ from itertools import islice
 from typing import Any
 
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.logs.joining import Joiner
+from entropy_sentinel.logs.parsed_response import id_text
 from entropy_sentinel.logs.partial_reply import PartialReply
-from entropy_sentinel.logs.reply import id_text
+from entropy_sentinel.logs.stream_declarations import Events, Stream
+from entropy_sentinel.logs.stream_joiner import Joiner
 from entropy_sentinel.logs.stream_pieces import PartialChoice
-from entropy_sentinel.logs.streams import Events, Stream
 
 
 class PartialEvents(PartialReply):

@@ -15,12 +15,12 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from entropy_sentinel.core.errors import IncompleteFileError, InputError
-from entropy_sentinel.core.opening import Stream
+from entropy_sentinel.core.external_files import Stream
 from entropy_sentinel.logs.conversation import CONVERSATION, conversation_of
-from entropy_sentinel.logs.openai import message_choice
-from entropy_sentinel.logs.reader import Reader, metadata_columns, request_columns
-from entropy_sentinel.logs.record import BadRecord, PlacedRecord, too_long
-from entropy_sentinel.logs.reply import Reply, finish, refused, storable
+from entropy_sentinel.logs.log_record import BadRecord, PlacedRecord, too_long
+from entropy_sentinel.logs.openai_format import message_choice
+from entropy_sentinel.logs.parsed_response import Reply, finish, refused, storable
+from entropy_sentinel.logs.reader_base import Reader, metadata_columns, request_columns
 
 # The files of an archive with the facts of its evaluation; an interrupted run has only the second file.
 _HEADERS = ("header.json", "_journal/start.json")

@@ -10,8 +10,8 @@ import zlib
 from collections.abc import Iterator
 from typing import Any
 
-from entropy_sentinel.core.opening import Stream
-from entropy_sentinel.logs.record import BadRecord, PlacedRecord, checked, too_long
+from entropy_sentinel.core.external_files import Stream
+from entropy_sentinel.logs.log_record import BadRecord, PlacedRecord, checked, too_long
 
 _BLOCK = 1 << 20
 # What may stand between JSON values: white space, commas, a byte order mark.

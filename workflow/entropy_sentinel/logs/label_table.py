@@ -12,9 +12,9 @@ import polars as pl
 
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.formatting.spreadsheet import as_written
-from entropy_sentinel.logs.paths import from_json
-from entropy_sentinel.logs.reader import question_of
-from entropy_sentinel.schemas.witness import JUDGE, PROBABILITY, WITNESS
+from entropy_sentinel.logs.reader_base import question_of
+from entropy_sentinel.logs.value_paths import from_json
+from entropy_sentinel.schemas.witness_schema import JUDGE, PROBABILITY, WITNESS
 
 OF_LABELS = ("item_id", "label")
 # Labels as text, in lower case.

@@ -6,9 +6,7 @@ from typing import Any
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.logs.event_joining import make_joiner
 from entropy_sentinel.logs.layouts import Key, Layout
-from entropy_sentinel.logs.paths import first, look_up, snake
-from entropy_sentinel.logs.reader import Reader, time_column, usual_columns
-from entropy_sentinel.logs.reply import (
+from entropy_sentinel.logs.parsed_response import (
     Reply,
     StreamPart,
     Trace,
@@ -19,9 +17,11 @@ from entropy_sentinel.logs.reply import (
     trace,
     why_unusable,
 )
+from entropy_sentinel.logs.reader_base import Reader, time_column, usual_columns
 from entropy_sentinel.logs.step_forms import LOGPROB_NAMES, TOKEN_NAMES
-from entropy_sentinel.logs.steps import entries_of, read_steps
+from entropy_sentinel.logs.step_reading import entries_of, read_steps
 from entropy_sentinel.logs.stream_replies import BrokenStream, joined_replies, rest_of
+from entropy_sentinel.logs.value_paths import first, look_up, snake
 
 # Servers' words for finish reasons, in lower case.
 _REASONS = {

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
-from entropy_sentinel.core.entries import is_own
 from entropy_sentinel.core.extensions import declared
-from entropy_sentinel.logs.paths import Paths, first, look_up
+from entropy_sentinel.core.registry_entries import is_own
 from entropy_sentinel.logs.step_forms import LOGPROB_NAMES, TOP_NAMES, are_steps
-from entropy_sentinel.logs.streams import (
+from entropy_sentinel.logs.stream_declarations import (
     CHUNKS,
     RESPONSES,
     Stream,
 )
+from entropy_sentinel.logs.value_paths import Paths, first, look_up
 
 # The place of a value in a step: a name, or a position in a list.
 Key = str | int

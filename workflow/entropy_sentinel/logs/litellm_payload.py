@@ -8,10 +8,10 @@ addresses of people become columns only if the user names these columns.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from entropy_sentinel.logs.openai import error_reply, responses_in
-from entropy_sentinel.logs.paths import from_json
-from entropy_sentinel.logs.reader import Reader, request_columns, time_column, usual_columns
-from entropy_sentinel.logs.reply import NotAResponse, Reply
+from entropy_sentinel.logs.openai_format import error_reply, responses_in
+from entropy_sentinel.logs.parsed_response import NotAResponse, Reply
+from entropy_sentinel.logs.reader_base import Reader, request_columns, time_column, usual_columns
+from entropy_sentinel.logs.value_paths import from_json
 
 _KEPT = ("call_type", "model_group", "custom_llm_provider", "end_user", "request_tags", "cache_hit", "session_id")
 _KEPT_METADATA = ("user_api_key_alias", "user_api_key_team_alias")

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.logs.nested import find_replies
-from entropy_sentinel.logs.openai import responses_in
-from entropy_sentinel.logs.paths import as_object
-from entropy_sentinel.logs.reply import NO_LOGPROBS, NotAResponse, Reply
+from entropy_sentinel.logs.nested_replies import find_replies
+from entropy_sentinel.logs.openai_format import responses_in
+from entropy_sentinel.logs.parsed_response import NO_LOGPROBS, NotAResponse, Reply
+from entropy_sentinel.logs.value_paths import as_object
 
 _NAME = re.compile("log_?prob", re.IGNORECASE)
 _OF_PROMPT = re.compile("prompt|input", re.IGNORECASE)

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.logs.paths import first, look_up
+from entropy_sentinel.logs.stream_declarations import Stream
 from entropy_sentinel.logs.stream_pieces import PartialChoice, merge
-from entropy_sentinel.logs.streams import Stream
+from entropy_sentinel.logs.value_paths import first, look_up
 
 # A part of a record: the position of a choice, and its piece.
 Parts = Sequence[tuple[Any, Mapping[str, Any]]]

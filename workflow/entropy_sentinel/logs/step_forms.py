@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.logs.paths import first
+from entropy_sentinel.logs.value_paths import first
 
 # The names of a token's log-probability, of its text and of the list of alternatives in a step.
 LOGPROB_NAMES = ("logprob", "log_prob", "logProb", "logProbability", "log_probability")

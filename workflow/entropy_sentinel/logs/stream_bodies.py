@@ -7,9 +7,9 @@ from typing import Any
 
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.logs.event_joining import make_joiner
-from entropy_sentinel.logs.joining import Joiner
 from entropy_sentinel.logs.layouts import stream_of
-from entropy_sentinel.logs.streams import Stream
+from entropy_sentinel.logs.stream_declarations import Stream
+from entropy_sentinel.logs.stream_joiner import Joiner
 
 # The end of a line; JSON may have U+2028 or U+0085, which also end lines in Python.
 _LINE_END = re.compile(r"\r\n|\r|\n")

@@ -5,8 +5,8 @@ from itertools import pairwise
 from typing import Any
 
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.logs.paths import look_up, snake
-from entropy_sentinel.logs.streams import Join, Part, Stream
+from entropy_sentinel.logs.stream_declarations import Join, Part, Stream
+from entropy_sentinel.logs.value_paths import look_up, snake
 
 
 class _Pieces:

@@ -5,9 +5,9 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.logs.joining import Joiner
+from entropy_sentinel.logs.parsed_response import Reply
 from entropy_sentinel.logs.partial_reply import PartialReply
-from entropy_sentinel.logs.reply import Reply
+from entropy_sentinel.logs.stream_joiner import Joiner
 
 # Returns the responses of a whole reply.
 ReadWhole = Callable[[Mapping[str, Any]], Iterable[Reply]]

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.logs.paths import first
-from entropy_sentinel.logs.reader import Reader, usual_columns
-from entropy_sentinel.logs.reply import Reply, finish, storable, trace, why_unusable
+from entropy_sentinel.logs.parsed_response import Reply, finish, storable, trace, why_unusable
+from entropy_sentinel.logs.reader_base import Reader, usual_columns
 from entropy_sentinel.logs.step_forms import ROW_TEXTS, ROW_TOKEN_IDS, by_id
-from entropy_sentinel.logs.steps import entries_of
+from entropy_sentinel.logs.step_reading import entries_of
+from entropy_sentinel.logs.value_paths import first
 
 _OWN = (
     *("request_id", "prompt", "prompt_token_ids", "prompt_logprobs", "outputs", "finished", "metrics", "lora_request"),

@@ -23,13 +23,13 @@ from typing import TYPE_CHECKING
 from entropy_sentinel import Room
 
 if TYPE_CHECKING:
-    from entropy_sentinel.monitor.column import Statistic
+    from entropy_sentinel.monitor.column_declaration import Statistic
 
 sys.modules[__name__].__class__ = Room
 
 
 def statistics() -> "dict[str, Statistic]":
     """This package's statistics of a slice."""
-    from entropy_sentinel.monitor.built_in import STATISTICS
+    from entropy_sentinel.monitor.slice_statistics import STATISTICS
 
     return STATISTICS

@@ -7,7 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from entropy_sentinel.monitor.codes import AlertCode, AlertKind
+from entropy_sentinel.monitor.alert_codes import AlertCode, AlertKind
 
 Row = Mapping[str, Any]
 # The values of a slice, in the order of its columns.

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from entropy_sentinel.monitor.codes import AlertKind
+from entropy_sentinel.monitor.alert_codes import AlertKind
 from entropy_sentinel.monitor.episodes import AlertKey
 
 

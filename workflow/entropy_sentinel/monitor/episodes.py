@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from entropy_sentinel.monitor.alert import JsonRecord, Row, SliceValues, Subject
-from entropy_sentinel.monitor.codes import AlertCode
+from entropy_sentinel.monitor.alert_codes import AlertCode
 
 # The numbers of an episode that is not about a slice.
 NO_ROW: Row = {

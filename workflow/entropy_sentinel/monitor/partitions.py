@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from entropy_sentinel.core.errors import ConfigError
-from entropy_sentinel.core.options import checked
+from entropy_sentinel.core.option_classes import checked
 from entropy_sentinel.monitor.labelling.option_checks import check_labelled_options
-from entropy_sentinel.monitor.settings import MonitorFile, Reading, is_event_file
+from entropy_sentinel.monitor.monitor_options import MonitorFile, Reading, is_event_file
 
 # For nullable numbers, Pydantic writes bounds under its own names instead of JSON schema's.
 _BOUNDS = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "exclusiveMaximum"}

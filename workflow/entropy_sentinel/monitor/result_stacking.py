@@ -7,12 +7,12 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.logs.models import bare
-from entropy_sentinel.monitor.estimating.estimates import ranked
-from entropy_sentinel.monitor.labelling.witness_quality import measure_label_worth
-from entropy_sentinel.monitor.result import Monitored
-from entropy_sentinel.monitor.settings import MODEL, MonitorOptions
-from entropy_sentinel.monitor.summing.merging import OTHERS
+from entropy_sentinel.logs.model_names import bare
+from entropy_sentinel.monitor.estimating.slice_rows import ranked
+from entropy_sentinel.monitor.labelling.witness_table import measure_label_worth
+from entropy_sentinel.monitor.monitor_options import MODEL, MonitorOptions
+from entropy_sentinel.monitor.monitor_result import Monitored
+from entropy_sentinel.monitor.summing.sum_merging import OTHERS
 
 
 def stack_results(results: Sequence[Monitored], settings: MonitorOptions) -> Monitored:

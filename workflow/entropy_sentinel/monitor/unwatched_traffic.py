@@ -9,11 +9,11 @@ from zoneinfo import ZoneInfo
 
 import polars as pl
 
-from entropy_sentinel.features.remedies import remedy_of
+from entropy_sentinel.features.exclusion_reasons import remedy_of
 from entropy_sentinel.monitor.alert_history import AlertHistory
 from entropy_sentinel.monitor.alerting.acknowledgements import read_acknowledgements
-from entropy_sentinel.monitor.alerting.alerts import ReportingRules, make_alerts, read_history
-from entropy_sentinel.monitor.alerting.unwatched import (
+from entropy_sentinel.monitor.alerting.alert_reporting import ReportingRules, make_alerts, read_history
+from entropy_sentinel.monitor.alerting.unwatched_episodes import (
     Progress,
     Traffic,
     confirm_episode,
@@ -26,14 +26,14 @@ from entropy_sentinel.monitor.alerting.unwatched import (
     windows_with_traffic,
 )
 from entropy_sentinel.monitor.episodes import NO_ROW, Episode
+from entropy_sentinel.monitor.monitor_options import MonitorOptions
+from entropy_sentinel.monitor.monitor_result import Monitored, slice_name
 from entropy_sentinel.monitor.reading.exclusions import SCHEMA, merge_exclusions
-from entropy_sentinel.monitor.reading.inputs import BY
-from entropy_sentinel.monitor.reading.times import in_zone, on_clock, starts
-from entropy_sentinel.monitor.reading.zones import DTYPE
-from entropy_sentinel.monitor.result import Monitored, slice_name
-from entropy_sentinel.monitor.settings import MonitorOptions
-from entropy_sentinel.monitor.summing.merging import MergedSums, newest_of
-from entropy_sentinel.monitor.summing.state import State
+from entropy_sentinel.monitor.reading.feature_stream import BY
+from entropy_sentinel.monitor.reading.time_zones import DTYPE
+from entropy_sentinel.monitor.reading.window_times import in_zone, on_clock, starts
+from entropy_sentinel.monitor.summing.monitor_state import State
+from entropy_sentinel.monitor.summing.sum_merging import MergedSums, newest_of
 
 _NO_WINDOWS = pl.DataFrame(schema={"window": DTYPE, "n": pl.Int64})
 

@@ -8,9 +8,9 @@ from typing import Generic, TypeVar
 from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.core.urls import file_name
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
-from entropy_sentinel.logs.models import bare
-from entropy_sentinel.monitor.reading.inputs import loaded
-from entropy_sentinel.monitor.settings import MODEL, Reading
+from entropy_sentinel.logs.model_names import bare
+from entropy_sentinel.monitor.monitor_options import MODEL, Reading
+from entropy_sentinel.monitor.reading.feature_stream import loaded
 
 Estimators = list[FittedEstimator | str | Path] | tuple[FittedEstimator | str | Path, ...]
 Options = TypeVar("Options", bound=Reading)

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.core.errors import ContractError, DamagedFileError, IncompleteFileError
-from entropy_sentinel.core.files import whole_file
+from entropy_sentinel.core.whole_files import whole_file
 
 PROVENANCE_KEY = "entropy_sentinel"
 

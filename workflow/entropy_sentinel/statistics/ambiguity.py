@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.statistics.agreement import Interval, wilson
-from entropy_sentinel.statistics.numbers import Numbers
+from entropy_sentinel.statistics.array_types import Numbers
+from entropy_sentinel.statistics.judge_agreement import Interval, wilson
 
 # With fewer samples of a question, it is unknown whether it is ambiguous.
 LEAST_SAMPLES = 10

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from entropy_sentinel.statistics.numbers import Numbers
+from entropy_sentinel.statistics.array_types import Numbers
 
 
 def roc_area(correct: np.ndarray, scores: np.ndarray) -> float:

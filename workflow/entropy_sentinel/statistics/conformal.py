@@ -9,8 +9,8 @@ import math
 
 import numpy as np
 
-from entropy_sentinel.statistics.agreement import LEVEL, Interval, wilson
-from entropy_sentinel.statistics.numbers import Numbers
+from entropy_sentinel.statistics.array_types import Numbers
+from entropy_sentinel.statistics.judge_agreement import LEVEL, Interval, wilson
 
 # Makes 0.9 * (9 + 1) equal 9 in floating point.
 _ROUNDING = 1e-9

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import norm
 
+from entropy_sentinel.statistics.array_types import Numbers
 from entropy_sentinel.statistics.auroc import delong
 from entropy_sentinel.statistics.binomial import binomial_interval
-from entropy_sentinel.statistics.numbers import Numbers
 
 
 @dataclass(frozen=True)

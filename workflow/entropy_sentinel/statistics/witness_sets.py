@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from entropy_sentinel.statistics.numbers import Names, Numbers
-from entropy_sentinel.statistics.witnesses import WitnessPowers, witness_powers
+from entropy_sentinel.statistics.array_types import Names, Numbers
+from entropy_sentinel.statistics.witness_powers import WitnessPowers, witness_powers
 
 
 class LabelledWitnesses:

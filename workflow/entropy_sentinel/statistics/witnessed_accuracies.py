@@ -26,9 +26,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from entropy_sentinel.statistics.numbers import Numbers
+from entropy_sentinel.statistics.array_types import Numbers
+from entropy_sentinel.statistics.witness_powers import FEWEST_FOR_POWERS, subtract_means
 from entropy_sentinel.statistics.witness_sets import LabelledWitnesses
-from entropy_sentinel.statistics.witnesses import FEWEST_FOR_POWERS, subtract_means
 
 
 class WitnessedDomain(NamedTuple):

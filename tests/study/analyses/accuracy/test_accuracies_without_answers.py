@@ -3,10 +3,10 @@
 import pytest
 from observations import observations
 
-from entropy_sentinel.schemas.label import NoAnswer
-from entropy_sentinel.study.analyses.accuracy.measuring.frames import DOMAINS
-from entropy_sentinel.study.analyses.accuracy.measuring.measures import domain_row
-from entropy_sentinel.study.analyses.accuracy.unanswered import summarise_unanswered, unanswered_domains
+from entropy_sentinel.schemas.label_schema import NoAnswer
+from entropy_sentinel.study.analyses.accuracy.measuring.accuracy_frames import DOMAINS
+from entropy_sentinel.study.analyses.accuracy.measuring.accuracy_measures import domain_row
+from entropy_sentinel.study.analyses.accuracy.unanswered_share import summarise_unanswered, unanswered_domains
 
 # Ten responses: six correct, one incorrect with an answer, one that cannot be read, two without an answer.
 REASONS = [None] * 7 + ["answer cannot be read", NoAnswer.CUT_OFF.value, NoAnswer.EMPTY.value]

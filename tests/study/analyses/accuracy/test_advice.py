@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 from frames import DEFAULT, MASS, UNKNOWN, domains, sweep_rows, validation
 
-from entropy_sentinel.study.analyses.accuracy.advice import advise, failures, gaps
-from entropy_sentinel.study.analyses.accuracy.measuring.frames import DOMAINS
-from entropy_sentinel.study.analyses.headings import TrainingGroup
+from entropy_sentinel.study.analyses.accuracy.measuring.accuracy_frames import DOMAINS
+from entropy_sentinel.study.analyses.accuracy.study_advice import advise, failures, gaps
+from entropy_sentinel.study.analyses.display_names import TrainingGroup
 
 EASY = TrainingGroup("Easy", "adding+counting", DEFAULT)
 # 100 + 300 responses with accuracies 1.0 and 0.8: together (100 + 240) / 400 = 0.85.

@@ -8,12 +8,12 @@ from frames import SyntheticStudy, cell, table_inputs
 from paper_study import PAPER, RESTS_ON, paper_inputs, published
 
 from entropy_sentinel import __version__
-from entropy_sentinel.report.pages import Exhibit
-from entropy_sentinel.report.tables import write_table
-from entropy_sentinel.study.analyses.accuracy.catalogue import TABLES, list_compared_tables
-from entropy_sentinel.study.analyses.accuracy.comparison import compare, rests_on
-from entropy_sentinel.study.analyses.accuracy.origins import code_version
-from entropy_sentinel.study.analyses.accuracy.tables import make_table
+from entropy_sentinel.rendering.html_pages import Exhibit
+from entropy_sentinel.rendering.table_exhibit import write_table
+from entropy_sentinel.study.analyses.accuracy.accuracy_exhibits import TABLES, list_compared_tables
+from entropy_sentinel.study.analyses.accuracy.accuracy_tables import make_table
+from entropy_sentinel.study.analyses.accuracy.provenance import code_version
+from entropy_sentinel.study.analyses.accuracy.published_comparison import compare, rests_on
 
 
 def test_every_table_of_the_paper_has_its_published_values():

@@ -7,10 +7,10 @@ import polars as pl
 import pytest
 from observations import observations as shared_observations
 
-from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.signals.observation_frame import OBSERVATIONS
-from entropy_sentinel.study.analyses.accuracy.measuring.frames import AUROC, DOMAINS
-from entropy_sentinel.study.analyses.accuracy.measuring.measures import auroc_rows, domain_row, write_domains
+from entropy_sentinel.features.feature_registry import FEATURES
+from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS
+from entropy_sentinel.study.analyses.accuracy.measuring.accuracy_frames import AUROC, DOMAINS
+from entropy_sentinel.study.analyses.accuracy.measuring.accuracy_measures import auroc_rows, domain_row, write_domains
 
 
 def observations(n: int = 5, **columns: Any) -> pl.DataFrame:

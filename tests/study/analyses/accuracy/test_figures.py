@@ -16,19 +16,19 @@ from frames import (
 from matplotlib.figure import Figure
 from observations import BESIDE
 
-from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.report.figures import write_figure
-from entropy_sentinel.report.pages import Exhibit
-from entropy_sentinel.report.style import Style, paper_style
-from entropy_sentinel.signals.observation_frame import OBSERVATIONS
-from entropy_sentinel.study.analyses.accuracy.catalogue import FIGURES
-from entropy_sentinel.study.analyses.accuracy.figures import (
+from entropy_sentinel.features.feature_registry import FEATURES
+from entropy_sentinel.rendering.exhibit_style import Style, paper_style
+from entropy_sentinel.rendering.figure_style import write_figure
+from entropy_sentinel.rendering.html_pages import Exhibit
+from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS
+from entropy_sentinel.study.analyses.accuracy.accuracy_exhibits import FIGURES
+from entropy_sentinel.study.analyses.accuracy.accuracy_figures import (
     figure_2_entropy_densities,
     figure_4_errors_by_group_accuracy,
     figure_auroc_by_domain,
 )
-from entropy_sentinel.study.analyses.accuracy.measuring.frames import AUROC
-from entropy_sentinel.study.analyses.accuracy.panels import (
+from entropy_sentinel.study.analyses.accuracy.measuring.accuracy_frames import AUROC
+from entropy_sentinel.study.analyses.accuracy.scatter_panels import (
     STRIP,
     STRIP_END,
     UNLABELLED_X,

@@ -8,7 +8,7 @@ from typing import Any
 
 from frames import GROUPS, LABEL, SyntheticStudy, validation
 
-from entropy_sentinel.study.analyses.accuracy.report import Study
+from entropy_sentinel.study.analyses.accuracy.accuracy_report import Study
 
 DOCUMENT = Path(__file__).parents[4] / "docs" / "summary.md"
 

@@ -2,7 +2,7 @@
 
 from frames import generation_facts
 
-from entropy_sentinel.study.analyses.accuracy.origins import miscounts, origins
+from entropy_sentinel.study.analyses.accuracy.provenance import miscounts, origins
 
 GENERATIONS = generation_facts(["tiny-a", "tiny-b"], ["arithmetic", "logic"])
 

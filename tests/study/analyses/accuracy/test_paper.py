@@ -13,14 +13,19 @@ from frames import SyntheticStudy, estimate_rows, table_inputs
 from paper_study import BENCHMARKS, paper_inputs, published
 from programs import find_program
 
-from entropy_sentinel.report.latex import format_table
-from entropy_sentinel.schemas.estimate import ESTIMATES
-from entropy_sentinel.signals.observation_frame import OBSERVATIONS
-from entropy_sentinel.study.analyses.accuracy.catalogue import FIGURES, TABLES, list_paper_figures, list_paper_tables
-from entropy_sentinel.study.analyses.accuracy.measuring.frames import AUROC, DOMAINS, SWEEP
-from entropy_sentinel.study.analyses.accuracy.paper import write_paper
+from entropy_sentinel.rendering.latex import format_table
+from entropy_sentinel.schemas.estimate_schema import ESTIMATES
+from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS
+from entropy_sentinel.study.analyses.accuracy.accuracy_exhibits import (
+    FIGURES,
+    TABLES,
+    list_paper_figures,
+    list_paper_tables,
+)
+from entropy_sentinel.study.analyses.accuracy.accuracy_tables import make_table
+from entropy_sentinel.study.analyses.accuracy.measuring.accuracy_frames import AUROC, DOMAINS, SWEEP
+from entropy_sentinel.study.analyses.accuracy.paper_document import write_paper
 from entropy_sentinel.study.analyses.accuracy.paper_tables import PaperSettings, form_table
-from entropy_sentinel.study.analyses.accuracy.tables import make_table
 
 pytestmark = pytest.mark.slow
 

@@ -7,7 +7,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.transforms import Bbox
 
-from entropy_sentinel.report.figures import new_figure
+from entropy_sentinel.rendering.figure_style import new_figure
 from entropy_sentinel.study.analyses.accuracy.point_names import name_points
 
 NAMES = ["one-digit-addition", "running-total", "counting-on", "averages", "shopping-change", "multiply-then-add"]

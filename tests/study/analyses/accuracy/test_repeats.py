@@ -5,10 +5,10 @@ from pathlib import Path
 import polars as pl
 from observations import SETTINGS, observations
 
-from entropy_sentinel.signals.observation_frame import OBSERVATIONS
-from entropy_sentinel.study.analyses.accuracy.measuring.frames import REPEATS
-from entropy_sentinel.study.analyses.accuracy.measuring.measures import sweep, write_repeats
-from entropy_sentinel.study.stages.estimate import estimate
+from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS
+from entropy_sentinel.study.analyses.accuracy.measuring.accuracy_frames import REPEATS
+from entropy_sentinel.study.analyses.accuracy.measuring.accuracy_measures import sweep, write_repeats
+from entropy_sentinel.study.stages.estimate_stage import estimate
 
 
 def test_errors_under_every_seed_are_those_of_the_estimates_under_it(tmp_path: Path) -> None:

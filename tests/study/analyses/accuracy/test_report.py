@@ -24,14 +24,14 @@ from frames import (
     validation,
 )
 
-from entropy_sentinel.report.figures import write_figure
-from entropy_sentinel.report.pages import Exhibit
-from entropy_sentinel.report.tables import write_table
-from entropy_sentinel.study.analyses.accuracy.catalogue import FIGURES, TABLES
-from entropy_sentinel.study.analyses.accuracy.measuring.frames import DOMAINS
-from entropy_sentinel.study.analyses.accuracy.report import Study, render_report
-from entropy_sentinel.study.analyses.accuracy.summary import summarise
-from entropy_sentinel.study.analyses.accuracy.tables import make_table
+from entropy_sentinel.rendering.figure_style import write_figure
+from entropy_sentinel.rendering.html_pages import Exhibit
+from entropy_sentinel.rendering.table_exhibit import write_table
+from entropy_sentinel.study.analyses.accuracy.accuracy_exhibits import FIGURES, TABLES
+from entropy_sentinel.study.analyses.accuracy.accuracy_report import Study, render_report
+from entropy_sentinel.study.analyses.accuracy.accuracy_tables import make_table
+from entropy_sentinel.study.analyses.accuracy.closing_summary import summarise
+from entropy_sentinel.study.analyses.accuracy.measuring.accuracy_frames import DOMAINS
 
 pytestmark = pytest.mark.slow
 

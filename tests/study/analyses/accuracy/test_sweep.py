@@ -7,9 +7,9 @@ import pytest
 from frames import estimate_rows
 
 from entropy_sentinel.core.errors import ContractError
-from entropy_sentinel.schemas.estimate import ESTIMATES
-from entropy_sentinel.study.analyses.accuracy.measuring.frames import SWEEP
-from entropy_sentinel.study.analyses.accuracy.measuring.measures import sweep, write_sweep
+from entropy_sentinel.schemas.estimate_schema import ESTIMATES
+from entropy_sentinel.study.analyses.accuracy.measuring.accuracy_frames import SWEEP
+from entropy_sentinel.study.analyses.accuracy.measuring.accuracy_measures import sweep, write_sweep
 
 ROWS = [
     ("a", "training", 0.9, 0.8),

@@ -21,10 +21,10 @@ from frames import (
     validation,
 )
 
-from entropy_sentinel.report.pages import Exhibit
-from entropy_sentinel.report.tables import write_table
-from entropy_sentinel.study.analyses.accuracy.catalogue import TABLES
-from entropy_sentinel.study.analyses.accuracy.tables import (
+from entropy_sentinel.rendering.html_pages import Exhibit
+from entropy_sentinel.rendering.table_exhibit import write_table
+from entropy_sentinel.study.analyses.accuracy.accuracy_exhibits import TABLES
+from entropy_sentinel.study.analyses.accuracy.accuracy_tables import (
     make_table,
     table_cut_off,
     table_estimates,

@@ -4,8 +4,8 @@ import polars as pl
 import pytest
 from frames import DEFAULT, GROUPS, cell, domains, sweep_rows, table_inputs
 
-from entropy_sentinel.estimators.catalogue import CONFIGURATIONS
-from entropy_sentinel.study.analyses.accuracy.aggregation import bin_errors, group_accuracies
+from entropy_sentinel.estimators.estimator_registry import CONFIGURATIONS
+from entropy_sentinel.study.analyses.accuracy.sweep_aggregation import bin_errors, group_accuracies
 from entropy_sentinel.study.analyses.accuracy.tables_of_groups import (
     table_3_simple_estimators,
     table_4_by_size,

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from frames import GROUPS, estimate_rows, sweep_rows, validation
 
-from entropy_sentinel.judges.structure import kind_for
-from entropy_sentinel.schemas.label import LABELS, NO_REFERENCE
-from entropy_sentinel.study.analyses.accuracy.report import Study
-from entropy_sentinel.study.analyses.accuracy.summary import UnjudgedBenchmark, summarise, unjudged
+from entropy_sentinel.judges.answer_structure import kind_for
+from entropy_sentinel.schemas.label_schema import LABELS, NO_REFERENCE
+from entropy_sentinel.study.analyses.accuracy.accuracy_report import Study
+from entropy_sentinel.study.analyses.accuracy.closing_summary import UnjudgedBenchmark, summarise, unjudged
 
 OPTIONS = "Which gas is lightest?\nA. Helium\nB. Hydrogen, H_2\nC. Neon"
 TEXT = "reference is text, not an expression"

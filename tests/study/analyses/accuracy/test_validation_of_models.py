@@ -8,9 +8,9 @@ import pytest
 from observations import SETTINGS, observations
 
 from entropy_sentinel.core.errors import DamagedFileError, ProvenanceError
-from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.signals.observation_frame import OBSERVATIONS
-from entropy_sentinel.study.analyses.accuracy.measuring.validation import (
+from entropy_sentinel.features.feature_registry import FEATURES
+from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS
+from entropy_sentinel.study.analyses.accuracy.measuring.study_validation import (
     ModelValidation,
     read_validations,
     validation,
@@ -60,7 +60,7 @@ def test_the_card_is_that_of_the_recommended_estimator(found: ModelValidation) -
 
 
 def test_a_domain_without_labels_is_estimated_by_all_that_have_some(found: ModelValidation) -> None:
-    from entropy_sentinel.estimators.training import TrainingRows
+    from entropy_sentinel.estimators.training_rows import TrainingRows
 
     rows = study()
     training = TrainingRows(rows.select(FEATURES), rows["label"].to_numpy(), OF_NAMES, rows["benchmark"])

@@ -9,18 +9,24 @@ from frames import GROUPS, LABEL, cell, estimate_rows
 from sklearn.metrics import cohen_kappa_score
 from studies import refusal, study
 
-from entropy_sentinel.schemas.estimate import ESTIMATES
-from entropy_sentinel.schemas.label import LABELS
-from entropy_sentinel.study.analyses.agreement.measuring.frames import ERRORS, JUDGED, PAIRS
-from entropy_sentinel.study.analyses.agreement.measuring.pairs import errors, judged, pairs, write_judged, write_pairs
-from entropy_sentinel.study.analyses.agreement.report import sentences, summarise, write_report
-from entropy_sentinel.study.analyses.agreement.settings import Agreement
-from entropy_sentinel.study.analyses.agreement.tables import (
+from entropy_sentinel.schemas.estimate_schema import ESTIMATES
+from entropy_sentinel.schemas.label_schema import LABELS
+from entropy_sentinel.study.analyses.agreement.agreement_report import sentences, summarise, write_report
+from entropy_sentinel.study.analyses.agreement.agreement_settings import Agreement
+from entropy_sentinel.study.analyses.agreement.agreement_tables import (
     AgreementTableInputs,
     table_accuracies,
     table_agreement,
     table_errors,
     write_tables,
+)
+from entropy_sentinel.study.analyses.agreement.measuring.agreement_frames import ERRORS, JUDGED, PAIRS
+from entropy_sentinel.study.analyses.agreement.measuring.judge_pairs import (
+    errors,
+    judged,
+    pairs,
+    write_judged,
+    write_pairs,
 )
 
 LETTERS = {"c": True, "i": False, "-": None}

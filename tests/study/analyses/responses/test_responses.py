@@ -13,15 +13,20 @@ from rich.console import Console
 
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.hub.token_texts import TokenTexts
-from entropy_sentinel.report.terminal import show
-from entropy_sentinel.report.tokens import FULL, cut, entropy, parts
-from entropy_sentinel.schemas.benchmark import BENCHMARKS
-from entropy_sentinel.schemas.estimate import SCORES
-from entropy_sentinel.schemas.generation import GENERATIONS, TOP_K
-from entropy_sentinel.schemas.label import LABELS
-from entropy_sentinel.signals.observation_frame import OBSERVATIONS
-from entropy_sentinel.study.analyses.responses.page import render_page, write_page
-from entropy_sentinel.study.analyses.responses.reading import ResponseFiles, choose, estimator_of, read_responses
+from entropy_sentinel.rendering.terminal_text import show
+from entropy_sentinel.rendering.token_colours import FULL, cut, entropy, parts
+from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
+from entropy_sentinel.schemas.estimate_schema import SCORES
+from entropy_sentinel.schemas.generation_schema import GENERATIONS, TOP_K
+from entropy_sentinel.schemas.label_schema import LABELS
+from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS
+from entropy_sentinel.study.analyses.responses.response_page import render_page, write_page
+from entropy_sentinel.study.analyses.responses.response_traces import (
+    ResponseFiles,
+    choose,
+    estimator_of,
+    read_responses,
+)
 from entropy_sentinel.study.cli import response_terminal as terminal
 
 ROOT = Path(__file__).parents[4]

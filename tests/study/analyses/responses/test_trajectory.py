@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from entropy_sentinel.study.analyses.responses.page import render_page
-from entropy_sentinel.study.analyses.responses.reading import AnnotatedResponse, EntropyCurve, read_trajectories
-from entropy_sentinel.study.signals.forced_answer.frames import FORCED_ANSWERS
+from entropy_sentinel.study.analyses.responses.response_page import render_page
+from entropy_sentinel.study.analyses.responses.response_traces import AnnotatedResponse, EntropyCurve, read_trajectories
+from entropy_sentinel.study.signal_families.forced_answer.forced_answer_frames import FORCED_ANSWERS
 
 
 def curve(entropies: list[float], **changes: Any) -> EntropyCurve:

@@ -14,7 +14,7 @@ from typing import Any
 
 from entropy_sentinel.core.database import DatabaseKind, begin, check_size
 from entropy_sentinel.core.errors import EntropySentinelError
-from entropy_sentinel.core.locks import take
+from entropy_sentinel.core.file_locks import take
 
 
 class Owner:

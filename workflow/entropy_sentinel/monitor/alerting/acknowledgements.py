@@ -6,8 +6,8 @@ from datetime import date, datetime
 from pathlib import Path
 
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.monitor.codes import AlertKind
-from entropy_sentinel.monitor.settings import ALERTS
+from entropy_sentinel.monitor.alert_codes import AlertKind
+from entropy_sentinel.monitor.monitor_options import ALERTS
 
 
 @dataclass(frozen=True)

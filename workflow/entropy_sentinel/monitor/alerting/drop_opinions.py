@@ -7,14 +7,14 @@ from enum import StrEnum
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.api.inputs import WEIGHT
+from entropy_sentinel.api.input_checks import WEIGHT
 from entropy_sentinel.monitor.episodes import DropLevels, Episode
-from entropy_sentinel.monitor.labelling.asked_witness import AskedWitness
+from entropy_sentinel.monitor.labelling.monitor_witnesses import cluster_numbers
 from entropy_sentinel.monitor.labelling.witness_estimates import FEWEST_ASKED
-from entropy_sentinel.monitor.labelling.witnesses import cluster_numbers
-from entropy_sentinel.monitor.reading.times import in_zone
-from entropy_sentinel.schemas.witness import VALUE
-from entropy_sentinel.statistics.monitoring.asked_slices import AskedSlice, compare_shares
+from entropy_sentinel.monitor.labelling.witness_support import AskedWitness
+from entropy_sentinel.monitor.reading.window_times import in_zone
+from entropy_sentinel.schemas.witness_schema import VALUE
+from entropy_sentinel.statistics.monitoring.requested_slices import AskedSlice, compare_shares
 
 # A change is as large as the drop if it is at least this part of it.
 _PART = 0.5

@@ -8,12 +8,12 @@ import polars as pl
 
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.estimators.verdict import NO_USE, RANKING, TOO_FEW, USABLE
-from entropy_sentinel.formatting.text import counted
-from entropy_sentinel.monitor.catalogue import STATISTICS
-from entropy_sentinel.monitor.codes import Flag, FlagCode
-from entropy_sentinel.monitor.reading.problems import overridden
-from entropy_sentinel.monitor.summing.merging import MergedSums, RecentWindows
-from entropy_sentinel.monitor.summing.sums import Sums
+from entropy_sentinel.formatting.text_format import counted
+from entropy_sentinel.monitor.alert_codes import Flag, FlagCode
+from entropy_sentinel.monitor.reading.problem_collection import overridden
+from entropy_sentinel.monitor.slice_columns import STATISTICS
+from entropy_sentinel.monitor.summing.slice_sums import Sums
+from entropy_sentinel.monitor.summing.sum_merging import MergedSums, RecentWindows
 from entropy_sentinel.statistics.ambiguity import why_ambiguous
 
 # The flags of verdicts other than `usable`.

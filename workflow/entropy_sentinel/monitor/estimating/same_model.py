@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
-from entropy_sentinel.estimators.support import NOISE
-from entropy_sentinel.formatting.text import counted
-from entropy_sentinel.monitor.reading.times import in_zone
-from entropy_sentinel.monitor.settings import MonitorOptions
-from entropy_sentinel.monitor.summing.merging import MergedSums
+from entropy_sentinel.estimators.training_support import NOISE
+from entropy_sentinel.formatting.text_format import counted
+from entropy_sentinel.monitor.monitor_options import MonitorOptions
+from entropy_sentinel.monitor.reading.window_times import in_zone
+from entropy_sentinel.monitor.summing.sum_merging import MergedSums
 
 # The windows that are compared: the first of the new name, and the last before it.
 FIRST_WINDOWS, WINDOWS_BEFORE = 7, 28

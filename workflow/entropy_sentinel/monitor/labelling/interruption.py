@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from entropy_sentinel.formatting.text import counted, listed
+from entropy_sentinel.formatting.text_format import counted, listed
 
 # Slices that a message names.
 _NAMED = 5

@@ -12,9 +12,9 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.core.errors import ConfigError, InputError
-from entropy_sentinel.judges.prompts import WITHOUT_REFERENCE
-from entropy_sentinel.logs.reader import QUESTION
-from entropy_sentinel.monitor.settings import JudgeOptions, SampleOptions
+from entropy_sentinel.judges.judge_prompts import WITHOUT_REFERENCE
+from entropy_sentinel.logs.reader_base import QUESTION
+from entropy_sentinel.monitor.monitor_options import JudgeOptions, SampleOptions
 
 # The characters of a token, on average over English text.
 CHARACTERS_A_TOKEN = 4

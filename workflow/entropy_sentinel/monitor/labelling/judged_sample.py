@@ -6,15 +6,15 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.api.inputs import WEIGHT, is_table, table
+from entropy_sentinel.api.input_checks import WEIGHT, is_table, table
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.features.catalogue import FEATURE_FRAME
-from entropy_sentinel.logs.reader import QUESTION
-from entropy_sentinel.monitor.labelling.chosen import MESSAGES
+from entropy_sentinel.features.feature_registry import FEATURE_FRAME
+from entropy_sentinel.logs.reader_base import QUESTION
 from entropy_sentinel.monitor.labelling.interruption import Interruption
-from entropy_sentinel.monitor.labelling.to_label import LABEL, read_to_label
-from entropy_sentinel.schemas.response import RESPONSE
-from entropy_sentinel.schemas.witness import COMPARABLE, JUDGE, PROBABILITY, WITNESS, WitnessKind
+from entropy_sentinel.monitor.labelling.label_sheet import LABEL, read_to_label
+from entropy_sentinel.monitor.labelling.sample_table import MESSAGES
+from entropy_sentinel.schemas.response_schema import RESPONSE
+from entropy_sentinel.schemas.witness_schema import COMPARABLE, JUDGE, PROBABILITY, WITNESS, WitnessKind
 
 # The columns with the reason why a label is missing, with the logged response, and with the second model's answer.
 REASON, RESPONSE_TEXT, ANSWER = "reason", "response", "answer"

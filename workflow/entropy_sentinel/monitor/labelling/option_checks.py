@@ -1,9 +1,9 @@
 """Check the options of a monitor without an estimator, whose accuracies rest on labels or second opinions."""
 
 from entropy_sentinel.core.errors import ConfigError
-from entropy_sentinel.formatting.text import listed
-from entropy_sentinel.monitor.codes import AlertKind
-from entropy_sentinel.monitor.settings import MonitorOptions
+from entropy_sentinel.formatting.text_format import listed
+from entropy_sentinel.monitor.alert_codes import AlertKind
+from entropy_sentinel.monitor.monitor_options import MonitorOptions
 
 # Kinds of alerts that are about estimates.
 _OF_ESTIMATES = (AlertKind.DROP, AlertKind.UNFAMILIAR, AlertKind.CONTRADICTED, AlertKind.OUTSIDE_SUPPORT)

@@ -11,8 +11,8 @@ within a day, cover different parts of this day.
 
 import polars as pl
 
-from entropy_sentinel.api.inputs import WEIGHT
-from entropy_sentinel.schemas.witness import SAMPLE
+from entropy_sentinel.api.input_checks import WEIGHT
+from entropy_sentinel.schemas.witness_schema import SAMPLE
 
 _ROW, _SUM, _RATE, _FIRST, _LAST = "(row)", "(sum)", "(rate)", "(first)", "(last)"
 # Sums of weights up to this many times as large count as equal.

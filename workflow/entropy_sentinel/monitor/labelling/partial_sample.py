@@ -12,11 +12,11 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.api.inputs import WEIGHT
+from entropy_sentinel.api.input_checks import WEIGHT
 from entropy_sentinel.core.errors import BudgetSpentError, EntropySentinelError
-from entropy_sentinel.monitor.labelling.chosen import order_of, sampled_slices
 from entropy_sentinel.monitor.labelling.interruption import Interruption, InterruptionCode
 from entropy_sentinel.monitor.labelling.judged_sample import REASON
+from entropy_sentinel.monitor.labelling.sample_table import order_of, sampled_slices
 
 Answer = TypeVar("Answer")
 # With the default seed of `sample`, the responses to label come first; any other seed is as good.

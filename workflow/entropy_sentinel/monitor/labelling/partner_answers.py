@@ -14,20 +14,20 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from entropy_sentinel.api.reading import open_logs
+from entropy_sentinel.api.response_reading import open_logs
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.core.printable import one_line
-from entropy_sentinel.formatting.text import counted
+from entropy_sentinel.formatting.text_format import counted
 from entropy_sentinel.judges.answer_matching import reason_without_answer
 from entropy_sentinel.logs.conversation import CONVERSATION
-from entropy_sentinel.logs.moments import moments
-from entropy_sentinel.logs.numbers import TIMES, UNNAMED
-from entropy_sentinel.logs.reader import QUESTION
-from entropy_sentinel.logs.selection import first_of
-from entropy_sentinel.monitor.labelling.chosen import MESSAGES
+from entropy_sentinel.logs.reader_base import QUESTION
+from entropy_sentinel.logs.response_keys import TIMES, UNNAMED
+from entropy_sentinel.logs.response_selection import first_of
+from entropy_sentinel.logs.timestamps import moments
 from entropy_sentinel.monitor.labelling.judged_sample import RESPONSE_TEXT, JudgedSample
+from entropy_sentinel.monitor.labelling.sample_table import MESSAGES
 from entropy_sentinel.monitor.labelling.second_opinion import add_opinions
-from entropy_sentinel.schemas.witness import WitnessKind
+from entropy_sentinel.schemas.witness_schema import WitnessKind
 
 _TEMPERATURE = "temperature"
 NO_PARTNER = "the other model's log has no answer to this question"

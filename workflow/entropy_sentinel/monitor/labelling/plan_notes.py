@@ -8,17 +8,17 @@ import polars as pl
 
 from entropy_sentinel.api.domains import n_domains, other_domains, remedy
 from entropy_sentinel.estimators.verdict import FEWEST_LABELS
-from entropy_sentinel.formatting.text import counted, listed
-from entropy_sentinel.monitor.labelling.allocation import (
+from entropy_sentinel.formatting.text_format import counted, listed
+from entropy_sentinel.monitor.labelling.cold_start_allocation import (
     LABELS_A_SLICE,
     Allocation,
     chance_of_usable,
     is_fittable,
     verdicts_a_domain,
 )
-from entropy_sentinel.monitor.labelling.chosen import Purpose, slice_columns
 from entropy_sentinel.monitor.labelling.judge_budget import JudgeBudget
-from entropy_sentinel.monitor.labelling.prospects import (
+from entropy_sentinel.monitor.labelling.sample_table import Purpose, slice_columns
+from entropy_sentinel.monitor.labelling.usable_probability import (
     LABELS_WITH_JUDGE,
     NEGLIGIBLE,
     PROBABLE,
@@ -29,7 +29,7 @@ from entropy_sentinel.monitor.labelling.prospects import (
     labels_for_usable,
     prospects,
 )
-from entropy_sentinel.monitor.settings import SampleOptions
+from entropy_sentinel.monitor.monitor_options import SampleOptions
 
 # Values that a note names.
 _NAMED = 10

@@ -7,11 +7,10 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.core.errors import ConfigError, InputError
-from entropy_sentinel.formatting.text import counted
+from entropy_sentinel.formatting.text_format import counted
 from entropy_sentinel.judges.answer_matching import TRUNCATED, is_comparable, match_answers
-from entropy_sentinel.judges.settings import Llm
-from entropy_sentinel.logs.reader import QUESTION
-from entropy_sentinel.monitor.labelling.chosen import MESSAGES
+from entropy_sentinel.judges.judge_kinds import Llm
+from entropy_sentinel.logs.reader_base import QUESTION
 from entropy_sentinel.monitor.labelling.judged_sample import (
     ANSWER,
     NO_TEXTS,
@@ -20,8 +19,9 @@ from entropy_sentinel.monitor.labelling.judged_sample import (
     add_labels,
 )
 from entropy_sentinel.monitor.labelling.partial_sample import collect_answers, keep_answered, order_requests
-from entropy_sentinel.monitor.settings import JudgeOptions
-from entropy_sentinel.schemas.witness import COMPARABLE, WitnessKind
+from entropy_sentinel.monitor.labelling.sample_table import MESSAGES
+from entropy_sentinel.monitor.monitor_options import JudgeOptions
+from entropy_sentinel.schemas.witness_schema import COMPARABLE, WitnessKind
 
 _NO_LOGGED_ANSWER = "the logged response has no answer"
 # Roles of messages that can be sent again.
@@ -134,7 +134,7 @@ def _second_model(model: str, settings: JudgeOptions) -> Any:
     server = Llm.model_validate({"kind": "llm", "model": model, **given}).model_dump(include={*Llm.UNTRACKED})
     temperature = 0.0 if settings.temperature is None else settings.temperature
     try:
-        from entropy_sentinel.judges.opinion import SecondModel
+        from entropy_sentinel.judges.opinion_request import SecondModel
 
         return SecondModel(model, settings.max_tokens, temperature, server)
     except ModuleNotFoundError as error:

@@ -5,8 +5,8 @@ from collections.abc import Collection
 import polars as pl
 
 from entropy_sentinel.monitor.reading.problem_codes import ProblemKind
-from entropy_sentinel.monitor.reading.problems import Problems
-from entropy_sentinel.monitor.summing.sums import IS_TRAINING, P_OUT_OF_FOLD
+from entropy_sentinel.monitor.reading.problem_collection import Problems
+from entropy_sentinel.monitor.summing.slice_sums import IS_TRAINING, P_OUT_OF_FOLD
 
 
 def find_unpredicted_slices(labelled: pl.DataFrame) -> list[int]:

@@ -3,7 +3,7 @@
 A second opinion counts raw: the share of the asked answers with which the other model agrees. It is an estimate of the
 slices whose answers can be compared, unless labels show that the other model is not strong enough. Elsewhere the
 judge's values count, calibrated by the labels of other slices. The errors of both are measured on the slices with
-labels (`statistics.monitoring.asked_slices`).
+labels (`statistics.monitoring.requested_slices`).
 """
 
 from collections.abc import Sequence
@@ -14,23 +14,23 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.api.inputs import WEIGHT
-from entropy_sentinel.api.witness_files import Witness
-from entropy_sentinel.features.catalogue import FEATURE_FRAME
-from entropy_sentinel.formatting.text import counted
+from entropy_sentinel.api.input_checks import WEIGHT
+from entropy_sentinel.api.witness_reading import Witness
+from entropy_sentinel.features.feature_registry import FEATURE_FRAME
+from entropy_sentinel.formatting.text_format import counted
 from entropy_sentinel.judges.answer_matching import match_answers
-from entropy_sentinel.monitor.codes import AccuracyNote
-from entropy_sentinel.monitor.labelling.asked_witness import PEOPLE, AskedWitness, describe_witness
-from entropy_sentinel.monitor.labelling.labelled import prepare_labels
+from entropy_sentinel.monitor.alert_codes import AccuracyNote
+from entropy_sentinel.monitor.labelling.label_corrected_estimates import prepare_labels
+from entropy_sentinel.monitor.labelling.monitor_witnesses import LEAST_SHARE, require_weights
 from entropy_sentinel.monitor.labelling.overlapping_samples import combine_weights
-from entropy_sentinel.monitor.labelling.witnesses import LEAST_SHARE, require_weights
-from entropy_sentinel.monitor.reading.clusters import CLUSTER
-from entropy_sentinel.monitor.reading.times import starts
-from entropy_sentinel.monitor.result import slice_name
-from entropy_sentinel.monitor.settings import FROM_JUDGE, FROM_MEAN, FROM_OPINION
-from entropy_sentinel.monitor.summing.merging import MergedSums
-from entropy_sentinel.monitor.summing.state import State
-from entropy_sentinel.schemas.witness import (
+from entropy_sentinel.monitor.labelling.witness_support import PEOPLE, AskedWitness, describe_witness
+from entropy_sentinel.monitor.monitor_options import FROM_JUDGE, FROM_MEAN, FROM_OPINION
+from entropy_sentinel.monitor.monitor_result import slice_name
+from entropy_sentinel.monitor.reading.dependence import CLUSTER
+from entropy_sentinel.monitor.reading.window_times import starts
+from entropy_sentinel.monitor.summing.monitor_state import State
+from entropy_sentinel.monitor.summing.sum_merging import MergedSums
+from entropy_sentinel.schemas.witness_schema import (
     ANSWER,
     COMPARABLE,
     LOGGED_RIGHT,
@@ -40,8 +40,8 @@ from entropy_sentinel.schemas.witness import (
     TARGET,
     VALUE,
 )
-from entropy_sentinel.statistics.monitoring.asked_slices import PRIOR, estimate_asked
 from entropy_sentinel.statistics.monitoring.partner_strength import PartnerVerdict
+from entropy_sentinel.statistics.monitoring.requested_slices import PRIOR, estimate_asked
 
 # With fewer asked responses a row gets no estimate.
 FEWEST_ASKED = 5

@@ -1,7 +1,7 @@
 """Record which responses a monitor cannot watch, and why: by code, subject, slice and window.
 
-A code is stable. It is the kind of a missing feature's reason (`features.remedies`), or one of `ExclusionKind`. The
-subject is what the reason is about, such as the name of a model that has no estimator.
+A code is stable. It is the kind of a missing feature's reason (`features.exclusion_reasons`), or one of
+`ExclusionKind`. The subject is what the reason is about, such as the name of a model that has no estimator.
 """
 
 from collections.abc import Collection, Sequence
@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from entropy_sentinel.features.remedies import ExclusionCode, exclusion_code
-from entropy_sentinel.schemas.generation import REFUSED
+from entropy_sentinel.features.exclusion_reasons import ExclusionCode, exclusion_code
+from entropy_sentinel.schemas.generation_schema import REFUSED
 
 # Columns of a frame of responses.
 CODE, SUBJECT = "exclusion_code", "exclusion_subject"

@@ -7,8 +7,8 @@ should know although everything was used. In `words`, `{subject}`, `{value}` and
 
 from enum import unique
 
-from entropy_sentinel.core.codes import StableCode
-from entropy_sentinel.logs.summary import EQUAL, REPLACED, TWICE
+from entropy_sentinel.core.code_base import StableCode
+from entropy_sentinel.logs.log_summary import EQUAL, REPLACED, TWICE
 
 
 @unique

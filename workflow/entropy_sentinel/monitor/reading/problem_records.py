@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from entropy_sentinel.core.validation_errors import describe_error
-from entropy_sentinel.logs.selection import LeftOut
+from entropy_sentinel.logs.response_selection import LeftOut
 from entropy_sentinel.monitor.reading.problem_codes import ProblemKind
 
 # Largest number of places kept of each problem.

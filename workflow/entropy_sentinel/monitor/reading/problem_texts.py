@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from entropy_sentinel.core.errors import with_urls
-from entropy_sentinel.features.remedies import remedy_of
-from entropy_sentinel.formatting.text import counted
+from entropy_sentinel.features.exclusion_reasons import remedy_of
+from entropy_sentinel.formatting.text_format import counted
 from entropy_sentinel.monitor.reading.problem_codes import ProblemKind
 from entropy_sentinel.monitor.reading.problem_records import MOST_PLACES, EarlierProblems, Problem
 

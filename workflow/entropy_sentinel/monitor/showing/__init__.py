@@ -3,11 +3,11 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from entropy_sentinel.monitor.showing.output import Output
+    from entropy_sentinel.monitor.showing.output_declaration import Output
 
 
 def outputs() -> "dict[str, Output]":
     """This package's outputs."""
-    from entropy_sentinel.monitor.showing.built_in import OUTPUTS
+    from entropy_sentinel.monitor.showing.monitor_outputs import OUTPUTS
 
     return OUTPUTS

@@ -2,12 +2,12 @@
 
 import polars as pl
 
-from entropy_sentinel.formatting.text import counted, listed
-from entropy_sentinel.monitor.labelling.proposal import FEWEST
-from entropy_sentinel.monitor.labelling.witnesses import LEAST_SHARE
-from entropy_sentinel.monitor.result import SHOWN, Monitored, names_of
-from entropy_sentinel.monitor.settings import MODEL
-from entropy_sentinel.schemas.witness import WitnessKind
+from entropy_sentinel.formatting.text_format import counted, listed
+from entropy_sentinel.monitor.labelling.label_proposal import FEWEST
+from entropy_sentinel.monitor.labelling.monitor_witnesses import LEAST_SHARE
+from entropy_sentinel.monitor.monitor_options import MODEL
+from entropy_sentinel.monitor.monitor_result import SHOWN, Monitored, names_of
+from entropy_sentinel.schemas.witness_schema import WitnessKind
 
 _MOST_MODELS = 5
 # From this share of drawn responses without a label on, a line says what accuracies then assume.

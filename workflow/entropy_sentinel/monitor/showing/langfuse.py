@@ -12,11 +12,11 @@ from urllib.parse import quote
 
 import polars as pl
 
+from entropy_sentinel.core.batch_posting import Delivery, post_each
 from entropy_sentinel.core.errors import ConfigError, InputError
-from entropy_sentinel.core.posting import is_address
-from entropy_sentinel.core.posting_each import Delivery, post_each
-from entropy_sentinel.formatting.text import listed
-from entropy_sentinel.monitor.estimating.coverage import explain_verdict
+from entropy_sentinel.core.json_posting import is_address
+from entropy_sentinel.formatting.text_format import listed
+from entropy_sentinel.monitor.estimating.verdict_coverage import explain_verdict
 
 # What the id of a response is the id of, in Langfuse.
 Target = Literal["trace", "observation"]

@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.monitor.estimating.coverage import explain_verdict
+from entropy_sentinel.monitor.estimating.verdict_coverage import explain_verdict
 
 EVENT, NAME = "gen_ai.evaluation.result", "entropy_sentinel.p_correct"
 

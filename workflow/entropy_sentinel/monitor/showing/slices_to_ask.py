@@ -8,10 +8,10 @@ import polars as pl
 
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.formatting.spreadsheet import write_table
-from entropy_sentinel.monitor.codes import AlertKind, Flag
-from entropy_sentinel.monitor.result import LABELLED, Monitored
-from entropy_sentinel.monitor.summing.merging import OTHERS
-from entropy_sentinel.statistics.monitoring.asked_slices import FEWEST_LABELS
+from entropy_sentinel.monitor.alert_codes import AlertKind, Flag
+from entropy_sentinel.monitor.monitor_result import LABELLED, Monitored
+from entropy_sentinel.monitor.summing.sum_merging import OTHERS
+from entropy_sentinel.statistics.monitoring.requested_slices import FEWEST_LABELS
 
 # A slice is asked about until so many of its responses were; of a drop, so many since it began.
 ENOUGH_ASKED = 30

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from entropy_sentinel.estimators.validation import Domain, Validation
-from entropy_sentinel.formatting.text import counted, number
-from entropy_sentinel.monitor.showing.pictures import Line, Mark, Ranges
+from entropy_sentinel.estimators.validation_record import Domain, Validation
+from entropy_sentinel.formatting.text_format import counted, number
+from entropy_sentinel.monitor.showing.page_pictures import Line, Mark, Ranges
 from entropy_sentinel.statistics.binomial import binomial_interval
 
 LEVEL = 0.9

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from entropy_sentinel.core.files import write_whole
+from entropy_sentinel.core.whole_files import write_whole
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
-from entropy_sentinel.estimators.validation import Validation
+from entropy_sentinel.estimators.validation_record import Validation
 from entropy_sentinel.estimators.verdict import NO_USE, RANKING, USABLE
-from entropy_sentinel.formatting.text import counted
+from entropy_sentinel.formatting.text_format import counted
 from entropy_sentinel.monitor.showing.validation_diagrams import compare_domains, draw_domains, draw_reliability
-from entropy_sentinel.report.pages import render
+from entropy_sentinel.rendering.html_pages import render
 
 _PAGE = Path(__file__).with_name("validation.html.j2")
 

@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from entropy_sentinel.core.errors import ConfigError, InputError
-from entropy_sentinel.core.posting import is_address, post
+from entropy_sentinel.core.json_posting import is_address, post
 from entropy_sentinel.core.printable import one_line
-from entropy_sentinel.formatting.text import listed
+from entropy_sentinel.formatting.text_format import listed
 from entropy_sentinel.monitor.alert import Alert
 from entropy_sentinel.monitor.estimating.flags import VERDICT_FLAGS
-from entropy_sentinel.monitor.result import Monitored, alert_text, label_basis, slice_name, verdicts_of
+from entropy_sentinel.monitor.monitor_result import Monitored, alert_text, label_basis, slice_name, verdicts_of
 
 # Characters that have a meaning in a chat, and what is shown instead. A slice may be called <!channel>, @channel or
 # [here](http://...): Slack has escapes for its own control characters, and Mattermost, which accepts the same format,

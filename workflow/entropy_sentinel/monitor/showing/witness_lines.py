@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from entropy_sentinel.formatting.text import counted, listed
+from entropy_sentinel.formatting.text_format import counted, listed
+from entropy_sentinel.monitor.labelling.monitor_witnesses import LEAST_SHARE
 from entropy_sentinel.monitor.labelling.witness_estimates import FEWEST_ASKED
-from entropy_sentinel.monitor.labelling.witnesses import LEAST_SHARE
-from entropy_sentinel.monitor.result import LABELLED, SHOWN, Monitored
-from entropy_sentinel.monitor.settings import FROM_WITNESSES
-from entropy_sentinel.schemas.witness import WitnessKind
-from entropy_sentinel.statistics.monitoring.asked_slices import PRIOR
+from entropy_sentinel.monitor.monitor_options import FROM_WITNESSES
+from entropy_sentinel.monitor.monitor_result import LABELLED, SHOWN, Monitored
+from entropy_sentinel.schemas.witness_schema import WitnessKind
 from entropy_sentinel.statistics.monitoring.partner_strength import ENOUGH, FEWEST, PartnerVerdict
+from entropy_sentinel.statistics.monitoring.requested_slices import PRIOR
 
 
 def describe_witnesses(result: Monitored) -> list[str]:

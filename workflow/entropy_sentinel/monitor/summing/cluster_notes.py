@@ -2,11 +2,11 @@
 
 from collections.abc import Collection
 
-from entropy_sentinel.monitor.codes import AlertKind
-from entropy_sentinel.monitor.reading.clusters import find_conversation_column
+from entropy_sentinel.monitor.alert_codes import AlertKind
+from entropy_sentinel.monitor.monitor_options import MonitorOptions
+from entropy_sentinel.monitor.reading.dependence import find_conversation_column
 from entropy_sentinel.monitor.reading.problem_codes import ProblemKind
-from entropy_sentinel.monitor.reading.problems import Problems
-from entropy_sentinel.monitor.settings import MonitorOptions
+from entropy_sentinel.monitor.reading.problem_collection import Problems
 from entropy_sentinel.monitor.summing.file_sums import FileSums
 
 

@@ -11,12 +11,12 @@ from datetime import datetime
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.monitor.reading.clusters import CLUSTER, hash_texts
-from entropy_sentinel.monitor.reading.inputs import BY
-from entropy_sentinel.monitor.reading.times import starts
-from entropy_sentinel.monitor.reading.zones import DTYPE
-from entropy_sentinel.schemas.response import RESPONSE
-from entropy_sentinel.statistics.clustering import LAGS, ClusterMoments
+from entropy_sentinel.monitor.reading.dependence import CLUSTER, hash_texts
+from entropy_sentinel.monitor.reading.feature_stream import BY
+from entropy_sentinel.monitor.reading.time_zones import DTYPE
+from entropy_sentinel.monitor.reading.window_times import starts
+from entropy_sentinel.schemas.response_schema import RESPONSE
+from entropy_sentinel.statistics.design_effects import LAGS, ClusterMoments
 
 # Largest number of clusters of a slice and window; a design effect then has an error of about a tenth per window.
 KEPT = 64
@@ -144,7 +144,8 @@ class SliceClusters:
     def recurrences(self, grains: pl.DataFrame) -> pl.DataFrame:
         """How clusters recur in the smallest windows of slices: `squares`, `near` and `every`, (n,) each.
 
-        `grains` (n,) has `slice` and `grain`, in order. `statistics.clustering.recurrence_effects` uses the numbers.
+        `grains` (n,) has `slice` and `grain`, in order. `statistics.design_effects.recurrence_effects` uses the
+        numbers.
         """
         numbered = grains.with_row_index("place").with_columns(at=pl.int_range(pl.len()).over("slice"))
         rows = self._rows.join(numbered, on=["slice", "grain"], nulls_equal=True)

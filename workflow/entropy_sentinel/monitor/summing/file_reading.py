@@ -6,18 +6,18 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from entropy_sentinel.monitor.reading.clusters import CLUSTER
-from entropy_sentinel.monitor.reading.identity import NUMBERS
-from entropy_sentinel.monitor.reading.inputs import EstimatorInputs, SourceReader
+from entropy_sentinel.monitor.reading.deduplication import NUMBERS
+from entropy_sentinel.monitor.reading.dependence import CLUSTER
+from entropy_sentinel.monitor.reading.feature_stream import EstimatorInputs, SourceReader
+from entropy_sentinel.monitor.reading.problem_collection import Problems
 from entropy_sentinel.monitor.reading.problem_records import Problem
-from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.summing.cluster_sums import ClusterAccumulator
-from entropy_sentinel.monitor.summing.collecting import Collector
 from entropy_sentinel.monitor.summing.file_sums import FileSums
-from entropy_sentinel.monitor.summing.state import CLUSTERS, EXCLUSIONS, HASHES, RESPONSES, SUMS
+from entropy_sentinel.monitor.summing.missing_files import Collector
+from entropy_sentinel.monitor.summing.monitor_state import CLUSTERS, EXCLUSIONS, HASHES, RESPONSES, SUMS
+from entropy_sentinel.monitor.summing.slice_sums import Accumulator, responses, sums_of
 from entropy_sentinel.monitor.summing.state_file import Writer
-from entropy_sentinel.monitor.summing.sums import Accumulator, responses, sums_of
-from entropy_sentinel.schemas.response import RESPONSE
+from entropy_sentinel.schemas.response_schema import RESPONSE
 
 
 @dataclass

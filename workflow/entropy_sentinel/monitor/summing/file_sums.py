@@ -9,10 +9,10 @@ import polars as pl
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from entropy_sentinel.core.validation_errors import describe_error
-from entropy_sentinel.logs.models import SameModels
-from entropy_sentinel.monitor.catalogue import STATISTICS, VERSIONS
-from entropy_sentinel.monitor.reading.identity import Span
+from entropy_sentinel.logs.model_names import SameModels
+from entropy_sentinel.monitor.reading.deduplication import Span
 from entropy_sentinel.monitor.reading.problem_records import Problem, load_problems
+from entropy_sentinel.monitor.slice_columns import STATISTICS, VERSIONS
 
 # What a file lacks that was read before clusters were recorded.
 REPEATS = "repeated questions"

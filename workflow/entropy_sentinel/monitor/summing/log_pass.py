@@ -10,17 +10,17 @@ from tempfile import TemporaryDirectory
 import polars as pl
 
 from entropy_sentinel.core.errors import EntropySentinelError
-from entropy_sentinel.core.opening import STANDARD_INPUT, standard_input
-from entropy_sentinel.estimators.training import one_thread
-from entropy_sentinel.monitor.catalogue import STATISTICS
-from entropy_sentinel.monitor.reading.identity import content
-from entropy_sentinel.monitor.reading.inputs import Source, SourceReader, first_columns
+from entropy_sentinel.core.external_files import STANDARD_INPUT, standard_input
+from entropy_sentinel.estimators.training_rows import one_thread
+from entropy_sentinel.monitor.monitor_options import Reading
+from entropy_sentinel.monitor.reading.deduplication import content
+from entropy_sentinel.monitor.reading.feature_stream import Source, SourceReader, first_columns
 from entropy_sentinel.monitor.reading.problem_codes import ProblemKind
-from entropy_sentinel.monitor.reading.problems import Problems
-from entropy_sentinel.monitor.settings import Reading
-from entropy_sentinel.monitor.summing.collecting import Collector, check_use
+from entropy_sentinel.monitor.reading.problem_collection import Problems
+from entropy_sentinel.monitor.slice_columns import STATISTICS
 from entropy_sentinel.monitor.summing.file_reading import FileReading, KeptRows
 from entropy_sentinel.monitor.summing.file_sums import FileSums
+from entropy_sentinel.monitor.summing.missing_files import Collector, check_use
 from entropy_sentinel.monitor.summing.state_file import is_state, on_disk
 
 log = logging.getLogger(__name__)

@@ -24,7 +24,7 @@ import polars as pl
 
 from entropy_sentinel.core.database import DatabaseKind, begin, check_size
 from entropy_sentinel.core.errors import ConfigError, DamagedFileError, EntropySentinelError
-from entropy_sentinel.core.locks import WAITING
+from entropy_sentinel.core.file_locks import WAITING
 
 log = logging.getLogger(__name__)
 

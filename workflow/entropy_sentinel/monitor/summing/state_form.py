@@ -9,16 +9,16 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.core.entries import is_own
-from entropy_sentinel.monitor.catalogue import LISTS, STATISTICS
-from entropy_sentinel.monitor.reading.clusters import CLUSTER, STRATUM
+from entropy_sentinel.core.registry_entries import is_own
+from entropy_sentinel.monitor.reading.deduplication import NUMBERS
+from entropy_sentinel.monitor.reading.dependence import CLUSTER, STRATUM
 from entropy_sentinel.monitor.reading.exclusions import SCHEMA
-from entropy_sentinel.monitor.reading.identity import NUMBERS
-from entropy_sentinel.monitor.reading.inputs import BY
-from entropy_sentinel.monitor.reading.zones import DTYPE
+from entropy_sentinel.monitor.reading.feature_stream import BY
+from entropy_sentinel.monitor.reading.time_zones import DTYPE
+from entropy_sentinel.monitor.slice_columns import LISTS, STATISTICS
 from entropy_sentinel.monitor.summing.cluster_sums import CLUSTER_COLUMNS
-from entropy_sentinel.monitor.summing.sums import IS_TRAINING, P_OUT_OF_FOLD
-from entropy_sentinel.schemas.response import RESPONSE_COLUMNS
+from entropy_sentinel.monitor.summing.slice_sums import IS_TRAINING, P_OUT_OF_FOLD
+from entropy_sentinel.schemas.response_schema import RESPONSE_COLUMNS
 
 # Larger sums than any log has, whose squares are numbers.
 _MOST = 1e100

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from entropy_sentinel.statistics.numbers import Numbers
+from entropy_sentinel.statistics.array_types import Numbers
 
 
 def apportion(shares: Numbers, least: Numbers, most: Numbers, total: int) -> np.ndarray:

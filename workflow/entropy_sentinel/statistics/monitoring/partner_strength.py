@@ -29,7 +29,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import norm
 
-from entropy_sentinel.statistics.numbers import Numbers
+from entropy_sentinel.statistics.array_types import Numbers
 
 # One-sided confidence in a difference.
 CONFIDENCE = 0.9

@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import norm
 
+from entropy_sentinel.statistics.array_types import Numbers
 from entropy_sentinel.statistics.binomial import binomial_interval
-from entropy_sentinel.statistics.numbers import Numbers
 
 # With fewer labels the power cannot be estimated.
 FEWEST_FOR_POWER = 4

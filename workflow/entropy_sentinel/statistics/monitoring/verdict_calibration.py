@@ -13,7 +13,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 
-from entropy_sentinel.statistics.numbers import Numbers
+from entropy_sentinel.statistics.array_types import Numbers
 
 # With fewer labelled responses, or fewer correct or incorrect ones, nothing is fitted.
 FEWEST_LABELLED, FEWEST_OF_EITHER = 20, 5

@@ -8,8 +8,8 @@ sample of the N responses, which each witness may have of its own, and labels y 
 A label of which a witness says nothing is not corrected by it. So the estimate is also right if a witness says nothing
 of some kinds of responses. The mean of all z is estimated from the witness's sample and the predictions p of all
 responses (`prediction_powered`). The powers a and b are slopes of labels on witnesses within slices
-(`statistics.witnesses.witness_powers`), from the labels of all slices, because a few labels of one slice cannot tell
-them; a useless witness has a power near 0. Each label gets the powers that the other labels tell (cross-fitting:
+(`statistics.witness_powers.witness_powers`), from the labels of all slices, because a few labels of one slice cannot
+tell them; a useless witness has a power near 0. Each label gets the powers that the other labels tell (cross-fitting:
 Chernozhukov et al. 2018). So they do not depend on the label that they correct, and the estimate is right on average
 whatever the witnesses do, with few labels too.
 
@@ -24,13 +24,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import norm
 
+from entropy_sentinel.statistics.array_types import Numbers
 from entropy_sentinel.statistics.binomial import binomial_interval
 from entropy_sentinel.statistics.monitoring.prediction_powered import (
     LabelledMean,
     sample_power,
     squares_between,
 )
-from entropy_sentinel.statistics.numbers import Numbers
 
 
 class WitnessValues(NamedTuple):

@@ -9,15 +9,15 @@ from typing import Any
 
 def commands() -> dict[str, Any]:
     """The subcommands in the order of the help, as Typer functions or apps."""
-    from entropy_sentinel.study.cli import audit, check, init, studies
+    from entropy_sentinel.study.cli import audit_command, check_command, init_command, study_commands
 
     return {
-        "init": init.command,
-        "check": check.command,
-        "plan": studies.plan,
-        "progress": studies.progress,
-        "show": studies.show,
-        "serve": studies.serve,
-        "schema": studies.schema,
-        "audit": audit.app,
+        "init": init_command.command,
+        "check": check_command.command,
+        "plan": study_commands.plan,
+        "progress": study_commands.progress,
+        "show": study_commands.show,
+        "serve": study_commands.serve,
+        "schema": study_commands.schema,
+        "audit": audit_command.app,
     }

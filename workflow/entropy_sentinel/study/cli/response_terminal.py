@@ -11,15 +11,15 @@ from rich.table import Table
 from rich.text import Text
 
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.estimators.catalogue import title
-from entropy_sentinel.formatting.text import number
+from entropy_sentinel.estimators.estimator_registry import title
+from entropy_sentinel.formatting.text_format import number
 from entropy_sentinel.hub.token_texts import TokenTexts
-from entropy_sentinel.report.terminal import Part, table
-from entropy_sentinel.report.tokens import FULL, Token
+from entropy_sentinel.rendering.terminal_text import Part, table
+from entropy_sentinel.rendering.token_colours import FULL, Token
 from entropy_sentinel.schemas.contract import read_provenance
-from entropy_sentinel.schemas.estimate import SCORES
-from entropy_sentinel.signals.observation_frame import OBSERVATIONS
-from entropy_sentinel.study.analyses.responses.reading import (
+from entropy_sentinel.schemas.estimate_schema import SCORES
+from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS
+from entropy_sentinel.study.analyses.responses.response_traces import (
     AnnotatedResponse,
     ResponseFiles,
     Which,
@@ -27,8 +27,8 @@ from entropy_sentinel.study.analyses.responses.reading import (
     estimator_of,
     read_responses,
 )
-from entropy_sentinel.study.config.estimates import kept_estimators, shown_groups
-from entropy_sentinel.study.config.sections import Config
+from entropy_sentinel.study.config.group_estimates import kept_estimators, shown_groups
+from entropy_sentinel.study.config.study_config import Config
 
 # Red, green and blue: of white, and of orange.
 _CHANNELS = ((255, 213), (255, 94), (255, 0))

@@ -13,11 +13,16 @@ from typing import Any, TypeVar
 import numpy as np
 
 from entropy_sentinel.core.errors import ConfigError
-from entropy_sentinel.llm_client.client import ChatClient
-from entropy_sentinel.llm_client.reply import Refusal, ServerReply
-from entropy_sentinel.schemas.generation import TOP_K
+from entropy_sentinel.llm_client.chat_client import ChatClient
+from entropy_sentinel.llm_client.request_results import Refusal, ServerReply
+from entropy_sentinel.schemas.generation_schema import TOP_K
 from entropy_sentinel.study.engines.api_servers import ids_of
-from entropy_sentinel.study.engines.engine import Continuation, NextToken, refused_context, refused_continuation
+from entropy_sentinel.study.engines.engine_interface import (
+    Continuation,
+    NextToken,
+    refused_context,
+    refused_continuation,
+)
 
 _Question = TypeVar("_Question")
 

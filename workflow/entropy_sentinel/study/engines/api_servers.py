@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.schemas.generation import TOP_K
-from entropy_sentinel.study.items.given_table import impossible_step
+from entropy_sentinel.schemas.generation_schema import TOP_K
+from entropy_sentinel.study.items.table_import import impossible_step
 
 # How a vLLM server writes a token as an id: several tokens can have the same text.
 _ID = re.compile(r"token_id:(\d+)")

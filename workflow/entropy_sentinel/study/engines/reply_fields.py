@@ -1,4 +1,4 @@
-"""What an engine's replies must be, field by field (study/engines/engine.py): their types, lengths and possible values.
+"""What an engine's replies must be, field by field (engine_interface.py): their types, lengths and possible values.
 
 Each function returns the first `Problem` of a reply, or None. Types and lengths are checked on every reply, because a
 reply with wrong ones cannot be stored. Values are checked on whole arrays, in a fraction of a millisecond.
@@ -11,11 +11,18 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.features.precision import NEAR_ZERO
-from entropy_sentinel.features.tokens import ROUNDING, ZERO_PROBABILITY
-from entropy_sentinel.schemas.generation import REFUSED, TOP_K
-from entropy_sentinel.study.engines.engine import Beam, Beams, Continuation, NextToken, RenderedPrompt, Response
-from entropy_sentinel.study.items.given_table import impossible_step
+from entropy_sentinel.features.half_precision import NEAR_ZERO
+from entropy_sentinel.features.token_lists import ROUNDING, ZERO_PROBABILITY
+from entropy_sentinel.schemas.generation_schema import REFUSED, TOP_K
+from entropy_sentinel.study.engines.engine_interface import (
+    Beam,
+    Beams,
+    Continuation,
+    NextToken,
+    RenderedPrompt,
+    Response,
+)
+from entropy_sentinel.study.items.table_import import impossible_step
 
 # Traces have whole numbers in 32 bits.
 _LARGEST = 2**32 - 1
@@ -42,7 +49,7 @@ class Problem(NamedTuple):
 def find_type_problem(response: Any) -> Problem | None:
     """The first field of a response whose type or length does not fit: it could not be stored."""
     if not isinstance(response, Response):
-        return Problem("response", "must be a Response (study/engines/engine.py)", _describe(response))
+        return Problem("response", "must be a Response (study/engines/engine_interface.py)", _describe(response))
     return next(filter(None, _type_problems(response)), None)
 
 
@@ -143,7 +150,7 @@ def _chosen_problem(sampled: np.ndarray, top: np.ndarray, response: Response) ->
 def find_next_token_type_problem(reply: Any) -> Problem | None:
     """The first field of a NextToken whose type or length does not fit."""
     if not isinstance(reply, NextToken):
-        return Problem("next token", "must be a NextToken (study/engines/engine.py)", _describe(reply))
+        return Problem("next token", "must be a NextToken (study/engines/engine_interface.py)", _describe(reply))
     n_tokens = 0 if reply.refused else TOP_K
     return _array_problem("token_ids", reply.token_ids, (n_tokens,), "id") or _array_problem(
         "logprobs", reply.logprobs, (n_tokens,), "float"
@@ -170,7 +177,7 @@ def find_next_token_value_problem(reply: NextToken) -> Problem | None:
 def find_continuation_problem(reply: Any, n_tokens: int) -> Problem | None:
     """The first field of a Continuation of `n_tokens` tokens that does not fit."""
     if not isinstance(reply, Continuation):
-        return Problem("continuation", "must be a Continuation (study/engines/engine.py)", _describe(reply))
+        return Problem("continuation", "must be a Continuation (study/engines/engine_interface.py)", _describe(reply))
     return _array_problem("logprobs", reply.logprobs, (0 if reply.refused else n_tokens,), "float") or _number_problem(
         "logprobs", np.asarray(reply.logprobs, np.float32)
     )
@@ -179,7 +186,7 @@ def find_continuation_problem(reply: Any, n_tokens: int) -> Problem | None:
 def find_beams_problem(reply: Any, width: int) -> Problem | None:
     """The first field of Beams, of a search of this `width`, that does not fit."""
     if not isinstance(reply, Beams):
-        return Problem("beams", "must be Beams (study/engines/engine.py)", _describe(reply))
+        return Problem("beams", "must be Beams (study/engines/engine_interface.py)", _describe(reply))
     if len(reply.beams) > width or not (reply.beams or reply.refused):
         must = f"must be 1 to {width} sequences, or none with `refused`"
         return Problem("beams", must, f"{len(reply.beams)} sequences")
@@ -194,7 +201,7 @@ def find_beams_problem(reply: Any, width: int) -> Problem | None:
 
 def _beam_problem(beam: Any) -> Problem | None:
     if not isinstance(beam, Beam):
-        return Problem("beams", "must be of type Beam (study/engines/engine.py)", _describe(beam))
+        return Problem("beams", "must be of type Beam (study/engines/engine_interface.py)", _describe(beam))
     logprob = beam.logprob
     if not isinstance(logprob, Real) or not logprob <= ROUNDING:  # also NaN
         return Problem("logprob", "must be the logarithm of a probability, at most 0", repr(logprob), _LOGARITHMS)
@@ -212,7 +219,9 @@ def find_prompts_problem(reply: Any, n_prompts: int) -> Problem | None:
 
 def _prompt_problem(prompt: Any) -> Problem | None:
     if not isinstance(prompt, RenderedPrompt):
-        return Problem("prompts", "must be of type RenderedPrompt (study/engines/engine.py)", _describe(prompt))
+        return Problem(
+            "prompts", "must be of type RenderedPrompt (study/engines/engine_interface.py)", _describe(prompt)
+        )
     return _text_problem("hash", prompt.hash) or _array_problem(
         "token_ids", prompt.token_ids, (_length(prompt.token_ids),), "id"
     )

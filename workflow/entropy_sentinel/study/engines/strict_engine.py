@@ -13,13 +13,20 @@ from numbers import Integral
 from typing import Any
 
 from entropy_sentinel.core.errors import EntropySentinelError
+from entropy_sentinel.core.extension_guard import guard
 from entropy_sentinel.core.extensions import place_of
-from entropy_sentinel.core.guard import guard
-from entropy_sentinel.schemas.generation import NO_LOGPROBS, REFUSED, TOP_K
+from entropy_sentinel.schemas.generation_schema import NO_LOGPROBS, REFUSED, TOP_K
 from entropy_sentinel.study.engines import reply_fields
-from entropy_sentinel.study.engines.catalogue import kind_of_engine
-from entropy_sentinel.study.engines.engine import Asked, Beams, Continuation, NextToken, RenderedPrompt, Response
-from entropy_sentinel.study.engines.generation import AskedSettings
+from entropy_sentinel.study.engines.engine_interface import (
+    Asked,
+    Beams,
+    Continuation,
+    NextToken,
+    RenderedPrompt,
+    Response,
+)
+from entropy_sentinel.study.engines.engine_registry import kind_of_engine
+from entropy_sentinel.study.engines.generation_section import AskedSettings
 from entropy_sentinel.study.engines.reply_fields import Problem
 
 log = logging.getLogger(__name__)
@@ -146,7 +153,7 @@ class StrictEngine:
         """An attribute of the engine."""
         is_proxy = hasattr(type(self._engine), "__getattr__")
         if not is_proxy and inspect.getattr_static(self._engine, name, None) is None:
-            self._fail(f"`{name}` is missing (study/engines/engine.py says what it is)")
+            self._fail(f"`{name}` is missing (study/engines/engine_interface.py says what it is)")
         with self._guarded(name):
             return getattr(self._engine, name)
 

@@ -6,8 +6,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from entropy_sentinel.schemas.generation import TOP_K
-from entropy_sentinel.study.engines.engine import (
+from entropy_sentinel.schemas.generation_schema import TOP_K
+from entropy_sentinel.study.engines.engine_interface import (
     Continuation,
     NextToken,
     refused_context,

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from entropy_sentinel.core.analysis import Analysis
-from entropy_sentinel.report.pages import Exhibit
+from entropy_sentinel.rendering.html_pages import Exhibit
 
 # Of files that differ only in their suffix, the first of these is shown; of a table also its file with all digits.
 _SHOWN = {

@@ -5,25 +5,25 @@ from dataclasses import astuple, dataclass
 from itertools import product
 from operator import add
 
-from entropy_sentinel.estimators.catalogue import CONFIGURATION_NAMES
-from entropy_sentinel.formatting.text import counted, millions
-from entropy_sentinel.report.terminal import Part, table
-from entropy_sentinel.study.config.estimates import group_files, training_groups
-from entropy_sentinel.study.config.generations import gpus
-from entropy_sentinel.study.config.sections import Config
-from entropy_sentinel.study.jobs.reusable import describe_reusable
-from entropy_sentinel.study.planning.files import study_files
-from entropy_sentinel.study.planning.judging import Judging, judging, judging_parts
-from entropy_sentinel.study.planning.measurements import (
+from entropy_sentinel.estimators.estimator_registry import CONFIGURATION_NAMES
+from entropy_sentinel.formatting.text_format import counted, millions
+from entropy_sentinel.rendering.terminal_text import Part, table
+from entropy_sentinel.study.config.generation_requests import gpus
+from entropy_sentinel.study.config.group_estimates import group_files, training_groups
+from entropy_sentinel.study.config.study_config import Config
+from entropy_sentinel.study.jobs.reuse_plan import describe_reusable
+from entropy_sentinel.study.planning.file_plan import study_files
+from entropy_sentinel.study.planning.job_measurements import (
     JobMeasurement,
     describe_measurements,
     measured_search_cpu_s,
     measured_speed,
     read_measurements,
 )
-from entropy_sentinel.study.planning.passes import Passes, passes, starts
-from entropy_sentinel.study.planning.passes import shown as shown_passes
-from entropy_sentinel.study.planning.responses import Outlook
+from entropy_sentinel.study.planning.judge_cost import Judging, judging, judging_parts
+from entropy_sentinel.study.planning.pass_cost import Passes, passes, starts
+from entropy_sentinel.study.planning.pass_cost import shown as shown_passes
+from entropy_sentinel.study.planning.response_cost import Outlook
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ Not Enough (2025), Appendix B.1, for the probabilities.
 import numpy as np
 from scipy.special import entr, logsumexp
 
-from entropy_sentinel.statistics.numbers import Numbers
+from entropy_sentinel.statistics.array_types import Numbers
 
 
 def class_masses(classes: Numbers, logprobs: Numbers) -> np.ndarray:

@@ -1,10 +1,11 @@
 """Stage `engine_pass`: ask the model again about its own responses, for a family of signals that needs it.
 
-A family with `asks` has a module `asking` beside its declaration, with two functions that return rows of its contract:
-`ask(part, engine, settings, asked_with)` for responses that can be asked about, `unasked(part, settings)` for the
-others. `part` has the columns of traces, model and benchmark, `question` and `reference`, and `prompt_ids`; in
-`unasked` only RESPONSE and the reason, `unusable`, are guaranteed. `settings` is the family's section of the config.
-`asked_with` has the settings that the model's traces depend on, including its prompt and sampling.
+A family with `asks` has a module of questions in a folder `requery` beside its declaration, with two functions that
+return rows of its contract: `ask(part, engine, settings, asked_with)` for responses that can be asked about,
+`unasked(part, settings)` for the others. `part` has the columns of traces, model and benchmark, `question` and
+`reference`, and `prompt_ids`; in `unasked` only RESPONSE and the reason, `unusable`, are guaranteed. `settings` is the
+family's section of the config. `asked_with` has the settings that the model's traces depend on, including its prompt
+and sampling.
 
 Responses are processed in parts that depend only on the traces, each with an empty cache. So a killed job continues
 after its last whole part, with the same output. If the family is `per_item`, a part has all responses to its items.
@@ -21,21 +22,21 @@ from typing import Any, NotRequired, TypedDict, final
 import polars as pl
 
 from entropy_sentinel.core.errors import ConfigError, ContractError
-from entropy_sentinel.schemas.arrow import flat
-from entropy_sentinel.schemas.benchmark import BENCHMARKS
+from entropy_sentinel.schemas.arrow_lists import flat
+from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
 from entropy_sentinel.schemas.contract import read_provenance, whose
-from entropy_sentinel.schemas.generation import WAS_REFUSED, scan_traces
-from entropy_sentinel.schemas.response import RESPONSE
-from entropy_sentinel.signals.catalogue import FAMILIES, asking_of
-from entropy_sentinel.study.config.layout import parts_folder
-from entropy_sentinel.study.engines.catalogue import make_engine
-from entropy_sentinel.study.engines.engine import TokenIdEngine
-from entropy_sentinel.study.engines.generation import AskedSettings
+from entropy_sentinel.schemas.generation_schema import WAS_REFUSED, scan_traces
+from entropy_sentinel.schemas.response_schema import RESPONSE
+from entropy_sentinel.signal_families.signal_registry import FAMILIES, asking_of
+from entropy_sentinel.study.config.study_paths import parts_folder
+from entropy_sentinel.study.engines.engine_interface import TokenIdEngine
+from entropy_sentinel.study.engines.engine_registry import make_engine
+from entropy_sentinel.study.engines.generation_section import AskedSettings
 from entropy_sentinel.study.engines.strict_engine import StrictEngine
-from entropy_sentinel.study.items.given import import_pass
-from entropy_sentinel.study.jobs.reuse import REUSE_KEY, reuse_key, reuse_output, share_output
-from entropy_sentinel.study.stages.generation import filled_prompt, with_commit
-from entropy_sentinel.study.stages.parts import Parts
+from entropy_sentinel.study.items.trace_import import import_pass
+from entropy_sentinel.study.jobs.result_reuse import REUSE_KEY, reuse_key, reuse_output, share_output
+from entropy_sentinel.study.stages.generation_stage import filled_prompt, with_commit
+from entropy_sentinel.study.stages.job_parts import Parts
 
 log = logging.getLogger(__name__)
 
@@ -65,7 +66,7 @@ class GivenPass(TypedDict):
     version: int
     source: str
     settings: dict[str, Any]
-    content: NotRequired[str]  # of the source (study/jobs/content.py)
+    content: NotRequired[str]  # of the source (study/jobs/file_content.py)
 
 
 def write_engine_pass(
@@ -133,7 +134,7 @@ def _ask_all(responses: pl.DataFrame, settings: PassSettings, threads: int, part
     engine, done, start = None, 0, time.monotonic()
     # Repeats only if a part proves damaged at the end.
     while left := _parts_left(usable, rows, FAMILIES[settings["family"]].per_item):
-        # The config names no other engine than a TokenIdEngine for a pass (`study.config.settings.unaskable`).
+        # The config names no other engine than a TokenIdEngine for a pass (`study.config.run_section.unaskable`).
         engine = engine or StrictEngine(make_engine(settings["asked_with"], threads), settings["asked_with"])
         for part in left:
             parts.append(_asked(part, engine, settings, asking), engine.provenance)

@@ -8,6 +8,6 @@ if TYPE_CHECKING:
 
 def analyses() -> "dict[str, type[Analysis]]":
     """The analysis."""
-    from entropy_sentinel.study.analyses.accuracy.settings import Accuracy
+    from entropy_sentinel.study.analyses.accuracy.accuracy_settings import Accuracy
 
     return {"accuracy": Accuracy}

@@ -10,17 +10,17 @@ from math import comb
 
 import polars as pl
 
-from entropy_sentinel.estimators.catalogue import CLASSIFIERS
-from entropy_sentinel.features.catalogue import CATALOGUE, FEATURE_SETS
-from entropy_sentinel.study.analyses.accuracy.aggregation import (
+from entropy_sentinel.estimators.estimator_registry import CLASSIFIERS
+from entropy_sentinel.features.feature_registry import CATALOGUE, FEATURE_SETS
+from entropy_sentinel.study.analyses.accuracy.accuracy_exhibits import PAPER, paper_models
+from entropy_sentinel.study.analyses.accuracy.exhibit_inputs import AccuracyTableInputs
+from entropy_sentinel.study.analyses.accuracy.sweep_aggregation import (
     LARGEST_K,
     fully_swept,
     group_accuracies,
     names_in,
     spread,
 )
-from entropy_sentinel.study.analyses.accuracy.catalogue import PAPER, paper_models
-from entropy_sentinel.study.analyses.accuracy.exhibit_inputs import AccuracyTableInputs
 from entropy_sentinel.study.analyses.accuracy.tables_of_groups import design_choices
 
 N_BENCHMARKS = 10

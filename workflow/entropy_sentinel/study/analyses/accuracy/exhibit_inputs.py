@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from entropy_sentinel.report.exhibits import ExhibitInputs, FigureInputs
-from entropy_sentinel.report.style import Style
-from entropy_sentinel.study.analyses.accuracy.measuring.validation import ModelValidation
-from entropy_sentinel.study.analyses.headings import Groups
+from entropy_sentinel.rendering.exhibit_files import ExhibitInputs, FigureInputs
+from entropy_sentinel.rendering.exhibit_style import Style
+from entropy_sentinel.study.analyses.accuracy.measuring.study_validation import ModelValidation
+from entropy_sentinel.study.analyses.display_names import Groups
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,11 +7,11 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.estimators.catalogue import CONFIGURATION_NAMES, RECOMMENDED, title
-from entropy_sentinel.formatting.text import number
+from entropy_sentinel.estimators.estimator_registry import CONFIGURATION_NAMES, RECOMMENDED, title
+from entropy_sentinel.formatting.text_format import number
 from entropy_sentinel.statistics.ambiguity import why_ambiguous
-from entropy_sentinel.statistics.errors import FEWEST_FOR_RHO
-from entropy_sentinel.study.analyses.headings import TrainingGroup
+from entropy_sentinel.statistics.estimate_errors import FEWEST_FOR_RHO
+from entropy_sentinel.study.analyses.display_names import TrainingGroup
 
 
 def ambiguous(domains: pl.DataFrame) -> Iterator[str]:

@@ -7,17 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from entropy_sentinel.estimators.limits import CONFIDENCE
-from entropy_sentinel.study.analyses.accuracy.advice import Advice
+from entropy_sentinel.estimators.verdict_limits import CONFIDENCE
 from entropy_sentinel.study.analyses.accuracy.headline import Headline, Score
-from entropy_sentinel.study.analyses.accuracy.measuring.validation import (
+from entropy_sentinel.study.analyses.accuracy.measuring.study_validation import (
     LEVEL,
     DomainResult,
     EstimatorErrors,
     ModelValidation,
 )
-from entropy_sentinel.study.analyses.accuracy.unanswered import UnansweredDomain
-from entropy_sentinel.study.analyses.headings import TrainingGroup
+from entropy_sentinel.study.analyses.accuracy.study_advice import Advice
+from entropy_sentinel.study.analyses.accuracy.unanswered_share import UnansweredDomain
+from entropy_sentinel.study.analyses.display_names import TrainingGroup
 
 _OF_GROUP = (
     "benchmark",

@@ -1,12 +1,12 @@
 # What the analysis `accuracy` calls its files, and what it shows: constants and functions for rules.smk.
 
-from entropy_sentinel.study.analyses.accuracy import catalogue as accuracy_catalogue
-from entropy_sentinel.study.analyses.accuracy.catalogue import (
+from entropy_sentinel.study.analyses.accuracy import accuracy_exhibits as accuracy_catalogue
+from entropy_sentinel.study.analyses.accuracy.accuracy_exhibits import (
     list_compared_tables,
     list_paper_figures,
     list_paper_tables,
 )
-from entropy_sentinel.estimators.catalogue import RECOMMENDED
+from entropy_sentinel.estimators.estimator_registry import RECOMMENDED
 
 ACCURACY = CONFIG.analyses.accuracy
 SWEEP, REPORT = (f"{RESULTS}/{ACCURACY.STAGES[stage].file}" for stage in ("sweep", "report"))
@@ -26,7 +26,9 @@ ACCURACY_PAPER = [
     *(["{judge}/paper/exhibits.tex"] if ACCURACY_PAPER_TABLES or ACCURACY_PAPER_FIGURES else []),
 ]
 ACCURACY_PAPER = [f"{RESULTS}/{file}" for file in ACCURACY_PAPER]
-ACCURACY_GROUP_FILES = {name: group_file(group.group_id) for name, group in estimates.shown_groups(CONFIG).items()}
+ACCURACY_GROUP_FILES = {
+    name: group_file(group.group_id) for name, group in group_estimates.shown_groups(CONFIG).items()
+}
 ACCURACY_HEADLINE = expand(
     ESTIMATES, model=MODELS, group=ACCURACY_GROUP_FILES[ACCURACY.headline_group], allow_missing=True
 )
@@ -37,9 +39,9 @@ ACCURACY_REPEATS = f"{RESULTS}/{{judge}}/repeats/{{model}}.parquet"
 ACCURACY_REPEATED = {
     group: sorted(
         {CONFIG.estimation.default}
-        | {one.estimator for one in estimates.shown_groups(CONFIG).values() if one.group_id == group}
+        | {one.estimator for one in group_estimates.shown_groups(CONFIG).values() if one.group_id == group}
     )
-    for group in {one.group_id: None for one in estimates.shown_groups(CONFIG).values()}
+    for group in {one.group_id: None for one in group_estimates.shown_groups(CONFIG).values()}
 }
 # Whether the recommended estimator can be trusted on a model, and the estimators that it is compared with.
 ACCURACY_VALIDATION = f"{RESULTS}/{{judge}}/validation/{{model}}.json"

@@ -9,10 +9,11 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.estimators.catalogue import BASELINES, title
-from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.report.exhibit_declarations import load_function
-from entropy_sentinel.report.latex import (
+from entropy_sentinel.estimators.estimator_registry import BASELINES, title
+from entropy_sentinel.features.feature_registry import FEATURES
+from entropy_sentinel.rendering.exhibit_declarations import load_function
+from entropy_sentinel.rendering.exhibit_style import Style
+from entropy_sentinel.rendering.latex import (
     DOWN,
     NONE,
     RHO,
@@ -27,13 +28,12 @@ from entropy_sentinel.report.latex import (
     lay_side_by_side,
     lower_qualifier,
 )
-from entropy_sentinel.report.style import Style
-from entropy_sentinel.report.tables import Table
-from entropy_sentinel.signals.catalogue import SIGNALS
-from entropy_sentinel.study.analyses.accuracy.catalogue import PublishedTable
+from entropy_sentinel.rendering.table_exhibit import Table
+from entropy_sentinel.signal_families.signal_registry import SIGNALS
+from entropy_sentinel.study.analyses.accuracy.accuracy_exhibits import PublishedTable
 from entropy_sentinel.study.analyses.accuracy.counterparts import LEVELS
 from entropy_sentinel.study.analyses.accuracy.exhibit_inputs import AccuracyTableInputs
-from entropy_sentinel.study.analyses.headings import (
+from entropy_sentinel.study.analyses.display_names import (
     TrainingGroup,
     list_further_groups,
     list_main_groups,

@@ -17,7 +17,7 @@ use rule cpu_job as accuracy_sweep with:
     log:
         f"{LOGS}/{{judge}}/accuracy_sweep.log",
     params:
-        **calls("study.analyses.accuracy.measuring.measures.write_sweep"),
+        **calls("study.analyses.accuracy.measuring.accuracy_measures.write_sweep"),
         models=in_any_order(MODELS),
         groups=in_any_order(list(GROUPS)),
 
@@ -31,7 +31,7 @@ use rule cpu_job as accuracy_domains with:
     log:
         f"{LOGS}/{{judge}}/accuracy_domains.log",
     params:
-        **calls("study.analyses.accuracy.measuring.measures.write_domains"),
+        **calls("study.analyses.accuracy.measuring.accuracy_measures.write_domains"),
         models=in_any_order(MODELS),
 
 
@@ -46,10 +46,10 @@ use rule cpu_job as accuracy_repeats with:
         mem_mb=2000,
         runtime=240,
     params:
-        **calls("study.analyses.accuracy.measuring.measures.write_repeats"),
+        **calls("study.analyses.accuracy.measuring.accuracy_measures.write_repeats"),
         groups=ACCURACY_REPEATED,
-        settings=estimates.estimation_settings(CONFIG, []),
-        seeds=[estimates.estimation_seed(CONFIG) + place for place in range(ACCURACY_SEEDS)],
+        settings=group_estimates.estimation_settings(CONFIG, []),
+        seeds=[group_estimates.estimation_seed(CONFIG) + place for place in range(ACCURACY_SEEDS)],
 
 
 use rule cpu_job as accuracy_validation with:
@@ -63,8 +63,8 @@ use rule cpu_job as accuracy_validation with:
         mem_mb=2000,
         runtime=60,
     params:
-        **calls("study.analyses.accuracy.measuring.validation.write_validation"),
-        settings=estimates.estimation_settings(CONFIG, ACCURACY_VALIDATED),
+        **calls("study.analyses.accuracy.measuring.study_validation.write_validation"),
+        settings=group_estimates.estimation_settings(CONFIG, ACCURACY_VALIDATED),
 
 
 use rule cpu_job as accuracy_tables with:
@@ -83,7 +83,7 @@ use rule cpu_job as accuracy_tables with:
     log:
         f"{LOGS}/{{judge}}/accuracy_tables.log",
     params:
-        **calls("study.analyses.accuracy.tables.write_tables", exhibits=accuracy_catalogue.TABLES),
+        **calls("study.analyses.accuracy.accuracy_tables.write_tables", exhibits=accuracy_catalogue.TABLES),
         tables=ACCURACY.tables,
         settings=shown(ACCURACY, "main_groups", "auroc_models", "auroc_benchmarks")
         | {"default": CONFIG.estimation.default},
@@ -102,7 +102,7 @@ use rule cpu_job as accuracy_figures with:
     log:
         f"{LOGS}/{{judge}}/accuracy_figures.log",
     params:
-        **calls("study.analyses.accuracy.figures.write_figures", exhibits=accuracy_catalogue.FIGURES),
+        **calls("study.analyses.accuracy.accuracy_figures.write_figures", exhibits=accuracy_catalogue.FIGURES),
         figures=ACCURACY.figures,
         settings=shown(ACCURACY, "figure_model", "figure_benchmark") | {"default": CONFIG.estimation.default},
 
@@ -125,11 +125,11 @@ use rule cpu_job as accuracy_report with:
     log:
         f"{LOGS}/{{judge}}/accuracy_report.log",
     params:
-        **calls("study.analyses.accuracy.report.write_report"),
+        **calls("study.analyses.accuracy.accuracy_report.write_report"),
         settings=lambda wildcards: shown(ACCURACY)
         | {"expected_items": {name: CONFIG.benchmarks[name].expected_items for name in sorted(BENCHMARKS)}}
         | {"default": CONFIG.estimation.default}
-        | {"pages": estimates.pages(CONFIG, wildcards.judge, "accuracy")},
+        | {"pages": group_estimates.pages(CONFIG, wildcards.judge, "accuracy")},
 
 
 if ACCURACY_PAPER:
@@ -146,7 +146,7 @@ if ACCURACY_PAPER:
         log:
             f"{LOGS}/{{judge}}/accuracy_paper.log",
         params:
-            **calls("study.analyses.accuracy.paper.write_paper"),
+            **calls("study.analyses.accuracy.paper_document.write_paper"),
             tables=ACCURACY_PAPER_TABLES,
             figures=ACCURACY_PAPER_FIGURES,
             settings=shown(

@@ -6,10 +6,11 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.report.tables import Table, number_frame
-from entropy_sentinel.signals.catalogue import SIGNALS
-from entropy_sentinel.study.analyses.accuracy.aggregation import (
+from entropy_sentinel.features.feature_registry import FEATURES
+from entropy_sentinel.rendering.table_exhibit import Table, number_frame
+from entropy_sentinel.signal_families.signal_registry import SIGNALS
+from entropy_sentinel.study.analyses.accuracy.exhibit_inputs import AccuracyTableInputs
+from entropy_sentinel.study.analyses.accuracy.sweep_aggregation import (
     MEASURES,
     against_simple,
     by_key,
@@ -20,8 +21,7 @@ from entropy_sentinel.study.analyses.accuracy.aggregation import (
     nulls_last,
     signals_in,
 )
-from entropy_sentinel.study.analyses.accuracy.exhibit_inputs import AccuracyTableInputs
-from entropy_sentinel.study.analyses.headings import (
+from entropy_sentinel.study.analyses.display_names import (
     SCOPE_NOTE,
     SCOPES,
     TrainingGroup,

@@ -6,10 +6,12 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.estimators.catalogue import CLASSIFIERS, CONFIGURATION_NAMES, parse
-from entropy_sentinel.formatting.text import counted
-from entropy_sentinel.report.tables import Table, number_frame
-from entropy_sentinel.study.analyses.accuracy.aggregation import (
+from entropy_sentinel.estimators.estimator_registry import CLASSIFIERS, CONFIGURATION_NAMES, parse
+from entropy_sentinel.formatting.text_format import counted
+from entropy_sentinel.rendering.table_exhibit import Table, number_frame
+from entropy_sentinel.study.analyses.accuracy.exhibit_inputs import AccuracyTableInputs
+from entropy_sentinel.study.analyses.accuracy.measuring.accuracy_frames import SWEEP
+from entropy_sentinel.study.analyses.accuracy.sweep_aggregation import (
     IQR_NOTE,
     LARGEST_K,
     MEASURES,
@@ -21,9 +23,7 @@ from entropy_sentinel.study.analyses.accuracy.aggregation import (
     nulls_last,
     spread,
 )
-from entropy_sentinel.study.analyses.accuracy.exhibit_inputs import AccuracyTableInputs
-from entropy_sentinel.study.analyses.accuracy.measuring.frames import SWEEP
-from entropy_sentinel.study.analyses.headings import SCOPE_NOTE, SCOPES, group_benchmarks, training_group
+from entropy_sentinel.study.analyses.display_names import SCOPE_NOTE, SCOPES, group_benchmarks, training_group
 
 
 def _spreads(rows: pl.DataFrame) -> dict[str, float | None]:

@@ -8,6 +8,6 @@ if TYPE_CHECKING:
 
 def analyses() -> "dict[str, type[Analysis]]":
     """The analysis."""
-    from entropy_sentinel.study.analyses.agreement.settings import Agreement
+    from entropy_sentinel.study.analyses.agreement.agreement_settings import Agreement
 
     return {"agreement": Agreement}

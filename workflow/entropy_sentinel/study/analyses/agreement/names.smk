@@ -1,6 +1,6 @@
 # What the analysis `agreement` calls its files, and what it shows: constants and functions for rules.smk.
 
-from entropy_sentinel.study.analyses.agreement import catalogue as agreement_catalogue
+from entropy_sentinel.study.analyses.agreement import agreement_exhibits as agreement_catalogue
 
 AGREEMENT = CONFIG.analyses.agreement
 AGREEMENT_RESULTS = f"{RESULTS}/agreement"
@@ -11,12 +11,12 @@ AGREEMENT_LABELS = [
     for judge in JUDGES
     for model in MODELS
     for benchmark in BENCHMARKS
-    if benchmark not in judging.own_judges(CONFIG)
+    if benchmark not in label_requests.own_judges(CONFIG)
 ]
 AGREEMENT_ESTIMATES = [
     {"judge": judge, "path": ESTIMATES.format(judge=judge, model=model, group=group_file(group.group_id))}
     for judge in JUDGES
     for model in MODELS
-    for group in estimates.shown_groups(CONFIG).values()
+    for group in group_estimates.shown_groups(CONFIG).values()
 ]
-AGREEMENT_SETTINGS = {**shown(AGREEMENT), "own_judges": judging.own_judges(CONFIG)}
+AGREEMENT_SETTINGS = {**shown(AGREEMENT), "own_judges": label_requests.own_judges(CONFIG)}

@@ -14,7 +14,7 @@ use rule cpu_job as agreement_pairs with:
     log:
         f"{LOGS}/agreement/pairs.log",
     params:
-        **calls("study.analyses.agreement.measuring.pairs.write_pairs"),
+        **calls("study.analyses.agreement.measuring.judge_pairs.write_pairs"),
         files=in_any_order(AGREEMENT_LABELS),
         judges=JUDGES,
 
@@ -28,7 +28,7 @@ use rule cpu_job as agreement_judged with:
     log:
         f"{LOGS}/agreement/judged.log",
     params:
-        **calls("study.analyses.agreement.measuring.pairs.write_judged"),
+        **calls("study.analyses.agreement.measuring.judge_pairs.write_judged"),
         files=in_any_order(AGREEMENT_ESTIMATES),
         groups=NAMED_GROUPS,
 
@@ -43,7 +43,7 @@ use rule cpu_job as agreement_tables with:
     log:
         f"{LOGS}/agreement/tables.log",
     params:
-        **calls("study.analyses.agreement.tables.write_tables", exhibits=agreement_catalogue.TABLES),
+        **calls("study.analyses.agreement.agreement_tables.write_tables", exhibits=agreement_catalogue.TABLES),
         tables=AGREEMENT.tables,
         settings=shown(AGREEMENT),
 
@@ -59,7 +59,7 @@ use rule cpu_job as agreement_report with:
     log:
         f"{LOGS}/agreement/report.log",
     params:
-        **calls("study.analyses.agreement.report.write_report"),
+        **calls("study.analyses.agreement.agreement_report.write_report"),
         settings=AGREEMENT_SETTINGS,
 
 

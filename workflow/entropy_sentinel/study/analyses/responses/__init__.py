@@ -8,6 +8,6 @@ if TYPE_CHECKING:
 
 def analyses() -> "dict[str, type[Analysis]]":
     """The analysis."""
-    from entropy_sentinel.study.analyses.responses.settings import Responses
+    from entropy_sentinel.study.analyses.responses.response_settings import Responses
 
     return {"responses": Responses}

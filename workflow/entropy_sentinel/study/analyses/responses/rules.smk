@@ -29,7 +29,7 @@ use rule cpu_job as responses_page with:
     log:
         f"{LOGS}/{{judge}}/responses_page/{{model}}.log",
     params:
-        **calls("study.analyses.responses.page.write_page"),
+        **calls("study.analyses.responses.response_page.write_page"),
         benchmarks=in_any_order(BENCHMARKS),
         settings=lambda wildcards: {
             "label": RESPONSES.label(CONFIG.study),

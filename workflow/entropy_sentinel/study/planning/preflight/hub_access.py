@@ -5,8 +5,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from entropy_sentinel.study.planning.preflight.pending import PendingWork
-from entropy_sentinel.study.planning.preflight.problem import Problem, ProblemCode, Severity
+from entropy_sentinel.study.planning.preflight.pending_work import PendingWork
+from entropy_sentinel.study.planning.preflight.preflight_problem import Problem, ProblemCode, Severity
 
 if TYPE_CHECKING:
     from entropy_sentinel.hub.hub_files import Access

@@ -3,11 +3,11 @@
 import math
 from collections.abc import Iterator, Mapping
 
-from entropy_sentinel.formatting.text import counted
-from entropy_sentinel.study.config.estimates import training_groups
-from entropy_sentinel.study.config.sections import Config
-from entropy_sentinel.study.planning.preflight.problem import Problem, ProblemCode, Severity
-from entropy_sentinel.study.planning.responses import item_counts
+from entropy_sentinel.formatting.text_format import counted
+from entropy_sentinel.study.config.group_estimates import training_groups
+from entropy_sentinel.study.config.study_config import Config
+from entropy_sentinel.study.planning.preflight.preflight_problem import Problem, ProblemCode, Severity
+from entropy_sentinel.study.planning.response_cost import item_counts
 
 
 def find_small_groups(config: Config) -> Iterator[Problem]:

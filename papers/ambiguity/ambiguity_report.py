@@ -1,0 +1,180 @@
+"""The page of this analysis, and its closing lines: does entropy measure a model's lack of knowledge?"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.formatting.text_format import number, span
+from entropy_sentinel.rendering.exhibit_files import save_report
+from entropy_sentinel.rendering.plain_text import text_table
+from papers.ambiguity.ambiguity_exhibits import (
+    ANSWERS,
+    AUC_NOTE,
+    BY_FREQUENCY,
+    COMMON_NOTE,
+    ESTIMATORS,
+    FREQUENCIES,
+    KL,
+    AmbiguityExhibitSettings,
+    made_note,
+)
+from papers.ambiguity.ambiguity_frames import CONCORDANCES, P_STARS
+
+# This project's own thresholds for describing an AUC_c above chance in words.
+_WELL, _SOMEWHAT = 0.75, 0.6
+# Shares of pairs above which a caveat is shown.
+_MANY = 0.2
+
+
+@dataclass(frozen=True)
+class AmbiguitySummary:
+    """How well each estimator ranks a model's items of a benchmark with one answer, or with several."""
+
+    model: str
+    benchmark: str
+    answers: str
+    n_items: int
+    # Rows of CONCORDANCES.
+    by_estimator: Mapping[str, Mapping[str, Any]]
+
+    @property
+    def title(self) -> str:
+        return f"{self.model}, {self.benchmark}, {ANSWERS[self.answers]}"
+
+    @property
+    def verdict(self) -> str:
+        """How well semantic entropy works, and which caveats apply."""
+        row = self.by_estimator["se"]
+        if row["auc_c"] is None:
+            return f"Semantic entropy cannot be assessed: {row['reason']}."
+        value = f"AUC_c {number(row['auc_c'], '.2f')}{interval(row)}"
+        return " ".join([f"Semantic entropy {_worth(row)}: {value}.", *self.caveats])
+
+    @property
+    def caveats(self) -> list[str]:
+        """Sentences about pairs of items without information on semantic entropy, if there are many."""
+        row = self.by_estimator["se"]
+        remarks = []
+        if (row["tied"] or 0) >= _MANY:
+            remarks.append(f"It is equal for {row['tied']:.0%} of the pairs of items, which are uninformative.")
+        if (row["alike"] or 0) >= _MANY:
+            remarks.append(
+                f"Of the {'others' if remarks else 'pairs of items'}, {row['alike']:.0%} count half, because the model "
+                "knows both items equally well (usually not at all); this pulls AUC_c towards 0.5."
+            )
+        return remarks
+
+
+def _worth(row: Mapping[str, Any]) -> str:
+    if row["auc_c"] <= 0.5 or (row["lower"] or row["auc_c"]) <= 0.5:
+        return "is no better than chance at finding what the model does not know"
+    if row["auc_c"] < _SOMEWHAT:
+        return "is hardly better than chance at finding what the model does not know"
+    return f"finds {'well' if row['auc_c'] >= _WELL else 'somewhat'} what the model does not know"
+
+
+def interval(row: Mapping[str, Any]) -> str:
+    """The interval of a row of CONCORDANCES in brackets; an empty text if there is none."""
+    return "" if row["lower"] is None else f" ({span(row)})"
+
+
+def summaries(concordances: pl.DataFrame, source: str) -> Iterator[AmbiguitySummary]:
+    """Summaries by model, kind of items and benchmark, for the paper's form and the benchmarks' own p*."""
+    rows = concordances.filter(pl.col("estimator").is_in(list(ESTIMATORS)), form=KL, source=source)
+    for (model, answers, benchmark), own in rows.group_by("model", "answers", "benchmark", maintain_order=True):
+        by_estimator = {row["estimator"]: row for row in own.iter_rows(named=True)}
+        yield AmbiguitySummary(str(model), str(benchmark), str(answers), own["n_items"][0], by_estimator)
+
+
+def answer(summaries: Sequence[AmbiguitySummary]) -> str:
+    """The answer over all models and benchmarks, from the medians of the semantic entropy's AUC_c."""
+    parts = []
+    for kind, where in (("one", "where questions have one answer"), ("several", "where they have several")):
+        rows = [summary.by_estimator["se"] for summary in summaries if summary.answers == kind]
+        known = [row for row in rows if row["auc_c"] is not None]
+        parts.append(f"{where}, {_answer_from(known)}" if known else f"{where}, this study cannot tell")
+    text = "; ".join(parts)
+    return f"Does entropy find what the model does not know? {text[0].upper()}{text[1:]}."
+
+
+def _answer_from(known: Sequence[Mapping[str, Any]]) -> str:
+    """The answer from the semantic entropy's rows of CONCORDANCES for one kind of items."""
+    middle = median(row["auc_c"] for row in known)
+    alike = median(row["alike"] for row in known)
+    above_chance = sum((row["lower"] or 0) > 0.5 for row in known)
+    if alike >= 0.5:  # such pairs pull AUC_c to chance, however good entropy is
+        worth = f"this study can hardly tell, because in the median {alike:.0%} of the pairs count half"
+    elif not above_chance or middle <= 0.5:
+        worth = "no"
+    elif middle < _SOMEWHAT:
+        worth = "hardly"
+    else:
+        worth = "yes" if middle >= _WELL else "somewhat"
+    return (
+        f"{worth}: the median AUC_c of semantic entropy is {middle:.2f}, and in {above_chance} of {len(known)} "
+        "cases its interval is above chance, 0.5"
+    )
+
+
+def by_frequency(concordances: pl.DataFrame, source: str) -> str:
+    """The same medians with p and semantic entropy from the shares of the samples; empty without these."""
+    rows = concordances.filter(form=FREQUENCIES, estimator=BY_FREQUENCY, source=source).drop_nulls("auc_c")
+    medians = dict(rows.group_by("answers").agg(pl.col("auc_c").median()).iter_rows())
+    parts = [f"{medians[kind]:.2f} where questions have {kind}" for kind in ANSWERS if kind in medians]
+    return f"With shares of the samples instead of probabilities: {' and '.join(parts)}." if parts else ""
+
+
+def summarise(shown: Sequence[AmbiguitySummary], frequencies: str) -> str:
+    """Plain text: the answer, `by_frequency` too, then AUC_c of every estimator by model, benchmark and kind."""
+    if not shown:
+        return "There are no items.\n"
+    rows, caveats = [], []
+    for summary in shown:
+        cells = [summary.model, summary.benchmark, ANSWERS[summary.answers], str(summary.n_items)]
+        for name in ESTIMATORS:
+            row = summary.by_estimator[name]
+            cells.append(number(row["auc_c"], ".2f") + interval(row))
+        rows.append(cells)
+        if summary.caveats:
+            caveats.append(" ".join([f"{summary.title}, SE:", *summary.caveats]))
+    headings = ["model", "benchmark", "answers", "items", *(estimator.title for estimator in ESTIMATORS.values())]
+    lines = [answer(shown), frequencies, "", *text_table(headings, rows), ""]
+    lines.append("AUC_c with its 95 % interval: how often the more uncertain of two items has the larger estimator.")
+    return "\n".join([*lines, *caveats]) + "\n"
+
+
+def write_report(
+    concordances: str,
+    p_stars: str,
+    tables: Sequence[str],
+    figures: Sequence[str],
+    settings: AmbiguityExhibitSettings,
+    page: str,
+    summary: str,
+) -> None:
+    """Write the page and the summary."""
+    compared, source = CONCORDANCES.read(concordances), settings["source"]
+    shown, frequencies = list(summaries(compared, source)), by_frequency(compared, source)
+    own = P_STARS.read(p_stars).filter(source=source)
+    assumed = own.filter(pl.col("counts").is_null(), pl.col("n_answers") > 1)["benchmark"].unique().sort()
+    save_report(
+        __file__,
+        page,
+        summary,
+        text=summarise(shown, frequencies),
+        tables=tables,
+        figures=figures,
+        title="Entropy and ambiguity",
+        label=settings["label"],
+        answer=answer(shown) if shown else None,
+        frequencies=frequencies,
+        summaries=shown,
+        kinds=ANSWERS,
+        estimators=ESTIMATORS,
+        interval=interval,
+        notes=[AUC_NOTE, COMMON_NOTE, made_note(settings)],
+        assumed=assumed.to_list(),
+    )

@@ -1,0 +1,221 @@
+"""Stage `aligned`: align the classes of a model's answers with the right answers of a benchmark's items.
+
+The true probabilities p* come from the benchmark's own answer counts, or from a file with the same questions. The same
+comparison that grouped the model's answers also matches the classes to right answers.
+"""
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
+from entropy_sentinel.schemas.contract import read_provenance, readable
+from entropy_sentinel.schemas.response_schema import RESPONSE
+from entropy_sentinel.schemas.signal_schema import contract_of
+from entropy_sentinel.signal_families.signal_registry import FAMILIES
+from entropy_sentinel.study.items.benchmark_rows import local_rows
+from entropy_sentinel.study.items.row_fields import look_up, normalised, one_text, read_answers, read_counts
+from entropy_sentinel.study.semantic_clustering.backend_interface import Backend, Pair, Question, make_backend
+from entropy_sentinel.study.semantic_clustering.backend_settings import GroupingSettings
+from entropy_sentinel.study.semantic_clustering.exact_backend import ExactBackend
+from papers.ambiguity.ambiguity_exhibits import ESTIMATORS
+from papers.ambiguity.ambiguity_frames import ALIGNED
+
+log = logging.getLogger(__name__)
+
+# The columns of a file with additional counts.
+_QUESTION, _ANSWERS, _COUNTS = "question", "answers", "counts"
+
+
+@dataclass(frozen=True)
+class PStar:
+    """The names and the counts of a question's right answers; counts are None if unknown."""
+
+    question: str
+    answers: tuple[tuple[str, ...], ...]
+    counts: tuple[float, ...] | None
+
+    @property
+    def probabilities(self) -> np.ndarray:
+        """P*, (n_answers,): the shares of the counts, or equal shares without counts."""
+        weights = np.ones(len(self.answers)) if self.counts is None else np.array(self.counts)
+        return np.asarray(weights / weights.sum())
+
+
+def of_items(benchmark: str) -> dict[str, PStar]:
+    """P* by item_id, for the items of a benchmark file that have answers."""
+    rows = BENCHMARKS.read(benchmark, ["item_id", "question", "answers", "counts"]).drop_nulls("answers")
+    p_stars = {}
+    for item, question, answers, counts in rows.iter_rows():
+        p_stars[item] = PStar(question, tuple(map(tuple, answers)), counts and tuple(counts))
+    return p_stars
+
+
+def of_file(path: str, benchmark: str) -> dict[str, PStar]:
+    """P* of a benchmark's items by item_id, from a file with columns question, answers and counts.
+
+    Rows are matched by their question. As in the paper, rows without counts, or with a count of 0, are left out. An
+    answer also has all names of the benchmark's answer with which it shares a name. Raises InputError with file and row
+    for an invalid question, answers or counts, for a repeated question, and if no question is the benchmark's.
+    """
+    items: dict[str, list[tuple[str, PStar]]] = {}
+    for item, own in of_items(benchmark).items():
+        items.setdefault(own.question, []).append((item, own))
+    p_stars: dict[str, PStar] = {}
+    rows: dict[str, int] = {}
+    n_rows = uncounted = 0
+    for n_rows, row in enumerate(local_rows(path), start=1):
+        where = f"{path}: row {n_rows - 1}"
+        question = one_text(look_up(_QUESTION, row, where), f"{where}: '{_QUESTION}'")
+        if rows.setdefault(question, n_rows - 1) != n_rows - 1:
+            raise InputError(f"{where}: has the question of row {rows[question]}; keep one row for each question")
+        answers = read_answers(_ANSWERS, row, where)
+        counts = read_counts(_COUNTS, answers, row, where, zero=True)
+        if question not in items:
+            continue
+        if not answers or not all(counts or [0]):
+            uncounted += 1
+            continue
+        for item, own in items[question]:
+            named = tuple(_with_further_names(tuple(names), own.answers) for names in answers)
+            p_stars[item] = PStar(question, named, tuple(counts or ()))
+    if not p_stars:
+        raise InputError(f"{path}: must have counts for questions of {benchmark}; none of its {n_rows} rows has any")
+    log.info("%s: p* of %d items; %d have an answer without a count", path, len(p_stars), uncounted)
+    return p_stars
+
+
+def _with_further_names(names: tuple[str, ...], answers: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """The names, extended by those of the first answer in `answers` that shares a name with them."""
+    own = set(map(normalised, names))
+    for other in answers:
+        if own & set(map(normalised, other)):
+            return (*names, *other)
+    return names
+
+
+class Classes(NamedTuple):
+    """The classes of the answers to a question. Each lists its distinct texts, the earliest sample's first."""
+
+    question: Question
+    texts: Sequence[Sequence[str]]
+
+
+def matched(classes: Sequence[Classes], backend: Backend) -> list[list[int | None]]:
+    """The index of the matching right answer for each class of each question, or None.
+
+    A class matches an answer if one of its texts is a name of the answer. For the other classes the backend compares
+    the first text with the first name of each answer; the first answer with the same meaning gets the class. An answer
+    may have several classes, but a class has at most one answer.
+    """
+    numbers: list[list[int | None]] = [[None] * len(item.texts) for item in classes]
+    for comparing, n_texts in ((ExactBackend(), None), (backend, 1)):
+        comparisons: list[_Comparison] = []
+        for item, of_item in enumerate(classes):
+            for place, texts in enumerate(of_item.texts):
+                if numbers[item][place] is None:
+                    comparisons += _comparisons(item, place, of_item.question, texts[:n_texts])
+        same = comparing.same([comparison.pair for comparison in comparisons])
+        for (item, place, number, _), is_same in zip(comparisons, same, strict=True):
+            if is_same and numbers[item][place] is None:
+                numbers[item][place] = number
+    return numbers
+
+
+class _Comparison(NamedTuple):
+    """A text of the class `place` of a question, and the name of its right answer `number`."""
+
+    item: int
+    place: int
+    number: int
+    pair: Pair
+
+
+def _comparisons(item: int, place: int, question: Question, texts: Sequence[str]) -> Iterator[_Comparison]:
+    for number, names in enumerate(question.answers):
+        for text in texts:
+            if text:
+                yield _Comparison(item, place, number, Pair(question, names[0], text))
+
+
+SEMANTICS = contract_of(FAMILIES[ESTIMATORS["se"].family])
+
+
+def write_aligned(
+    benchmark: str,
+    semantics: str,
+    sources: Mapping[str, str],
+    source: str,
+    settings: GroupingSettings,
+    output: str,
+) -> None:
+    """Align one model's answers in `semantics` with those in `benchmark` and in the files of `sources`.
+
+    `source` is the name of the benchmark's own counts.
+    """
+    origin = read_provenance(semantics)
+    whose = {"model": origin["model"], "benchmark": origin["benchmark"]}
+    backend = make_backend(settings)
+    groups = class_frame(semantics)
+    by_source = {source: of_items(benchmark)}
+    for name, path in sources.items():
+        by_source[name] = of_file(path, benchmark)
+    rows: list[dict[str, Any]] = []
+    for name, p_stars in by_source.items():
+        rows += [{**whose, "source": name} | row for row in aligned(groups, p_stars, backend)]
+    ALIGNED.write(ALIGNED.frame(rows), output, {**whose, "grouping": backend.provenance})
+
+
+def class_frame(semantics: str) -> pl.DataFrame:
+    """A row for each class of each item: its texts, probability, share of the samples, and their number."""
+    with readable(semantics, SEMANTICS.stage):
+        columns = (*RESPONSE, "answer", "answer_class", "class_probability")
+        rows = SEMANTICS.scan(semantics).select(columns).drop_nulls("answer_class").sort("item_id", "sample").collect()
+    rows = rows.with_columns(n_samples=pl.len().over("item_id"))
+    return (
+        rows.group_by("item_id", "answer_class", maintain_order=True)
+        .agg(
+            texts=pl.col("answer").unique(maintain_order=True),
+            p=pl.col("class_probability").first(),
+            frequency=pl.len() / pl.col("n_samples").first(),
+            n_samples=pl.col("n_samples").first(),
+        )
+        .sort("item_id", "answer_class")
+    )
+
+
+def aligned(groups: pl.DataFrame, p_stars: Mapping[str, PStar], backend: Backend) -> list[dict[str, Any]]:
+    """Rows of ALIGNED, without model, benchmark and source, for the items that have answers and p*."""
+    items = {str(item): own for (item,), own in groups.group_by("item_id", maintain_order=True) if item in p_stars}
+    if without := len(p_stars) - len(items):
+        log.warning("%d items have right answers, but no answer of the model: they are left out", without)
+    classes = []
+    for item, own in items.items():
+        question = Question(p_stars[item].question, p_stars[item].answers)
+        classes.append(Classes(question, own["texts"].to_list()))
+    rows: list[dict[str, Any]] = []
+    for (item, own), numbers in zip(items.items(), matched(classes, backend), strict=True):
+        rows += [{"item_id": item} | row for row in _rows(p_stars[item], own, numbers)]
+    return rows
+
+
+def _rows(known: PStar, own: pl.DataFrame, numbers: Sequence[int | None]) -> list[dict[str, Any]]:
+    """A row for each right answer with the model's probability, then rows for the model's other classes."""
+    groups = own.with_columns(number=pl.Series(numbers, dtype=pl.Int64))
+    by_answer = groups.group_by("number").agg(pl.col("p", "frequency").sum())
+    sums = {number: (p, frequency) for number, p, frequency in by_answer.iter_rows()}
+    counts = known.counts or [None] * len(known.answers)
+    rows: list[dict[str, Any]] = []
+    for number, (names, count, share) in enumerate(zip(known.answers, counts, known.probabilities, strict=True)):
+        p, frequency = sums.get(number, (None, None))
+        about = {"name": names[0], "right": True, "count": count, "p_star": share}
+        rows.append(about | {"p": p, "frequency": frequency})
+    for texts, p, frequency in groups.filter(pl.col("number").is_null()).select("texts", "p", "frequency").iter_rows():
+        about = {"name": texts[0], "right": False, "count": None, "p_star": 0.0}
+        rows.append(about | {"p": p, "frequency": frequency})
+    return [{"class": place, "n_samples": own["n_samples"][0]} | row for place, row in enumerate(rows)]

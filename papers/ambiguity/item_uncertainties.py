@@ -1,0 +1,107 @@
+"""Stage `uncertainties`: the uncertainties of each item for one model, and the estimators' values."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypedDict
+
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.schemas.contract import read_provenance, readable
+from entropy_sentinel.schemas.signal_schema import contract_of
+from entropy_sentinel.signal_families.signal_registry import FAMILIES
+from entropy_sentinel.study.semantic_clustering.semantic_entropy import semantic_entropy
+from papers.ambiguity.ambiguity_exhibits import BY_FREQUENCY, ESTIMATORS, FREQUENCIES, KL, dirichlet
+from papers.ambiguity.ambiguity_frames import ALIGNED, ESTIMATES, UNCERTAINTIES
+from papers.ambiguity.class_alignment import class_frame
+from papers.ambiguity.uncertainty import Uncertainty, expected_uncertainty, uncertainty
+
+
+class UncertaintySettings(TypedDict):
+    """The probability of an answer that no sample gave, and the Dirichlet posteriors."""
+
+    epsilon: float
+    gammas: list[float]
+
+
+def write_uncertainties(
+    aligned: Sequence[str],
+    signals: Sequence[str],
+    settings: UncertaintySettings,
+    uncertainties_output: str,
+    estimates_output: str,
+) -> None:
+    """Write the uncertainties and the estimators of all items for one model."""
+    classes = pl.concat(map(ALIGNED.read, aligned))
+    about = {"model": read_provenance(aligned[0])["model"], "settings": dict(settings)}
+    UNCERTAINTIES.write(UNCERTAINTIES.frame(list(uncertainties(classes, settings))), uncertainties_output, about)
+    by_benchmark: dict[str, dict[str, str]] = {}
+    for path in signals:
+        origin = read_provenance(path)
+        by_benchmark.setdefault(origin["benchmark"], {})[origin["family"]] = path
+    items = classes.select("benchmark", "item_id").unique()
+    rows = pl.concat(estimates(about["model"], benchmark, paths) for benchmark, paths in by_benchmark.items())
+    kept = rows.join(items, on=["benchmark", "item_id"], how="semi", maintain_order="left")
+    ESTIMATES.write(kept, estimates_output, about)
+
+
+def uncertainties(aligned: pl.DataFrame, settings: UncertaintySettings) -> Iterator[dict[str, Any]]:
+    """Yield a row of UNCERTAINTIES per item and form from a frame ALIGNED; posteriors need counts."""
+    *keys, _ = UNCERTAINTIES.key
+    for which, own in aligned.group_by(keys, maintain_order=True):
+        right = own.filter("right")
+        about = dict(zip(keys, which, strict=True))
+        about |= {"n_answers": len(right), "n_imputed": right["p"].null_count()}
+        for form, values in _forms(own, right, settings):
+            yield about | {"form": form} | values._asdict()
+
+
+def _forms(own: pl.DataFrame, right: pl.DataFrame, settings: UncertaintySettings) -> Iterator[tuple[str, Uncertainty]]:
+    epsilon, true = settings["epsilon"], own["p_star"].to_numpy()
+    p, frequency = _numbers(own["p"]), _numbers(own["frequency"])
+    yield KL, uncertainty(true, p, epsilon)
+    yield "kl-renormalised", uncertainty(true, p, epsilon, renormalise=True)
+    yield FREQUENCIES, uncertainty(true, frequency, epsilon)
+    if not right["count"].has_nulls():
+        for gamma in settings["gammas"]:
+            yield dirichlet(gamma), expected_uncertainty(right["count"], _numbers(right["p"]), gamma, epsilon)
+
+
+def _numbers(column: pl.Series) -> np.ndarray:
+    """A column as an array, with NaN for null."""
+    return column.fill_null(float("nan")).to_numpy()
+
+
+def estimates(model: str, benchmark: str, paths: Mapping[str, str]) -> pl.DataFrame:
+    """A frame ESTIMATES of one benchmark from the files of its families of signals, by family."""
+    groups = class_frame(paths[ESTIMATORS["se"].family])
+    items = groups.group_by("item_id", maintain_order=True).agg(
+        pl.col("n_samples").first(), pl.len().alias("n_classes"), pl.col("frequency")
+    )
+    entropies = [semantic_entropy(shares) for shares in items["frequency"]]
+    items = items.with_columns(
+        pl.lit(model).alias("model"),
+        pl.lit(benchmark).alias("benchmark"),
+        pl.Series(BY_FREQUENCY, entropies, pl.Float64),
+        pl.lit(None, pl.String).alias(f"{BY_FREQUENCY}_reason"),
+    )
+    for name, estimator in ESTIMATORS.items():
+        if estimator.family in paths:
+            values = _by_item(paths[estimator.family], estimator.family, estimator.signal, name)
+        else:
+            missing = pl.lit(f"run.features has no {estimator.family}").alias(f"{name}_reason")
+            values = items.select("item_id", pl.lit(None, pl.Float64).alias(name), missing)
+        items = items.join(values, on="item_id", how="left", maintain_order="left", validate="1:1")
+    return items.select(ESTIMATES.schema.names()).cast(ESTIMATES.schema)
+
+
+def _by_item(path: str, family: str, signal: str, name: str) -> pl.DataFrame:
+    """Each item's signal, equal for all its responses, as `name`, and the reason for null as `{name}_reason`."""
+    contract = contract_of(FAMILIES[family])
+    with readable(path, contract.stage):
+        lazy = contract.scan(path)
+        reasons = [column for column in lazy.collect_schema() if column.endswith("_reason")]
+        reason = pl.col(reasons[0]).drop_nulls().first() if reasons else pl.lit(None, pl.String)
+        value = pl.col(signal).drop_nulls().first()
+        rows = lazy.group_by("item_id").agg(value.alias(name), reason.alias("reason")).collect()
+    lacking = pl.when(pl.col(name).is_null()).then(pl.col("reason").fill_null(f"no {signal}"))
+    return rows.select("item_id", name, lacking.alias(f"{name}_reason"))

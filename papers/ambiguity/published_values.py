@@ -1,0 +1,70 @@
+"""Comparison of a study's values with the paper's, for the same models and benchmarks."""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from entropy_sentinel.rendering.table_exhibit import Table, headed
+from papers.ambiguity.ambiguity_exhibits import COMPARED, PUBLISHED, AmbiguityExhibitSettings, compared
+
+# The benchmarks of the paper's tables, and whether the items of each have one answer or several.
+_ANSWERS = {"triviaqa": "one", "maqa": "several", "ambigqa": "several"}
+# The model behind the tables whose rows do not name a model.
+_MODEL = "gemma-3-12b"
+_STATISTICS = {"n": "Items", "count_mean": "Count", "count_sd": "SD", "entropy_mean": "H(p*)", "entropy_sd": "SD of H"}
+
+
+def printed(table: str) -> pl.DataFrame:
+    """A row for each printed value: its keys, model and benchmark, the column's `name`, and `paper`."""
+    # The paper's Tables 2 and 6 have one model in common.
+    wide = pl.read_csv(PUBLISHED / f"table_{table}.csv").drop("table", strict=False).unique(maintain_order=True)
+    keys = [name for name in wide.columns if name.partition("_")[0] not in _ANSWERS]
+    long = wide.unpivot(index=keys, value_name="paper").drop_nulls("paper")
+    if "model" not in keys:
+        long = long.with_columns(model=pl.lit(_MODEL))
+    # A benchmark has no `_` in its name here, but a statistic may.
+    benchmark = pl.col("variable").str.extract(r"^([a-z]+)_")
+    return long.select(
+        *("model", *[key for key in keys if key != "model"]),
+        benchmark=benchmark,
+        answers=benchmark.replace_strict(_ANSWERS),
+        name=pl.col("variable").str.replace(r"^[a-z]+_", ""),
+        paper="paper",
+    )
+
+
+def beside(
+    table: str, ours: pl.DataFrame, settings: AmbiguityExhibitSettings, value: str, keys: Sequence[str], title: str
+) -> Table | None:
+    """Our estimators' values next to the paper's, by model, benchmark and `keys`; None if none match.
+
+    `value` is the column of `ours`, which has lower and upper, and `title` its heading.
+    """
+    if not compared(table, settings["models"], settings["benchmarks"]):
+        return None
+    theirs = printed(table).rename({"name": "estimator"})
+    on = ["model", "benchmark", "answers", "estimator", *keys]
+    joined = theirs.join(ours, on=on, how="inner", maintain_order="left")
+    headings = {
+        **{name: name.title() for name in ("model", "benchmark", *keys, "estimator")},
+        value: title,
+        "lower": "from",
+        "upper": "to",
+        "paper": f"{title}: paper",
+        "difference": "difference",
+    }
+    compared_values = joined.with_columns(difference=pl.col(value) - pl.col("paper"))
+    shown = headed(compared_values, headings, {"estimator": COMPARED.__getitem__})
+    note = "from, to: 95 % interval of this study's value. The paper prints two digits and no interval."
+    return Table(f"{title}, here and in the paper.", shown, (note,))
+
+
+def beside_statistics(ours: pl.DataFrame, settings: AmbiguityExhibitSettings) -> Table | None:
+    """Our statistics of p* next to the paper's, by benchmark and source; None if none match."""
+    if not compared("8_p_star", settings["models"], settings["benchmarks"]):
+        return None
+    long = ours.unpivot(index=["benchmark", "source"], value_name="ours", variable_name="name")
+    joined = printed("8_p_star").join(long, on=["benchmark", "source", "name"], how="inner", maintain_order="left")
+    columns = {"benchmark": "Benchmark", "source": "Source", "name": "Statistic", "ours": "Here", "paper": "Paper"}
+    shown = headed(joined, columns, {"name": _STATISTICS.__getitem__})
+    return Table("Statistics of p*, here and in the paper.", shown, decimals=2)

@@ -1,0 +1,144 @@
+"""The prompts of the pass for the items of one part, with an answer in the prompt, and the resulting rows."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.llm_client.server_settings import PromptTemplate
+from entropy_sentinel.schemas.response_schema import RESPONSE
+from entropy_sentinel.study.engines.engine_interface import Asked, Continuation, TokenIdEngine, in_order
+from entropy_sentinel.study.engines.engine_registry import PROMPTS
+from entropy_sentinel.study.engines.generation_section import AskedSettings, PromptSettings
+from entropy_sentinel.study.stages.generation_stage import filled_prompt
+from papers.ambiguity.signal_families.iterative_prompting.iterative_prompting_frames import ITERATIVE_PROMPTS
+
+_QUESTION = "{question}"
+# Marks that a question or an answer may already end with at a place where the template has one.
+_MARKS = ("?", ".", "!")
+
+
+def with_answer(asked_with: PromptSettings, template: str, question: str, answer: str) -> Asked:
+    """The prompt with a question and a possible answer, `template`, in the model's usual form.
+
+    A chat keeps its other messages; the template replaces the message with the question. Plain text keeps the text
+    before the paragraph with the question, such as the examples of a few-shot prompt; that paragraph, `Q: .. A:`, is
+    the end of prompt 3 in the paper. The paper does not state whether its examples are kept.
+    """
+    for place, value in (("question", question), ("answer", answer)):
+        if value.endswith(_MARKS):
+            template = template.replace(f"{{{place}}}{value[-1]}", f"{{{place}}}")
+    variables = {**asked_with.get("prompt_variables", {}), "answer": answer}
+    own: PromptSettings = {**asked_with, **_with_question_replaced(asked_with, template), "prompt_variables": variables}
+    return filled_prompt(own, question)
+
+
+def _with_question_replaced(asked_with: PromptSettings, template: str) -> PromptTemplate:
+    """The model's own prompt with the template in place of the question; placeholders are not filled yet."""
+    if text := asked_with.get("text"):
+        before, blank, _ = text[: text.index(_QUESTION)].rpartition("\n\n")
+        return {"text": f"{before}{blank}{template}"}
+    chat = asked_with.get("messages") or PROMPTS[asked_with["prompt"]].chat
+    messages = []
+    for message in chat:
+        messages.append({**message, "content": template} if _QUESTION in message["content"] else message)
+    return {"messages": messages}
+
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class _Item:
+    """The responses to one item that are measured, and the first response of each distinct answer, by the answer."""
+
+    responses: Sequence[Row]
+    first: Mapping[str, Row]
+
+    @property
+    def question(self) -> str:
+        """The question, the same in all responses."""
+        return str(self.responses[0]["question"])
+
+    def pairs(self, prompts: Sequence[Sequence[int]]) -> Iterator[tuple[Sequence[int], Sequence[int]]]:
+        """Yield each distinct answer after the item's own prompt, then after each of `prompts`, with an answer."""
+        for prompt in (self.responses[0]["prompt_ids"], *prompts):
+            for answer in self.first.values():
+                yield prompt, answer["token_ids"]
+
+
+def ask(
+    part: pl.DataFrame, engine: TokenIdEngine, settings: Mapping[str, Any], asked_with: AskedSettings
+) -> pl.DataFrame:
+    """Rows of ITERATIVE_PROMPTS for responses: traces with `prompt_ids` and `question`."""
+    rows: list[Row] = []
+    items: list[_Item] = []
+    for _, own in part.group_by("item_id", maintain_order=True):
+        left_out, item = _sorted(own.sort("sample").to_dicts(), settings["samples"])
+        rows += left_out
+        if item:
+            items.append(item)
+    chats: list[Asked] = []
+    for item in items:
+        chats += [with_answer(asked_with, settings["prompt"], item.question, answer) for answer in item.first]
+    prompts = iter([prompt.token_ids for prompt in engine.prompts(chats)])
+    pairs: list[tuple[Sequence[int], Sequence[int]]] = []
+    for item in items:
+        pairs += item.pairs(list(islice(prompts, len(item.first))))
+    continuations = iter(in_order(engine.continuations(iter(pairs)), len(pairs), "continuations"))
+    for item in items:
+        n_answers = len(item.first)
+        rows += _measured(item, [list(islice(continuations, n_answers)) for _ in range(n_answers + 1)])
+    return ITERATIVE_PROMPTS.frame(rows)
+
+
+def unasked(part: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
+    """Rows without log-probabilities, for responses that cannot be asked about; `unusable` has the reason."""
+    return ITERATIVE_PROMPTS.frame(part.select(*RESPONSE, reason="unusable").to_dicts())
+
+
+def _sorted(responses: Sequence[Row], samples: int) -> tuple[list[Row], _Item | None]:
+    """Rows of an item's left-out responses, with reasons; and the item with the others."""
+    usable = sum(response["sample"] < samples for response in responses)
+    left_out: list[Row] = []
+    answered: list[Row] = []
+    first: dict[str, Row] = {}
+    for response in responses:
+        answer = response["text"].strip()
+        if reason := _left_out(response["sample"], answer, usable, samples):
+            left_out.append({key: response[key] for key in RESPONSE} | {"reason": reason})
+        else:
+            answered.append({**response, "answer": answer})
+            first.setdefault(answer, response)
+    return left_out, _Item(answered, first) if answered else None
+
+
+def _left_out(sample: int, answer: str, usable: int, samples: int) -> str | None:
+    """Why a response is left out, or None; `usable` of the first `samples` can be used."""
+    if usable < samples:
+        return f"only {usable} of the first {samples} responses to the item can be asked about"
+    if sample >= samples:
+        return f"not among the first {samples} of its item; only those are asked about"
+    return None if answer else "the answer is empty"
+
+
+def _measured(item: _Item, continuations: Sequence[Sequence[Continuation]]) -> list[Row]:
+    """The rows of one item; `continuations` are those of its prompt, then of the prompt with each answer."""
+    rows = [{key: response[key] for key in RESPONSE} for response in item.responses]
+    for continuation in chain.from_iterable(continuations):
+        if continuation.refused:
+            return [row | {"reason": f"refused: {continuation.refused}"} for row in rows]
+    logprobs = []
+    for of_prompt in continuations:
+        logprobs.append([float(continuation.logprobs.sum(dtype="float64")) for continuation in of_prompt])
+    place = {answer: number for number, answer in enumerate(item.first)}
+    distinct = [response["sample"] for response in item.first.values()]
+    for row, response in zip(rows, item.responses, strict=True):
+        number = place[response["answer"]]
+        row["answer"] = response["answer"]
+        row["logprob"] = logprobs[0][number]
+        row["distinct"] = distinct
+        row["conditional_logprobs"] = logprobs[1 + number]
+    return rows

@@ -1,0 +1,231 @@
+"""The figures of the catalogue, from the items of all models and single trajectories of the pass."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from matplotlib.axes import Axes
+
+from entropy_sentinel.formatting.text_format import counted
+from entropy_sentinel.rendering.exhibit_files import DrawnFigure, FigureInputs, save_figures
+from entropy_sentinel.rendering.figure_style import BLUE, GREEN, ORANGE, Drawing, legend_of, new_figure, nothing, plain
+from entropy_sentinel.schemas.contract import read_provenance
+from entropy_sentinel.schemas.file_sets import read_several
+from papers.entropy_area.area_exhibits import ANSWERS, FIGURES, AreaExhibitSettings, measure_title, measures
+from papers.entropy_area.area_frames import CORRELATIONS, ITEMS
+from papers.entropy_area.area_measures import RANGES, common, of_set
+from papers.entropy_area.correlation import why_none
+from papers.entropy_area.trajectories import Trajectory, has_options, median_item, trajectory
+
+_LINE = "#C00000"
+# Files of the pass by model and benchmark.
+Passes = Mapping[str, Mapping[str, str]]
+
+
+class AreaFigureSettings(AreaExhibitSettings):
+    """Settings of the figures: also the benchmark of Figures 1 and 3, null for the first with options."""
+
+    figure_benchmark: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AreaFigureInputs(FigureInputs):
+    """The settings of the figures, frames of the contracts ITEMS and CORRELATIONS, and the files of the pass."""
+
+    settings: AreaFigureSettings
+    items: pl.DataFrame
+    correlations: pl.DataFrame
+    passes: Passes
+
+
+def figure_2_correlations(inputs: AreaFigureInputs) -> Drawing:
+    """Draw four panels: z-scores of EAS, mean EAS, perplexity and length, with a regression line."""
+    own = of_set(inputs.items, inputs.model, inputs.settings["sets"][inputs.benchmark])
+    rows = common(own, measures(inputs.settings["answers"]), "answer_entropy")
+    if len(rows) < 2:
+        return nothing(f"{inputs.model} on {inputs.benchmark}: {len(rows)} items have all measures", inputs.label)
+    figure = new_figure(11, 3, inputs.label)
+    panels = figure.subplots(1, 4, sharex=True, sharey=True)
+    answer = inputs.settings["answer"]
+    for axes, measure in zip(panels, (f"eas_{answer}", f"mean_eas_{answer}", "ppl", "n_tokens"), strict=True):
+        correlation = inputs.correlations.filter(
+            model=inputs.model, benchmark=inputs.benchmark, measure=measure, target="answer_entropy"
+        )
+        _draw(axes, rows, measure, correlation.row(0, named=True))
+        axes.set_xlabel("Answer entropy, bits", fontsize=9)
+    panels[0].set_ylabel("z-score of the measure", fontsize=9)
+    return Drawing(
+        figure,
+        f"{inputs.model} on {inputs.benchmark}: {len(rows)} items. Each measure is of the first response, as its "
+        "z-score over the items; the answer entropy is of all samples. Line: linear regression.",
+    )
+
+
+def _draw(axes: Axes, rows: pl.DataFrame, measure: str, correlation: dict[str, Any]) -> None:
+    plain(axes)
+    if why_none(rows["answer_entropy"], rows["answer_entropy"]) or why_none(rows[measure], rows[measure]):
+        axes.set_title(f"{measure_title(measure)}\nno r: {correlation['reason']}", fontsize=8, wrap=True)
+        return
+    x, y = rows["answer_entropy"].to_numpy(), rows[measure].to_numpy().astype(float)
+    z = (y - y.mean()) / y.std()
+    axes.scatter(x, z, s=10, color=BLUE, alpha=0.5, linewidths=0)
+    slope, start = np.polyfit(x, z, 1)
+    ends = np.array([x.min(), x.max()])
+    axes.plot(ends, start + slope * ends, color=_LINE, linewidth=1.6)
+    p = "p < 0.0001" if correlation["p"] < 1e-4 else f"p = {correlation['p']:.4f}"
+    axes.set_title(f"{measure_title(measure)}\nr = {correlation['r']:.3f}, {p}", fontsize=9)
+
+
+# Options A, B, C and so on: colours of Okabe and Ito, dashes that differ as well.
+_LINES = (
+    *((BLUE, "-"), (ORANGE, "--"), (GREEN, "-."), ("#CC79A7", ":")),
+    *(("#E69F00", "-"), ("#56B4E9", "--"), ("#999999", "-."), ("#000000", ":"), ("#F0E442", "-"), (BLUE, ":")),
+)
+_POSITION = "Token t after which the answer is inserted"
+
+
+def figure_1_trajectory(inputs: AreaFigureInputs) -> Drawing:
+    """Draw the entropies of one response with the area under them: the response of median EAS."""
+    benchmark, answer, label = (
+        _benchmark(inputs.passes[inputs.model], inputs.settings),
+        inputs.settings["answer"],
+        inputs.label,
+    )
+    item = median_item(of_set(inputs.items, inputs.model, [benchmark]), f"eas_{answer}")
+    if item is None:
+        return nothing(f"No response of {inputs.model} to {benchmark} has a trajectory", label)
+    shown = trajectory(inputs.passes[inputs.model][benchmark], item, answer)
+    figure = new_figure(7.5, 3.2, label)
+    axes = figure.subplots()
+    _draw_entropy(axes, shown)
+    axes.set(xlabel=_POSITION, ylabel="H(t), bits")
+    axes.set_title(f"EAS {shown.eas:.1f} bits, mean {shown.mean_eas:.2f}", fontsize=10)
+    inserted = "" if shown.answer_text is None else f" and all but the last token of {shown.answer_text}"
+    return Drawing(
+        figure,
+        f"{inputs.model} on {shown.item_id}: entropy of the next token, in bits, if the first t tokens of the "
+        f"response are followed by \\boxed{{{inserted} ({ANSWERS[answer]}). The area is EAS. Of the items of "
+        f"{benchmark}, this one's first response has the median EAS.",
+    )
+
+
+def figure_3_ranges(inputs: AreaFigureInputs) -> Drawing:
+    """Draw a column for each range of answer entropy: decayed probabilities of the options, and the entropy below."""
+    benchmark, answer, label = (
+        _benchmark(inputs.passes[inputs.model], inputs.settings),
+        inputs.settings["answer"],
+        inputs.label,
+    )
+    own = of_set(inputs.items, inputs.model, [benchmark])
+    n_items: dict[str, int] = {}
+    by_range: dict[str, Trajectory] = {}
+    for name, (_, inside) in RANGES.items():
+        rows = own.filter(inside)
+        n_items[name] = len(rows)
+        if item := median_item(rows, f"eas_{answer}"):
+            by_range[name] = trajectory(inputs.passes[inputs.model][benchmark], item, answer)
+    if not by_range:
+        return nothing(f"No response of {inputs.model} to {benchmark} has a trajectory", label)
+    options = any(shown.probabilities is not None for shown in by_range.values())
+    figure = new_figure(10.5, 5.2 if options else 3, label)
+    grid = figure.subplots(2 if options else 1, len(RANGES), squeeze=False, sharey="row")
+    highest = max(shown.entropies.max() for shown in by_range.values())
+    for column, (name, (title, _)) in zip(grid.T, RANGES.items(), strict=True):
+        about = _about(by_range[name], answer) if name in by_range else ""
+        column[0].set_title(f"{name.title()}, {title} bits: {counted(n_items[name], 'item')}\n{about}", fontsize=9)
+        _draw_column(column, by_range.get(name), inputs.settings["alpha"])
+        column[-1].set(xlabel="Token t", ylim=(0, highest * 1.05 or 1))
+    grid[-1, 0].set_ylabel("H(t), bits")
+    if options:
+        grid[0, 0].set_ylabel(f"Decayed sum, alpha {inputs.settings['alpha']:g}")
+        legend = legend_of(grid[0])
+        look: dict[str, Any] = {"ncols": len(legend), "frameon": False, "fontsize": 9}
+        figure.legend(list(legend.values()), list(legend), loc="outside lower center", **look)
+    return Drawing(figure, _caption(inputs.model, benchmark, answer, inputs.settings["alpha"], options))
+
+
+def _benchmark(passes: Mapping[str, str], settings: AreaFigureSettings) -> str:
+    """The benchmark of the settings, or else the first with options, or else the first."""
+    if settings["figure_benchmark"]:
+        return settings["figure_benchmark"]
+    for benchmark, path in passes.items():
+        if has_options(path):
+            return benchmark
+    return next(iter(passes))
+
+
+def _caption(model: str, benchmark: str, answer: str, alpha: float, has_options: bool) -> str:
+    chosen = (
+        f"{model} on {benchmark}: of the items in each range of answer entropy the one whose first response has the "
+        "median EAS. "
+    )
+    below = f"the entropy after each token with the answer inserted ({ANSWERS[answer]}), and its area, EAS"
+    if not has_options:
+        return (
+            f"{chosen}It shows {below}. The probabilities of the options are left out: either the questions of this "
+            "benchmark offer none, or signals.forced_answer.options is not set."
+        )
+    return (
+        f"{chosen}Above: probabilities of the options' letters right after the brace, summed over the tokens so far "
+        f"with the weight (t - k + 1)^-{alpha:g}; they are not renormalised, and one outside the 20 most "
+        f"likely tokens counts as 0. Below: {below}."
+    )
+
+
+def _about(shown: Trajectory, answer: str) -> str:
+    letter = f", {ANSWERS[answer]} {shown.answer_text}" if shown.options and shown.answer_text else ""
+    return f"{shown.item_id}{letter}\nanswer entropy {shown.answer_entropy:.2f}, EAS {shown.eas:.1f}"
+
+
+def _draw_column(column: Sequence[Axes], shown: Trajectory | None, alpha: float) -> None:
+    for axes in column:
+        plain(axes)
+        # An empty range has no tokens.
+        axes.xaxis.set_visible(shown is not None)
+        if shown is None:
+            axes.text(0.5, 0.5, "none with a trajectory", ha="center", va="center", transform=axes.transAxes)
+    if shown is not None:
+        if shown.probabilities is not None:
+            _draw_options(column[0], shown, alpha)
+        _draw_entropy(column[-1], shown)
+
+
+def _draw_entropy(axes: Axes, shown: Trajectory) -> None:
+    axes.fill_between(shown.positions, shown.entropies, color=BLUE, alpha=0.25, linewidth=0)
+    axes.plot(shown.positions, shown.entropies, color=BLUE, linewidth=0.9)
+    axes.set_ylim(bottom=0)
+    plain(axes)
+
+
+def _draw_options(axes: Axes, shown: Trajectory, alpha: float) -> None:
+    sums = shown.decayed_options(alpha)
+    for letter, values in zip(shown.options, sums, strict=True):
+        color, dash = _LINES["ABCDEFGHIJ".index(letter)]
+        axes.plot(range(1, len(values) + 1), values, color=color, linestyle=dash, linewidth=1.2, label=letter)
+    axes.set_ylim(bottom=0)
+
+
+def write_figures(
+    by_item: Sequence[str],
+    correlations: str,
+    passes: Sequence[str],
+    settings: AreaFigureSettings,
+    exhibits: Mapping[str, DrawnFigure],
+    models: Sequence[str],
+    folder: str,
+) -> None:
+    """Write the figures, by the names of their files, to `folder`."""
+    passes_of: dict[str, dict[str, str]] = {}
+    for path in passes:
+        origin = read_provenance(path)
+        passes_of.setdefault(origin["model"], {})[origin["benchmark"]] = path
+    inputs = AreaFigureInputs(
+        label=settings["label"],
+        settings=settings,
+        items=read_several(ITEMS, by_item, {"model": models}),
+        correlations=CORRELATIONS.read(correlations),
+        passes=passes_of,
+    )
+    save_figures(FIGURES, exhibits, inputs, folder)

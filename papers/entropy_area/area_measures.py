@@ -1,0 +1,121 @@
+"""Stage `measures`: correlations of a response's measures with the variety of repeated samples, for all models."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypedDict
+
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.schemas.file_sets import read_several
+from papers.entropy_area.area_exhibits import TARGETS, measure_title, measures
+from papers.entropy_area.area_frames import CORRELATIONS, ITEMS, RESPONSES, SPREAD
+from papers.entropy_area.correlation import correlate, why_none
+
+Sets = Mapping[str, Sequence[str]]
+
+_ENTROPY = pl.col("answer_entropy")
+# Ranges of the answer entropy: the title, in bits, and whether an item is in it.
+RANGES: Mapping[str, tuple[str, pl.Expr]] = {
+    "low": ("[0, 0.5)", _ENTROPY < 0.5),
+    "medium": ("[0.5, 1.5]", _ENTROPY.is_between(0.5, 1.5)),
+    "high": ("(1.5, inf)", _ENTROPY > 1.5),
+}
+
+
+class AreaMeasureSettings(TypedDict):
+    """Settings: sets of benchmarks by name, kinds of answers, number of bootstrap samples and their seed."""
+
+    sets: Sets
+    answers: list[str]
+    resamples: int
+    seed: int
+
+
+def write_measures(
+    by_item: Sequence[str],
+    by_response: Sequence[str],
+    models: Sequence[str],
+    settings: AreaMeasureSettings,
+    correlations_output: str,
+    spread_output: str,
+) -> None:
+    """Write correlations, and how much the score depends on the sample."""
+    items = read_several(ITEMS, by_item, {"model": models})
+    about = {"settings": dict(settings)}
+    CORRELATIONS.write(CORRELATIONS.frame(list(correlations(items, settings))), correlations_output, about)
+    scores = read_several(RESPONSES, by_response, {"model": models})
+    SPREAD.write(SPREAD.frame(list(spread(items, scores, settings))), spread_output, about)
+
+
+def of_set(frame: pl.DataFrame, model: str, benchmarks: Sequence[str]) -> pl.DataFrame:
+    """The rows of one model on some benchmarks."""
+    return frame.filter(pl.col("model") == model, pl.col("benchmark").is_in(benchmarks))
+
+
+def common(items: pl.DataFrame, names: Sequence[str], target: str) -> pl.DataFrame:
+    """The items with all of these measures and the entropy, except measures that no item has."""
+    present = [name for name in names if items[name].null_count() < len(items)]
+    return items.drop_nulls([*present, target])
+
+
+def correlations(items: pl.DataFrame, settings: AreaMeasureSettings) -> Iterator[dict[str, Any]]:
+    """Yield rows of CORRELATIONS from a frame ITEMS. All measures are compared on the same items."""
+    names = measures(settings["answers"])
+    for model in items["model"].unique(maintain_order=True):
+        for name, benchmarks in settings["sets"].items():
+            own = of_set(items, model, benchmarks)
+            for target in TARGETS:
+                rows = common(own, names, target)
+                for measure in names:
+                    about = {"model": model, "benchmark": name, "measure": measure, "target": target}
+                    yield about | {"n_items": len(rows)} | _correlation(rows, measure, target, settings)
+
+
+def _correlation(rows: pl.DataFrame, measure: str, target: str, settings: AreaMeasureSettings) -> dict[str, Any]:
+    empty = dict.fromkeys(("r", "p", "lower", "upper", "rho", "rho_p", "reason"))
+    if len(rows) and rows[measure].null_count():
+        return empty | {"reason": "no response has it"}
+    x, y = rows[measure], rows[target]
+    if reason := why_none(x, y, (measure_title(measure), TARGETS[target])):
+        return empty | {"reason": reason}
+    return empty | vars(correlate(x, y, settings["resamples"], settings["seed"]))
+
+
+def spread(items: pl.DataFrame, responses: pl.DataFrame, settings: AreaMeasureSettings) -> Iterator[dict[str, Any]]:
+    """Yield rows of SPREAD, the differences in EAS between an item's samples, from frames ITEMS and RESPONSES."""
+    for model in items["model"].unique(maintain_order=True):
+        for name, benchmarks in settings["sets"].items():
+            entropies = of_set(items, model, benchmarks).select("benchmark", "item_id", "answer_entropy")
+            for answer in settings["answers"]:
+                score = f"eas_{answer}"
+                own = of_set(responses, model, benchmarks).drop_nulls(score).rename({score: "score"})
+                several = own.filter(pl.len().over("benchmark", "item_id") > 1)
+                rows = several.join(entropies, on=["benchmark", "item_id"], maintain_order="left")
+                yield {"model": model, "benchmark": name, "answer": answer} | _spread(rows)
+
+
+def _spread(rows: pl.DataFrame) -> dict[str, Any]:
+    """The spread of scores, and r by sample number, of rows with `sample`, `score` and `answer_entropy`."""
+    by_item = rows.group_by("benchmark", "item_id", maintain_order=True).agg(
+        pl.col("score").mean(), pl.col("answer_entropy").first(), variance=pl.col("score").var(), n=pl.len()
+    )
+    empty = dict.fromkeys(("within_sd", "between_sd", "r_first", "r_lowest", "r_highest", "r_mean"))
+    counts = {"n_items": len(by_item), "n_scores": len(rows)}
+    if len(by_item) < 2:
+        return counts | empty
+    degrees = (by_item["n"] - 1).to_numpy()
+    by_sample = [_r(own) for _, own in rows.sort("sample").group_by("sample", maintain_order=True)]
+    known = [r for r in by_sample if r is not None]
+    return counts | {
+        "within_sd": float(np.sqrt((by_item["variance"].to_numpy() * degrees).sum() / degrees.sum())),
+        "between_sd": float(by_item["score"].to_numpy().std(ddof=1)),
+        "r_first": by_sample[0],
+        "r_lowest": min(known, default=None),
+        "r_highest": max(known, default=None),
+        "r_mean": _r(by_item),
+    }
+
+
+def _r(rows: pl.DataFrame) -> float | None:
+    x, y = rows["score"], rows["answer_entropy"]
+    return None if why_none(x, y) else float(np.corrcoef(x, y)[0, 1])

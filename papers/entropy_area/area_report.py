@@ -1,0 +1,99 @@
+"""The page of this analysis, and its closing lines for the terminal, from a frame CORRELATIONS."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.formatting.text_format import number, span
+from entropy_sentinel.rendering.exhibit_files import save_report
+from entropy_sentinel.rendering.plain_text import below, text_table
+from papers.entropy_area.area_exhibits import AreaExhibitSettings, answer_note, measure_title
+from papers.entropy_area.area_frames import CORRELATIONS
+
+
+@dataclass(frozen=True)
+class AreaSummary:
+    """Correlations of the first responses' measures with the answer entropy, for a model and a set of benchmarks."""
+
+    model: str
+    benchmark: str
+    n_items: int
+    # Rows of CORRELATIONS by measure, those of the area first.
+    by_measure: Mapping[str, Mapping[str, Any]]
+
+    @property
+    def title(self) -> str:
+        return f"{self.model}, {self.benchmark}"
+
+    @property
+    def verdict(self) -> str:
+        """A sentence with the measure of strongest correlation with the answer entropy, and the place of EAS."""
+        known = {name: row for name, row in self.by_measure.items() if row["r"] is not None}
+        if not known:
+            reason = next(iter(self.by_measure.values()))["reason"]
+            return f"There is no correlation: {reason}."
+        best = max(known, key=lambda name: abs(known[name]["r"]))
+        text = f"{measure_title(best)} has the strongest correlation with the answer entropy: {_r(known[best])}"
+        if best.startswith("eas_"):
+            return f"{text}."
+        scores = [name for name in known if name.startswith("eas_")]
+        if not scores:
+            return f"{text}; EAS has no r."
+        return f"{text}; {measure_title(scores[0])} has {_r(known[scores[0]])}."
+
+
+def _r(row: Mapping[str, Any]) -> str:
+    return f"r {number(row['r'], '+.2f')} ({interval(row)})"
+
+
+def interval(row: Mapping[str, Any]) -> str:
+    """The interval of a row of CORRELATIONS as text."""
+    return span(row, "+.2f")
+
+
+def summaries(correlations: pl.DataFrame) -> Iterator[AreaSummary]:
+    """Yield a summary for each model and set of benchmarks, in order."""
+    rows = correlations.filter(target="answer_entropy")
+    for (model, benchmark), own in rows.group_by("model", "benchmark", maintain_order=True):
+        by_measure = {row["measure"]: row for row in own.iter_rows(named=True)}
+        yield AreaSummary(str(model), str(benchmark), own["n_items"][0], by_measure)
+
+
+def summarise(shown: Sequence[AreaSummary]) -> str:
+    """Plain text: r of every measure with the answer entropy, by model and benchmark, each with a sentence."""
+    parts = ["Correlation of one response's uncertainty with the variety of many answers: Pearson's r, 95 % interval"]
+    for summary in shown:
+        rows = []
+        for name, row in summary.by_measure.items():
+            rows.append([measure_title(name), number(row["r"], "+.3f"), interval(row)])
+        table = text_table(["measure", "r", "interval"], rows)
+        parts.append(below(f"{summary.title}: {summary.n_items} items", [*table, summary.verdict]))
+    return "\n\n".join(parts) + "\n"
+
+
+def write_report(
+    correlations: str,
+    tables: Sequence[str],
+    figures: Sequence[str],
+    settings: AreaExhibitSettings,
+    page: str,
+    summary: str,
+) -> None:
+    """Write the page and the summary."""
+    shown = list(summaries(CORRELATIONS.read(correlations)))
+    save_report(
+        __file__,
+        page,
+        summary,
+        text=summarise(shown),
+        tables=tables,
+        figures=figures,
+        title="Entropy area score",
+        label=settings["label"],
+        summaries=shown,
+        measures=[(name, measure_title(name)) for name in shown[0].by_measure] if shown else [],
+        interval=interval,
+        answers=answer_note(settings["answers"]),
+    )

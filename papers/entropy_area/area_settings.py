@@ -1,0 +1,98 @@
+"""Settings of the analysis: the config's section `analyses.entropy_area`."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field
+
+from entropy_sentinel.core.analysis import Analysis, StudyNames
+from entropy_sentinel.core.section_base import DISTINCT, Name, Names, Number, Whole
+from entropy_sentinel.rendering.exhibit_declarations import list_titles
+from papers.entropy_area import area_exhibits
+
+NEEDS = "forced_answer"
+
+
+class EntropyArea(Analysis):
+    """What the entropy area score tells about the variety of repeated answers (Zhu et al., 2025).
+
+    It needs forced_answer in run.features and several samples of each item (generation.samples).
+    """
+
+    PAGE = "{judge}/entropy_area/report.html"
+    TELLS = "what the entropy area score says"
+    TABLES, FIGURES = list_titles(area_exhibits.TABLES), list_titles(area_exhibits.FIGURES)
+
+    judges: Names | None = Field(None, description="judges whose labels get all this; null for all that are run")
+    together: dict[Name, Annotated[list[Name], Field(min_length=2), DISTINCT]] = Field(
+        {}, description="benchmarks that are combined under a name: {aime: [aime-2024, aime-2025]}"
+    )
+    answer: Literal["reference", "own", "none"] | None = Field(
+        None,
+        description="the answer of signals.forced_answer.answers whose score the figures and the table of items show; "
+        "null for the paper's (reference), or else the first",
+    )
+    alpha: Number = Field(
+        0.5, ge=0, le=1e6, description="how fast the weight of earlier tokens decays in Figure 3; 0 is a plain sum"
+    )
+    figure_model: str | None = Field(None, description="model of Figure 1; null for the first")
+    figure_benchmark: str | None = Field(
+        None, description="benchmark of Figures 1 and 3; null for the first with options, or else the first"
+    )
+    resamples: Whole = Field(10_000, ge=10, le=100_000, description="bootstrap samples of the items per interval")
+
+    def obstacle(self, studied: StudyNames) -> str | None:
+        """See `Analysis.obstacle`."""
+        if NEEDS not in studied.families:
+            return f"run.features has no {NEEDS}, which asks the model again"
+        return None if studied.labelled else "no benchmark has references, and without them judges read no answers"
+
+    def fitted(self, studied: StudyNames) -> tuple[Self, list[str]]:
+        """See `Analysis.fitted`."""
+        axes = {"judges": "judges", "figure_model": "models", "figure_benchmark": "labelled"}
+        run, lines = self.named(studied, axes)
+        together = {}
+        for name, benchmarks in self.together.items():
+            ran, left_out = studied.run("labelled", f"analyses.entropy_area.together.{name}", benchmarks)
+            if ran:
+                together[name] = ran
+            lines += left_out
+        self._check_each_once(studied)
+        complete = {
+            "judges": run["judges"] or studied.judges,
+            "together": together,
+            "figure_model": (run["figure_model"] or studied.models)[0],
+            "figure_benchmark": run["figure_benchmark"][0] if run["figure_benchmark"] else None,
+            **self.exhibits(),
+        }
+        return self.model_copy(update=complete), lines
+
+    def _check_each_once(self, studied: StudyNames) -> None:
+        seen: dict[str, str] = {}
+        for name, benchmarks in self.together.items():
+            if name in studied.benchmarks:
+                raise ValueError(f"analyses.entropy_area.together.{name}: a benchmark has this name; choose another")
+            for benchmark in benchmarks:
+                if benchmark in seen:
+                    raise ValueError(
+                        f"analyses.entropy_area.together.{name}: '{benchmark}' is in {seen[benchmark]}, too; keep one"
+                    )
+                seen[benchmark] = name
+
+    def sets(self, labelled: list[str]) -> dict[str, list[str]]:
+        """The benchmarks with references that are shown as one, by name, in the order of the first of each."""
+        name_of = {benchmark: benchmark for benchmark in labelled}
+        for name, benchmarks in self.together.items():
+            name_of |= dict.fromkeys(benchmarks, name)
+        sets: dict[str, list[str]] = {}
+        for benchmark in labelled:
+            sets.setdefault(name_of[benchmark], []).append(benchmark)
+        return sets
+
+    def shown_answer(self, asked: list[str]) -> str:
+        """The kind of answer whose score is shown, from those that are `asked`; raises ValueError for another."""
+        if self.answer and self.answer not in asked:
+            raise ValueError(
+                f"analyses.entropy_area.answer: '{self.answer}' is not in signals.forced_answer.answers, which has "
+                f"{', '.join(asked)}"
+            )
+        return self.answer or ("reference" if "reference" in asked else asked[0])

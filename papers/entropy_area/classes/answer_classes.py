@@ -1,0 +1,108 @@
+r"""Stage `answers`: group the samples of an item by their answers, as compared by the judge.
+
+Two answers are equal if the judge labels one of them, in `\boxed{}`, correct with the other as the reference. So
+letters are compared by the judge of choices, and numbers by math-verify.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.judges.choice_options import normalised
+from entropy_sentinel.judges.judge_base import JudgeSettings
+from entropy_sentinel.judges.judge_interface import Case, Judge
+from entropy_sentinel.judges.judge_registry import make_judge
+from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
+from entropy_sentinel.schemas.contract import read_provenance
+from entropy_sentinel.schemas.label_schema import LABELS
+from entropy_sentinel.study.semantic_clustering.backend_interface import Pair, Question
+from entropy_sentinel.study.semantic_clustering.greedy_clustering import classes as grouped
+from papers.entropy_area.area_frames import ANSWER_CLASSES
+
+# Kinds of judges that compare by rules: no network, no money.
+_BY_RULES = ("math-verify", "choice", "exact")
+_EXACT: JudgeSettings = {"version": 1, "judge": "exact", "kind": "exact"}
+
+
+def write_answers(benchmark: str, labels: str, settings: JudgeSettings, output: str) -> None:
+    """Write classes of a model's answers to the items in `benchmark`, from `labels` by the judge of the settings."""
+    rows, origin = LABELS.read(labels), read_provenance(labels)
+    whose = {name: origin[name] for name in ("model", "benchmark")}
+    used = comparing(settings)
+    items = BENCHMARKS.read(benchmark, ["item_id", "question"])
+    frame = classes(items, rows, make_judge(used), whose)
+    ANSWER_CLASSES.write(frame, output, {**whose, "judge": settings["judge"], "compared_by": used["judge"]})
+
+
+def comparing(settings: JudgeSettings) -> JudgeSettings:
+    """What compares two answers: the judge itself if it works by rules, else its first component that does.
+
+    Without such a component, as for an LLM, texts are compared without case, space and punctuation.
+    """
+    if settings["kind"] in _BY_RULES:
+        return settings
+    for name in settings.get("judges", []):
+        comparison = comparing(settings["members"][name])
+        if comparison is not _EXACT:
+            return comparison
+    return _EXACT
+
+
+def classes(items: pl.DataFrame, labels: pl.DataFrame, judge: Judge, whose: Mapping[str, str]) -> pl.DataFrame:
+    """A frame of contract ANSWER_CLASSES; `items` has item_id and question, `labels` is of contract LABELS.
+
+    An answer is readable if it has a label, and a text or the label true. All correct answers are one class; classes
+    are numbered in the order of their first answers.
+    """
+    rows = labels.join(items, on="item_id", how="left", maintain_order="left", validate="m:1")
+    wrong = _wrong_classes(rows.filter(~pl.col("label")).drop_nulls("answer"), judge)
+    order: dict[str, dict[int | None, int]] = {}
+    numbers: list[int | None] = []
+    for item_id, label, answer in rows.select("item_id", "label", "answer").iter_rows():
+        if label is None or (answer is None and not label):
+            numbers.append(None)
+            continue
+        own = order.setdefault(item_id, {})
+        of_judge = None if label else wrong[item_id, normalised(answer)]  # None: the correct answers
+        numbers.append(own.setdefault(of_judge, len(own)))
+    unread = pl.when(pl.col("label").is_null()).then("reason").otherwise(pl.lit("the judge names no answer"))
+    return rows.select(
+        *(pl.lit(whose[name]).alias(name) for name in ("model", "benchmark")),
+        "item_id",
+        "sample",
+        "label",
+        "answer",
+        pl.Series("answer_class", numbers, dtype=pl.UInt16),
+    ).with_columns(reason=pl.when(pl.col("answer_class").is_null()).then(rows.select(unread).to_series()))
+
+
+def _wrong_classes(rows: pl.DataFrame, judge: Judge) -> dict[tuple[str, str], int]:
+    """The class of each wrong answer, by item and normalised text; of equal texts, the first is compared."""
+    texts: dict[str, dict[str, str]] = {}
+    for item_id, answer in rows.select("item_id", "answer").iter_rows():
+        texts.setdefault(item_id, {}).setdefault(normalised(answer), answer)
+    questions = dict(rows.select("item_id", "question").iter_rows())
+    answers = [(Question(questions[item]), list(own.values())) for item, own in texts.items()]
+    classes: dict[tuple[str, str], int] = {}
+    for (item, own), numbers in zip(texts.items(), grouped(answers, _JudgeBackend(judge)), strict=True):
+        for text, number in zip(own, numbers, strict=True):
+            classes[item, text] = number
+    return classes
+
+
+class _JudgeBackend:
+    """A backend that shows a judge one answer in a box, and the other as the reference."""
+
+    def __init__(self, judge: Judge) -> None:
+        self._judge = judge
+
+    def same(self, pairs: Sequence[Pair]) -> list[bool]:
+        """For each pair whether the judge labels the second answer correct."""
+        cases = [Case(pair.question.text, f"\\boxed{{{pair.second}}}", pair.first, truncated=False) for pair in pairs]
+        return [bool(verdict.label) for verdict in self._judge.judge(cases)]
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """Nothing, because `write_answers` records the judge."""
+        return {}

@@ -1,0 +1,140 @@
+"""Stages `items` and `truncation`: the variety of each item's samples, and the measures of its first response.
+
+Entropies are in bits, over the answers to one question (Zhu et al., Uncertainty Under the Curve, 2025, section 3.1).
+Truncation is the probability outside the 20 most likely tokens, over all positions.
+"""
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.features.feature_registry import FEATURE_FRAME
+from entropy_sentinel.schemas.arrow_lists import flat
+from entropy_sentinel.schemas.contract import read_provenance, readable
+from entropy_sentinel.schemas.response_schema import RESPONSE
+from entropy_sentinel.statistics.array_types import Numbers
+from entropy_sentinel.study.signal_families.forced_answer.forced_answer_frames import FORCED_ANSWERS
+from papers.entropy_area.area_exhibits import ANSWERS, AREA, EVERY, area_measures
+from papers.entropy_area.area_frames import ANSWER_CLASSES, ITEMS, RESPONSES, TRUNCATION
+
+
+def entropy_bits(counts: Numbers) -> float:
+    """The entropy of the shares of these counts, (n_classes,), in bits; classes with count 0 contribute nothing.
+
+    Raises ValueError if all counts are 0.
+    """
+    weights = np.asarray(counts, dtype=float)
+    if not weights.sum() > 0:
+        raise ValueError("at least one count must be above 0, all were 0")
+    shares = weights[weights > 0] / weights.sum()
+    # Otherwise the entropy of one class would be -0.0.
+    return abs(float(-(shares * np.log2(shares)).sum()))
+
+
+def answer_entropy(answers: Sequence[Hashable | None], unreadable: bool = True) -> float | None:
+    """The entropy in bits of the answers to one question, (n_samples,); equal values are the same answer.
+
+    None is a sample without a readable answer: these form one class, or, with `unreadable` false, are left out. Returns
+    None if nothing is left.
+    """
+    counted = [answer for answer in answers if unreadable or answer is not None]
+    if not counted:
+        return None
+    return entropy_bits([counted.count(answer) for answer in dict.fromkeys(counted)])
+
+
+def correctness_entropy(n_correct: int, n_samples: int) -> float:
+    """The entropy of being correct, in bits, for `n_correct` of `n_samples` answers to one question."""
+    if not 0 <= n_correct <= n_samples:
+        raise ValueError(f"n_correct must be between 0 and n_samples {n_samples}, was {n_correct}")
+    return entropy_bits([n_correct, n_samples - n_correct])
+
+
+def write_items(
+    answers: Sequence[str], features: Sequence[str], passes: Sequence[str], by_response_output: str, by_item_output: str
+) -> None:
+    """Write the measures of all responses of one model, and its items."""
+    responses = gather(
+        pl.concat(map(ANSWER_CLASSES.read, answers)),
+        pl.concat(FEATURE_FRAME.read(path, [*RESPONSE, "ppl", "n_tokens"]) for path in features),
+        pl.concat(FORCED_ANSWERS.read(path, [*RESPONSE, "answer", *AREA]) for path in passes),
+    )
+    about = {"model": responses["model"][0]} if len(responses) else {}
+    RESPONSES.write(responses, by_response_output, about)
+    ITEMS.write(by_item(responses), by_item_output, about)
+
+
+def gather(answers: pl.DataFrame, features: pl.DataFrame, forced: pl.DataFrame) -> pl.DataFrame:
+    """A frame of contract RESPONSES: a row for each of `answers`, null if a response has no area."""
+    responses = answers.select(*RESPONSE, "label", "answer_class").join(
+        features, on=RESPONSE, how="left", maintain_order="left", validate="1:1"
+    )
+    for answer in ANSWERS:
+        named = {name: f"{name}_{answer}" for name in AREA}
+        own = forced.filter(answer=answer).select(*RESPONSE, *AREA).rename(named)
+        responses = responses.join(own, on=RESPONSE, how="left", maintain_order="left", validate="1:1")
+    return responses.select(RESPONSES.schema.names())
+
+
+def by_item(responses: pl.DataFrame) -> pl.DataFrame:
+    """A frame of contract ITEMS from a frame RESPONSES. The first response has the lowest sample number."""
+    rows = []
+    for which, own in responses.sort(RESPONSE).group_by(ITEMS.key, maintain_order=True):
+        answers = own["answer_class"].to_list()
+        n_correct = int(own["label"].fill_null(False).sum())
+        first = own.row(0, named=True)
+        of_samples = {
+            "n_samples": len(own),
+            "n_unreadable": answers.count(None),
+            "n_answers": len({*answers} - {None}),
+            "accuracy": n_correct / len(own),
+            "answer_entropy": answer_entropy(answers),
+            "answer_entropy_readable": answer_entropy(answers, unreadable=False),
+            "correctness_entropy": correctness_entropy(n_correct, len(own)),
+        }
+        of_first = {name: first[name] for name in ("sample", *area_measures(list(ANSWERS)), "ppl", "n_tokens")}
+        rows.append(dict(zip(ITEMS.key, which, strict=True)) | of_samples | of_first)
+    return ITEMS.frame(rows)
+
+
+_QUANTILES = {"q90": 0.9, "q95": 0.95, "q99": 0.99}
+_COLUMNS = ("missing_masses", "bounds", "entropies")
+
+
+def write_truncation(passes: Sequence[str], sets: Mapping[str, Sequence[str]], output: str) -> None:
+    """Write mean and quantiles over the positions of a model's responses, for each of `sets` of benchmarks.
+
+    If there are several, also for all benchmarks together.
+    """
+    by_benchmark = {read_provenance(path)["benchmark"]: path for path in passes}
+    model = read_provenance(passes[0])["model"]
+    wanted: dict[str, Sequence[str]] = dict(sets)
+    if len(sets) > 1:
+        wanted[EVERY] = list(by_benchmark)
+    rows = []
+    for name, benchmarks in wanted.items():
+        of_set = statistics([by_benchmark[benchmark] for benchmark in benchmarks])
+        rows += [{"model": model, "benchmark": name} | row for row in of_set]
+    TRUNCATION.write(TRUNCATION.frame(rows), output, {"model": model})
+
+
+def statistics(passes: Sequence[str]) -> Iterator[dict[str, object]]:
+    """Yield rows of TRUNCATION, without model and benchmark, over all positions of these files of the pass.
+
+    Quantiles of the missing mass and of the bound are separate, so they may be from different positions.
+    """
+    lazy = pl.concat(FORCED_ANSWERS.scan(path).select("answer", *_COLUMNS) for path in passes)
+    for answer in ANSWERS:
+        with readable(passes[0], FORCED_ANSWERS.stage):
+            responses = lazy.filter(answer=answer).drop_nulls("bounds").select(_COLUMNS).collect()
+        if not len(responses):
+            continue
+        values = [flat(responses[name]).to_numpy().astype(float) for name in _COLUMNS]
+        about = {"answer": answer, "n_responses": len(responses), "n_positions": len(values[0])}
+        rows = {"mean": [np.mean(numbers) for numbers in values]}
+        for name, share in _QUANTILES.items():
+            rows[name] = [np.quantile(numbers, share) for numbers in values]
+        for name, of_statistic in rows.items():
+            missing, bound, entropy = map(float, of_statistic)
+            yield about | {"statistic": name, "top_20_mass": 1 - missing, "bound_bits": bound, "entropy": entropy}

@@ -1,0 +1,149 @@
+"""The questions of one half with one model's answers; methods are fitted on and applied to them."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import compress
+
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.core.errors import InputError
+from papers.intervals.interval_exhibits import BASES
+from papers.intervals.smallest_mass import Distribution
+
+Ends = tuple[np.ndarray, np.ndarray]
+_EXPONENT = re.compile(r"[-+]?[0-9]{1,18}")
+
+
+@dataclass(frozen=True)
+class Questions:
+    """n questions: right answers, (n,); kinds, (n,), if known; and one model's statements.
+
+    `stated` has by level lower and upper limits, (n, m) each, of m queries, NaN if unreadable; `samples` has by
+    temperature integers, (n, m), likewise. `covariates` has by level signals of the first query, (n, p), or null if a
+    readable query lacks them. `beliefs` is None without a distribution.
+    """
+
+    item_id: np.ndarray
+    true: np.ndarray
+    group: np.ndarray | None
+    stated: Mapping[float, Ends]
+    samples: Mapping[float, np.ndarray]
+    covariates: Mapping[float, np.ndarray | None]
+    beliefs: Sequence[Distribution | None]
+
+    def __len__(self) -> int:
+        return len(self.true)
+
+    def take(self, which: np.ndarray) -> "Questions":
+        """Select questions; `which` is (n,) of bool."""
+        return Questions(
+            item_id=self.item_id[which],
+            true=self.true[which],
+            group=None if self.group is None else self.group[which],
+            stated={level: (lower[which], upper[which]) for level, (lower, upper) in self.stated.items()},
+            samples={temperature: drawn[which] for temperature, drawn in self.samples.items()},
+            covariates={level: None if values is None else values[which] for level, values in self.covariates.items()},
+            beliefs=list(compress(self.beliefs, which)),
+        )
+
+    def first(self, level: float) -> Ends:
+        """The interval of the first query, (n,) each, which counts as the model's statement."""
+        lower, upper = self.stated[level]
+        return lower[:, 0], upper[:, 0]
+
+    @property
+    def believed(self) -> np.ndarray:
+        """Whether each question has a distribution, (n,) of bool."""
+        return np.array([belief is not None for belief in self.beliefs], dtype=bool)
+
+
+def alike(known: Questions, new: Questions) -> tuple[Questions, Questions]:
+    """Both with only the parts that both have: kinds, and covariates of a level."""
+    if known.group is None or new.group is None:
+        known, new = replace(known, group=None), replace(new, group=None)
+    lacking: dict[float, None] = {}
+    for level in known.covariates:
+        if known.covariates[level] is None or new.covariates[level] is None:
+            lacking[level] = None
+    return (
+        replace(known, covariates={**known.covariates, **lacking}),
+        replace(new, covariates={**new.covariates, **lacking}),
+    )
+
+
+def gather(
+    items: pl.DataFrame, stated: pl.DataFrame, integers: pl.DataFrame, beliefs: pl.DataFrame, features: pl.DataFrame
+) -> Questions:
+    """Collect the questions of `items` (contract BENCHMARKS) with one model's answers, from frames of its contracts.
+
+    `features` has level, item_id and the covariates of the first stating responses. Raises InputError for a reference
+    that is not an integer.
+    """
+    ends, covariates, samples = {}, {}, {}
+    for (level,), own in stated.sort("level").group_by("level", maintain_order=True):
+        lower, upper = _matrix(items, own, "lower"), _matrix(items, own, "upper")
+        ends[level] = (lower, upper)
+        covariates[level] = _covariates(items, features.filter(level=level), lower[:, 0])
+    for (temperature,), own in integers.group_by("temperature", maintain_order=True):
+        samples[temperature] = _matrix(items, own, "value")
+    triples = distributions(beliefs, first_basis(beliefs))
+    by_item = {item: distribution for item, distribution, _ in triples}
+    return Questions(
+        item_id=items["item_id"].to_numpy(),
+        true=np.array(list(exponents(items).values())),
+        group=None if items["group"].null_count() else items["group"].to_numpy(),
+        stated=ends,
+        samples=samples,
+        covariates=covariates,
+        beliefs=[by_item.get(item) for item in items["item_id"]],
+    )
+
+
+def _matrix(items: pl.DataFrame, answers: pl.DataFrame, column: str) -> np.ndarray:
+    """A matrix with a row for each item and a column for each sample number."""
+    rows = items.select("item_id").join(answers, on="item_id", how="left", maintain_order="left")
+    row = rows.select(pl.col("item_id").rle_id()).to_series().to_numpy()
+    values = np.full((len(items), int(answers["sample"].to_numpy().max(initial=0)) + 1), np.nan)
+    values[row, rows["sample"].fill_null(0).to_numpy()] = rows[column].cast(pl.Float64).fill_null(np.nan).to_numpy()
+    return values
+
+
+def _covariates(items: pl.DataFrame, features: pl.DataFrame, lower: np.ndarray) -> np.ndarray | None:
+    rows = items.select("item_id").join(features.drop("level"), on="item_id", how="left", maintain_order="left")
+    values = rows.drop("item_id").cast(pl.Float64).fill_null(np.nan).to_numpy()
+    return values if values.shape[1] and np.isfinite(values[~np.isnan(lower)]).all() else None
+
+
+def first_basis(beliefs: pl.DataFrame) -> str | None:
+    """The first basis of the catalogue that a frame BELIEFS has."""
+    for basis in BASES:
+        if basis in beliefs["basis"]:
+            return basis
+    return None
+
+
+def distributions(beliefs: pl.DataFrame, basis: str | None) -> list[tuple[str, Distribution, float]]:
+    """Item, normalised distribution and missing mass of this basis's rows with at least one integer."""
+    rows = beliefs.filter(pl.col("values").list.len() > 0, pl.col("basis").eq_missing(basis))
+    triples = []
+    for item, values, shares, missing in rows.select("item_id", "values", "probabilities", "missing").iter_rows():
+        distribution = Distribution(np.array(values, dtype=float), np.array(shares) / sum(shares))
+        triples.append((item, distribution, missing))
+    return triples
+
+
+def exponents(items: pl.DataFrame) -> dict[str, int]:
+    """Right answers of a frame BENCHMARKS by item; raises InputError for a reference that is not an integer."""
+    return {item: _exponent(item, reference) for item, reference in items.select("item_id", "reference").iter_rows()}
+
+
+def _exponent(item: str, reference: str | None) -> int:
+    # Python's int also takes `1_0` and digits of other scripts, and fails on thousands of them.
+    if not _EXPONENT.fullmatch(reference or ""):
+        raise InputError(
+            f"item '{item}': its reference must be an integer of at most 18 digits, the power of ten of the answer, "
+            f"was {(reference or '')[:40]!r}; see benchmarks.<name>.reference"
+        )
+    return int(reference or "")

@@ -1,0 +1,206 @@
+"""The page of this analysis, and its closing lines for the terminal, from frames SCORES and DIFFERENCES."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.formatting.text_format import counted, number, span
+from entropy_sentinel.rendering.exhibit_files import save_report
+from entropy_sentinel.rendering.plain_text import below, text_table
+from papers.intervals.interval_exhibits import (
+    CALIBRATION,
+    TEST,
+    IntervalsExhibitSettings,
+    end_note,
+    level_title,
+    method_title,
+)
+from papers.intervals.interval_frames import DIFFERENCES, SCORES
+
+# The level at the top of the page, or the nearest of the study's levels.
+HEADLINE = 99.0
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class IntervalsSummary:
+    """A model at a level on the test half: rows of SCORES and of DIFFERENCES by method.
+
+    `chosen` is the recommendation of the calibration half (see `choice`), `best` the method with the lowest score on
+    the test half; both are None if no question has an interval of every method, or no score is finite. `may_hold` is
+    whether the chosen method reaches the level, as far as the calibration half shows.
+    """
+
+    model: str
+    level: float
+    scores: Mapping[str, Row]
+    differences: Mapping[str, Row]
+    chosen: str | None
+    may_hold: bool
+    best: str | None
+
+    @property
+    def n_common(self) -> int:
+        """The number of questions for which every method has an interval."""
+        return max(int(row["n_common"]) for row in self.scores.values())
+
+    @property
+    def n_unread(self) -> int:
+        """The number of questions whose answer could not be read; those too far from 0 are not among them."""
+        base = self.scores["base"]
+        return int(base["n_questions"] - base["n"] - base["n_too_far"])
+
+    @property
+    def holds(self) -> str:
+        """A sentence with the share of stated intervals that contain the truth, and the number without one."""
+        base, level = self.scores["base"], level_title(self.level)
+        rest = []
+        if self.n_unread:
+            rest.append(f"{counted(self.n_unread, 'more answer')} could not be read")
+        if far := base["n_too_far"]:
+            rest.append(f"{counted(far, 'more interval')} {'is' if far == 1 else 'are'} too far from 0 to be used")
+        if base["coverage"] is None:
+            some = f": {' and '.join(rest).replace('more ', '')}" if base["n_too_far"] else ""
+            return f"No {level} interval of {self.model} {'can be used' if some else 'could be read'}{some}."
+        more = f"; {' and '.join(rest)}" if rest else ""
+        return f"Of {base['n']} {level} intervals by {self.model}, {_share(base)} contain the truth{more}."
+
+    @property
+    def advice(self) -> str:
+        """Sentences with the method that the calibration half recommends, and its result on the test half."""
+        if self.chosen is None:
+            return "No method can be chosen: there is no question on which all have a finite interval."
+        scored, title = self.scores[self.chosen], method_title(self.chosen)
+        if scored["coverage"] is None:
+            return f"{title} {self._why}; on the test half it has no interval."
+        others = [row["score"] for name, row in self.differences.items() if name != "base"]
+        if not any(score is not None and math.isfinite(score) for score in others):
+            return "No other method has finite ends at this level: the calibration half has too few questions."
+        if self.chosen == "base":
+            advice = f"Use them as they are: no other {'that holds ' if self.may_hold else ''}has a lower score"
+            return f"{advice} on the calibration half."
+        result = f"On the test half, {_share(scored)} of intervals contain the truth, its score is {self._compared()}."
+        if end := scored.get("temperature_end"):
+            result += f" {end_note(title, scored['temperature'], end)}"
+        if not self.may_hold:
+            return f"No method with finite intervals reaches this level. {title} {self._why}. {result}"
+        advice = f"Use {title}: it {self._why}. {result}"
+        if self.best in (None, self.chosen):
+            return advice
+        return f"{advice} Regardless of coverage, {method_title(str(self.best))} has the lowest score on the test half."
+
+    @property
+    def _why(self) -> str:
+        return f"has the lowest score {'of those that hold ' if self.may_hold else ''}on the calibration half"
+
+    def _compared(self) -> str:
+        row = self.differences[str(self.chosen)]
+        if row["difference"] is None:
+            return f"not compared because {row['reason']}"
+        ends = span(row, "+.1f")
+        if row["lower"] <= 0 <= row["upper"]:
+            return f"not clearly different from that of the stated ones: {number(row['difference'], '+.1f')} ({ends})"
+        side = "lower" if row["upper"] < 0 else "higher"
+        return f"{side} than that of the stated ones by {number(abs(row['difference']), '.1f')} ({ends})"
+
+
+def _share(row: Row) -> str:
+    return f"{row['coverage']:.0%} ({row['coverage_lower']:.0%} to {row['coverage_upper']:.0%})"
+
+
+def summaries(scores: pl.DataFrame, differences: pl.DataFrame) -> list[IntervalsSummary]:
+    """A summary for each model and level, in order."""
+    rows = []
+    for (model, level), own in scores.filter(half=TEST).group_by("model", "level", maintain_order=True):
+        compared = differences.filter(model=model, level=level)
+        test = compared.filter(half=TEST)
+        calibration = scores.filter(model=model, level=level, half=CALIBRATION)
+        chosen, may_hold = choice(calibration, compared.filter(half=CALIBRATION))
+        rows.append(
+            IntervalsSummary(
+                model=str(model),
+                level=float(str(level)),
+                scores=_by_method(own),
+                differences=_by_method(test),
+                chosen=chosen,
+                may_hold=may_hold,
+                best=_lowest(test),
+            )
+        )
+    return rows
+
+
+def choice(scores: pl.DataFrame, differences: pl.DataFrame) -> tuple[str | None, bool]:
+    """The recommended method by rows of SCORES and DIFFERENCES of a model, level and half; whether it may hold.
+
+    It has the lowest finite score among the methods that may hold: the level is in the Wilson interval of their
+    coverage, or below. If none may hold, it has the lowest finite score of all. So a method that misses the level is
+    not recommended for a good score.
+    """
+    may_hold = scores.filter(pl.col("coverage_upper") * 100 >= pl.col("level"))["method"]
+    among = _lowest(differences.filter(pl.col("method").is_in(may_hold.implode())))
+    return (among, True) if among is not None else (_lowest(differences), False)
+
+
+def _lowest(differences: pl.DataFrame) -> str | None:
+    """The method with the lowest finite score in rows of DIFFERENCES; of equals, the first in the catalogue."""
+    finite = differences.filter(pl.col("score").is_finite()).sort("score", maintain_order=True)
+    return finite["method"][0] if len(finite) else None
+
+
+def headline(shown: Sequence[IntervalsSummary]) -> list[IntervalsSummary]:
+    """For each model the summary at the top of the page."""
+    nearest: dict[str, IntervalsSummary] = {}
+    for summary in sorted(shown, key=lambda summary: abs(summary.level - HEADLINE)):
+        nearest.setdefault(summary.model, summary)
+    return [nearest[model] for model in dict.fromkeys(summary.model for summary in shown)]
+
+
+def _by_method(rows: pl.DataFrame) -> dict[str, Row]:
+    return {row["method"]: row for row in rows.iter_rows(named=True)}
+
+
+def summarise(shown: Sequence[IntervalsSummary]) -> str:
+    """Plain text: coverage and recommendation by model, and scores of every method at the headline level."""
+    parts = ["Intervals that a model states, and adjusted intervals: scores are Winkler's, lower is better"]
+    for summary in headline(shown):
+        rows = []
+        for name, row in summary.scores.items():
+            score, coverage = number(row["score"], ".1f"), number(row["coverage"], ".2f")
+            rows.append([method_title(name), score, coverage, str(row["n"])])
+        table = text_table(["method", "score", "coverage", "questions"], rows)
+        compared = f"Scores are over the {summary.n_common} questions for which every method has an interval."
+        title = f"{summary.model}, {level_title(summary.level)}"
+        parts.append(below(title, [*table, compared, summary.holds, summary.advice]))
+    return "\n\n".join(parts) + "\n"
+
+
+def write_report(
+    scores: str,
+    differences: str,
+    tables: Sequence[str],
+    figures: Sequence[str],
+    settings: IntervalsExhibitSettings,
+    page: str,
+    summary: str,
+) -> None:
+    """Write the page and the summary."""
+    shown = summaries(SCORES.read(scores), DIFFERENCES.read(differences))
+    save_report(
+        __file__,
+        page,
+        summary,
+        text=summarise(shown),
+        tables=tables,
+        figures=figures,
+        title="Intervals that a model states",
+        label=settings["label"],
+        headline=headline(shown),
+        summaries=shown,
+        level_title=level_title,
+        method_title=method_title,
+    )

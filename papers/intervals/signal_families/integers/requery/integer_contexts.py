@@ -1,0 +1,147 @@
+"""Run the pass on the responses of one part, and return its rows.
+
+A breadth-first search for the integers that a model may answer, token by token, from rendered prompts. A token that
+continues with a minus sign, digits or space around them is followed; a token that ends the answer completes an integer.
+Any other token makes it something else: `5.5`, `5 million` and `05` are not integers.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.schemas.response_schema import RESPONSE
+from entropy_sentinel.study.engines.engine_interface import NextToken, TokenIdEngine, in_order
+from entropy_sentinel.study.engines.generation_section import AskedSettings
+from papers.intervals.signal_families.integers.integers_frames import INTEGERS
+
+# As JSON writes it; nine digits fit the column.
+_INTEGER = re.compile(r"\s{0,2}-?(0|[1-9][0-9]{0,8})\s{0,2}")
+_BEGINNING = re.compile(rf"\s{{0,2}}-?|{_INTEGER.pattern}")
+
+
+@dataclass
+class IntegerLogprobs:
+    """Log-probabilities, in nats, of the `whole` integers after a prompt, and of integers among the `first` tokens."""
+
+    whole: dict[int, float] = field(default_factory=dict)
+    first: dict[int, float] = field(default_factory=dict)
+    refused: str = ""
+
+    @property
+    def missing(self) -> float:
+        """The probability of everything except the whole integers."""
+        return max(0.0, 1 - float(np.exp(list(self.whole.values())).sum()))
+
+
+@dataclass(frozen=True)
+class TokenSequence:
+    """Tokens after the prompt with the number `prompt`, their text, and their total log-probability, in nats."""
+
+    prompt: int
+    token_ids: tuple[int, ...] = ()
+    text: str = ""
+    logprob: float = 0.0
+
+
+def search(
+    prompts: Sequence[Sequence[int]], engine: TokenIdEngine, ends: Collection[int], prune_below: float
+) -> list[IntegerLogprobs]:
+    """The integers after each prompt, in order.
+
+    `ends` are the tokens that end the model's turn, never digits. Prefixes of integers with a probability below
+    `prune_below` are not followed.
+    """
+    results = [IntegerLogprobs() for _ in prompts]
+    prefixes = [TokenSequence(number) for number in range(len(prompts))]
+    while prefixes:
+        contexts = ([*prompts[prefix.prompt], *prefix.token_ids] for prefix in prefixes)
+        steps = in_order(engine.next_tokens(contexts), len(prefixes), "contexts")
+        for before, step in zip(prefixes, steps, strict=True):
+            results[before.prompt].refused = results[before.prompt].refused or step.refused
+        longer = list(_longer(prefixes, steps, engine))
+        prefixes = []
+        for before, after in longer:
+            added = after.text.removeprefix(before.text)
+            if after.token_ids[-1] in ends and not added.isdecimal():
+                if _INTEGER.fullmatch(before.text):
+                    _add(results[after.prompt].whole, before.text, after.logprob)
+            # A token without a text is another special token, or a part of a character.
+            elif added and _BEGINNING.fullmatch(after.text):
+                if not before.token_ids and _INTEGER.fullmatch(after.text):
+                    _add(results[after.prompt].first, after.text, after.logprob)
+                if after.logprob >= np.log(prune_below):
+                    prefixes.append(after)
+    return results
+
+
+def _longer(
+    prefixes: Sequence[TokenSequence], steps: Sequence[NextToken], engine: TokenIdEngine
+) -> Iterator[tuple[TokenSequence, TokenSequence]]:
+    """Extend each open prefix by each of its likely next tokens; yield it before and after."""
+    longer: list[tuple[TokenSequence, tuple[int, ...], float]] = []
+    for before, step in zip(prefixes, steps, strict=True):
+        for token, logprob in zip(step.token_ids, step.logprobs, strict=True):
+            if logprob > -np.inf:
+                longer.append((before, (*before.token_ids, int(token)), before.logprob + float(logprob)))
+    # Whole sequences, because a token's text may differ at the beginning.
+    different = list(dict.fromkeys(ids for _, ids, _ in longer))
+    texts = dict(zip(different, engine.token_texts(different), strict=True))
+    for before, ids, logprob in longer:
+        yield before, TokenSequence(before.prompt, ids, "".join(texts[ids]), logprob)
+
+
+def _add(logprobs: dict[int, float], text: str, logprob: float) -> None:
+    """Add to the probability of an integer, which may be written in several ways: ` 5` and `5`."""
+    logprobs[int(text)] = float(np.logaddexp(logprobs.get(int(text), -np.inf), logprob))
+
+
+_LATER = "not the first response to its item, which alone is asked about: the prompt is the same"
+_NO_END = "no response asked about beside it has come to its end, which would say by what token"
+_NONE = "none of the model's likely answers is an integer alone"
+
+
+def ask(
+    part: pl.DataFrame, engine: TokenIdEngine, settings: Mapping[str, Any], asked_with: AskedSettings
+) -> pl.DataFrame:
+    """Rows of INTEGERS for responses: traces with `prompt_ids`.
+
+    Answers end with the tokens that ended the model's own answers. `settings` is the config's section.
+    """
+    first = part.filter(sample=0)
+    ends = set(part.filter(finish_reason="stop")["token_ids"].list.last().drop_nulls())
+    later = _without(part.filter(pl.col("sample") > 0), pl.lit(_LATER))
+    if not ends:
+        return pl.concat([_without(first, pl.lit(_NO_END)), later])
+    results = search(first["prompt_ids"].to_list(), engine, ends, settings["prune_below"])
+    rows = []
+    for identity, result in zip(first.select(RESPONSE).to_dicts(), results, strict=True):
+        rows.append(identity | _row(result))
+    return pl.concat([INTEGERS.frame(rows), later])
+
+
+def unasked(part: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
+    """Rows without a distribution for responses that cannot be asked about; their `unusable` has the reason."""
+    return _without(part, pl.col("unusable"))
+
+
+def _row(result: IntegerLogprobs) -> dict[str, Any]:
+    """The columns of a response from the pass."""
+    if result.refused or not result.whole:
+        return {"reason": f"refused: {result.refused}" if result.refused else _NONE}
+    whole, first = sorted(result.whole.items()), sorted(result.first.items())
+    return {
+        "values": [value for value, _ in whole],
+        "logprobs": [logprob for _, logprob in whole],
+        "missing": result.missing,
+        "first_values": [value for value, _ in first],
+        "first_logprobs": [logprob for _, logprob in first],
+    }
+
+
+def _without(part: pl.DataFrame, reason: pl.Expr) -> pl.DataFrame:
+    """Rows without a distribution."""
+    return INTEGERS.frame(part.select(*RESPONSE, reason=reason).to_dicts())

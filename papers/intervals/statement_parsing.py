@@ -1,0 +1,142 @@
+"""Stages `stated` and `integers`: read the interval, or the integer, that a response states.
+
+The reading is strict: a guess here would be scored as if the model had stated it.
+
+An interval is in the **last JSON object** of a complete response. An object begins at a brace from which JSON can be
+read (RFC 8259, so no NaN, no 1,000, no 03, no comments), outside earlier objects; other braces are prose. Text around
+objects, including fences, does not matter. The object has exactly the keys L and U, each once. Both are JSON integers
+(3 and -3, not 3.0, 1e3, "3" or true) of at most 18 digits, and L is at most U. Nothing else counts: no earlier object,
+no number in the text.
+
+An integer is read only if the response consists of such an integer, with or without space around it.
+
+A refused or truncated response states nothing, even if it contains an object: its last object may be missing.
+"""
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from entropy_sentinel.schemas.contract import Contract
+from entropy_sentinel.schemas.generation_schema import REFUSED, scan_traces
+from entropy_sentinel.schemas.response_schema import RESPONSE
+from papers.intervals.interval_frames import INTEGER_ANSWERS, STATED
+
+# JSON's integers. A number with more digits does not fit a column, and is not meant as a power of ten.
+_INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})")
+
+
+class StatedInterval(NamedTuple):
+    """The limits of an interval, powers of ten; or null, and a reason from the catalogue's REASONS."""
+
+    lower: int | None
+    upper: int | None
+    reason: str | None
+
+
+class Integer(NamedTuple):
+    """A power of ten; or null, and the reason."""
+
+    value: int | None
+    reason: str | None
+
+
+def stated_interval(text: str, finish_reason: str, farthest: int | None = None) -> StatedInterval:
+    """Read the interval that a response states; with `farthest`, neither end may be farther from 0."""
+    if reason := _not_whole(finish_reason):
+        return StatedInterval(None, None, reason)
+    pairs = _last_object(text)
+    if pairs is None:
+        return StatedInterval(None, None, "no_json")
+    if sorted(key for key, _ in pairs) != ["L", "U"]:
+        return StatedInterval(None, None, "keys")
+    ends = dict(pairs)
+    lower, upper = ends["L"], ends["U"]
+    if type(lower) is not int or type(upper) is not int:  # `true` is a bool
+        return StatedInterval(None, None, "no_integers")
+    if lower > upper:
+        return StatedInterval(None, None, "reversed")
+    if farthest is not None and max(-lower, upper) > farthest:
+        return StatedInterval(None, None, "too_far")
+    return StatedInterval(lower, upper, None)
+
+
+def integer_alone(text: str, finish_reason: str, farthest: int | None = None) -> Integer:
+    """Read a response that is only an integer; with `farthest`, it may not be farther from 0."""
+    if reason := _not_whole(finish_reason):
+        return Integer(None, reason)
+    match = _INTEGER.fullmatch(text.strip())
+    if not match:
+        return Integer(None, "no_integer")
+    value = int(match[0])
+    return Integer(None, "too_far") if farthest is not None and abs(value) > farthest else Integer(value, None)
+
+
+def _not_whole(finish_reason: str) -> str | None:
+    if finish_reason.startswith(REFUSED):
+        return "refused"
+    return None if finish_reason == "stop" else "cut_off"
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+# An object is a list of its members; invalid integers are None.
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=list,
+    parse_int=lambda digits: int(digits) if _INTEGER.fullmatch(digits) else None,
+    parse_float=lambda digits: None,
+    parse_constant=_no_constant,
+)
+
+
+def _last_object(text: str) -> list[tuple[str, Any]] | None:
+    """The members of the last JSON object of a text that is inside no other one; None without any.
+
+    None also if objects are nested hundreds deep.
+    """
+    last, place = None, text.find("{")
+    while place >= 0:
+        try:
+            last, end = _DECODER.raw_decode(text, place)
+        except RecursionError:
+            return None
+        except ValueError:
+            end = place + 1
+        place = text.find("{", end)
+    return last
+
+
+def write_stated(generations: Sequence[str], level: float, farthest: int | None, output: str) -> None:
+    """Write the intervals that a variant states at this level, from its traces on both benchmarks."""
+    _write(generations, {"level": level}, partial(stated_interval, farthest=farthest), STATED, output)
+
+
+def write_integers(generations: Sequence[str], temperature: float, farthest: int | None, output: str) -> None:
+    """Write the integers that a variant answers with at this temperature."""
+    _write(
+        generations, {"temperature": temperature}, partial(integer_alone, farthest=farthest), INTEGER_ANSWERS, output
+    )
+
+
+def _write(
+    generations: Sequence[str],
+    about: dict[str, float],
+    read: Callable[[str, str], tuple[int | str | None, ...]],
+    contract: Contract,
+    output: str,
+) -> None:
+    probability = pl.col("token_logprobs").cast(pl.List(pl.Float64)).list.sum().exp()
+    columns = (*RESPONSE, "text", "finish_reason", probability.alias("probability"))
+    frame = pl.concat([scan_traces(path).select(columns).collect() for path in generations])
+    schema = {name: contract.schema[name] for name in ("lower", "upper", "value", "reason") if name in contract.schema}
+    readings = [read(*row) for row in frame.select("text", "finish_reason").iter_rows()]
+    columns_read = pl.DataFrame(readings, schema, orient="row")
+    constants = [pl.lit(value).alias(name) for name, value in about.items()]
+    rows = frame.with_columns(*constants, *columns_read)
+    contract.write(rows.select(contract.schema.names()), output, about)

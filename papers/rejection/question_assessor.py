@@ -1,0 +1,70 @@
+"""Stage `assessments`: a baseline assessor that sees only the question, to show what the trace adds.
+
+A logistic regression on TF-IDF of a question's words and word pairs, fitted on the same rows as a training group's
+estimators and applied to the same rows.
+"""
+
+from collections.abc import Sequence
+
+import polars as pl
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline, make_pipeline
+from threadpoolctl import threadpool_limits
+
+from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
+from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS
+from entropy_sentinel.statistics.array_types import Names, Numbers
+from papers.rejection.rejection_exhibits import QUESTION_ONLY
+from papers.rejection.rejection_frames import ASSESSMENTS
+
+# Words, numbers (single digits included), and signs, which are a large part of many mathematics questions.
+_TOKEN = r"\w+|[^\w\s]"
+
+
+def write_assessments(observations: str, benchmarks: Sequence[str], groups: Sequence[str], output: str) -> None:
+    """Write P(correct) of one model's responses from the questions only, for each training group (`a+b`)."""
+    rows = OBSERVATIONS.read(observations)
+    questions = pl.concat(BENCHMARKS.read(path, ["item_id", "question"]) for path in benchmarks)
+    frame, reasons = assess(rows, questions, groups)
+    ASSESSMENTS.write(frame, output, {"model": rows["model"][0], "reasons": reasons})
+
+
+def assess(
+    observations: pl.DataFrame, questions: pl.DataFrame, groups: Sequence[str]
+) -> tuple[pl.DataFrame, dict[str, str]]:
+    """A frame of contract ASSESSMENTS, and the reason for each group without rows in it.
+
+    `observations` is a frame OBSERVATIONS of one model, `questions` has the columns item_id and question.
+    """
+    featured = observations.filter(pl.col("feature_reason").is_null()).join(
+        questions, on="item_id", how="left", maintain_order="left", validate="m:1"
+    )
+    parts, reasons = [ASSESSMENTS.schema.to_frame()], {}
+    for group in dict.fromkeys(groups):
+        rows = featured.filter(
+            pl.col("label").is_not_null(), pl.col("benchmark").is_in(group.split("+")), pl.col("split") == "train"
+        )
+        if rows["label"].n_unique() < 2:
+            problem = "no training row" if rows.is_empty() else "all training rows are of one class"
+            reasons[group] = f"{problem}: nothing to fit a classifier on"
+            continue
+        p = predict(fit_assessor(rows["question"], rows["label"]), featured["question"])
+        scored = featured.with_columns(group=pl.lit(group), estimator=pl.lit(QUESTION_ONLY), p=p)
+        parts.append(scored.select(ASSESSMENTS.schema.names()))
+    return pl.concat(parts), reasons
+
+
+def fit_assessor(questions: Names, correct: Numbers) -> Pipeline:
+    """Fit on one question per response and the response's correctness; both classes must occur."""
+    terms = TfidfVectorizer(token_pattern=_TOKEN, ngram_range=(1, 2), sublinear_tf=True)
+    with threadpool_limits(1):
+        return make_pipeline(terms, LogisticRegression(max_iter=1000)).fit(list(questions), list(correct))
+
+
+def predict(assessor: Pipeline, questions: pl.Series) -> pl.Series:
+    """P(correct) of a response to each question, the same for all responses to one."""
+    distinct = questions.unique(maintain_order=True)
+    with threadpool_limits(1):
+        p = assessor.predict_proba(distinct.to_list())[:, 1] if len(distinct) else []
+    return questions.replace_strict(distinct, pl.Series(p, dtype=pl.Float64), return_dtype=pl.Float64)

@@ -1,0 +1,162 @@
+"""The page of this analysis, and its closing lines for the terminal."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.formatting.text_format import number, span
+from entropy_sentinel.rendering.exhibit_files import save_report
+from entropy_sentinel.rendering.plain_text import below, text_table
+from entropy_sentinel.schemas.file_sets import read_several
+from entropy_sentinel.study.analyses.display_names import TrainingGroup, training_group
+from papers.rejection.assessor_names import (
+    DISTRIBUTIONS,
+    RejectionExhibitSettings,
+    absent_notes,
+    assessor_title,
+    domain_notes,
+)
+from papers.rejection.evaluated_rows import EVERY
+from papers.rejection.rejection_exhibits import (
+    coverage_measure,
+    kept_accuracy_measure,
+    kept_measure,
+    threshold_measure,
+)
+from papers.rejection.rejection_frames import MEASURES
+
+
+@dataclass(frozen=True)
+class RejectionSummary:
+    """One model's assessors on all domains of a distribution: rows of MEASURES by assessor and measure."""
+
+    model: str
+    role: str
+    n_responses: int
+    accuracy: float
+    by_assessor: dict[str, dict[str, dict[str, Any]]]
+    own: str
+
+    @property
+    def title(self) -> str:
+        """`tiny-1m, out of distribution`."""
+        return f"{self.model}, {DISTRIBUTIONS[self.role]}"
+
+    @property
+    def verdict(self) -> str:
+        """One sentence: what the trace adds to the question."""
+        gain = self.by_assessor.get(self.own, {}).get("gain")
+        if gain is None:
+            return "The gain of the trace is unknown: one of the two assessors could not be fitted."
+        size = f"AUARC {number(gain['value'], '+.3f')}, 95 % interval {span(gain, '+.3f')}"
+        if gain["lower"] > 0:
+            return f"The trace improves on the question-only assessor ({size})."
+        if gain["upper"] < 0:
+            return f"The question-only assessor ranks these responses better than the trace does ({size})."
+        return f"There is no clear gain of the trace over the question-only assessor ({size})."
+
+
+def summaries(measures: pl.DataFrame, group: TrainingGroup, assessors: Sequence[str]) -> list[RejectionSummary]:
+    """One summary per model and distribution that has labelled responses, out of distribution first."""
+    rows = measures.filter(
+        pl.col("group") == group.group,
+        pl.col("benchmark") == EVERY,
+        pl.col("n_responses") > 0,
+        pl.col("assessor").is_in(assessors),
+    )
+    shown = []
+    for model in rows["model"].unique(maintain_order=True):
+        for role in DISTRIBUTIONS:
+            part = rows.filter(model=model, role=role)
+            if len(part):
+                by_name: dict[str, dict[str, dict[str, Any]]] = {}
+                for row in part.iter_rows(named=True):
+                    by_name.setdefault(row["assessor"], {})[row["measure"]] = row
+                n_responses, accuracy = part["n_responses"][0], part["accuracy"][0]
+                shown.append(RejectionSummary(model, role, n_responses, accuracy, by_name, group.estimator))
+    return shown
+
+
+_LEGEND = (
+    "for 0.9, out of distribution: the share that is kept, and its accuracy, by the threshold that reaches 0.9 on the",
+    "training group's test split. In brackets, and in distribution: the largest share that could be kept, chosen with",
+    "the labels of these same responses. AUARC: with its 95 % interval.",
+)
+
+
+def _kept(of: Mapping[str, Mapping[str, Any]], accuracy: float) -> str:
+    """Format an assessor's rows by measure as `0.42 at 0.87 (0.51)`; only the last where the threshold is chosen."""
+    most = number(of[coverage_measure(accuracy)]["value"], ".2f")
+    if kept_measure(accuracy) not in of:
+        return most
+    share, right = of[kept_measure(accuracy)]["value"], of[kept_accuracy_measure(accuracy)]["value"]
+    return f"{number(share, '.2f')} at {number(right, '.2f')} ({most})"
+
+
+def summarise(
+    measures: pl.DataFrame, group: TrainingGroup, assessors: Sequence[str], accuracies: Sequence[float]
+) -> str:
+    """The summary as text: AUARC of each assessor by model and distribution, what it keeps, the trace's gain."""
+    parts = [f"Responses that can be kept at a required accuracy, trained on {group.benchmarks} ({group.title})"]
+    for summary in summaries(measures, group, assessors):
+        headings = ["assessor", "AUARC", *(f"for {accuracy:g}" for accuracy in accuracies)]
+        rows = []
+        for name, of_assessor in summary.by_assessor.items():
+            area = of_assessor["auarc"]
+            cells = [assessor_title(name), f"{number(area['value'], '.3f')} ({span(area)})"]
+            rows.append(cells + [_kept(of_assessor, accuracy) for accuracy in accuracies])
+        title = f"{summary.title}: {summary.n_responses:,} responses, {number(summary.accuracy)} of them correct"
+        parts.append(below(title, [*text_table(headings, rows), summary.verdict]))
+    if len(parts) == 1:
+        parts.append("No results for this training group.")
+    else:
+        parts.append("\n".join(_LEGEND))
+    if notes := domain_notes(measures.filter(pl.col("group") == group.group)):
+        parts.append("\n".join(notes))
+    return "\n\n".join(parts) + "\n"
+
+
+def _names_of(accuracy: float) -> dict[str, str]:
+    """A wanted accuracy, and the names of its measures, for the template."""
+    return {
+        "wanted": f"{accuracy:g}",
+        "most": coverage_measure(accuracy),
+        "threshold": threshold_measure(accuracy),
+        "kept": kept_measure(accuracy),
+        "kept_accuracy": kept_accuracy_measure(accuracy),
+    }
+
+
+def write_report(
+    measures: Sequence[str],
+    tables: Sequence[str],
+    figures: Sequence[str],
+    settings: RejectionExhibitSettings,
+    models: Sequence[str],
+    page: str,
+    summary: str,
+) -> None:
+    """Write the page and the summary."""
+    rows = read_several(MEASURES, measures, {"model": models})
+    group = training_group(settings["groups"], settings["headline_group"])
+    names, accuracies = settings["assessors"][group.group], settings["accuracies"]
+    own = rows.filter(pl.col("group") == group.group)
+    save_report(
+        __file__,
+        page,
+        summary,
+        text=summarise(rows, group, names, accuracies),
+        tables=tables,
+        figures=figures,
+        title="Which responses can be kept",
+        label=settings["label"],
+        group=group,
+        estimator=assessor_title(group.estimator),
+        summaries=summaries(own, group, names),
+        accuracies=list(map(_names_of, accuracies)),
+        assessor_title=assessor_title,
+        span=span,
+        notes=[*absent_notes(rows, [group], settings["assessors"]), *domain_notes(own)],
+    )

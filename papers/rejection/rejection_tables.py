@@ -1,0 +1,282 @@
+"""The tables of the catalogue, from the measures of all models. Except gains and PRR, values are shares in [0, 1]."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.rendering.exhibit_files import ExhibitInputs, save_tables
+from entropy_sentinel.rendering.table_exhibit import Table, missing_notes, number_frame
+from entropy_sentinel.schemas.file_sets import read_several
+from entropy_sentinel.study.analyses.display_names import Groups, training_group
+from papers.rejection.assessor_names import (
+    DECIMALS,
+    DISTRIBUTION_NOTE,
+    DISTRIBUTIONS,
+    EVERY_NOTE,
+    INTERVAL_NOTE,
+    KEPT_NOTES,
+    OWN_TITLE,
+    RejectionExhibitSettings,
+    absent_notes,
+    assessor_title,
+    domain_notes,
+    domain_title,
+    short_title,
+)
+from papers.rejection.evaluated_rows import EVERY
+from papers.rejection.rejection_exhibits import (
+    QUESTION_ONLY,
+    TABLES,
+    coverage_measure,
+    kept_accuracy_measure,
+    kept_measure,
+    threshold_measure,
+)
+from papers.rejection.rejection_frames import MEASURES
+
+
+@dataclass(frozen=True, kw_only=True)
+class RejectionTableInputs(ExhibitInputs):
+    """The settings of the tables, and a frame MEASURES.
+
+    `assessors` are those of each training group (`a+b`), `best` is the number of pairs ranked.
+    """
+
+    groups: Groups
+    headline_group: str
+    assessors: Mapping[str, Sequence[str]]
+    accuracies: Sequence[float]
+    best: int
+    measures: pl.DataFrame
+
+
+def table_auarc(inputs: RejectionTableInputs) -> Table:
+    """Tabulate AUARC of every assessor by training group, model and domain, and what the trace adds to the question."""
+    named = [training_group(inputs.groups, name) for name in inputs.groups]
+    rows = []
+    titles: dict[str, None] = {}
+    for group in named:
+        own = inputs.measures.filter(
+            pl.col("group") == group.group, pl.col("assessor").is_in(inputs.assessors[group.group])
+        )
+        for of_domain, cells in _by_domain(own):
+            areas = {}
+            for (name, measure), cell in cells.items():
+                if measure == "auarc":
+                    areas[short_title(name, group)] = cell["value"]
+            titles |= dict.fromkeys(areas)
+            gain = cells.get((group.estimator, "gain"), {})
+            adds = {"Trace adds": gain.get("value"), "from": gain.get("lower"), "to": gain.get("upper")}
+            rows.append({"Training group": group.title} | of_domain | areas | adds)
+    keys, last = ["Training group", "Model", "Questions", "Domain"], assessor_title(QUESTION_ONLY)
+    in_order = sorted(titles, key=lambda title: title == last)
+    numbers = ["Responses", "Accuracy", *in_order, "Trace adds", "from", "to"]
+    return Table(
+        "Area under the accuracy-rejection curve (AUARC): the mean accuracy of what is kept, over all coverages. "
+        "A random order has the accuracy of all responses.",
+        number_frame([dict.fromkeys(numbers) | row for row in rows], keys, numbers),
+        (
+            "Trace adds: the AUARC of the training group's own estimator minus that of the assessor that sees the "
+            "only the question (a logistic regression on its words, fitted on the same responses).",
+            DISTRIBUTION_NOTE,
+            EVERY_NOTE,
+            INTERVAL_NOTE,
+            *(f"{OWN_TITLE}, {group.title}: {assessor_title(group.estimator)}." for group in named),
+            *absent_notes(inputs.measures, named, inputs.assessors),
+            *domain_notes(inputs.measures),
+        ),
+        decimals=DECIMALS,
+    )
+
+
+def table_coverage(
+    inputs: RejectionTableInputs,
+) -> Table:
+    """Tabulate the headline group's kept and largest possible shares, by model, domain, assessor and accuracy."""
+    group = training_group(inputs.groups, inputs.headline_group)
+    own = inputs.measures.filter(
+        pl.col("group") == group.group, pl.col("assessor").is_in(inputs.assessors[group.group])
+    )
+    keys, rows = ["Model", "Questions", "Domain", "Assessor", "Accuracy at least"], []
+    numbers = ["Threshold", "Kept", "Accuracy of kept", "from", "to", "Coverage", "coverage from", "coverage to"]
+    for of_domain, cells in _by_domain(own):
+        for assessor in dict.fromkeys(assessor for assessor, _ in cells):
+            for accuracy in inputs.accuracies:
+                threshold = cells.get((assessor, threshold_measure(accuracy)), {})
+                kept = cells.get((assessor, kept_measure(accuracy)), {})
+                right = cells.get((assessor, kept_accuracy_measure(accuracy)), {})
+                most = cells.get((assessor, coverage_measure(accuracy)), {})
+                row = {
+                    "Assessor": short_title(assessor, group),
+                    "Accuracy at least": f"{accuracy:g}",
+                    "Threshold": threshold.get("value"),
+                    "Kept": kept.get("value"),
+                    "Accuracy of kept": right.get("value"),
+                    "from": right.get("lower"),
+                    "to": right.get("upper"),
+                    "Coverage": most.get("value"),
+                    "coverage from": most.get("lower"),
+                    "coverage to": most.get("upper"),
+                }
+                rows.append(of_domain | row)
+    return Table(
+        "Share kept at a required accuracy by a threshold chosen on the training group's test split, and the "
+        f"largest share that could be kept, training group {group.title} ({group.benchmarks}).",
+        number_frame(rows, keys, numbers),
+        (
+            *KEPT_NOTES,
+            "Threshold: on P(correct), chosen on all training domains together. Few responses can give lucky results: "
+            "see the intervals; those of the kept responses take the chosen threshold as fixed.",
+            DISTRIBUTION_NOTE,
+            EVERY_NOTE,
+            INTERVAL_NOTE,
+            f"{OWN_TITLE}: {assessor_title(group.estimator)}.",
+            *absent_notes(inputs.measures, [group], inputs.assessors),
+            *domain_notes(inputs.measures),
+        ),
+        decimals=DECIMALS,
+    )
+
+
+def table_areas(inputs: RejectionTableInputs) -> Table:
+    """Tabulate the headline group: AUARC and PRR by model, domain and assessor."""
+    group = training_group(inputs.groups, inputs.headline_group)
+    own = inputs.measures.filter(
+        pl.col("group") == group.group, pl.col("assessor").is_in(inputs.assessors[group.group])
+    )
+    keys, rows = ["Model", "Questions", "Domain", "Assessor"], []
+    numbers = ["Responses", "Accuracy", "AUARC", "from", "to", "PRR"]
+    for of_domain, cells in _by_domain(own):
+        for assessor in dict.fromkeys(assessor for assessor, _ in cells):
+            area = cells[assessor, "auarc"]
+            row = {
+                "Assessor": short_title(assessor, group),
+                "AUARC": area["value"],
+                "from": area["lower"],
+                "to": area["upper"],
+                "PRR": cells[assessor, "prr"]["value"],
+            }
+            rows.append(of_domain | row)
+    undefined = own.filter(pl.col("measure") == "prr", pl.col("value").is_null(), pl.col("n_responses") > 0)
+    return Table(
+        "Area under the accuracy-rejection curve (AUARC), and its position between a random order (0) and a "
+        f"perfect one (1, PRR), training group {group.title} ({group.benchmarks}).",
+        number_frame(rows, keys, numbers),
+        (
+            DISTRIBUTION_NOTE,
+            EVERY_NOTE,
+            INTERVAL_NOTE,
+            f"{OWN_TITLE}: {assessor_title(group.estimator)}.",
+            *absent_notes(inputs.measures, [group], inputs.assessors),
+            *missing_notes(
+                ("PRR", row["reason"], f"{row['model']}, {domain_title(row['benchmark'])}")
+                for row in undefined.iter_rows(named=True)
+            ),
+            *domain_notes(inputs.measures),
+        ),
+        decimals=DECIMALS,
+    )
+
+
+def _by_domain(
+    measures: pl.DataFrame,
+) -> Iterator[tuple[dict[str, Any], dict[tuple[str, str], dict[str, Any]]]]:
+    """Yield the columns that identify a model's domain, and its rows of MEASURES by assessor and measure.
+
+    Models in their order, out of distribution first, without excluded domains.
+    """
+    order = pl.col("role").cast(pl.Enum(list(DISTRIBUTIONS)))
+    place = pl.col("model").cast(pl.Enum(measures["model"].unique(maintain_order=True)))
+    shown = measures.filter(pl.col("n_responses") > 0).sort(place, order, maintain_order=True)
+    for (model, role, benchmark), part in shown.group_by("model", "role", "benchmark", maintain_order=True):
+        of_domain = {
+            "Model": model,
+            "Questions": DISTRIBUTIONS[role],
+            "Domain": domain_title(benchmark),
+            "Responses": part["n_responses"][0],
+            "Accuracy": part["accuracy"][0],
+        }
+        yield of_domain, {(row["assessor"], row["measure"]): row for row in part.iter_rows(named=True)}
+
+
+# The columns that identify a row of the measures, except the measure.
+_OF = ("model", "role", "benchmark", "assessor")
+
+
+def table_best_pairs(
+    inputs: RejectionTableInputs,
+) -> Table:
+    """Tabulate the pairs of model and assessor with the largest coverage at each accuracy, by distribution."""
+    keys = ["Training group", "Questions", "Accuracy at least", "Rank", "Model", "Assessor"]
+    numbers = ["Coverage", "from", "to", "Kept", "Accuracy of kept", "AUARC", "Accuracy of all"]
+    rows, named = [], [training_group(inputs.groups, name) for name in inputs.groups]
+    for group in named:
+        for role, title in DISTRIBUTIONS.items():
+            pairs = inputs.measures.filter(group=group.group, role=role, benchmark=EVERY)
+            for accuracy in inputs.accuracies:
+                for rank, pair in enumerate(best_pairs(pairs, inputs.assessors[group.group], accuracy, inputs.best), 1):
+                    row = {
+                        "Training group": group.title,
+                        "Questions": title,
+                        "Accuracy at least": f"{accuracy:g}",
+                        "Rank": rank,
+                        "Model": pair["model"],
+                        "Assessor": assessor_title(pair["assessor"]),
+                        "Coverage": pair["value"],
+                        "from": pair["lower"],
+                        "to": pair["upper"],
+                        "Kept": pair["kept"],
+                        "Accuracy of kept": pair["kept_accuracy"],
+                        "AUARC": pair["auarc"],
+                        "Accuracy of all": pair["accuracy"],
+                    }
+                    rows.append(row)
+    return Table(
+        "Pairs of a model and an assessor that can keep the largest share of responses (coverage) at a wanted "
+        "accuracy, over all domains in and out of distribution.",
+        number_frame(rows, keys, numbers),
+        (
+            DISTRIBUTION_NOTE,
+            INTERVAL_NOTE,
+            "Equal coverages are ranked by AUARC. Coverage 0: no subset of the responses reaches the accuracy.",
+            *KEPT_NOTES,
+            *absent_notes(inputs.measures, named, inputs.assessors),
+            *domain_notes(inputs.measures),
+        ),
+        decimals=DECIMALS,
+    )
+
+
+def best_pairs(measures: pl.DataFrame, assessors: Sequence[str], accuracy: float, best: int) -> list[dict[str, Any]]:
+    """The rows of MEASURES with the largest coverages at this accuracy; ties are ordered by AUARC.
+
+    With them `auarc`, and `kept` and `kept_accuracy` by the threshold of the training group, null in distribution.
+    """
+    wanted = measures.filter(pl.col("assessor").is_in(assessors), pl.col("value").is_not_null())
+    covered = wanted.filter(measure=coverage_measure(accuracy))
+    further = {"auarc": "auarc", "kept": kept_measure(accuracy), "kept_accuracy": kept_accuracy_measure(accuracy)}
+    for name, measure in further.items():
+        values = wanted.filter(measure=measure).select(*_OF, pl.col("value").alias(name))
+        covered = covered.join(values, on=_OF, how="left", maintain_order="left")
+    order = covered.sort("value", "auarc", "model", "assessor", descending=[True, True, False, False])
+    return order.head(best).rows(named=True)
+
+
+class RejectionTableSettings(RejectionExhibitSettings):
+    """Settings of the tables, including the number of pairs ranked."""
+
+    best: int
+
+
+def write_tables(
+    measures: Sequence[str],
+    settings: RejectionTableSettings,
+    tables: Sequence[str],
+    models: Sequence[str],
+    folder: str,
+) -> None:
+    """Write the tables of these names to `folder`, from files MEASURES, one for each of `models`."""
+    inputs = RejectionTableInputs(**settings, measures=read_several(MEASURES, measures, {"model": models}))
+    save_tables(TABLES, tables, inputs, folder)

@@ -1,0 +1,128 @@
+"""Make a model's candidates, each strategy's selection from them, and the files for a trainer.
+
+A training file is JSON Lines: a chat, or prompt and completion, with its source and the reason for its selection.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypedDict
+
+import polars as pl
+
+from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.core.whole_files import whole_file
+from entropy_sentinel.schemas.response_schema import ITEM
+from entropy_sentinel.study.engines.generation_section import PromptSettings
+from entropy_sentinel.study.items.benchmark_rows import local_rows
+from entropy_sentinel.study.stages.generation_stage import filled_prompt
+from papers.selection.selection_frames import CANDIDATES, SELECTIONS
+from papers.selection.selection_strategies import CandidateFiles, read_candidates, select
+
+QUESTION, SOLUTION = "question", "solution"
+
+
+def read_solutions(paths: Iterable[str]) -> dict[str, str]:
+    """Read the target answers by question, from the columns `question` and `solution` of files of rows.
+
+    Raises InputError for a row without them.
+    """
+    solutions = {}
+    for path in paths:
+        for number, row in enumerate(local_rows(path)):
+            for name in (QUESTION, SOLUTION):
+                if not isinstance(row.get(name), str):
+                    raise InputError(f"{path}, row {number}: '{name}' must be text, was {row.get(name)!r}"[:300])
+            solutions[row[QUESTION]] = row[SOLUTION]
+    return solutions
+
+
+def write_training_file(
+    candidates: pl.DataFrame,
+    selected: pl.DataFrame,
+    prompt: PromptSettings,
+    solutions: Mapping[str, str],
+    path: str | Path,
+) -> None:
+    """Write a line for each row of `selected` (SELECTIONS), in their order, to `path`.
+
+    `prompt` is the prompt used in the study, so that training uses the same wording as evaluation.
+    """
+    with whole_file(path) as partial, partial.open("w", encoding="utf-8", newline="\n") as lines:
+        for row in training_rows(candidates, selected, prompt, solutions):
+            lines.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
+def training_rows(
+    candidates: pl.DataFrame, selected: pl.DataFrame, prompt: PromptSettings, solutions: Mapping[str, str]
+) -> Iterator[dict[str, Any]]:
+    """The rows of `write_training_file`.
+
+    `messages` end with the question's solution as the assistant's message, or with the reference if `solutions` is
+    empty. A plain-text prompt gives `prompt` and `completion` instead. `scores` has the scores of all strategies, null
+    if unknown. Raises InputError for a question without a solution.
+    """
+    known = selected.join(candidates.drop("model"), on=ITEM, how="left", maintain_order="left", validate="m:1")
+    for row in known.iter_rows(named=True):
+        if solutions and row["question"] not in solutions:
+            raise InputError(
+                f"solutions: no row for item {row['item_id']}; add one whose '{QUESTION}' is {row['question']!r}"
+            )
+        filled = filled_prompt(prompt, row["question"])
+        target = solutions.get(row["question"], row["reference"])
+        training: dict[str, Any] = {"prompt": filled, "completion": target}
+        if not isinstance(filled, str):
+            training = {"messages": [*filled, {"role": "assistant", "content": target}]}
+        for name in ("question", "reference", "model", "benchmark", "item_id", "strategy", "rank", "reason"):
+            training[name] = row[name]
+        training["scores"] = {name: row[name] for name in ("n_tokens", "passes", "pass_rate", "eas")}
+        yield training
+
+
+class SelectionSettings(TypedDict):
+    """Settings of a model's selections."""
+
+    size: int
+    seed: int
+    tries: int
+    answer: str
+    prompt: PromptSettings
+
+
+def write_selections(
+    benchmarks: Sequence[str],
+    generations: Sequence[str],
+    labels: Sequence[str],
+    asked: Sequence[str],
+    solutions: Sequence[str],
+    model: str,
+    settings: SelectionSettings,
+    training_files: Mapping[str, str],
+    candidates_output: str,
+    selections_output: str,
+) -> None:
+    """Write the candidates, the selections, and a training file for each strategy, which `training_files` names.
+
+    A model has one file of each kind per benchmark; `asked` is empty if no strategy reads it, and `solutions` are those
+    of all benchmarks together.
+    """
+    passes: Sequence[str | None] = asked or [None] * len(benchmarks)
+    by_benchmark = map(CandidateFiles, benchmarks, generations, labels, passes)
+    candidates = read_candidates(model, by_benchmark, settings["tries"], settings["answer"])
+    known_solutions = read_solutions(solutions)
+    frames: list[pl.DataFrame] = []
+    notes: list[str] = []
+    for strategy, path in training_files.items():
+        selection = select(
+            candidates,
+            strategy,
+            size=settings["size"],
+            seed=settings["seed"],
+            tries=settings["tries"],
+            answer=settings["answer"],
+        )
+        write_training_file(candidates, selection.rows, settings["prompt"], known_solutions, path)
+        frames.append(selection.rows)
+        notes += selection.notes
+    CANDIDATES.write(candidates, candidates_output, {"model": model})
+    SELECTIONS.write(pl.concat(frames), selections_output, {"model": model, "notes": notes})

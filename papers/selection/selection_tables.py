@@ -1,0 +1,136 @@
+"""The tables of the catalogue: overlap of selections, their difficulty and length, and the sources of their items."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.rendering.exhibit_files import FigureInputs
+from entropy_sentinel.rendering.table_exhibit import Table, headed
+from entropy_sentinel.schemas.response_schema import ITEM
+from papers.selection.selection_exhibits import STRATEGIES
+
+# The name of the row for all candidates of a model.
+EVERY = "all"
+_PROFILE = {
+    "items": pl.len(),
+    "pass_rate": pl.col("pass_rate").mean(),
+    "accuracy": pl.col("label").mean(),
+    "n_tokens": pl.col("n_tokens").mean(),
+    "eas": pl.col("eas").mean(),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelectionInputs(FigureInputs):
+    """Frames of the contracts CANDIDATES and SELECTIONS of all models, and notes on what strategies lack."""
+
+    candidates: pl.DataFrame
+    selections: pl.DataFrame
+    notes: Sequence[str]
+
+
+def overlaps(selections: pl.DataFrame) -> pl.DataFrame:
+    """Compare every two selections of a model: `shared` items, and `jaccard`, their share of the union.
+
+    `jaccard` is null if both are empty.
+    """
+    schema = {"model": pl.String, "first": pl.String, "second": pl.String, "shared": pl.Int64, "jaccard": pl.Float64}
+    return pl.DataFrame(list(_overlaps(selections)), schema=schema, orient="row")
+
+
+def _overlaps(selections: pl.DataFrame) -> Iterator[tuple[str, str, str, int, float | None]]:
+    for (model,), of_model in selections.group_by("model", maintain_order=True):
+        items: dict[object, set[tuple[object, ...]]] = {}
+        for (name,), part in of_model.group_by("strategy", maintain_order=True):
+            items[name] = set(part.select(ITEM).rows())
+        for first, second in combinations(items, 2):
+            shared, either = len(items[first] & items[second]), len(items[first] | items[second])
+            yield str(model), str(first), str(second), shared, shared / either if either else None
+
+
+def profiles(candidates: pl.DataFrame, selections: pl.DataFrame) -> pl.DataFrame:
+    """Means over all candidates of each model, and over each selection, ignoring unknown values.
+
+    Columns model, strategy (`all` for the candidates), items, pass_rate, accuracy (of the first responses), n_tokens,
+    eas.
+    """
+    rows = chosen(candidates, selections)
+    return rows.group_by("model", "strategy", maintain_order=True).agg(**_PROFILE)
+
+
+def domains(candidates: pl.DataFrame, selections: pl.DataFrame) -> pl.DataFrame:
+    """Count the items of each benchmark, with a column for all candidates and one for each selection."""
+    rows = chosen(candidates, selections)
+    counts = rows.group_by("model", "benchmark", "strategy", maintain_order=True).len()
+    return counts.pivot("strategy", index=["model", "benchmark"], values="len").fill_null(0)
+
+
+def chosen(candidates: pl.DataFrame, selections: pl.DataFrame) -> pl.DataFrame:
+    """The candidates of each model as the selection `all`, then those of each selection, with all columns."""
+    every = candidates.with_columns(strategy=pl.lit(EVERY))
+    own = selections.select("model", *ITEM, "strategy").join(
+        candidates, on=["model", *ITEM], how="left", maintain_order="left", validate="m:1"
+    )
+    order: Any = {name: place for place, name in enumerate(candidates["model"].unique(maintain_order=True))}
+    rows_of_all = pl.concat([every, own.select(every.columns)])
+    return rows_of_all.sort(pl.col("model").replace_strict(order, return_dtype=pl.Int64), maintain_order=True)
+
+
+def strategy_title(name: str) -> str:
+    """A strategy in words, or the words for all candidates."""
+    return "All candidates" if name == EVERY else STRATEGIES[name].title
+
+
+def _titled(*columns: str) -> pl.Expr:
+    titles = {name: strategy_title(name) for name in (EVERY, *STRATEGIES)}
+    return pl.col(columns).replace_strict(titles)
+
+
+def table_selections(inputs: SelectionInputs) -> Table:
+    """Compare each strategy's selection with all candidates."""
+    headings = {
+        "model": "Model",
+        "strategy": "Selection",
+        "items": "Items",
+        "pass_rate": "Pass rate",
+        "accuracy": "Accuracy",
+        "n_tokens": "Tokens",
+        "eas": "EAS",
+    }
+    rows = profiles(inputs.candidates, inputs.selections).with_columns(_titled("strategy"))
+    return Table(
+        "Means of difficulty and length over the items.",
+        headed(rows, headings),
+        (
+            "Pass rate: share of correct tries. Accuracy: of the first response. Tokens: length of the first response. "
+            "EAS: in bits. Each mean is over the items with a value.",
+            *inputs.notes,
+        ),
+    )
+
+
+def table_overlap(inputs: SelectionInputs) -> Table:
+    """Tabulate the overlap of every two selections."""
+    rows = overlaps(inputs.selections).with_columns(_titled("first", "second"))
+    headings = {
+        "model": "Model",
+        "first": "Selection",
+        "second": "and selection",
+        "shared": "Shared items",
+        "jaccard": "Jaccard",
+    }
+    return Table(
+        "Number of items that two selections share.",
+        headed(rows, headings),
+        ("Jaccard: shared items over the items of either; 1: the same items, 0: none in common.",),
+    )
+
+
+def table_domains(inputs: SelectionInputs) -> Table:
+    """Tabulate the benchmarks of the selected items."""
+    rows = domains(inputs.candidates, inputs.selections)
+    names = {name: strategy_title(name) for name in (EVERY, *STRATEGIES) if name in rows.columns}
+    return Table("Items by benchmark.", rows.rename({"model": "Model", "benchmark": "Domain", **names}))

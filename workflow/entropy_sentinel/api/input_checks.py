@@ -1,0 +1,303 @@
+"""Check what users pass to a verb or a command: paths of files, or tables."""
+
+import glob
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.api.label_merging import check_conflicts
+from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.core.external_files import STANDARD_INPUT
+from entropy_sentinel.core.named_pipes import copy_pipe, is_pipe
+from entropy_sentinel.core.object_stores import local, remote_files
+from entropy_sentinel.core.option_texts import format_option
+from entropy_sentinel.core.printable import one_line
+from entropy_sentinel.core.urls import file_name, shown_path, url_of
+from entropy_sentinel.features.feature_registry import FEATURE_FRAME, FEATURES
+from entropy_sentinel.formatting.text_format import counted
+from entropy_sentinel.logs.format_registry import SUFFIXES
+from entropy_sentinel.logs.label_table import ASKED, OF_LABELS
+from entropy_sentinel.logs.reader_base import QUESTION
+from entropy_sentinel.logs.record_decoding import is_log
+from entropy_sentinel.logs.response_selection import first_of
+from entropy_sentinel.logs.table_format import TRACES
+from entropy_sentinel.schemas.response_schema import RESPONSE
+from entropy_sentinel.schemas.signal_schema import with_reasons
+from entropy_sentinel.schemas.witness_schema import JUDGE, WITNESS
+
+log = logging.getLogger(__name__)
+
+# Largest number of files that a message names.
+_SHOWN = 5
+
+Paths = str | Path | Sequence[str | Path]
+# Column with the number of responses that a labelled one represents, if not all were equally likely to be labelled.
+WEIGHT = "weight"
+# Columns that all verbs need; a verb or the user's slices may need more (sample, facts of the log-probabilities).
+_OF_FEATURES = (*FEATURES, "item_id", "model", "benchmark", "reason")
+
+
+def files(paths: Paths, suffixes: Sequence[str]) -> list[Path]:
+    """The files that paths, folders, patterns and URLs name, in order; `-` is standard input.
+
+    From a folder it takes the files with one of `suffixes`, optionally with `.gz`. A remote file is copied.
+    Raises InputError for a path that names no file.
+    """
+    matched: list[Path] = []
+    for path in named(paths):
+        matches = list(_matches(path, suffixes))
+        if not matches:
+            raise InputError(f"{shown_path(path)}: {_nothing(path, suffixes)}")
+        matched += matches
+    return matched
+
+
+def named(paths: Any) -> list[str | Path]:
+    """One path or several as a list; raises InputError for anything else."""
+    given = list(paths) if isinstance(paths, list | tuple) else [paths]
+    for path in given:
+        if not isinstance(path, str | Path):
+            raise InputError(f"files: must be paths, folders or patterns, or a list of them; was {type(path).__name__}")
+    return given
+
+
+def log_files(paths: Any) -> list[Path]:
+    """The files of logs, traces or features that paths name, as `files` finds them.
+
+    In a folder, CSV files without the columns of log-probabilities are skipped, with a warning.
+    """
+    logs: list[Path] = []
+    for path in named(paths):
+        every = files(path, SUFFIXES)
+        in_folder = _is_folder(path, every)
+        skipped = [file for file in every if in_folder and _ends(file.name, (".csv",)) and not is_log(file)]
+        if skipped == every:
+            raise InputError(f"{shown_path(path)}: {_nothing(path, SUFFIXES)}; {_skipped_files(skipped)}")
+        if skipped:
+            log.warning("%s: %s", shown_path(path), _skipped_files(skipped))
+        logs += [file for file in every if file not in skipped]
+    return logs
+
+
+def _is_folder(path: str | Path, files: Sequence[Path]) -> bool:
+    """Whether a path that names these files is a folder."""
+    if url_of(path) is None:
+        return Path(path).is_dir()
+    return not glob.has_magic(str(path)) and [file.name for file in files] != [file_name(path)]
+
+
+def _matches(path: str | Path, suffixes: Sequence[str]) -> Iterator[Path]:
+    if (url := url_of(path)) is not None:
+        yield from map(local, remote_files(url, lambda name: _ends(Path(name).name, suffixes)))
+    elif str(path) == STANDARD_INPUT or Path(path).is_file():
+        yield Path(path)
+    elif is_pipe(path):
+        yield copy_pipe(path)
+    elif Path(path).is_dir():
+        for file in sorted(Path(path).rglob("*")):
+            if _ends(file.name, suffixes) and file.is_file():
+                yield file
+    else:
+        matches = map(Path, glob.glob(str(path), recursive=True))
+        yield from sorted(filter(Path.is_file, matches))
+
+
+def _nothing(path: str | Path, suffixes: Sequence[str]) -> str:
+    """Why a path names no file."""
+    if Path(path).is_dir():
+        return f"the folder contains no log ({', '.join(suffixes)}, or one of these with .gz)"
+    return "no file matches this pattern" if glob.has_magic(str(path)) else "no such file or folder"
+
+
+def _skipped_files(tables: Sequence[Path]) -> str:
+    names = [file.name for file in tables[:_SHOWN]]
+    if len(tables) > _SHOWN:
+        names.append("...")
+    return f"skipped CSV files without the columns {' and '.join(TRACES)}: {', '.join(names)}"
+
+
+def _ends(name: str, suffixes: Sequence[str]) -> bool:
+    return not name.startswith(".") and name.removesuffix(".gz").endswith(tuple(suffixes))
+
+
+def is_table(given: Any) -> bool:
+    """Whether this is a Polars, pandas or Arrow table, or an object that can be read as an Arrow table."""
+    return isinstance(given, pl.DataFrame | pl.LazyFrame) or hasattr(given, "__arrow_c_stream__")
+
+
+def table(given: Any, name: str) -> pl.DataFrame:
+    """A table as a Polars frame; raises InputError, which begins with `name`, for anything else."""
+    if isinstance(given, pl.DataFrame):
+        return given
+    if not is_table(given) or isinstance(given, pl.Series):
+        raise InputError(f"{name}: must be a Polars, pandas or Arrow table, was {type(given).__name__}")
+    try:
+        if isinstance(given, pl.LazyFrame):
+            return given.collect()
+        # For pandas, NaN in numeric columns becomes null, and the index is dropped.
+        read = pl.from_pandas if type(given).__module__.startswith("pandas.") else pl.DataFrame
+        return read(given)
+    except Exception as error:  # of any table library
+        raise InputError(f"{name}: cannot be read as a table: {' '.join(str(error).split())[:300]}") from None
+
+
+def features_table(given: Any, name: str = "features", signals: Sequence[str] = ()) -> pl.DataFrame:
+    """A table of features like that of `es.features`, with the columns that verbs need in their dtypes.
+
+    `signals` are the further signals that an estimator needs; a response without one gets this as its `reason`.
+    Raises InputError for a missing column or one of another type, and for the first response without a `reason` whose
+    features are not finite numbers.
+    """
+    frame = table(given, name)
+    _require(frame, _OF_FEATURES, name)
+    for signal in signals:
+        if signal not in frame.columns:
+            raise InputError(
+                f"{name}: no column '{signal}', a signal that the estimator needs; read or compute the "
+                f"features with signals=['{signal}']. {_columns_text(frame)}"
+            )
+    frame = _cast(frame, FEATURE_FRAME.schema | dict.fromkeys(signals, pl.Float64), name)
+    for feature in FEATURES:
+        wrong = pl.col("reason").is_null() & pl.col(feature).is_finite().not_().fill_null(True)
+        rows = frame.select(wrong).to_series().arg_true()
+        if len(rows):
+            row = frame.row(rows[0], named=True)
+            raise InputError(
+                f"{name}: row {rows[0]} (item '{row['item_id']}'): '{feature}' must be a finite number, was "
+                f"{row[feature]!r}; a response without features needs a 'reason'"
+            )
+    return with_reasons(frame, signals)
+
+
+def labels_table(given: Any, name: str = "labels") -> pl.DataFrame:
+    """A table of labels: `item_id`, `label` (true, false, null), and columns of RESPONSE and WEIGHT, if any.
+
+    Raises InputError for any other table, and for verdicts of a judge.
+    """
+    frame = table(given, name)
+    _require(frame, OF_LABELS, name)
+    refuse_verdicts(frame, name)
+    frame = frame.drop(JUDGE, WITNESS, strict=False)
+    label = frame["label"]
+    if label.dtype != pl.Boolean and label.null_count() < len(label):
+        raise InputError(f"{name}: column 'label' must be true, false or null, was {label.dtype}")
+    dtypes = {column: FEATURE_FRAME.schema[column] for column in RESPONSE}
+    frame = _cast(frame, dtypes | {"label": pl.Boolean, WEIGHT: pl.Float64, ASKED: pl.String}, name)
+    if WEIGHT in frame.columns:
+        wrong = frame.filter(pl.col("label").is_not_null(), ~(pl.col(WEIGHT).is_finite() & (pl.col(WEIGHT) > 0)))
+        if len(wrong):
+            row = wrong.row(0, named=True)
+            raise InputError(f"{name}: item '{row['item_id']}': 'weight' must be above 0, was {row[WEIGHT]}")
+    return frame
+
+
+def refuse_verdicts(labels: pl.DataFrame, name: str) -> None:
+    """Raise InputError, beginning with `name`, if some labels are those of a model instead of people's."""
+    marks = [column for column in (JUDGE, WITNESS) if column in labels.columns]
+    verdicts = labels.filter(pl.any_horizontal(pl.col(marks).is_not_null()), pl.col("label").is_not_null())
+    if not marks or verdicts.is_empty():
+        return
+    judges = verdicts[marks[0]].cast(pl.String).drop_nulls().unique().sort().to_list()
+    raise InputError(
+        f"{name}: {counted(len(verdicts), 'label')} are verdicts of a judge (column '{marks[0]}': "
+        f"{', '.join(map(one_line, judges[:_SHOWN]))}), which makes errors. Give them to `fit` or `monitor` as "
+        "--judged (judged=...), and labels by people of some of these responses as --labels, which correct the judge. "
+        f"If people gave these labels, remove the column '{marks[0]}'"
+    )
+
+
+def slice_values(frame: pl.DataFrame, column: str, name: str) -> pl.Series:
+    """Each row's value of a column of a log, (n_rows,).
+
+    Raises InputError, which begins with `name`, for a column that is empty, or has several values per row.
+    """
+    values = first_of(frame, [column])
+    if values.null_count() == len(frame):
+        raise InputError(f"{name}: column '{column}' is empty for every response; {_columns_text(frame)}")
+    if values.dtype.is_nested():
+        raise InputError(f"{name}: column '{column}' must have one value per response, was {values.dtype}"[:300])
+    return values
+
+
+def with_labels(features: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
+    """The features with these labels instead of their own; null for responses without one.
+
+    If no id of a label is that of a response, labels with questions are joined by the question.
+    """
+    has_questions = ASKED in labels.columns and labels[ASKED].null_count() < len(labels)
+    if has_questions and not labels["item_id"].is_in(features["item_id"].unique().implode()).any():
+        return _with_labels_of_questions(features, labels)
+    key = [name for name in RESPONSE if name in labels.columns and name in features.columns]
+    named = labels.select(*key, "label")
+    check_conflicts(named, key, "labels")
+    named = named.sort(pl.col("label").is_not_null(), maintain_order=True).unique(key, keep="last")
+    return features.drop("label", strict=False).join(named, on=key, how="left", maintain_order="left")
+
+
+def _with_labels_of_questions(features: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
+    """The features with the labels of their questions; a question with labels that differ has none."""
+    if QUESTION not in features.columns:
+        raise InputError(
+            "labels: no item_id is that of a response, and the features have no column 'question' to join the labels' "
+            "questions; give the logs themselves, or read them with --columns question"
+        )
+    key = pl.col(QUESTION).str.strip_chars().alias("(question)")
+    of_questions = (
+        labels.drop_nulls(["label", ASKED])
+        .group_by(pl.col(ASKED).str.strip_chars().alias("(question)"))
+        .agg(label=pl.when(pl.col("label").n_unique() == 1).then(pl.col("label").first()))
+    )
+    joined = features.drop("label", strict=False).with_columns(key)
+    labelled = joined.join(of_questions, on="(question)", how="semi")
+    if several := labelled.select(pl.struct("(question)", "model").is_duplicated().sum()).item():
+        raise InputError(
+            f"labels: are joined by their question, but {several} responses share it with another one; give logs with "
+            "one response per question, or labels with the item_id of their response"
+        )
+    return joined.join(of_questions, on="(question)", how="left", maintain_order="left").drop("(question)")
+
+
+def only_value(rows: pl.DataFrame, column: str) -> Any:
+    """The only value of a column; raises InputError if it has several."""
+    counts = dict(rows[column].value_counts(sort=True).iter_rows())
+    refuse_several_values(column, counts)
+    return next(iter(counts), None)
+
+
+def refuse_several_values(column: str, counts: Mapping[Any, int], is_partial: bool = False) -> None:
+    """Raise InputError if a column has several values, by their numbers of responses; `is_partial` says of how many."""
+    if len(counts) < 2:
+        return
+    values = ", ".join([f"{value} ({counted(n, 'response')})" for value, n in counts.items()][:_SHOWN])
+    so_far = " among those read so far" if is_partial else ""
+    one = format_option("where", f"{column}={next(iter(counts))}", function="read_features")
+    remedy = f"use one of them, for example with {one}"
+    if column == "top_k_returned":
+        smallest = format_option("top_k", min(counts), function="read_features")
+        remedy += f", or cut all to the smallest with {smallest}"
+    raise InputError(f"features: {column} must be the same in all rows, was {values}{so_far}: {remedy}")
+
+
+def _require(frame: pl.DataFrame, columns: Sequence[str], name: str) -> None:
+    for column in columns:
+        if column not in frame.columns:
+            raise InputError(f"{name}: column '{column}' is missing; {_columns_text(frame)}")
+
+
+def _columns_text(frame: pl.DataFrame) -> str:
+    return f"columns: {', '.join(frame.columns)[:1000] or 'none'}"
+
+
+def _cast(frame: pl.DataFrame, dtypes: Mapping[str, Any], name: str) -> pl.DataFrame:
+    """A frame in which these columns, as far as they exist, have these dtypes; raises InputError otherwise."""
+    for column, dtype in dtypes.items():
+        given = frame.schema.get(column, dtype)
+        if given != dtype:
+            try:
+                frame = frame.with_columns(pl.col(column).cast(dtype))
+            except pl.exceptions.PolarsError:
+                raise InputError(f"{name}: column '{column}' must be {dtype}, was {given}") from None
+    return frame

@@ -1,0 +1,161 @@
+"""Read files of labels, and the labels that logs of evaluations bring."""
+
+from collections.abc import Mapping, Sequence
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.api.input_checks import WEIGHT, Paths, files, is_table, labels_table, refuse_verdicts, table
+from entropy_sentinel.api.label_merging import LABELLED_AT, LabelFile, merge_label_files
+from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.core.external_files import STANDARD_INPUT
+from entropy_sentinel.logs.label_table import ASKED, OF_LABELS, label_columns, labels_of
+from entropy_sentinel.logs.log_options import ReadOptions
+from entropy_sentinel.logs.log_stream import Logs, sort_attempts
+from entropy_sentinel.logs.record_decoding import brings_labels
+from entropy_sentinel.schemas.response_schema import RESPONSE
+from entropy_sentinel.schemas.witness_schema import (
+    ANSWER,
+    COMPARABLE,
+    JUDGE,
+    PROBABILITY,
+    RESPONSE_TEXT,
+    TARGET,
+    WITNESS,
+)
+
+# The beginning of the name of a slice column in a table of `sample` that has another column with its name.
+_SLICE_PREFIX = "slice_"
+_OF_EVALUATIONS = [*RESPONSE, "label"]
+# Further columns of labels; ids such as 007 must stay text.
+_LABEL_COLUMNS = {
+    **dict.fromkeys((*RESPONSE[:3], ASKED, LABELLED_AT, JUDGE), pl.String),
+    "sample": pl.Int64,
+    WEIGHT: pl.Float64,
+}
+# Further columns of files with the column `judge` or `witness`.
+_WITNESS_COLUMNS = {WITNESS: pl.String, PROBABILITY: pl.Float64, COMPARABLE: pl.Boolean}
+_WITNESS_COLUMNS |= dict.fromkeys((ANSWER, RESPONSE_TEXT, TARGET), pl.String)
+
+
+def read_labels(paths: Paths, scorer: str | None = None) -> pl.DataFrame:
+    """Read labels from files of stage `labels`, or from Parquet, CSV or JSON Lines with `item_id` and `label`.
+
+    For logs of evaluations (inspect_ai) and samples of lm-evaluation-harness, the labels are the scores.
+
+    If several files label the same response, the newest label counts, and a warning names the responses: the latest
+    by the column `labelled_at` (ISO 8601), or without that column the label of the file that is given last.
+
+    Args:
+        paths: Files, patterns, folders. A label is true, false, yes, no, 1, 0, in any case, or empty.
+        scorer: The scorer whose scores are the labels, if the log of an evaluation has several.
+
+    Returns:
+        One row per label: `item_id`, `label`, and if the files have them `model`, `benchmark`, `sample`,
+        `weight` (how many responses the label represents), `judge` (the model whose verdict the label is; labels by
+        people have none), and beside it `witness`, `probability` and `comparable`. Samples of lm-evaluation-harness
+        have the question in `asked`, by which `fit` joins them if no id matches. For evaluations, `label_reason` says
+        why a label is null.
+
+    Raises:
+        InputError: For a file without the two columns; with file, row and value for an invalid label or weight; with
+            file, id and rows for two labels of a response in one file that differ.
+
+    Examples:
+        >>> import entropy_sentinel as es
+        >>> labels = read_labels(es.example().labels)
+        >>> labels.height, labels["label"].mean()
+        (150, 0...)
+    """
+    return merge_label_files(read_label_frames(paths, scorer))
+
+
+def read_people_labels(paths: Paths, scorer: str | None = None) -> pl.DataFrame:
+    """`read_labels`; raises InputError, which names the file, if it has the verdicts of a judge."""
+    frames = read_label_frames(paths, scorer)
+    for file in frames:
+        refuse_verdicts(file.rows, file.name)
+    return merge_label_files(frames)
+
+
+def labels_from(source: Any, scorer: str | None = None) -> pl.DataFrame:
+    """Labels by people: those of a table, or of files as `read_people_labels` reads them.
+
+    Raises the errors of `labels_table` or `read_people_labels`.
+    """
+    if is_table(source):
+        return labels_table(source)
+    for path in source if isinstance(source, list | tuple) else [source]:
+        if not isinstance(path, str | Path):
+            raise InputError(
+                f"labels: must be a table, such as that of `read_labels`, or files; was {type(path).__name__}"
+            )
+    return labels_table(read_people_labels(source, scorer))
+
+
+def read_label_frames(paths: Paths, scorer: str | None = None, title: str = "labels") -> list[LabelFile]:
+    """The labels of each file; those of evaluations are together. The error without a file names `title`."""
+    evaluations: list[Path] = []
+    label_frames: list[LabelFile] = []
+    for path in label_files(paths):
+        if brings_labels(path):
+            evaluations.append(path)
+        else:
+            label_frames.append(LabelFile(str(path), labels_of(path, _LABEL_COLUMNS, scorer, _WITNESS_COLUMNS)))
+    if evaluations:  # together, because a newer attempt replaces an older one
+        label_frames.append(LabelFile(str(evaluations[-1]), _of_evaluations(evaluations, scorer)))
+    if not label_frames:
+        raise InputError(f"{title}: name at least one file")
+    return label_frames
+
+
+def label_files(paths: Paths) -> list[Path]:
+    """The files of labels that paths name; in a folder, Parquet files and inspect_ai's evaluations."""
+    return files(paths, (".parquet", ".eval"))
+
+
+def drawn_by(paths: Paths) -> list[str]:
+    """The columns by which the labels in files of `sample` were drawn; empty if they differ or are unknown."""
+    found: set[tuple[str, ...]] = set()
+    for path in label_files(paths):
+        if not brings_labels(path):
+            found.add(tuple(drawn_columns(label_columns(path))))
+    return list(found.pop()) if len(found) == 1 else []
+
+
+def drawn_columns(names: Sequence[str]) -> list[str]:
+    """The slice columns of a table of `sample`: those before the ids, if it has weights."""
+    if WEIGHT not in names:
+        return []
+    drawn = takewhile(lambda name: name not in RESPONSE, names)
+    return [name.removeprefix(_SLICE_PREFIX) for name in drawn]
+
+
+def labels_in_table(features: Any) -> pl.DataFrame | None:
+    """The labels in a table of features; null if there are none."""
+    frame = table(features, "features")
+    if frame.schema.get("label") != pl.Boolean or frame["label"].null_count() == len(frame):
+        return None
+    return frame.select(_OF_EVALUATIONS)
+
+
+def merge_logged_labels(labels_by_path: Mapping[str, Sequence[pl.DataFrame]]) -> pl.DataFrame | None:
+    """The labels that logs of evaluations brought with their responses; null if there are none.
+
+    A retried evaluation has a log for each attempt, and the label of the newest one counts.
+    """
+    frames: list[pl.DataFrame] = []
+    for path in sort_attempts([*labels_by_path]):
+        if Path(path).suffix != ".parquet" and path != STANDARD_INPUT:
+            frames += labels_by_path[path]
+    if not frames:
+        return None
+    labels = pl.concat(frames).unique(RESPONSE, keep="first", maintain_order=True)
+    return None if labels["label"].null_count() == len(labels) else labels
+
+
+def _of_evaluations(paths: Sequence[Path], scorer: str | None) -> pl.DataFrame:
+    frames = [frame.select(*_OF_EVALUATIONS, "label_reason") for frame in Logs(paths, ReadOptions(scorer=scorer))]
+    return pl.concat(frames) if frames else pl.DataFrame(schema=dict.fromkeys(OF_LABELS, pl.Null))

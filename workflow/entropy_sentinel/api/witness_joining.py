@@ -1,0 +1,101 @@
+"""Join what witnesses say with responses and labels, for the validation of `fit`."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.api.cluster_numbers import cluster_numbers
+from entropy_sentinel.api.input_checks import WEIGHT, with_labels
+from entropy_sentinel.api.witness_reading import JUDGED, read_witnesses
+from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.estimators.training_rows import TrainingRows
+from entropy_sentinel.estimators.witness_validation import WitnessedRows, WitnessModel
+from entropy_sentinel.features.feature_registry import FEATURES
+from entropy_sentinel.formatting.text_format import counted
+from entropy_sentinel.schemas.response_schema import RESPONSE
+from entropy_sentinel.schemas.witness_schema import VALUE
+
+log = logging.getLogger(__name__)
+_LABEL_WEIGHT = "(weight of the label)"
+
+
+def witnessed_rows(
+    responses: pl.DataFrame,
+    domain: str,
+    labels: pl.DataFrame | None,
+    judged: Any,
+    kind: Mapping[str, Any],
+    signals: Sequence[str],
+    cluster: str | None,
+    training: TrainingRows,
+) -> WitnessedRows:
+    """The responses that have features and a witness, in the domains of `training`.
+
+    `responses` have features, the label by people, and their domain in the column `domain`. Those of another model or
+    with other log-probabilities than `kind`, which the estimator is for, do not count.
+
+    Raises InputError if no response with a label has a verdict.
+    """
+    witnesses = read_witnesses(judged, labels=labels)
+    numbers = range(len(witnesses))
+    rows = responses.with_columns(
+        *[_values(responses, witness.rows).alias(_value(number)) for number, witness in enumerate(witnesses)],
+        *[_weights(responses, witness.rows).alias(_weight(number)) for number, witness in enumerate(witnesses)],
+        (pl.lit(None, pl.Float64) if labels is None else _weights(responses, labels)).alias(_LABEL_WEIGHT),
+    )
+    has_label = pl.col("label").is_not_null()
+    rows = rows.filter(pl.col("reason").is_null(), pl.col(domain).is_in(np.unique(training.domains).tolist()))
+    rows = rows.filter(*[pl.col(name).eq_missing(value) for name, value in kind.items()])
+    n_labelled = rows.filter(has_label).height
+    rows = rows.filter(pl.any_horizontal(pl.col(map(_value, numbers)).is_not_null()))
+    n_both = rows.filter(has_label).height
+    if not n_both:
+        raise InputError(
+            f"{JUDGED}: no response has both a label and a verdict, so the labels cannot correct the judge; let the "
+            "judge see the labelled ones too (`entropy-sentinel judge to_judge.csv to_label.csv`), and keep item_id"
+        )
+    if n_both < n_labelled:
+        log.warning(
+            "%s: %s without a verdict; %s for training, but the accuracy of a domain rests on labels with a verdict",
+            JUDGED,
+            counted(n_labelled - n_both, "label"),
+            "it counts" if n_labelled - n_both == 1 else "they count",
+        )
+    return WitnessedRows(
+        features=rows.select(*FEATURES, *signals),
+        domains=rows[domain].cast(pl.String).to_numpy().astype(str),
+        witnesses=tuple(WitnessModel(each.kind, each.model, each.name, each.has_probabilities) for each in witnesses),
+        values=rows.select(pl.col(map(_value, numbers)).fill_null(np.nan)).to_numpy(),
+        labels=rows["label"].cast(pl.Float64).fill_null(np.nan).to_numpy(),
+        items=cluster_numbers(rows, cluster),
+        weights=rows.select(pl.col(map(_weight, numbers)).fill_null(np.nan)).to_numpy(),
+        label_weights=rows[_LABEL_WEIGHT].fill_null(np.nan).to_numpy(),
+        similarity=training.similarity,
+    )
+
+
+def _value(number: int) -> str:
+    """The column with what a witness says."""
+    return f"(value {number})"
+
+
+def _weight(number: int) -> str:
+    """The column with the weights of a witness's sample."""
+    return f"(weight {number})"
+
+
+def _values(responses: pl.DataFrame, witness: pl.DataFrame) -> pl.Series:
+    """What a witness says of each response, (n_rows,); null where it says nothing."""
+    return with_labels(responses, witness.with_columns(label=VALUE))["label"].cast(pl.Float64)
+
+
+def _weights(responses: pl.DataFrame, labels: pl.DataFrame) -> pl.Series:
+    """How many responses the label of each response represents, (n_rows,); null if unknown."""
+    if WEIGHT not in labels.columns:
+        return pl.Series(WEIGHT, [None] * len(responses), dtype=pl.Float64)
+    key = [name for name in RESPONSE if name in labels.columns and name in responses.columns]
+    weights = labels.filter(pl.col("label").is_not_null()).select(*key, WEIGHT).unique(key, keep="last")
+    return responses.select(key).join(weights, on=key, how="left", maintain_order="left")[WEIGHT]

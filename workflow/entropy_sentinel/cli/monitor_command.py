@@ -1,0 +1,175 @@
+"""`entropy-sentinel monitor`."""
+
+import inspect
+import sys
+from collections.abc import Iterator
+from itertools import takewhile
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from entropy_sentinel.cli.shared_arguments import INCOMPLETE, RESPONSES, Json, print_json, taking, working
+from entropy_sentinel.core.option_classes import Panel
+from entropy_sentinel.monitor.monitor_options import MonitorOptions, is_event_file
+from entropy_sentinel.monitor.showing.output_declaration import Output
+from entropy_sentinel.monitor.showing.output_registry import OUTPUTS
+
+if TYPE_CHECKING:
+    from entropy_sentinel.monitor.monitor_result import Monitored
+
+# Exit statuses: an error, an alert, no slice with enough responses. The precedence is 4, 1, 5, 3 (INCOMPLETE).
+ERROR, ALERT, NOTHING = 1, 4, 5
+# Default number of responses that the page shows for each alert.
+BEHIND = 5
+
+Logs = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="[ESTIMATOR...] LOGS",
+        help="The estimator's file, or one for each of several models; without any, accuracies rest on --labels. Then: "
+        f"{RESPONSES} Also --state files of parts of the logs.",
+    ),
+]
+State = Annotated[
+    Path | None,
+    typer.Option(
+        "--state",
+        metavar="FILE",
+        rich_help_panel=Panel.FILES,
+        help="Keep the sums of each log in this file, so that each log is read once; with several estimators in a file "
+        "for each, FILE.MODEL.",
+    ),
+]
+
+
+def _option(output: Output) -> inspect.Parameter:
+    """The command's option for an output."""
+    names = [f"--{output.name}"]
+    if output.short:
+        names.append(output.short)
+    declared = typer.Option(
+        *names, metavar=output.metavar, envvar=output.variable, rich_help_panel=Panel.FILES, help=output.meaning
+    )
+    annotation = Annotated[Path | None, declared] if output.is_file else Annotated[str | None, declared]
+    return inspect.Parameter(output.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+
+
+@taking(MonitorOptions, *map(_option, OUTPUTS.values()), responses=BEHIND)
+def command(logs: Logs, state: State = None, json: Json = False, **options: Any) -> None:
+    """Watch the accuracy of slices of production logs, without labels, or from a few of them.
+
+    Reports for each slice, and each slice in each window: responses, estimated accuracy with its interval, change since
+    the reference, expected number of errors, and flags that warn about a number. Slices are sorted by expected errors:
+    collect data for the first ones first.
+
+    Exit status: 0; 1 for an error; 3 if something in the logs that this run read could not be used; 4 for an alert
+    that is new or worse; 5 if no slice has enough responses. If several apply, the precedence is 4, 1, 5, 3. With
+    --state, an alert is new until a run has reported it, and each log is read in one run; without, an alert is new if
+    it began in the newest two windows.
+
+    Traffic that is not watched is an alert, too, whenever any alert is requested.
+
+    With several estimators, each estimates the responses of its own model, and the slices are labelled by model.
+
+    Without an estimator, accuracies rest on --labels (and --judged), and logs need no log-probabilities. Drops between
+    labels are then not seen.
+
+    \b
+    Every night, on all logs; each log is read once:
+      entropy-sentinel monitor mine.estimator logs --by metadata.route --window day \\
+          --reference 2026-11-02..2026-11-08 --alert-on drop --state state --page slices.html
+    """
+    from entropy_sentinel.core.printable import one_line
+    from entropy_sentinel.estimators.estimator_file import is_estimator
+    from entropy_sentinel.monitor.monitor_run import monitored, remember
+    from entropy_sentinel.monitor.showing.monitor_terminal import parts
+    from entropy_sentinel.monitor.showing.result_files import as_json
+    from entropy_sentinel.rendering.terminal_text import show
+
+    targets = {name: options.pop(name) for name in OUTPUTS}
+    for name in ("labels", "judged"):
+        options[name] = options[name] or None
+    estimators = [Path(path) for path in takewhile(is_estimator, logs)]
+    inputs = [*_label_files(options["labels"]), *_label_files(options["judged"])]
+    inputs += [path for path in (options["acknowledged"], state) if path is not None]
+    inputs += [Path(entry) for entry in options["events"] if is_event_file(entry)]
+    sources = _checked(targets, [*estimators, *inputs], logs[len(estimators) :])
+    if targets["page"] is None:
+        options["responses"] = 0
+    all_windows = json or any(OUTPUTS[name].has_all_windows for name, target in targets.items() if target is not None)
+    watched = tuple(estimators) if len(estimators) > 1 else next(iter(estimators), None)
+    with working("reading the logs"):
+        result = monitored(watched, sources, MonitorOptions.of(options), state, test_all_windows=all_windows)
+    if json:
+        print_json(as_json(result))
+    else:
+        show(parts(result))
+    show(map(one_line, result.problems.lines()), sys.stderr)
+    failed = list(_failures(result, targets))
+    show(failed, sys.stderr)
+    if not failed:
+        remember(result)
+    status = _status(result, has_failures=bool(failed))
+    if status:
+        raise typer.Exit(status)
+
+
+def _status(result: "Monitored", has_failures: bool) -> int:
+    """The exit status."""
+    if result.calling:
+        return ALERT
+    if has_failures:
+        return ERROR
+    if result.silent:
+        return NOTHING
+    return INCOMPLETE if result.incomplete else 0
+
+
+def _failures(result: "Monitored", targets: dict[str, Any]) -> Iterator[str]:
+    """Write or send the result to all targets; yield an error for each that failed, and continue with the next."""
+    from entropy_sentinel.core.errors import EntropySentinelError
+    from entropy_sentinel.core.extension_guard import ExtensionError, print_to_stderr
+    from entropy_sentinel.core.printable import one_line
+    from entropy_sentinel.core.registry_entries import is_own
+
+    for name, target in targets.items():
+        if target is not None:
+            try:
+                with print_to_stderr():
+                    OUTPUTS[name].write(result, target)
+            except ExtensionError as error:
+                yield one_line(str(error))
+            except (EntropySentinelError, OSError) as error:
+                # Errors of the package about a file name the file.
+                names_file = OUTPUTS[name].is_file and is_own("outputs", name)
+                yield one_line(f"{'' if names_file else f'--{name}: '}{type(error).__name__}: {error}")
+
+
+def _checked(targets: dict[str, Any], inputs: list[Path], logs: list[str]) -> list[Path]:
+    """The log files; raise an error without any, or for an output that is an input or has another suffix.
+
+    `inputs` are the other files that are read.
+    """
+    from entropy_sentinel.core.errors import InputError
+    from entropy_sentinel.core.whole_files import check_outputs
+    from entropy_sentinel.monitor.reading.feature_stream import resolve_paths
+
+    if not logs:
+        raise InputError("LOGS: must name at least one file of responses, was only estimators")
+    outputs = {}
+    for name, target in targets.items():
+        if target is not None:
+            OUTPUTS[name].check(target)
+            if OUTPUTS[name].is_file:
+                outputs[f"--{name}"] = target
+    paths = resolve_paths(logs)
+    check_outputs(outputs, [*inputs, *paths])
+    return paths
+
+
+def _label_files(given: list[str] | None) -> list[Path]:
+    """The files of labels or verdicts, if the option was given."""
+    from entropy_sentinel.api.label_reading import label_files
+
+    return label_files(given) if given else []

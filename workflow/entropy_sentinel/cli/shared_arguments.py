@@ -1,0 +1,168 @@
+"""Arguments and functions that several subcommands share."""
+
+import contextlib
+import inspect
+import json
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+from pydantic.fields import FieldInfo
+
+from entropy_sentinel.core.errors import EntropySentinelError, InputError
+from entropy_sentinel.core.extension_guard import print_to_stderr
+from entropy_sentinel.core.option_classes import Options, Panel, choices, in_order, is_list, meaning, shown
+from entropy_sentinel.core.printable import one_line
+from entropy_sentinel.logs.format_registry import SUFFIXES
+
+if TYPE_CHECKING:
+    from entropy_sentinel.monitor.reading.problem_collection import Problems
+
+Command = TypeVar("Command", bound=Callable[..., None])
+
+# Exit status if some records or responses could not be used.
+INCOMPLETE = 3
+# Exit status if the budget or the server ended the requests, and the file has only a part of the answers.
+INTERRUPTED = 6
+# Seconds without output after which a command says on a terminal what it is doing.
+PATIENCE_S = 2.0
+
+Json = Annotated[bool, typer.Option("--json", help="Print only JSON to standard output.")]
+
+_LOGS = f"({', '.join(SUFFIXES)}, .gz): files, folders, patterns, URLs, - for standard input."
+LogFiles = Annotated[list[str], typer.Argument(metavar="FILES", help=f"Logs or traces {_LOGS}")]
+RESPONSES = f"Logs, traces or features {_LOGS}"
+ResponseFiles = Annotated[list[str], typer.Argument(metavar="FILES", help=RESPONSES)]
+
+
+def taking(options: type[Options], *more: inspect.Parameter, **defaults: Any) -> Callable[[Command], Command]:
+    """A decorator that replaces a command's `**options` by one option per field of the class, plus `more`.
+
+    Options are sorted by panel. `defaults` replace the defaults of the class; ... makes an option required.
+
+    A command has no typed dict like a verb (api/verb_options.py): only Typer calls it, and its outputs (`more`) also
+    come from extensions.
+    """
+
+    def decorated(command: Command) -> Command:
+        own = inspect.signature(command, eval_str=True).parameters.values()
+        parameters = [*more, *own]
+        for name, field in in_order(options).items():
+            parameters.append(_parameter(options, name, field, defaults))
+        named = []
+        for parameter in parameters:
+            if parameter.kind is not inspect.Parameter.VAR_KEYWORD:
+                named.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+        named.sort(key=_panel)
+        command.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]
+        command.__annotations__ = {parameter.name: parameter.annotation for parameter in named}
+        return command
+
+    return decorated
+
+
+def _panel(parameter: inspect.Parameter) -> int:
+    """The position of a parameter's panel; arguments and parameters without a panel come first."""
+    return [None, *Panel].index(parameter.annotation.__metadata__[0].rich_help_panel)
+
+
+def _parameter(options: type[Options], name: str, field: FieldInfo, defaults: Mapping[str, Any]) -> inspect.Parameter:
+    """The command's option for the field `name`."""
+    how, is_switch = shown(field), field.annotation is bool
+    names = [f"--{name.replace('_', '-')}"]
+    if how.singular:
+        names.insert(0, f"--{how.singular}")
+    if how.short:
+        names.append(how.short)
+    known = choices(field)
+
+    def complete(incomplete: str) -> list[str]:
+        return [choice for choice in known if choice.startswith(incomplete)]
+
+    declared = typer.Option(
+        *names,
+        metavar=how.metavar or (f"<{'|'.join(known)}>" if known else None),
+        parser=None if is_switch else _parser(options, name),
+        rich_help_panel=how.panel,
+        autocompletion=complete if known else None,
+        help=meaning(field) + (" Repeat it for more." if is_list(field) else ""),
+    )
+    kind = bool if is_switch else list[str] if is_list(field) else str | None
+    default = defaults.get(name, field.default)
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=inspect.Parameter.empty if default is ... else default,
+        annotation=Annotated[kind, declared],
+    )
+
+
+def _parser(options: type[Options], name: str) -> Callable[[Any], Any]:
+    """A function that parses an option's text and raises BadParameter with the message of the class."""
+
+    def parse(text: Any) -> Any:
+        try:
+            return options.value(name, text)
+        except EntropySentinelError as error:
+            raise typer.BadParameter(str(error).removeprefix(f"{name}: ")) from None
+
+    return parse
+
+
+def say(text: str, err: bool = False) -> None:
+    """Print one line; control characters and line breaks in it are escaped."""
+    typer.echo(one_line(text), err=err)
+
+
+# Colours of verdicts on a terminal; a verdict with another word has none.
+_COLOURS = {"usable": "green", "ranking only": "yellow", "do not use": "red"}
+
+
+def headline(verdict: str, scope: str) -> None:
+    """Print a verdict and what it is about, in colour on a terminal unless NO_COLOR is set."""
+    coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    word = typer.style(verdict, fg=_COLOURS.get(verdict), bold=True) if coloured else verdict
+    typer.echo(f"{word}{one_line(scope)}")
+
+
+@contextlib.contextmanager
+def working(on: str) -> Iterator[None]:
+    """Say on a terminal what a block works on, if it takes longer than PATIENCE_S; what it prints goes to stderr."""
+    timer = threading.Timer(PATIENCE_S, lambda: typer.echo(f"{on} ...", err=True))
+    timer.daemon = True
+    if sys.stderr.isatty():
+        timer.start()
+    try:
+        with print_to_stderr():
+            yield
+    finally:
+        timer.cancel()
+
+
+def print_json(content: Mapping[str, Any]) -> None:
+    """Print a JSON object."""
+    typer.echo(json.dumps(content, indent=1))
+
+
+def show_problems(problems: "Problems") -> None:
+    """Report the unusable parts of the logs on standard error."""
+    from entropy_sentinel.rendering.terminal_text import show
+
+    show(map(one_line, problems.lines()), sys.stderr)
+
+
+def report(problems: "Problems") -> None:
+    """Report the unusable parts of the logs on standard error; exit with INCOMPLETE if there are any."""
+    show_problems(problems)
+    if problems.counts:
+        raise typer.Exit(INCOMPLETE)
+
+
+def check_table_path(path: Path, suffixes: Sequence[str]) -> None:
+    """Raise InputError if the name of a table's file does not end with one of `suffixes`."""
+    if path.suffix not in suffixes:
+        raise InputError(f"--output: must end with {', '.join(suffixes)}, was '{path}'")

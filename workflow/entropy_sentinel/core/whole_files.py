@@ -1,0 +1,201 @@
+"""Files that appear whole or not at all, and checks of the files that a command writes."""
+
+import errno
+import glob
+import os
+import re
+import shutil
+import stat
+import sys
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.core.file_locks import delete_abandoned, hold
+from entropy_sentinel.core.object_stores import send
+from entropy_sentinel.core.urls import file_name, url_of
+
+# The process's own streams: opening a redirected file by one of these names would overwrite it from its start.
+_STREAMS = {"/dev/stdout": 1, "/dev/stderr": 2}
+_PARTIAL = ".partial"
+_FULL = ("No space left on device", "Disk quota exceeded")
+# Polars' message for any failure to write a Parquet file's end, and the free bytes below which a disk counts as full.
+_FAILED, _LITTLE = "Invalid thrift: transport error", 1 << 20
+
+
+@contextmanager
+def whole_file(path: str | Path) -> Iterator[Path]:
+    """Yield a path to write to; it becomes `path` in one step when the block ends, and is deleted if the block fails.
+
+    A reader sees the whole file or none, even after a power cut; several machines may write the same file at once. If
+    `path` is a link, its target is written. A replaced file keeps its permissions. A device, a pipe, `/dev/stdout` or a
+    URL gets the content when the block has ended. Leftovers of a killed process for the same file are deleted.
+
+    Raises OSError before the block if the path is a folder, a disk, or a file that must not be written; and with the
+    path's name if the disk is full. Raises InputError if the path cannot be that of a file.
+    """
+    if (url := url_of(path)) is not None:
+        with TemporaryDirectory() as folder:
+            yield (partial := Path(folder) / file_name(path))
+            send(partial, url)
+        return
+    check_name(path)
+    path = Path(path)
+    before = _status(path)
+    if is_stream(path):
+        with TemporaryDirectory() as folder:
+            yield (partial := Path(folder) / path.name)
+            _send(partial, path)
+        return
+    target = Path(os.path.realpath(path))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    for leftover in target.parent.glob(f".{glob.escape(target.name)}.*{_PARTIAL}"):
+        delete_abandoned(leftover)
+    partial = target.with_name(f".{target.name}.{uuid.uuid4().hex}{_PARTIAL}")
+    try:
+        with _empty_file(partial):
+            yield partial
+            with partial.open("rb") as written:
+                os.fsync(written.fileno())
+            if before is not None:
+                _take_permissions(partial, before)
+            os.replace(partial, target)
+    except Exception as error:
+        if _is_full(error, partial):
+            raise OSError(errno.ENOSPC, "no space left on the disk; nothing was written", str(path)) from None
+        raise
+
+
+def check_name(path: str | Path) -> None:
+    """Raise InputError for a path with the character NUL, which no file system takes."""
+    if "\0" in str(path):
+        raise InputError(f"{path}: must be the name of a file, has the character NUL")
+
+
+def write_whole(path: str | Path, text: str) -> None:
+    """Write a text to a file in one step, in UTF-8; see `whole_file`."""
+    with whole_file(path) as partial:
+        partial.write_text(text, encoding="utf-8")
+
+
+def is_stream(path: str | Path) -> bool:
+    """Whether a path is a device, a pipe or a standard stream, which has no content to replace."""
+    status = _status(Path(path))
+    return _descriptor(path) is not None or not (status is None or stat.S_ISREG(status.st_mode))
+
+
+@contextmanager
+def _empty_file(path: Path) -> Iterator[None]:
+    """Create an empty file, locked during the block; a file without its lock is abandoned."""
+    # It gets its name when it is locked, because a partial file without a lock looks abandoned.
+    new = _unlocked(path)
+    descriptor = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+    try:
+        hold(descriptor)
+        new.rename(path)
+        yield
+    finally:
+        new.unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def _unlocked(partial: Path) -> Path:
+    return partial.with_suffix(".new")
+
+
+def _status(path: Path) -> os.stat_result | None:
+    """The status of an existing file, None if there is none; raises OSError if it cannot be written to."""
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return None
+    except NotADirectoryError:
+        raise NotADirectoryError(errno.ENOTDIR, "is inside a file, must be in a folder", str(path)) from None
+    if stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(errno.EISDIR, "is a folder, must be a file", str(path))
+    if stat.S_ISBLK(status.st_mode):
+        raise OSError(errno.EINVAL, "is a disk, must be a file", str(path))
+    if not os.access(path, os.W_OK):
+        raise PermissionError(errno.EACCES, "is not writable", str(path))
+    return status
+
+
+def _is_full(error: Exception, written: Path) -> bool:
+    """Whether the disk was full; Polars and PyArrow state this only in words, or only that writing failed."""
+    if getattr(error, "filename", None) not in (None, str(written), str(_unlocked(written))):
+        return False
+    failed = _FAILED in str(error) and shutil.disk_usage(written.parent).free < _LITTLE
+    return failed or any(words in str(error) for words in _FULL)
+
+
+def _descriptor(path: str | Path) -> int | None:
+    """The file descriptor of one of the process's own streams."""
+    numbered = re.fullmatch(r"/(?:dev|proc/self)/fd/(\d+)", str(path))
+    return int(numbered[1]) if numbered else _STREAMS.get(str(path))
+
+
+def _send(content: Path, stream: Path) -> None:
+    sys.stdout.flush()
+    own = _descriptor(stream)
+    with content.open("rb") as source, open(stream if own is None else os.dup(own), "wb") as target:
+        shutil.copyfileobj(source, target)
+
+
+def _take_permissions(path: Path, of: os.stat_result) -> None:
+    """Give a file the owner, where that is allowed, and the permissions of another."""
+    now = path.stat()
+    if (now.st_uid, now.st_gid) != (of.st_uid, of.st_gid):
+        # Only an administrator can change a file's owner, and Windows has no such owners.
+        with suppress(PermissionError, AttributeError):
+            os.chown(path, of.st_uid, of.st_gid)
+    path.chmod(stat.S_IMODE(of.st_mode))
+
+
+# The path that means standard input.
+_STANDARD_INPUT = "-"
+
+
+def check_outputs(outputs: Mapping[str, str | Path | None], inputs: Iterable[str | Path]) -> None:
+    """Raise InputError if an output is also an input, lies in an input folder, or is requested twice.
+
+    `outputs` are paths by the names of their options, null if not requested; `inputs` are files, and folders
+    that are read as a whole, such as a monitor's state. Files are compared by identity, not by name, so links are
+    recognised. Call it before anything is read; `core.whole_files.whole_file` writes later. Raises OSError for a path
+    that cannot be written to, such as a folder.
+    """
+    read: dict[tuple[int, int] | Path, str | Path] = {}
+    for source in inputs:
+        read.update(dict.fromkeys(_identities(source), source))
+    by_identity: dict[tuple[int, int] | Path, str] = {}
+    for option, path in outputs.items():
+        if path is None:
+            continue
+        check_name(path)
+        if is_stream(path):
+            continue
+        for identity in _identities(path):
+            if identity in read:
+                same = read[identity]
+                also = "" if str(path) == str(same) else f", as {same}"
+                raise InputError(f"{option}: {path} is an input{also}; name another file to write")
+            if other := by_identity.get(identity):
+                raise InputError(f"{option}: {path} is also the file of {other}; name another file")
+            by_identity[identity] = option
+        for above in Path(os.path.realpath(path)).parents:
+            if above in read:
+                raise InputError(f"{option}: {path} is in {read[above]}, whose files are inputs; name a file elsewhere")
+
+
+def _identities(path: str | Path) -> Iterator[tuple[int, int] | Path]:
+    """Yield the identities of a file: its path, and its device and inode if it exists."""
+    if str(path) != _STANDARD_INPUT:
+        yield Path(os.path.realpath(path))
+    try:
+        status = os.fstat(0) if str(path) == _STANDARD_INPUT else os.stat(path)
+    except OSError:
+        return
+    yield status.st_dev, status.st_ino

@@ -1,0 +1,128 @@
+"""The built-in families of estimators: 48 configurations, and simpler ones."""
+
+from collections.abc import Callable, Iterable
+from types import ModuleType
+
+from entropy_sentinel.estimators.family_composition import (
+    CANDIDATES,
+    COMBINATIONS,
+    CONFIGURATIONS,
+    LOG_SETS,
+    RECOMMENDED,
+)
+from entropy_sentinel.estimators.family_declaration import EstimatorFamily
+from entropy_sentinel.features.feature_registry import CATALOGUE, FEATURE_SETS
+from entropy_sentinel.signal_families.signal_registry import SIGNALS
+
+_ALONE = {name: signal.alone or signal.title for name, signal in SIGNALS.items()}
+# DoC adds the change of a signal's mean to an accuracy, so its signals must be in [0, 1]; these are.
+_SHARES = tuple(name for name, signal in SIGNALS.items() if signal.share)
+# Nonnegative features that span orders of magnitude.
+_LOGGED = tuple(name for name, feature in CATALOGUE.items() if not feature.confident and name not in LOG_SETS)
+_LOGS = {"log-3d": "Log 3D", "log-2d": "Log 2D", "log-digits": "Log 3D and digits"} | {
+    f"log-{name}": f"Log {_ALONE[name]}" for name in _LOGGED
+}
+_PROBABILITIES = {configuration.name: configuration.title for configuration in CONFIGURATIONS} | {
+    f"baseline-{signal}": title for signal, title in _ALONE.items()
+}
+
+
+def _logistic() -> ModuleType:
+    from entropy_sentinel.estimators import logistic
+
+    return logistic
+
+
+def _forest() -> ModuleType:
+    from entropy_sentinel.estimators import forest
+
+    return forest
+
+
+def _mlp() -> ModuleType:
+    from entropy_sentinel.estimators import mlp
+
+    return mlp
+
+
+def _combination() -> ModuleType:
+    from entropy_sentinel.estimators import combination
+
+    return combination
+
+
+def _confidence() -> ModuleType:
+    from entropy_sentinel.estimators import confidence
+
+    return confidence
+
+
+def _classifier(name: str, meaning: str, load: Callable[[], ModuleType]) -> EstimatorFamily:
+    own = [configuration for configuration in CONFIGURATIONS if configuration.classifier == name]
+    signals = {configuration.name: FEATURE_SETS[configuration.features] for configuration in own}
+    return EstimatorFamily(
+        name, meaning, load, {configuration.name: configuration.title for configuration in own}, signals
+    )
+
+
+def _of_each(prefix: str, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    return {f"{prefix}-{name}": (name,) for name in names}
+
+
+FAMILIES: tuple[EstimatorFamily, ...] = (
+    _classifier("logistic", "logistic regression of the labels on a feature set", _logistic),
+    _classifier("forest", "random forest on a feature set", _forest),
+    _classifier("mlp", "multi-layer perceptron on a feature set", _mlp),
+    EstimatorFamily(
+        "baseline",
+        "logistic regression on a single signal (Platt scaling)",
+        _logistic,
+        {f"baseline-{signal}": title for signal, title in _ALONE.items()},
+        signals=_of_each("baseline", _ALONE),
+    ),
+    EstimatorFamily(
+        "log",
+        "logistic regression on the logarithms of features",
+        _logistic,
+        _LOGS,
+        signals=_of_each("log", _LOGGED) | {f"log-{name}": features for name, features in LOG_SETS.items()},
+    ),
+    EstimatorFamily(
+        "combination",
+        "the mean or median of several estimators",
+        _combination,
+        {name: entry.title for name, entry in COMBINATIONS.items()},
+        members={name: (*entry.members, *entry.rankers) for name, entry in COMBINATIONS.items()},
+    ),
+    EstimatorFamily(
+        RECOMMENDED,
+        "the method that does best on the labelled domains, each held out in turn",
+        _combination,
+        {RECOMMENDED: "Recommended"},
+        members={RECOMMENDED: CANDIDATES},
+    ),
+    EstimatorFamily(
+        "group-accuracy",
+        "the training group's own accuracy for every domain: the floor that every estimator must beat",
+        _combination,
+        {"group-accuracy": "Training accuracy"},
+    ),
+    EstimatorFamily(
+        "atc",
+        "average thresholded confidence: the share of responses beyond a threshold on one signal, or on P(correct) of "
+        "a regression on logarithms (Garg et al. 2022)",
+        _confidence,
+        {f"atc-{name}": f"ATC, {title}" for name, title in (_ALONE | _LOGS).items()},
+        signals=_of_each("atc", _ALONE),
+        members=_of_each("atc", _LOGS),
+    ),
+    EstimatorFamily(
+        "doc",
+        "difference of confidences: training accuracy plus the change of the mean confidence (Guillory et al. 2021)",
+        _confidence,
+        {f"doc-{signal}": f"DoC, {_ALONE[signal]}" for signal in _SHARES}
+        | {f"doc-{name}": f"DoC, {title}" for name, title in _PROBABILITIES.items()},
+        signals=_of_each("doc", _SHARES),
+        members=_of_each("doc", _PROBABILITIES),
+    ),
+)

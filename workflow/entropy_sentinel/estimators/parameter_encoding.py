@@ -1,0 +1,194 @@
+"""Convert an estimator's parameters to JSON and arrays of numbers, and back. They cannot run code.
+
+In the JSON, `{"Atc": {"threshold": 0.5, ...}}` is an object of a dataclass in its family's `SAVED`, `{"array": "0"}` an
+array by its name, `{"dict": {...}}` a dict of plain JSON, and a list a tuple.
+"""
+
+import io
+import json
+import math
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
+from zipfile import ZIP_STORED, ZipFile
+
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.core.errors import ConfigError
+from entropy_sentinel.core.printable import one_line
+from entropy_sentinel.estimators.estimator_base import Estimator
+from entropy_sentinel.estimators.estimator_registry import is_known, made_of, module_of
+from entropy_sentinel.estimators.training_predictions import TrainingPredictions
+from entropy_sentinel.signal_families.signal_registry import SIGNALS
+
+# Prefix of the names of the arrays of training responses.
+_TRAINING = "training_"
+# Extreme responses for which an estimator must still return numbers; no real feature is negative or infinite.
+_TRIAL = pl.DataFrame({name: [0.1, 0.5, 0.9] for name in SIGNALS})
+
+
+class NotPlain(Exception):
+    """The parameters contain something that cannot be part of an estimator, which the message names."""
+
+
+def saved_classes(name: str) -> tuple[type, ...]:
+    """The dataclasses that estimator `name` may consist of, as declared by its family.
+
+    Raises NotPlain for an unknown estimator or a family without a declaration; ConfigError like `module_of`.
+    """
+    if not is_known(name):
+        raise NotPlain(f"is named {name}, which is not a known estimator")
+    module = module_of(name)
+    classes: tuple[type, ...] = getattr(module, "SAVED", ())
+    if not classes:
+        raise NotPlain(f"{module.__name__} must name the classes in its files: SAVED = (...,)")
+    return classes
+
+
+def dump(estimator: Estimator, training: TrainingPredictions | None = None) -> tuple[Any, bytes]:
+    """The parameters as JSON and as an .npz file's content; raises NotPlain if `restore` would refuse them.
+
+    The content also has the predictions of the `training` responses.
+    """
+    arrays: dict[str, np.ndarray] = {}
+    with _refused("cannot be saved"):
+        parameters = _described(estimator, arrays)
+        if training is not None:
+            training.check()
+    if training is not None:
+        arrays |= {f"{_TRAINING}{name}": array for name, array in training._asdict().items()}
+    packed = io.BytesIO()
+    np.savez(packed, allow_pickle=False, **arrays)
+    restore(parameters, packed.getvalue(), estimator.name)
+    return parameters, packed.getvalue()
+
+
+def _described(value: Any, arrays: dict[str, np.ndarray]) -> Any:
+    """The JSON of a value, and add its arrays of numbers to `arrays`."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, tuple):
+        return [_described(part, arrays) for part in value]
+    if isinstance(value, dict) and json.loads(json.dumps(value, default=str)) == value:
+        return {"dict": value}
+    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+        name = str(len(arrays))
+        arrays[name] = value
+        return {"array": name}
+    if is_dataclass(value) and not isinstance(value, type):
+        parts = {field.name: _described(getattr(value, field.name), arrays) for field in fields(value)}
+        return {type(value).__name__: parts}
+    raise NotPlain(
+        f"contains a {type(value).__module__}.{type(value).__qualname__}, which cannot be part of an estimator"
+    )
+
+
+def restore(parameters: Any, packed: bytes, name: str) -> Estimator:
+    """Rebuild the estimator `name` from the results of `dump`; raise NotPlain for invalid parts."""
+    with _refused("cannot be read"):
+        estimator = _Reader(_arrays(packed)).estimator(parameters, [name])
+    with _refused("cannot estimate"):
+        _try(estimator)
+    return estimator
+
+
+def restore_training(packed: bytes) -> TrainingPredictions | None:
+    """The predictions of the training responses; None without any. Raises NotPlain for invalid ones."""
+    with _refused("has no valid predictions of its training responses"):
+        arrays = _arrays(packed)
+        parts = [arrays.get(f"{_TRAINING}{name}") for name in TrainingPredictions._fields]
+        known = [part for part in parts if part is not None]
+        if not known:
+            return None
+        training = TrainingPredictions(*known)
+        training.check()
+        return training
+
+
+@contextmanager
+def _refused(what: str) -> Iterator[None]:
+    """Raise NotPlain for any error, because a forged file can be wrong in any place."""
+    try:
+        yield
+    except (NotPlain, ConfigError):
+        raise
+    except Exception as error:
+        raise NotPlain(f"{what} ({type(error).__name__}: {one_line(str(error)[:200])})") from None
+
+
+def _arrays(packed: bytes) -> dict[str, np.ndarray]:
+    """The arrays of an .npz file by name; in total they may not need more memory than the file."""
+    with ZipFile(io.BytesIO(packed)) as archive:
+        members = archive.infolist()
+        if any(member.compress_type != ZIP_STORED for member in members):
+            raise NotPlain("contains compressed arrays, which an estimator's file does not have")
+        if sum(member.file_size for member in members) > len(packed):
+            raise NotPlain("contains arrays larger than the file")
+        return {member.filename.removesuffix(".npy"): _array(archive.read(member)) for member in members}
+
+
+def _array(content: bytes) -> np.ndarray:
+    """The array of an .npy file. Its shape must fit its bytes: NumPy allocates memory before it reads."""
+    file = io.BytesIO(content)
+    np.lib.format.read_magic(file)  # type: ignore[no-untyped-call]  # NumPy has no types for it
+    shape, _, kind = np.lib.format.read_array_header_1_0(file)  # type: ignore[no-untyped-call]  # nor for it
+    if kind.hasobject or math.prod(shape) * kind.itemsize != len(content) - file.tell():
+        raise NotPlain("contains an array that is not numeric or has the wrong length")
+    file.seek(0)
+    array: np.ndarray = np.load(file, allow_pickle=False)
+    return array
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Builds an estimator from its description; every part is checked before it is built."""
+
+    arrays: Mapping[str, np.ndarray]
+
+    def estimator(self, node: Any, names: Collection[str]) -> Estimator:
+        """The estimator that a node describes, if it has one of these names."""
+        ((kind, parts),) = node.items()
+        name = parts["name"]
+        if name not in names:
+            raise NotPlain(f"contains the estimator {str(name)[:80]!r} instead of {' or '.join(sorted(names))}")
+        own: dict[str, type] = {}
+        of_parts: dict[str, type] = {}
+        for cls in saved_classes(name):
+            (own if issubclass(cls, Estimator) else of_parts)[cls.__name__] = cls
+        if kind not in own:
+            raise NotPlain(f"contains a {kind[:80]} instead of the {' or '.join(own)} that '{name}' is")
+        estimator = self._built(own[kind], parts, of_parts, made_of(name))
+        assert isinstance(estimator, Estimator)
+        return estimator
+
+    def _built(self, kind: type, parts: Any, classes: Mapping[str, type], estimators: Collection[str]) -> Any:
+        return kind(**{field: self._value(node, classes, estimators) for field, node in parts.items()})
+
+    def _value(self, node: Any, classes: Mapping[str, type], estimators: Collection[str]) -> Any:
+        """A value that consists of these classes and of estimators of these names."""
+        if isinstance(node, list):
+            return tuple(self._value(part, classes, estimators) for part in node)
+        if not isinstance(node, dict):
+            return node
+        ((kind, content),) = node.items()
+        if kind == "array":
+            return self.arrays[content]
+        if kind == "dict":
+            return dict(content)
+        if kind in classes:
+            return self._built(classes[kind], content, classes, estimators)
+        if "name" not in content:
+            raise NotPlain(f"contains a {kind[:80]}, which cannot be part of an estimator")
+        return self.estimator(node, estimators)
+
+
+def _try(estimator: Estimator) -> None:
+    """Run the estimator to find errors that types do not show: a text for a threshold, a tree with an invalid node."""
+    for estimates in (estimator.accuracies_of(estimator.values(_TRIAL)), estimator.p_correct(_TRIAL)):
+        if estimates is None:  # P(correct), if the family gives none
+            continue
+        if estimates.shape != (len(_TRIAL),) or not ((estimates >= -1e-9) & (estimates <= 1 + 1e-9)).all():
+            raise ValueError("its estimates are not between 0 and 1")
+    dict(estimator.chosen or {})

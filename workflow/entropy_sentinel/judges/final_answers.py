@@ -1,0 +1,399 @@
+r"""Find the final answer of a response: its `<answer>` or last box, or else its last statement.
+
+The thinking before the response does not count. Without tag and box, the last statement counts if it calls itself the
+answer (`The answer is 5`, `#### 5`, `Antwort: 5`, the line below a heading `Final Answer`), repeats the result of the
+last calculation (`3 + 4 = 7. So she has 7 apples.`), is the whole response, or begins it with the letter of an option.
+Text after an answer may explain it. If that text takes the answer back, or has another number or option, the response
+has no final answer.
+"""
+
+import re
+from fractions import Fraction
+from typing import NamedTuple
+
+from entropy_sentinel.judges.answer_markers import TextPart, after_thinking, in_other_languages, tagged_answers
+from entropy_sentinel.judges.judge_interface import NoAnswerError, Unclear
+from entropy_sentinel.judges.notation import NUMBER, clean, in_braces, plain_number
+from entropy_sentinel.judges.units import leading_unit
+from entropy_sentinel.schemas.label_schema import NoAnswer
+
+_BOX = re.compile(r"\\f?boxed\s*(?=\{)")
+# Between boxes that together form one answer: `\boxed{1}$ and $\boxed{2}`, `$x = \boxed{1}$, $y = \boxed{2}$`.
+_BETWEEN_BOXES = re.compile(
+    r"[\s$]*(?:\\\)|\\\])?[\s$]*(?:,|;|,?\s*(?:and|or)\b)[\s$]*(?:\\\(|\\\[)?[\s$]*(?:[A-Za-z_0-9]{1,4}\s*=\s*)?"
+)
+# Between boxes that are parts of one statement: `\boxed{93} tomatoes and \boxed{80}`.
+_ENUMERATION = re.compile(r"(?:,|;|\b(?:and|or|plus|with|by)\b)", re.IGNORECASE)
+_NEXT_STEP = re.compile(
+    r"\b(?:so|therefore|thus|hence|then|gives?|means|no|wait|actually|rather|correction|sorry|is|are|equals?)\b|=",
+    re.IGNORECASE,
+)
+# A formula between its delimiters.
+_SPAN = re.compile(
+    r"\$\$(?P<a>.+?)\$\$|\\\[(?P<b>.+?)\\\]|\\\((?P<c>.+?)\\\)|(?<![\\$])\$(?=\S)(?P<d>(?:\\\$|[^$\n])+?)(?<![\s\\])\$(?!\d)",
+    re.DOTALL,
+)
+_ANCHOR = re.compile(
+    r"####|(?:\b(?:answers?|result|solution)\b(?:\s+(?!is\b|are\b|was\b)[\w'-]+){0,8}\s*(?:\bis\b|\bare\b|\bwas\b|=|:)+)"
+    r"(?:\s*(?:\bis\b|\bare\b|:))*|"
+    r"^[ \t#>]*(?:the\s+)?(?:(?:final|correct)\s+)?answers?[ \t#]*\n+",
+    re.IGNORECASE | re.MULTILINE,
+)
+_MARK = re.compile(r"\*\*|__|`")
+_SENTENCE_END = re.compile(r"(?<=[.!?])(?=\s|$)|\n+")
+_DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
+# `12 - 7 = 5` after an answer checks it; it is not another answer.
+_CALCULATION = re.compile(
+    r"(?<![\d.,])[\d.,]++(?:\s*(?:[-+*/×÷]|\\times|\\cdot|\\div)\s*[\d.,]++){1,20}+\s*=\s*[-+]?[\d.,]*\d"
+)
+_CONCLUSION = re.compile(r"\W*(?:so|therefore|thus|hence)\b", re.IGNORECASE)
+_RESULT = re.compile(rf"(?:=|\\approx|≈)\s*\\?\$?\s*({NUMBER})")
+_AMOUNT = re.compile(
+    rf"{_SPAN.pattern}|(?:[-+]?\\?\$\s*)?{NUMBER}(?:\s*\\?%)?(?![\d\w]|\s*(?:[x×*^/]|\\times)\s*\d)", re.DOTALL
+)
+# `0.333...`
+_GOES_ON = re.compile(r"\.\d+\s*(?:\.{3,}|…)$")
+_DIGITS_GO_ON = re.compile(r"\.{3,}|…|\s*\\l?dots")
+# The result of a calculation and the sentence that repeats it may differ by rounding.
+_SAME = Fraction(1, 1000)
+
+# Words in an answer's clause that deny it, make it hypothetical, or change its sign: `39 fewer`.
+_DOUBT = re.compile(
+    r"\b(?:not|never|neither|nor|cannot|\w+n't|wrong|incorrect\w*|mistake\w*|doubts?|could|might|maybe|"
+    # The month is no doubt: `1 May`, `May 2021`.
+    r"(?<!\d\s)(?<!\dst\s)(?<!\bof\s)may(?!\.?\s+\d)|"
+    r"perhaps|possibly|either|whether|unless|guess|suppose|assume|if|claimed|thought|fewer|less|"
+    r"nicht|kein\w*|falsche?\w*|pas|jamais|fau(?:x|sse)|nunca|niet|geen|nie|não)\b|\\neq(?![A-Za-z])|≠",
+    re.IGNORECASE,
+)
+# The same in the clause before an answer; the answer itself may be one of these words.
+_DENIED = re.compile(
+    r"\b(?:(?:wrong|incorrect|false|untrue|mistaken?|doubts?)\s+(?:that|to|answer)|either|maybe|perhaps)\b",
+    re.IGNORECASE,
+)
+# Words after an answer that take it back.
+_TAKEN_BACK = re.compile(
+    r"(?:^|[.!?]\s*|\n\s*)(?:no|wait|but|actually|however|oops|sorry|correction|hmm+|or)\b|"
+    r"\b(?:wrong|incorrect|mistaken?|false|untrue|an error|take (?:that|it) back|scratch that|kidding)\b|"
+    r"\bnot (?:right|correct|true|possible|the answer)\b",
+    re.IGNORECASE,
+)
+# Text directly before or after an answer that makes it part of something else, or denies it.
+_SIGN = r"<>≤≥≠+*/_-]|\\(?:[lgn]eq?|[lg]t|cdot|times|pm|mp|div)(?![A-Za-z])"
+_BEFORE = re.compile(
+    r"(?:\b(?:(?:not|never|n't|cannot)(?: be| equal| equal to)?|than|least|most|or|\d\W*and|between|minus|negative|"
+    rf"twice|under|over|almost)[\s$\\(\[{{]*|(?<=\S) *(?:[\d^{_SIGN}|\\sqrt\{{?) *)$",
+    re.IGNORECASE,
+)
+_AFTER = re.compile(
+    rf"\}}* *(?:[?\d{{{_SIGN}|\^(?! *\{{? *\\circ))|[\s$)\\\]}},;]*(?:\?|or\b|(?:and|to)\s+(?:[\\$(]*\d|an?\b)|"
+    r"(?:is|was|are|were|does|do|can)\s+(?:not|never|wrong|incorrect|false|untrue|impossible)\b|\w+n't\b|cannot\b)",
+    re.IGNORECASE,
+)
+
+# A response that begins with the letter of an option: `B) Neon`, `(b) Neon`, `c. Hydrogen`, `**B** because ...`.
+LETTER_FIRST = re.compile(
+    r"(?:\(\s*(?P<a>[A-Ja-j])\s*\)|(?P<b>[A-J])(?=[).:](?!\w)|\s*(?:[,–—]|$)|\s+(?:-\s|because\b|since\b))|"
+    r"(?P<c>[a-hj])(?=\)|[.:]\s))",
+    re.MULTILINE,
+)
+_LETTER_IN_TEXT = re.compile(
+    r"\(([A-Ja-j])\)|(?<![A-Za-z\\'])([B-HJ])(?![A-Za-z'_\d])|\b(?:or|and|option|choice|answer)\s+(A)\b|"
+    r"(?<![A-Za-z\\'(])(A)(?=[).:](?:\s|$))|(?<![A-Za-z\\'(\d])([a-j])(?=\)\s)"
+)
+
+# A unit directly after a box that changes the number.
+_MULTIPLE = re.compile(r"[\s$)\\\]}]*(?:text\{\s*)?(?:dozen|hundred|thousand|\w+illion)\b", re.IGNORECASE)
+
+
+class FinalAnswer(NamedTuple):
+    """The text of a final answer, and the character of the response at which it ends."""
+
+    text: str
+    end: int
+
+
+def last_boxed(response: str) -> str | None:
+    r"""The content of the last `\boxed{...}`; boxes that only `and` or a comma separates are joined with commas.
+
+    None without a box, or if the last one is not closed.
+    """
+    boxes = _last_boxes(response)
+    return boxes and ", ".join(boxes[0])
+
+
+def final_answer(response: str, truncated: bool) -> FinalAnswer:
+    """The answer that a response ends with. Raises Unclear if it has none, or then doubts or changes it.
+
+    The error is NoAnswerError if the response certainly has none.
+    """
+    if not response.strip():
+        raise NoAnswerError(NoAnswer.EMPTY)
+    start = after_thinking(response)
+    if start is None:
+        if not truncated and _BOX.search(response):
+            raise Unclear("a box in thinking that has no end")
+        raise NoAnswerError(NoAnswer.ENDLESS_THINKING)
+    if not response[start:].strip():
+        raise NoAnswerError(NoAnswer.NOTHING_AFTER_THINKING)
+    answer = _after_thinking(response[start:], truncated)
+    return FinalAnswer(answer.text, start + answer.end)
+
+
+def _after_thinking(response: str, truncated: bool) -> FinalAnswer:
+    if (answer := _in_tags(response, truncated)) is not None:
+        return answer
+    if (boxes := _last_boxes(response)) is not None:
+        contents, start, end = boxes
+        return _not_denied(response, ", ".join(contents), start, end, len(response[: end - 1].rstrip()))
+    if truncated:
+        if _begins_answer(response):
+            raise Unclear("cut off, and the answer is not in a whole box")
+        raise NoAnswerError(NoAnswer.CUT_OFF)
+    text = _without_marks(response)
+    if (stated := _called_the_answer(text) or _in_another_language(text) or _whole(response)) is not None:
+        return stated
+    try:
+        return _calculated(text)
+    except Unclear:
+        if (chosen := _letter_first(text)) is None:
+            raise
+        return chosen
+
+
+def _begins_answer(response: str) -> bool:
+    """Whether an answer may begin in a response: a box, tag, statement or option, or only a number."""
+    text = _without_marks(response)
+    if _BOX.search(text) or option_first(text.strip()) or any(in_other_languages(text)):
+        return True
+    if any(tag.inside.text.strip() for tag in tagged_answers(response)):
+        return True
+    for anchor in _ANCHOR.finditer(text):
+        clause = next((sentence.text for sentence in _sentences(text, anchor.end())), "")
+        if (clause and "answer" in anchor[0].casefold()) or _has_value(clause):
+            return True
+    return bool(_AMOUNT.fullmatch(text.strip()))
+
+
+def _without_marks(text: str) -> str:
+    """A text with spaces in place of bold and code marks, so that places stay."""
+    return _MARK.sub(lambda mark: " " * len(mark[0]), text)
+
+
+def _in_tags(response: str, truncated: bool) -> FinalAnswer | None:
+    """The answer inside the last `<answer>...</answer>`; None without such tags.
+
+    Raises Unclear if other tags, or a box outside of them, have another answer.
+    """
+    tags = tagged_answers(response)
+    if not tags or (truncated and not tags[-1].is_closed):
+        return None
+    *earlier, last = tags
+    try:
+        answer = final_answer(last.inside.text, truncated=False)
+    except NoAnswerError as error:
+        if _begins_answer(response[: last.start] + response[last.end :]):
+            raise Unclear("an answer outside of the tags only") from None
+        raise error
+    others: list[str | None] = [last_boxed(tag.inside.text) or tag.inside.text for tag in earlier]
+    for outside in (response[: last.start], response[last.end :]):
+        if _BOX.search(outside):
+            others.append(last_boxed(outside))
+    for other in others:
+        if other is None or _bare(other) != _bare(answer.text):
+            raise Unclear("several final answers")
+    return _not_denied(response, answer.text, last.start, last.end, last.inside.start + answer.end)
+
+
+def _last_boxes(response: str) -> tuple[list[str], int, int] | None:
+    """The contents of the last boxes that belong together, the start of the first and the end of the last."""
+    boxes: list[tuple[int, int, str | None]] = []
+    for box in list(_BOX.finditer(response))[-20:]:
+        inside = in_braces(response, box.end())
+        boxes.append((box.start(), box.end() + len(inside or "") + 2, inside))
+    if not boxes or boxes[-1][2] is None:
+        return None
+    answers, start = [boxes[-1][2].strip()], boxes[-1][0]
+    for begin, end, inside in reversed(boxes[:-1]):
+        if inside is None or end > start:
+            break
+        between = response[end:start]
+        if not _BETWEEN_BOXES.fullmatch(between):
+            if inside.strip() not in answers and _enumerated(between):
+                raise Unclear("several boxes in one sentence")
+            break
+        answers.insert(0, inside.strip())
+        start = begin
+    return answers, start, boxes[-1][1]
+
+
+def _enumerated(between: str) -> bool:
+    """Whether the text between two boxes of one sentence lists them, rather than leads from one to the next."""
+    one_sentence = not _SENTENCE_END.search(between.rstrip())
+    return one_sentence and bool(_ENUMERATION.search(between)) and not _NEXT_STEP.search(between)
+
+
+def _not_denied(response: str, answer: str, start: int, end: int, answer_end: int) -> FinalAnswer:
+    """The answer in the box or tag from `start` to `end`. Raises Unclear if the text around it denies it."""
+    before, after = _without_marks(response[:start]), _without_marks(response[end:])
+    opening = _clause_up_to(before)
+    nearby = _BEFORE.search(before[-200:]) or _AFTER.match(after[:200]) or _MULTIPLE.match(after[:200])
+    if nearby or _DENIED.search(opening):
+        raise Unclear("words around the box say that it is not the answer, or not all of it")
+    _unchanged(answer, after)
+    return FinalAnswer(answer, answer_end)
+
+
+def _unchanged(answer: str, following: str) -> None:
+    """Raise Unclear if the text after an answer takes it back, names another answer, or has other numbers.
+
+    Numbers in the answer's own sentence or in calculations do not count, nor do those in a sentence that repeats the
+    answer's number.
+    """
+    if _TAKEN_BACK.search(following):
+        raise Unclear("the answer is taken back")
+    if anchors := list(_ANCHOR.finditer(following)):
+        sentences = _sentences(following, anchors[-1].end())
+        clause = sentences[0].text if sentences else answer
+        if ("answer" in anchors[-1][0].casefold() or _has_value(clause)) and _bare(clause) != _bare(answer):
+            raise Unclear("several final answers")
+    for value in in_other_languages(following):
+        if _bare(value.text) != _bare(answer):
+            raise Unclear("several final answers")
+    numbers, end_of_own = _numbers(answer), _SENTENCE_END.search(following)
+    for sentence in _sentences(following, end_of_own.end()) if end_of_own else []:
+        others = _numbers(_CALCULATION.sub(" ", sentence.text))
+        if others and not others & numbers:
+            raise Unclear("another number follows the answer")
+
+
+def _called_the_answer(text: str) -> FinalAnswer | None:
+    """What the last statement calls the answer; None without one, or if sentences with numbers follow it."""
+    anchors = list(_ANCHOR.finditer(text))
+    sentences = _sentences(text, anchors[-1].end()) if anchors else []
+    if not sentences:
+        return None
+    answer = sentences[0].text
+    answer = answer if _GOES_ON.search(answer) else answer.rstrip(" .")
+    following = [sentence.text for sentence in sentences[1:]]
+    if answer.startswith("that ") or any(map(_has_value, following)):
+        return None
+    opening = _clause_up_to(text[: anchors[-1].start()]) + anchors[-1][0]
+    if _DENIED.search(opening) or _DOUBT.search(f"{opening} {answer}"):
+        raise Unclear("last sentence says what the answer is not, or guesses")
+    if answer.endswith(("?", "!")):
+        raise Unclear("last sentence asks or exclaims")
+    if _TAKEN_BACK.search("\n".join(following)):
+        raise Unclear("the answer is taken back")
+    return FinalAnswer(answer, sentences[0].start + len(answer))
+
+
+def _in_another_language(text: str) -> FinalAnswer | None:
+    """The bare value that the last line calls the answer in another language; None without one.
+
+    Other words may deny it in that language, so none may follow.
+    """
+    values = list(in_other_languages(text))
+    if not values or re.search(r"\w", text[values[-1].end :]):
+        return None
+    if len({_bare(value.text) for value in values}) > 1:
+        raise Unclear("several final answers")
+    return FinalAnswer(values[-1].text, values[-1].end)
+
+
+def _letter_first(text: str) -> FinalAnswer | None:
+    """The first line of a response that begins with the letter of an option and then explains only that one."""
+    lines = text.strip().split("\n", 1)
+    if len(lines) == 1 or (letter := option_first(lines[0])) is None:
+        return None
+    if other_options(lines[1], letter) or doubted(lines[1]) or _TAKEN_BACK.search(lines[1]):
+        raise Unclear("several options, or one that is argued against")
+    return FinalAnswer(lines[0].strip(), text.index(lines[0]) + len(lines[0].rstrip()))
+
+
+def option_first(text: str) -> str | None:
+    """The letter of an option that a text begins with, in upper case, before its text or its reason."""
+    match = LETTER_FIRST.match(text)
+    return next(filter(None, match.groups())).upper() if match else None
+
+
+def other_options(text: str, letter: str) -> set[str]:
+    """The letters of options that a text names besides `letter`."""
+    named = {next(filter(None, groups)).upper() for groups in _LETTER_IN_TEXT.findall(text)}
+    return named - {letter}
+
+
+def _whole(response: str) -> FinalAnswer | None:
+    """A response of one line unchanged."""
+    answer = response.strip()
+    return None if "\n" in answer else FinalAnswer(answer, len(response.rstrip()))
+
+
+def _calculated(text: str) -> FinalAnswer:
+    """The number in a last sentence that begins with `so` or the like, if the last calculation results in it."""
+    with_value = [sentence for sentence in _sentences(text) if _has_value(sentence.text)]
+    sentence, start, end = with_value[-1] if with_value else TextPart("", 0, 0)
+    results = _RESULT.findall(text[:start])
+    if not results or not _CONCLUSION.match(sentence) or _TAKEN_BACK.search(text[end:]):
+        raise Unclear("no final answer")
+    if _DOUBT.search(sentence):
+        raise Unclear("last sentence says what the answer is not, or guesses")
+    for amount in reversed(list(_AMOUNT.finditer(text, start, end))):
+        if _same(amount, results[-1]):
+            if _BEFORE.search(text[start : amount.start()][-200:]) or _AFTER.match(text[amount.end() : end]):
+                raise Unclear("words around the number change it")
+            goes_on = _DIGITS_GO_ON.match(text, amount.end()) if "." in amount[0] else None
+            value, value_end = (f"{_inside(amount)}...", goes_on.end()) if goes_on else (_inside(amount), amount.end())
+            unit = leading_unit(clean(re.split(r"[,;()]", text[value_end:end])[0]))
+            return FinalAnswer(f"{value} \\text{{ {unit}}}" if unit else value, value_end)
+    raise Unclear("no final answer")
+
+
+def _same(amount: re.Match[str], result: str) -> bool:
+    """Whether an amount begins with the result of a calculation, or a rounding of it; signs may differ."""
+    first = re.search(NUMBER, _inside(amount))
+    own, wanted = plain_number(clean(first[0] if first else "")), plain_number(clean(result))
+    if own is None or wanted is None:
+        return False
+    size = abs(Fraction(wanted.value))
+    return abs(abs(Fraction(own.value)) - size) <= _SAME * size
+
+
+def _inside(amount: re.Match[str]) -> str:
+    """A formula without its delimiters, or a number with its currency or per cent sign."""
+    return next((amount[name] for name in "abcd" if amount[name] is not None), amount[0]).strip().rstrip(".,")
+
+
+def _clause_up_to(text: str) -> str:
+    return re.split(r"[.!?,;:\n]", text)[-1]
+
+
+def _has_value(sentence: str) -> bool:
+    """Whether a sentence has a formula or a digit."""
+    return bool(_SPAN.search(sentence) or re.search(r"\d", sentence))
+
+
+def _numbers(text: str) -> set[str]:
+    return {number.replace(",", "") for number in _DIGITS.findall(text)}
+
+
+def _bare(text: str) -> str:
+    return re.sub(r"\s", "", clean(text)).rstrip("!")
+
+
+def _sentences(text: str, begin: int = 0) -> list[TextPart]:
+    """Each sentence or line from `begin` on, without white space around it; formulas are never split."""
+    masked = text[:begin] + _SPAN.sub(lambda span: "\x00" * len(span[0]), text[begin:])
+    sentences, start = [], begin
+    for end in (*(match.end() for match in _SENTENCE_END.finditer(masked, begin)), len(text)):
+        part = text[start:end]
+        if part.strip(" .!?\n*#-"):
+            sentence_start = start + len(part) - len(part.lstrip())
+            sentences.append(TextPart(part.strip(), sentence_start, start + len(part.rstrip())))
+        start = end
+    return sentences
+
+
+def doubted(text: str) -> bool:
+    """Whether a text is a denial, a supposition, a guess or a question."""
+    return bool(_DOUBT.search(text)) or text.rstrip(" *_\"')").endswith("?")

@@ -1,0 +1,317 @@
+"""The LLM judge: it sees question, response and reference, and decides whether the response is correct.
+
+Nothing in a response can look like part of the prompt. Special tokens are removed until none is left. A response is
+quoted (each line begins with `> `) if it has headings of the prompt or looks like a reply of the judge. Any other
+response is unchanged, so requests and paid labels stay the same.
+"""
+
+import json
+import logging
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from entropy_sentinel.judges.final_answers import last_boxed
+from entropy_sentinel.judges.judge_base import JudgeSettings, account
+from entropy_sentinel.judges.judge_interface import Case, Verdict
+from entropy_sentinel.judges.judgement_reading import judgement
+from entropy_sentinel.judges.verdict_probability import (
+    ALTERNATIVES,
+    last_steps,
+    verdict_probability,
+    without_logprobs,
+)
+from entropy_sentinel.llm_client.chat_client import ChatClient
+from entropy_sentinel.llm_client.optional_parameters import OptionalParameters
+from entropy_sentinel.llm_client.request_results import Refusal, ServerReply, masked
+from entropy_sentinel.llm_client.server_settings import announced_server, filled
+
+# <|end|>, <|eot_id|>, DeepSeek's wide form, and the chat tokens of Llama, Gemma and Mistral; `<|x|>` is not a token.
+_SPECIAL = re.compile(
+    r"<\|[A-Za-z]\w+\|>|<｜[^｜<>\n]{2,40}｜>|</s>|<eos>|<bos>|<(?:start|end)_of_turn>|\[/?INST\]|<</?SYS>>"
+)
+# Passes that look for tokens formed by removing others; deeper nesting is then taken apart at once.
+_PASSES = 20
+_PLACEHOLDER = re.compile(r"\{(?:question|response|reference)\}")
+# A reply of the judge, in any spelling of its keys and values.
+_JUDGEMENT = re.compile(r"\bsuccess\W{0,4}[:=]\W{0,3}(?:true|false)\b")
+# Letters of other alphabets that look like Latin ones.
+_LATIN = str.maketrans(
+    "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455\u0501\u04bb\u051b\u051d"  # Cyrillic
+    "\u0410\u0412\u0415\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0425\u0405\u0406"
+    "\u03bf\u03bd\u03b1\u03c1\u03b5\u03b9\u0391\u0395\u039f\u03a1\u03a4\u039d\u0397\u0399",  # Greek
+    "aeopcyxijsdhqwABEKMHOPCTXSIovapeiAEOPTNHI",
+)
+_COMMANDS = re.compile(r"\\[a-z]+\*?|</?[a-z][a-z0-9]*>")
+_WRITTEN_LINE_END = re.compile(r"\\[nr](?![A-Za-z])|\\[nr](?=\\[nr])|<br\s*/?>", re.IGNORECASE)
+_NAME_ENDS = re.compile(r"[:=|\t–—]")
+
+
+@dataclass(frozen=True)
+class VisibleText:
+    """The text of a response as a judge sees it; `caution` names any part that addressed the judge."""
+
+    text: str
+    caution: str | None = None
+
+
+def without_special_tokens(text: str) -> VisibleText:
+    """A text without special tokens at any depth, stripped. Tokens at its ends are chat format: no caution."""
+    rest, passes = _SPECIAL.sub("", text), 1
+    while (again := _SPECIAL.sub("", rest)) != rest and passes < _PASSES:
+        rest, passes = again, passes + 1
+    if again != rest:
+        rest = rest.replace("<", "< ").replace("[", "[ ")
+    rest = rest.strip()
+    # If only tokens at the ends were removed, nothing inside was omitted.
+    return VisibleText(rest, None if passes == 1 and rest in text else "special tokens inside it are left out")
+
+
+def quoted(shown: VisibleText, headings: frozenset[str]) -> VisibleText:
+    """The text, quoted if it has one of the prompt's `headings` or looks like a reply of the judge."""
+    quotations = []
+    if any(_is_heading(line, headings) for line in _lines(shown.text)):
+        quotations.append("headings of the prompt in it are quoted")
+    if _JUDGEMENT.search(_plain(shown.text)):
+        quotations.append("a judgement in it is quoted")
+    if not quotations:
+        return shown
+    cautions = [shown.caution, *quotations] if shown.caution else quotations
+    return VisibleText("\n".join(f"> {line}" for line in shown.text.splitlines()), "; ".join(cautions))
+
+
+def headings_of(messages: Iterable[Mapping[str, str]]) -> frozenset[str]:
+    """The headings around a prompt's placeholders, such as `# Correct Answer`, by `_name`; tags unchanged."""
+    headings: set[str] = set()
+    for message in messages:
+        parts = _PLACEHOLDER.split(message["content"])
+        for number, part in enumerate(parts):
+            lines = [line for line in part.splitlines() if line.strip()]
+            beside = lines[-1:] * (number < len(parts) - 1) + lines[:1] * (number > 0)
+            for line in beside:
+                tags = re.findall(r"</?\w[^<>]*>", _plain(line))
+                headings |= set(tags or [_name(_plain(line))])
+    return frozenset(headings - {""})
+
+
+def _is_heading(line: str, headings: frozenset[str]) -> bool:
+    """Whether a line is a heading, begins with one and a colon, has one after `#`, or contains a heading tag."""
+    plain = _plain(line)
+    for heading in headings:
+        if heading.startswith("<") and heading in plain:
+            return True
+    head, *after_hash = plain.split("#")
+    without_prefix = re.sub(r"^[\W\d_]+", "", _COMMANDS.sub("", head))
+    names = {_name(plain), _name(_NAME_ENDS.split(without_prefix)[0])}
+    if names & headings:
+        return True
+    return any(_name(text).startswith(tuple(headings)) for text in after_hash)
+
+
+def _lines(text: str) -> Iterator[str]:
+    """Yield the lines that a reader may see, including those separated by an escaped `\\n`."""
+    for line in text.splitlines():
+        yield from _WRITTEN_LINE_END.split(line)
+
+
+def _plain(text: str) -> str:
+    """A text in lower-case Latin letters, without accents and invisible characters."""
+    if text.isascii():
+        return text.casefold()
+    text = unicodedata.normalize("NFKD", text).translate(_LATIN)
+    return "".join(char for char in text if unicodedata.category(char) not in ("Cf", "Mn")).casefold()
+
+
+def _name(plain: str) -> str:
+    """The letters and digits of a heading without its number: `correctanswer` for `**3. Correct Answer:**`."""
+    return re.sub(r"[\W_]+", "", _COMMANDS.sub("", plain)).lstrip("0123456789")
+
+
+log = logging.getLogger(__name__)
+
+# Part of a reply's cache key. Raise it when the cached content changes.
+_KEPT = "verdict 1"
+_EXCERPT = 80
+_LOG_EVERY = 200
+
+_THINKING = re.compile(r"<(think|thinking|budget:thinking)>|.*</think", re.IGNORECASE)
+
+
+# Whether to ask for log-probabilities; `auto` does where provider and server take the parameters.
+Logprobs = Literal["auto", "on", "off"]
+
+
+class Judgement(BaseModel):
+    """The structure of the judge's reply."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    success: bool
+
+
+class LlmJudge:
+    """A chat model behind an API. A reply is a label if it ends with one clear judgement."""
+
+    def __init__(self, settings: JudgeSettings, server: Mapping[str, Any], logprobs: Logprobs = "off") -> None:
+        """Prepare requests to the judge at `server`; sends nothing yet.
+
+        With `logprobs`, verdicts have probabilities: with `auto`, if the server gives log-probabilities.
+        """
+        self._asked = settings["llm"]
+        self._logprobs = logprobs
+        self._names = set[str]()
+        self._headings = headings_of(self._asked["messages"])
+        self._client = ChatClient(
+            f"judges.{settings['judge']}",
+            self._asked["model"],
+            **server,
+            identity={"revision": self._asked["revision"], "kept": _KEPT},
+        )
+        self._optional = OptionalParameters(self._client, ALTERNATIVES if logprobs == "auto" else {})
+
+    @property
+    def software(self) -> str:
+        """LiteLLM's version, and the model names in the servers' replies so far."""
+        return ", ".join([f"litellm {version('litellm')}", *sorted(self._names)])
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """The numbers of replies so far: `answered`, `cached`, `refused`."""
+        return self._client.counts
+
+    @property
+    def spent_usd(self) -> float:
+        """The cost of the answered requests of this process, or of all that share its ledger; 0 without prices."""
+        return self._client.ledger.sums().spent
+
+    def judge(self, cases: Sequence[Case]) -> list[Verdict]:
+        """One verdict per case, in order; null for an empty response, a refusal, or a reply without a judgement.
+
+        Repeated cases are sent once. Raises the errors of `ChatClient.ask`.
+        """
+        verdicts = dict(self.iterate_verdicts(cases))
+        return [verdicts[position] for position in range(len(cases))]
+
+    def iterate_verdicts(self, cases: Sequence[Case]) -> Iterator[tuple[int, Verdict]]:
+        """Yield (position in `cases`, verdict) for each case, as the replies come; requests are sent in order of cases.
+
+        Repeated cases are sent once. Raises the errors of `ChatClient.ask`, after the verdicts that were paid for.
+        """
+        shown = [self._shown(case) for case in cases]
+        positions: dict[str, list[int]] = {}
+        for position, (case, response) in enumerate(zip(cases, shown, strict=True)):
+            if response.text:
+                request = self._request(case, quoted(response, self._headings).text)
+                positions.setdefault(json.dumps(request), []).append(position)
+            else:
+                yield position, Verdict(None, reason="empty response")
+        requests = [json.loads(request) for request in positions]
+        positions_of = list(positions.values())
+        whose = account(self._asked, cases[0].model, cases[0].benchmark) if cases else ""
+        for done, (number, reply) in enumerate(self._optional.ask(requests, self._keep, account=whose), start=1):
+            for position in positions_of[number]:
+                yield position, self._verdict(requests[number], shown[position], reply)
+            if done % _LOG_EVERY == 0 or done == len(requests):
+                log.info("%d of %d judged", done, len(requests))
+        counts = self.counts
+        log.info("%d calls, %d cached, %d refused", counts["answered"], counts["cached"], counts["refused"])
+
+    def _shown(self, case: Case) -> VisibleText:
+        """What the judge sees: the response or only its final answer, without special tokens."""
+        whole = without_special_tokens(case.response)
+        return replace(whole, text=final_answer(whole.text)) if self._asked["shown"] == "answer" else whole
+
+    def _request(self, case: Case, shown: str) -> dict[str, Any]:
+        messages = filled(self._asked["messages"], question=case.question, response=shown, reference=case.reference)
+        request: dict[str, Any] = {"messages": messages, "max_tokens": self._asked["max_tokens"]}
+        if self._asked["temperature"] is not None:
+            request["temperature"] = self._asked["temperature"]
+        if self._asked["structured_output"]:
+            schema = {"name": "judgement", "schema": Judgement.model_json_schema(), "strict": True}
+            request["response_format"] = {"type": "json_schema", "json_schema": schema}
+        if self._logprobs == "on":
+            request |= ALTERNATIVES
+        return request
+
+    def _keep(self, reply: ServerReply) -> dict[str, Any]:
+        """What is cached of a reply; log-probabilities only of its end, which has the verdict."""
+        kept = _keep(reply)
+        steps = None if self._logprobs == "off" else last_steps(reply)
+        return kept if steps is None else kept | {"steps": steps, "raw": without_logprobs(reply.raw)}
+
+    def _verdict(self, request: Mapping[str, Any], shown: VisibleText, reply: Mapping[str, Any] | Refusal) -> Verdict:
+        answer = shown.text if self._asked["shown"] == "answer" else None
+        caution = quoted(shown, self._headings).caution
+        if isinstance(reply, Refusal):
+            reason, raw = f"the judge's server refuses: {reply.reason}", reply.reason
+        elif not _is_kept(reply):
+            reason, raw = (
+                "the judge's cached reply is damaged: delete it from the cache, and it is asked again",
+                str(reply),
+            )
+        else:
+            self._names |= {reply["model"]} - {""}
+            text = _whole_reply(reply)
+            if (label := judgement(text)) is not None:
+                return Verdict(
+                    label, answer, caution=caution, probability=verdict_probability(reply.get("steps"), label)
+                )
+            reason, raw = _unreadable(reply, text), reply["raw"] or text
+        return Verdict(None, answer, reason, {"messages": request["messages"], "reply": raw}, caution)
+
+
+def make(settings: JudgeSettings) -> LlmJudge:
+    """The judge that the settings describe, at the server that the workflow has announced."""
+    return LlmJudge(settings, announced_server(f"judges.{settings['judge']}"))
+
+
+def final_answer(text: str) -> str:
+    """The last boxed expression, or else the last line; "" for an empty text."""
+    if boxed := last_boxed(text):
+        return boxed
+    lines = text.strip().splitlines()
+    return lines[-1].strip() if lines else ""
+
+
+def _keep(reply: ServerReply) -> dict[str, Any]:
+    return {
+        "model": masked(str(getattr(reply.parsed, "model", None) or "")),
+        "text": reply.text,
+        "finish_reason": reply.finish_reason,
+        "prompt_tokens": reply.prompt_tokens,
+        "completion_tokens": reply.completion_tokens,
+        "raw": reply.raw,
+    }
+
+
+def _is_kept(reply: Any) -> bool:
+    """Whether a reply has what `_keep` keeps; a file of the cache may be damaged."""
+    texts = ("model", "text", "finish_reason")
+    return isinstance(reply, dict) and all(isinstance(reply.get(name), str) for name in texts) and "raw" in reply
+
+
+def _whole_reply(reply: Mapping[str, Any]) -> str:
+    """The model's whole reply, including `<think>...</think>`, which LiteLLM removes from the text.
+
+    It excludes reasoning that a server returns separately, as `reasoning_content`.
+    """
+    try:
+        content = json.loads(reply["raw"])["choices"][0]["message"]["content"]
+    except (ValueError, LookupError, TypeError):
+        content = None
+    return content if isinstance(content, str) else str(reply["text"])
+
+
+def _unreadable(reply: Mapping[str, Any], reply_text: str) -> str:
+    """In one short line why a reply is not a judgement."""
+    if reply["finish_reason"] == "length":
+        return "the judge's reply is truncated at its max_tokens"
+    text = " ".join(reply_text.split())
+    if _THINKING.match(text):
+        return "the judge's reply contains its thinking: start its server with a reasoning parser"
+    return f"the judge's reply is not a judgement: '{text[:_EXCERPT]}'" if text else "the judge's reply is empty"

@@ -1,0 +1,343 @@
+"""Send one request to a server: at the pace and within the budget of its ledger, with retries if they may help.
+
+The only module that imports litellm. Keys come from the environment, where LiteLLM looks for them.
+"""
+
+import json
+import logging
+import os
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+from urllib.parse import urlsplit
+
+import anyio
+import anyio.to_thread
+import tenacity
+
+from entropy_sentinel.core.errors import BudgetSpentError, EntropySentinelError
+from entropy_sentinel.llm_client.reply_bounds import bound_response, bound_transports, most_bytes, reply_bound
+from entropy_sentinel.llm_client.request_results import (
+    Refusal,
+    RejectedRequestError,
+    ServerReply,
+    UnusableReply,
+    brief,
+    costs_nothing,
+    is_silence,
+    is_unreachable,
+    made_of_a_reply,
+    may_pass,
+    message_of,
+    rejects_request,
+    retry_after_s,
+    unreadable_bytes,
+)
+from entropy_sentinel.llm_client.spending.ledger import Ledger, OverBudget
+
+log = logging.getLogger(__name__)
+
+# Most tokens that a chat template adds to a prompt; mean bytes of a token; length of a reply until the first one comes.
+_TEMPLATE_TOKENS, _BYTES_PER_TOKEN, _REPLY_TOKENS = 64, 4, 256
+# Further tries if the address has never answered: these take seconds, while `retries` may take minutes.
+_RETRIES_TO_REACH = 2
+# Seconds between checks of a request that waits for room in the budget.
+_LOOK_AGAIN_S = 0.1
+# Default of `total_timeout_s`.
+TOTAL_TIMEOUT_S = 600.0
+
+
+class RoundEnded(Exception):
+    """The round ended before this request was sent."""
+
+
+@dataclass(frozen=True)
+class AnsweredRequest:
+    """An answered request: its reply, its number in the ledger, and its estimated tokens."""
+
+    reply: ServerReply
+    call: int
+    likely_tokens: int
+
+
+@dataclass
+class _Tries:
+    """The tries of one request: the reply's text, the last one's limit, and the seconds that ended without a reply."""
+
+    raw: list[str] = field(default_factory=list)
+    limit_s: float = 0.0
+    silent_s: float = 0.0
+
+
+class Sender:
+    """Sends requests to one model; errors name its `address`."""
+
+    FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 60.0
+
+    def __init__(
+        self,
+        name: str,
+        model: str,
+        base_url: str | None,
+        timeout_s: float,
+        retries: int,
+        ledger: Ledger,
+        total_timeout_s: float = TOTAL_TIMEOUT_S,
+    ) -> None:
+        """Prepare LiteLLM; the arguments are those of `ChatClient`."""
+        self.name, self.model, self.base_url = name, model, base_url
+        self.timeout_s, self.retries, self.ledger = timeout_s, retries, ledger
+        self.total_timeout_s = total_timeout_s
+        self.address = f"{model} at {base_url}" if base_url else model
+        # The earliest time of the next request, by the clock that never goes back.
+        self._not_before = 0.0
+        # `replies`, and their `tokens` together.
+        self._reply_lengths: Counter[str] = Counter()
+        self._excess_is_reported = False
+        # Without this, the import downloads a table of prices.
+        os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
+        import litellm
+        from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
+
+        bound_transports(AsyncHTTPHandler)
+        litellm.telemetry, litellm.suppress_debug_info = False, True
+        # These loggers record every request, some with its headers.
+        for noisy in ("LiteLLM", "openai", "httpx", "httpcore", "aiohttp"):
+            logging.getLogger(noisy).setLevel(logging.CRITICAL)
+        self._litellm: Any = litellm  # does not declare its exports
+        self._texts: Any = None
+
+    async def send(
+        self, position: int, request: Mapping[str, Any], account: str, stop: anyio.Event
+    ) -> AnsweredRequest | Refusal:
+        """The server's reply, for `settle` after it is stored, or the server's refusal.
+
+        Errors that may pass are retried until `stop` is set.
+
+        Raises:
+            RoundEnded: If `stop` was set before the request was sent.
+            UnusableReply: If LiteLLM cannot read the reply.
+            BudgetSpentError: If the budget has no room for the request.
+            EntropySentinelError: If no reply came; it names request `position`.
+        """
+        tries = _Tries()
+        raw = tries.raw
+        retrying = tenacity.AsyncRetrying(
+            retry=tenacity.retry_if_exception(lambda error: may_pass(error) and not made_of_a_reply(error, _last(raw))),
+            stop=lambda state: self._is_last(state) or tries.silent_s >= self.total_timeout_s or stop.is_set(),
+            wait=self._pause,
+            sleep=lambda seconds: sleep(seconds, stop),
+            before_sleep=lambda state: log.warning(
+                "request %d to %s: %s; again in %.0f s",
+                position,
+                self.address,
+                brief(_error(state)),
+                state.upcoming_sleep,
+            ),
+            reraise=True,
+        )
+        try:
+            return await retrying(self._send_in_turn, request, tries, account, stop)
+        # These concern one request. All other errors with 400, 401 and 404 would recur for every request.
+        except self._litellm.ContextWindowExceededError as error:
+            return Refusal(message_of(error), too_long=True)
+        except self._litellm.ContentPolicyViolationError as error:
+            return Refusal(message_of(error))
+        except (EntropySentinelError, RoundEnded):
+            raise
+        except Exception as error:
+            if made_of_a_reply(error, _last(raw)):
+                raise UnusableReply(unreadable_bytes(error) or message_of(error), _last(raw) or str(error)) from None
+            n_tries = retrying.statistics["attempt_number"]
+            # Nothing is chained: exceptions of clients carry requests, and those carry keys.
+            kind = RejectedRequestError if rejects_request(error) else EntropySentinelError
+            raise kind(
+                f"{self.name}: {self.address} did not answer request {position} (from 0) in {n_tries} "
+                f"{'try' if n_tries == 1 else 'tries'}: {brief(error)}{self._other_address(error)}; a restart "
+                "continues after the answered requests"
+            ) from None
+
+    def _other_address(self, error: Exception) -> str:
+        """A hint for status 404 at an address without a path; empty for all other errors."""
+        if not isinstance(error, self._litellm.NotFoundError) or urlsplit(self.base_url or "/v1").path.strip("/"):
+            return ""
+        return f"; base_url has no path, servers answer below /v1: {str(self.base_url).rstrip('/')}/v1"
+
+    async def settle(self, sent: AnsweredRequest) -> None:
+        """Record the cost of a request, after its reply is stored: a killed request keeps its largest possible cost."""
+        used = sent.reply.prompt_tokens, sent.reply.completion_tokens
+        excess = await anyio.to_thread.run_sync(self.ledger.settle, sent.call, *used)
+        await anyio.to_thread.run_sync(self.ledger.correct, sum(used) - sent.likely_tokens)
+        self._reply_lengths.update(replies=1, tokens=used[1])
+        if excess and self.ledger.terms.budget_usd is not None and not self._excess_is_reported:
+            self._excess_is_reported = True
+            log.warning(
+                "%s: %s took %d tokens for a reply, more than its max_tokens allow: every request now counts "
+                "%.4f USD more, so that budget_usd is kept",
+                self.name,
+                self.address,
+                used[1],
+                excess,
+            )
+
+    async def close(self) -> None:
+        """Close all of LiteLLM's connections, which belong to one event loop."""
+        if self._texts is not None:
+            await self._texts.close()
+            self._texts = None
+        await self._litellm.close_litellm_async_clients()
+        self._litellm.in_memory_llm_clients_cache.flush_cache()
+
+    async def _send_in_turn(
+        self, request: Mapping[str, Any], tries: _Tries, account: str, stop: anyio.Event
+    ) -> AnsweredRequest:
+        """Try once, at the ledger's rate; the call is recorded there before it is sent."""
+        longest, likely = self._tokens(request)
+        await self._wait(await anyio.to_thread.run_sync(self.ledger.pause_s, likely), stop)
+        await self._wait(self._not_before - time.monotonic(), stop)
+        call = await self._reserved(longest, request, account, stop)
+        try:
+            return AnsweredRequest(await self._send_once(request, tries), call, likely)
+        except BaseException as error:
+            if is_silence(error):
+                tries.silent_s += tries.limit_s
+            record_end = self.ledger.release if costs_nothing(error) else self.ledger.give_up
+            await anyio.to_thread.run_sync(record_end, call)
+            raise
+
+    def _tokens(self, request: Mapping[str, Any]) -> tuple[int, int]:
+        """The most tokens that a prompt can have, and an estimate of those of prompt and reply together."""
+        prompt = {name: request[name] for name in ("messages", "prompt", "response_format") if name in request}
+        # No tokenizer makes more tokens than bytes; the rest is for the chat template.
+        longest = len(json.dumps(prompt, ensure_ascii=False).encode()) + _TEMPLATE_TOKENS
+        replies = self._reply_lengths["replies"]
+        reply = self._reply_lengths["tokens"] / replies if replies else min(_REPLY_TOKENS, _longest_reply(request))
+        return longest, round(longest / _BYTES_PER_TOKEN + reply)
+
+    async def _reserved(self, prompt_tokens: int, request: Mapping[str, Any], account: str, stop: anyio.Event) -> int:
+        """The call's number in the ledger; wait while calls under way may free some of the budget."""
+        most = prompt_tokens, _longest_reply(request)
+        try:
+            while (call := await anyio.to_thread.run_sync(self.ledger.reserve, account, *most)) is None:
+                if stop.is_set():
+                    raise RoundEnded
+                await sleep(_LOOK_AGAIN_S, stop)
+        except OverBudget:
+            raise self._over_budget(self.ledger.terms.usd(*most)) from None
+        return call
+
+    async def _wait(self, seconds: float, stop: anyio.Event) -> None:
+        if seconds > 0:
+            await sleep(seconds, stop)
+            if stop.is_set():
+                raise RoundEnded
+
+    async def _send_once(self, request: Mapping[str, Any], tries: _Tries) -> ServerReply:
+        """Try once; `tries` gets the text of the reply if one comes, and else the time that it took."""
+        raw, limit_s = tries.raw, min(self.timeout_s, self.total_timeout_s - tries.silent_s)
+        tries.limit_s = limit_s
+
+        def look(details: Mapping[str, Any]) -> None:
+            text = details.get("original_response")
+            if details.get("log_event_type") == "post_api_call" and isinstance(text, str):
+                raw.append(text)
+
+        raw.clear()
+        # For the whole reply: LiteLLM's own time-out restarts with every byte.
+        with anyio.move_on_after(limit_s), reply_bound(most_bytes(request)):
+            plain = "prompt" in request  # goes to /completions, without a chat template
+            parsed = await (self._litellm.atext_completion if plain else self._litellm.acompletion)(
+                **({"client": self._text_client()} if plain else {}),
+                model=self.model,
+                base_url=self.base_url,
+                **request,
+                **(self._without_seed if "seed" in request else {}),
+                timeout=limit_s,
+                # Retries happen only here: those of LiteLLM and of the client below it would multiply ours.
+                max_retries=0,
+                num_retries=0,
+                logger_fn=look,
+            )
+            return ServerReply(parsed, _last(raw))
+        raise TimeoutError(f"no whole reply within {limit_s:.3g} s")
+
+    def supports(self, parameters: Mapping[str, Any]) -> bool:
+        """Whether LiteLLM sends these parameters with these values to the model's provider."""
+        try:
+            model, provider, _, _ = self._litellm.get_llm_provider(self.model, api_base=self.base_url)
+            self._litellm.utils.get_optional_params(model=model, custom_llm_provider=provider, **parameters)
+        except Exception:  # of LiteLLM's code for one provider
+            return False
+        return True
+
+    @cached_property
+    def _without_seed(self) -> dict[str, list[str]]:
+        """Arguments that drop the seed if the provider takes none, like Anthropic; LiteLLM would refuse the request."""
+        model, provider, _, _ = self._litellm.get_llm_provider(self.model, api_base=self.base_url)
+        known = self._litellm.get_supported_openai_params(model, provider)
+        return {"additional_drop_params": ["seed"]} if known and "seed" not in known else {}
+
+    def _text_client(self) -> Any:
+        """One client for all texts; LiteLLM would create one for each and leave its connections open."""
+        if self._texts is None:
+            from openai import AsyncOpenAI, DefaultAsyncHttpxClient
+
+            _, _, key, address = self._litellm.get_llm_provider(self.model, api_base=self.base_url)
+            http_client = DefaultAsyncHttpxClient(event_hooks={"response": [bound_response]})
+            self._texts = AsyncOpenAI(
+                api_key=key, base_url=address, timeout=self.timeout_s, max_retries=0, http_client=http_client
+            )
+        return self._texts
+
+    def _is_last(self, state: tenacity.RetryCallState) -> bool:
+        """Whether this was the last try; a server that has never answered gets fewer."""
+        never_there = not self._reply_lengths["replies"] and is_unreachable(_error(state))
+        return state.attempt_number > (min(self.retries, _RETRIES_TO_REACH) if never_there else self.retries)
+
+    def _pause(self, state: tenacity.RetryCallState) -> float:
+        """The seconds before the next try: doubled each time, with jitter; longer if the server asks for it."""
+        growing = tenacity.wait_exponential_jitter(
+            multiplier=self.FIRST_PAUSE_S, max=self.LONGEST_PAUSE_S, jitter=self.FIRST_PAUSE_S
+        )
+        wanted_s = min(retry_after_s(_error(state)), self.timeout_s)
+        # The server's pause applies to all requests.
+        self._not_before = max(self._not_before, time.monotonic() + wanted_s)
+        return max(growing(state), wanted_s)
+
+    def _over_budget(self, usd: float) -> BudgetSpentError:
+        """The error for a budget without room for a request of at most `usd`."""
+        sums = self.ledger.sums()
+        reserved = passed = ""
+        if sums.unanswered:
+            reserved = f", {sums.unanswered:.4f} are reserved for requests that were never answered"
+        if sums.excess:
+            passed = f"; replies cost up to {sums.excess:.4f} more than max_tokens allow, and may again"
+        return BudgetSpentError(
+            f"{self.name}: of budget_usd {self.ledger.terms.budget_usd:g}, {sums.spent:.4f} are spent{reserved}, and "
+            f"the next request may cost up to {usd + sums.excess:.4f}{passed}; raise budget_usd and restart: answered "
+            "requests are cached and cost nothing"
+        )
+
+
+def _longest_reply(request: Mapping[str, Any]) -> int:
+    return request.get("max_tokens") or 0
+
+
+async def sleep(seconds: float, stop: anyio.Event) -> None:
+    """Sleep, and wake at `stop`."""
+    with anyio.move_on_after(seconds):
+        await stop.wait()
+
+
+def _error(state: tenacity.RetryCallState) -> BaseException:
+    """The error of a failed try."""
+    error = None if state.outcome is None else state.outcome.exception()
+    assert error is not None  # a try that succeeded is not repeated
+    return error
+
+
+def _last(raw: Sequence[str]) -> str | None:
+    return raw[-1] if raw else None

@@ -1,0 +1,123 @@
+"""The catalogue of log formats: those of extensions, then this package's own.
+
+The first format that recognises a record reads it. Formats of extensions come first, because they are more special: a
+log that a built-in format also recognises may have further fields that only the extension's format knows.
+"""
+
+import logging
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import cache, partial
+from typing import TYPE_CHECKING, TypeVar
+
+from entropy_sentinel.core.extension_guard import ExtensionError, guard, guard_function
+from entropy_sentinel.core.external_files import Stream
+from entropy_sentinel.core.registry_entries import declared, is_own
+from entropy_sentinel.logs.format_declaration import Container, Format
+from entropy_sentinel.logs.log_record import BadRecord, PlacedRecord, Record
+from entropy_sentinel.logs.value_paths import look_up
+
+if TYPE_CHECKING:
+    from entropy_sentinel.logs.reader_base import Reader
+
+Value = TypeVar("Value")
+Records = Callable[[Stream, str, int], Iterator[PlacedRecord | BadRecord]]
+
+log = logging.getLogger(__name__)
+
+
+def _guarded(format: Format) -> Format:
+    """A format whose functions name the extension if they fail; one of the package's stays as it is."""
+    name, fails = format.name, f"format '{format.name}': {{}} failed"
+    if is_own("formats", name):
+        return format
+    containers = []
+    for kind in format.containers:
+        recognises = _guarded_test(name, fails.format("recognises"), kind.recognises)
+        records = _guarded_records(name, fails.format("records"), kind.records)
+        containers.append(replace(kind, recognises=recognises, records=records))
+    return replace(
+        format,
+        load=guard_function("formats", name, fails.format("load"), partial(_load_reader, format)),
+        recognises=_guarded_test(name, fails.format("recognises"), format.recognises),
+        containers=tuple(containers),
+    )
+
+
+def _load_reader(format: Format) -> "Callable[..., Reader]":
+    make = format.load()
+    if not callable(make):
+        raise TypeError(f"must return a subclass of Reader, returned {make!r:.100}")
+    return make
+
+
+def _guarded_test(name: str, what: str, recognises: Callable[[Value], bool]) -> Callable[[Value], bool]:
+    """The test of a format; if it fails, it says so once, because other formats may recognise the value."""
+
+    def test(value: Value) -> bool:
+        try:
+            with guard("formats", name, what):
+                return bool(recognises(value))
+        except ExtensionError as error:
+            _tell_once(str(error))
+            return False
+
+    return test
+
+
+def _guarded_records(name: str, what: str, records: Records) -> Records:
+    """The function that yields a container's records; it raises errors of a damaged file itself."""
+
+    def yield_records(stream: Stream, file: str, longest: int) -> Iterator[PlacedRecord | BadRecord]:
+        with guard("formats", name, f"{file}: {what}", (OSError, EOFError, zlib.error)):
+            yield from records(stream, file, longest)
+
+    return yield_records
+
+
+@cache
+def _tell_once(line: str) -> None:
+    log.warning(line)
+
+
+_DECLARED = declared("formats", Format)
+_EXTENSIONS_FIRST = sorted(_DECLARED, key=partial(is_own, "formats"))
+FORMATS: dict[str, Format] = {name: _guarded(_DECLARED[name]) for name in _EXTENSIONS_FIRST}
+
+
+def _suffixes() -> tuple[str, ...]:
+    suffixes = dict.fromkeys((".parquet", ".jsonl", ".ndjson", ".json", ".csv"))
+    for format in FORMATS.values():
+        for kind in format.containers:
+            suffixes[kind.suffix] = None
+    return tuple(suffixes)
+
+
+# Suffixes of the files to read in a folder; `.gz` may follow all but Parquet.
+SUFFIXES = _suffixes()
+
+
+def container(begin: bytes) -> tuple[Format, Container] | None:
+    """The format and the container of a file that begins with these bytes; None if it is not a container."""
+    for format in FORMATS.values():
+        for kind in format.containers:
+            if kind.recognises(begin):
+                return format, kind
+    return None
+
+
+def recognise(record: Record) -> Format | None:
+    """The format of a record; None if no format matches."""
+    return next((format for format in FORMATS.values() if format.recognises(record)), None)
+
+
+def nearest(record: Record) -> tuple[Format, list[str]] | None:
+    """The format of which a record has the largest share of the marks, and those that it lacks; None if none."""
+    closest, smallest_share = None, 1.0
+    for format in FORMATS.values():
+        lacking = [mark for mark in format.marks if look_up(record, mark) is None]
+        share = len(lacking) / len(format.marks) if format.marks else 1.0
+        if lacking and share < smallest_share:
+            closest, smallest_share = (format, lacking), share
+    return closest

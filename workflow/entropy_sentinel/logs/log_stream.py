@@ -1,0 +1,396 @@
+"""Read logs as frames of bounded size, from files and standard input, in any format of the catalogue."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.core.errors import IncompleteFileError, InputError
+from entropy_sentinel.core.external_files import STANDARD_INPUT
+from entropy_sentinel.features.zero_logprobs import ZeroLogprobsFilter
+from entropy_sentinel.logs import table_format
+from entropy_sentinel.logs.envelopes import PAIRS, Envelope
+from entropy_sentinel.logs.format_registry import FORMATS, nearest, recognise
+from entropy_sentinel.logs.in_memory_logs import MemoryRecords, records_in_memory
+from entropy_sentinel.logs.json_values import END
+from entropy_sentinel.logs.log_options import ReadOptions
+from entropy_sentinel.logs.log_record import BadRecord, PlacedRecord
+from entropy_sentinel.logs.log_summary import ANY_ERROR, LogSummary, WholeFileError, frames, reason_of
+from entropy_sentinel.logs.missing_logprobs import describe_unused_field, search_logprobs
+from entropy_sentinel.logs.model_names import without_provider
+from entropy_sentinel.logs.parsed_response import NO_LOGPROBS, NotAResponse, Reply, StreamPart, storable
+from entropy_sentinel.logs.reader_base import Reader
+from entropy_sentinel.logs.record_decoding import records
+from entropy_sentinel.logs.response_keys import TIMES, UNNAMED, Numbers
+from entropy_sentinel.logs.response_selection import PLACE, ResponseSelection, own_name
+from entropy_sentinel.logs.trace_frames import LABELLED, ResponseBatch, combined, gathered, to_frame
+from entropy_sentinel.schemas.arrow_lists import read_batches, read_traces
+from entropy_sentinel.schemas.contract import PROVENANCE_KEY, given, read_provenance
+from entropy_sentinel.schemas.generation_schema import GENERATIONS, LOGPROBS, UNUSABLE, top_k_of
+
+# Limits of a frame, which is then about 10 MB for traces with 20 alternatives.
+TOKENS_AT_A_TIME, RESPONSES_AT_A_TIME = 100_000, 1000
+ASSUMED_MODE = "raw_logprobs"
+PathOrRecords = TypeVar("PathOrRecords", str, str | MemoryRecords)
+# The readers of a file with the name of a format, by the reader's class, and by the format if the class needs its form:
+# formats of one class without a form share its state.
+Readers = dict[tuple[Callable[..., Reader], str | None], tuple[str, Reader]]
+
+
+class Logs:
+    """The responses of files, as frames: GENERATIONS with `model`, `benchmark`, LOGPROBS, UNUSABLE and slice columns.
+
+    A frame has as many entries per step as the largest k in the frame; `top_k_returned` is the k of each response.
+    `summary` counts what was read so far.
+    """
+
+    def __init__(self, paths: Sequence[str | Path | MemoryRecords], options: ReadOptions) -> None:
+        """Prepare to read `paths` in their order; `-` is standard input."""
+        self._paths = sort_attempts([path if isinstance(path, MemoryRecords) else str(path) for path in paths])
+        # Finished attempts: task, id and sample of evaluations.
+        self._finished: set[tuple[str, str | None, int | None]] = set()
+        self._options, self.selection = options, ResponseSelection(options)
+        self.summary = LogSummary(left_out=self.selection.left_out)
+        # Replies in memory that gave no response, so that each can be answered; files have too many.
+        self.unread: list[BadRecord] = []
+        self._keeps_unread = any(isinstance(path, MemoryRecords) for path in paths)
+        further = self.selection.read_for(options.further)
+        self._columns = None if options.columns is None else self.selection.read_for((*options.columns, *further))
+        self._further = further
+        # Times tell apart responses with one id, so they are read even if no column is wanted.
+        self._hidden_columns = () if self._columns is None else tuple(set(TIMES) - {*self._columns, *further})
+        if self._columns is not None:
+            self._columns += self._hidden_columns
+        self._numbers, self._zero_logprobs = Numbers(), ZeroLogprobsFilter()
+        self._given_form: Envelope | None = None
+        if options.reply is not None and options.format is not None:
+            raise InputError(
+                f"format: '{options.format}' has no effect with `reply`, whose format is recognised; leave one out"
+            )
+        if options.reply is not None:
+            self._given_form = replace(
+                PAIRS, reply=(options.reply,), request=() if options.request is None else (options.request,)
+            )
+
+    def __iter__(self) -> Iterator[pl.DataFrame]:
+        """Read everything. Raises InputError for a file that cannot be read and, if `strict`, for any bad record."""
+        for path in self._paths:
+            self.summary.files += 1
+            self._zero_logprobs = ZeroLogprobsFilter()
+            try:
+                for frame in self._file(path):
+                    if len(chosen := self.selection.of(frame)) or not len(frame):
+                        yield chosen
+            except WholeFileError as error:
+                raise InputError(f"{path}: {error}") from None
+
+    def _file(self, path: str | MemoryRecords) -> Iterator[pl.DataFrame]:
+        if isinstance(path, MemoryRecords) or Path(path).suffix != ".parquet":
+            yield from self._records(path)
+            return
+        with given(path):
+            flat = self._options.format in (None, "table") and self._is_flat(path)
+            if PROVENANCE_KEY in pl.read_parquet_metadata(path):
+                yield from self._own(path)
+            elif flat:
+                yield from self._flat(path)
+            else:
+                yield from self._records(path)
+
+    def _is_flat(self, path: str) -> bool:
+        schema = table_format.unnested(pl.scan_parquet(path, glob=False)).collect_schema()
+        return table_format.is_flat(schema, (*(self._columns or ()), *self._further), self._options.trace_after)
+
+    def _own(self, path: str) -> Iterator[pl.DataFrame]:
+        """Yield traces of this pipeline, whose file states its model and log-probabilities."""
+        origin = read_provenance(path)
+        logprobs, start = {name: pl.lit(origin.get(name)) for name in LOGPROBS}, 0
+        for batch in read_traces(path):
+            frame = _cut(
+                batch.with_columns(**logprobs, **self._places(path, start + np.arange(len(batch)))), self._options.top_k
+            )
+            start += len(batch)
+            self._count(frame, f"{origin.get('logprobs_mode')}, as the file states")
+            self.summary.formats["traces of this pipeline"] += len(frame)
+            yield frame
+
+    def _flat(self, path: str) -> Iterator[pl.DataFrame]:
+        start = 0
+        for batch in map(table_format.unnested, read_batches(path)):
+            problems = dict(table_format.bad_rows(batch))
+            for row, problem in problems.items():
+                self._bad(BadRecord(f"{path}: row {start + row}", problem))
+            good = np.setdiff1d(np.arange(len(batch)), list(problems))
+            if len(good) or not len(batch):
+                yield from frames(
+                    good, partial(self._flat_frame, batch, path, start), partial(self._bad_row, path, start)
+                )
+            start += len(batch)
+
+    def _flat_frame(self, batch: pl.DataFrame, path: str, start: int, rows: np.ndarray) -> pl.DataFrame:
+        """The given `rows` of a batch as a frame; the batch begins with row `start` of the file."""
+        responses = table_format.responses(
+            batch if len(rows) == len(batch) else batch[rows], self._columns, self._further
+        )
+        responses = replace(responses, rows=responses.rows.with_columns(**self._places(path, start + rows)))
+        frame = self._frame(responses, _name(path))
+        self.summary.formats["table"] += len(frame)
+        return frame
+
+    def _bad_row(self, path: str, start: int, row: np.ndarray, error: BaseException) -> None:
+        self._bad(BadRecord(f"{path}: row {start + row[0]}", reason_of(error)))
+
+    def _places(self, path: str, rows: np.ndarray) -> dict[str, pl.Expr]:
+        """The column PLACE of `rows` of a file, if it is requested."""
+        return {PLACE: pl.format("{}: row {}", pl.lit(path), pl.Series(rows))} if self._options.places else {}
+
+    def _records(self, path: str | MemoryRecords) -> Iterator[pl.DataFrame]:
+        """Yield frames of records; the format of each record is detected unless the user names one."""
+        build = partial(self._frame_of_replies, _name(path))
+        waiting: list[Reply] = []
+        tokens, ending = 0, None
+        try:
+            for reply in self._replies(path):
+                waiting.append(reply)
+                tokens += 0 if reply.trace is None else len(reply.trace.sampled)
+                if tokens >= TOKENS_AT_A_TIME or len(waiting) >= RESPONSES_AT_A_TIME:
+                    yield from frames(waiting, build, self._bad_reply)
+                    waiting, tokens = [], 0
+        except IncompleteFileError as error:  # raised again after the readable records
+            ending = error
+        if waiting:
+            yield from frames(waiting, build, self._bad_reply)
+        if ending:
+            raise ending
+
+    def _frame_of_replies(self, file: str, replies: list[Reply]) -> pl.DataFrame:
+        frame = self._frame(gathered(replies, self._options.trace_after, PLACE if self._options.places else None), file)
+        for reply in replies:
+            self.summary.formats[reply.format] += 1
+            self.summary.facts.update(reply.facts)
+        return frame
+
+    def _bad_reply(self, replies: list[Reply], error: BaseException) -> None:
+        self._bad(BadRecord(replies[0].place, reason_of(error)))
+
+    def _replies(self, path: str | MemoryRecords) -> Iterator[Reply]:
+        """Yield the responses in a file, and count bad records."""
+        readers, where = Readers(), str(path)
+        for record in records(path, self._options.max_record_mb):
+            where = record.where
+            if isinstance(record, BadRecord):
+                self._bad(record)
+                continue
+            try:
+                replies = self._done(readers, where) if record.content is END else self._of_record(record, readers)
+            except NotAResponse as other:
+                self.summary.ignored[storable(str(other))] += 1
+                if not isinstance(other, StreamPart):
+                    self._keep_unread(BadRecord(where, storable(str(other))))
+            except ANY_ERROR as error:
+                self._bad(BadRecord(where, reason_of(error)))
+            else:
+                yield from replies
+        for name, reader in readers.values():
+            for finish in reader.rest():
+                try:
+                    reply = _known(finish(), name, where)
+                except ANY_ERROR as error:
+                    self._bad(BadRecord(where, f"at the end of the file: {reason_of(error)}"))
+                else:
+                    yield reply
+
+    def _done(self, readers: Readers, where: str) -> list[Reply]:
+        replies = []
+        for name, reader in readers.values():
+            for reply in reader.done():
+                replies.append(_known(reply, name, where))
+        return replies
+
+    def _of_record(self, record: PlacedRecord, readers: Readers) -> list[Reply]:
+        name = self._format_of(record)
+        format = FORMATS[name]
+        form = self._given_form or format.form
+        make = format.load()
+        kind = (make, None if form is None else name)
+        if kind not in readers:
+            reader = make() if form is None else make(form)
+            reader.wanted, reader.further, reader.scorer = self._columns, self._further, self._options.scorer
+            reader.stated_format = self._options.format
+            readers[kind] = name, reader
+        replies = []
+        _, reader = readers[kind]
+        reader.place = record.where
+        for reply in reader.replies(record.content):
+            if not reply.place:  # else it is of earlier records, which were joined
+                reply.record = record.content
+            if not self._is_replaced(_known(reply, name, record.where)):
+                replies.append(reply)
+        return replies
+
+    def _is_replaced(self, reply: Reply) -> bool:
+        """Whether a newer log of the same task has a finished response to this sample, and count it."""
+        if reply.task is None:
+            return False
+        key = (reply.task, reply.item_id, reply.sample)
+        replaced = key in self._finished
+        self.summary.replaced += replaced
+        if reply.trace is not None or reply.text:
+            self._finished.add(key)
+        return replaced
+
+    def _format_of(self, record: PlacedRecord) -> str:
+        if self._given_form is not None:
+            return "openai-pairs"
+        if self._options.format is not None:
+            return self._options.format
+        format = recognise(record.content)
+        if format is None:
+            raise InputError(_unknown(record.content))
+        return format.name
+
+    def _bad(self, record: BadRecord) -> None:
+        record = BadRecord(record.where, storable(record.problem))
+        if self._options.strict:
+            raise InputError(f"{record.where}: {record.problem}")
+        self.summary.add_bad(record)
+        self._keep_unread(record)
+
+    def _keep_unread(self, record: BadRecord) -> None:
+        if self._keeps_unread:
+            self.unread.append(record)
+
+    def _frame(self, responses: ResponseBatch, file: str) -> pl.DataFrame:
+        """A batch as a complete frame and count it; if this fails, nothing is counted."""
+        frame, counted = to_frame(responses, self._options.top_k)
+        # Some formats also keep the log's own column, under the second name.
+        frame = _with_own_names(frame).with_columns(
+            without_provider(pl.col("^(model|log_model)$").cast(pl.String)),
+            run=pl.lit(0, pl.UInt16),
+            prompt_hash=pl.lit(""),
+            logprobs_mode=pl.lit(self._options.logprobs_mode or ASSUMED_MODE),
+        )
+        frame = self._zero_logprobs.exclude(frame)
+        frame = self._numbers.complete(frame, file, self._options.model or UNNAMED)
+        frame = frame.drop(map(own_name, self._hidden_columns), strict=False)
+        own = [*GENERATIONS.schema.names(), "model", "benchmark", *LOGPROBS, UNUSABLE]
+        slices = [column for column in frame.columns if column not in own]
+        frame = frame.select(*own, *slices)
+        self.summary.unsorted_steps += counted.unsorted_steps
+        self.summary.short_steps += counted.short_steps
+        for name, n in counted.rounded.items():
+            self.summary.facts[f"rounded to {name}"] += n
+        self.summary.repeated_ids = self._numbers.repeats
+        self.summary.twice, self.summary.equal = self._numbers.twice, self._numbers.equal
+        self.summary.columns |= dict.fromkeys(name for name in slices if name not in (PLACE, *LABELLED))
+        stated = f"{self._options.logprobs_mode}, as you stated"
+        self._count(frame, stated if self._options.logprobs_mode else f"{ASSUMED_MODE}, assumed")
+        return frame
+
+    def _count(self, frame: pl.DataFrame, mode: str) -> None:
+        summary = self.summary
+        summary.responses += len(frame)
+        summary.tokens += int(frame["n_tokens"].sum())
+        summary.displaced_steps += int(frame["displaced_steps"].sum())
+        summary.modes[mode] += len(frame)
+        summary.models.update(dict(frame["model"].drop_nulls().value_counts().iter_rows()))
+        summary.top_k.update(dict(frame["top_k_returned"].drop_nulls().value_counts().iter_rows()))
+        if UNUSABLE in frame.columns:
+            summary.unusable.update(dict(frame[UNUSABLE].drop_nulls().value_counts().iter_rows()))
+        cut_off = int((frame["finish_reason"] == "length").sum())
+        if cut_off:
+            summary.facts["truncated"] += cut_off
+
+
+def of_replies(replies: Any) -> pl.DataFrame:
+    """The responses in replies in memory as one frame; raises InputError for files and unreadable replies."""
+    records_given = records_in_memory(replies)
+    if records_given is None:
+        raise InputError("features: must be traces or replies; for files use es.read_features(paths)")
+    return read_strictly(records_given, "features: the replies contain no response")
+
+
+def read_strictly(source: str | MemoryRecords, empty: str) -> pl.DataFrame:
+    """A log's responses as one frame; raises InputError for a bad record, or with the text `empty` if none."""
+    frames = list(Logs([source], ReadOptions(strict=True)))
+    if not frames:
+        raise InputError(empty)
+    return combined(frames)
+
+
+# The beginning of a log's name by inspect_ai: the time of its start.
+_STARTED = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d")
+
+
+def sort_attempts(paths: Sequence[PathOrRecords]) -> list[PathOrRecords]:
+    """The paths with the logs of inspect_ai in the places of such logs, the newest first.
+
+    A retried evaluation has a log for each attempt, and samples of the newest one count.
+    """
+    places = []
+    for place, path in enumerate(paths):
+        if isinstance(path, str) and _STARTED.match(Path(path).name):
+            places.append(place)
+    newest = sorted((paths[place] for place in places), key=lambda path: Path(str(path)).name, reverse=True)
+    result = list(paths)
+    for place, path in zip(places, newest, strict=True):
+        result[place] = path
+    return result
+
+
+def _unknown(record: Mapping[str, Any]) -> str:
+    """The message about a record of no known format: what is nearest, and what to do."""
+    if {"doc_id", "resps"} <= set(record):
+        return "is a sample of lm-evaluation-harness, which has labels but no log-probabilities; give it as --labels"
+    near = ""
+    if (closest := nearest(record)) is not None:
+        format, lacking = closest
+        near = f"; nearest is '{format.name}', but there is no {' or '.join(lacking)}"
+    if (field := describe_unused_field(record)) is not None:
+        near += f"; {field}"
+    return (
+        f"has no known format{near}; fields: {', '.join(record)[:200] or 'none'}. If a column has the server's reply, "
+        "name it with --reply; or write a table with `token_logprobs` and `top_logprobs`: see the page Formats of logs"
+    )
+
+
+def _cut(frame: pl.DataFrame, top_k: int | None) -> pl.DataFrame:
+    """Cut the steps of this pipeline's traces, whose entries are sorted, to `top_k` entries."""
+    width = top_k_of(frame.schema)
+    if top_k is None or top_k == width:
+        return frame
+    if top_k > width:
+        raise InputError(f"top_k: must be at most {width}, the alternatives per token in the traces; was {top_k}")
+    return frame.with_columns(
+        top_logprobs=pl.col("top_logprobs").list.eval(pl.element().arr.slice(0, top_k, as_array=True)),
+        **{name: pl.lit(None, frame.schema[name]) for name in ("top_token_ids", "top_tokens")},
+        top_k_returned=pl.lit(top_k, pl.Int64),
+    )
+
+
+def _with_own_names(frame: pl.DataFrame) -> pl.DataFrame:
+    """Give the log's columns their names; a name that the frame already uses gets the prefix `log_`."""
+    names = {}
+    for name in frame.columns:
+        if name.startswith("column."):
+            names[name] = own_name(name.removeprefix("column."))
+    return frame.rename(names)
+
+
+def _known(reply: Reply, format: str, place: str) -> Reply:
+    """A response with its format and place; raises InputError if a frame cannot hold it."""
+    reply.format, reply.place = format, reply.place or place
+    if reply.unusable == NO_LOGPROBS and reply.record is not None:
+        search_logprobs(reply, reply.record)
+    reply.record = None
+    return reply.checked()
+
+
+def _name(path: str | MemoryRecords) -> str:
+    """The default benchmark of a file's responses: the file's name without its suffixes."""
+    return "log" if path == STANDARD_INPUT else Path(path).name.split(".")[0] or "log"

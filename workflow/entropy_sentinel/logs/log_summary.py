@@ -1,0 +1,188 @@
+"""Summarise for users how a log was read, and find the record that causes an error."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.core.errors import InputError, with_urls
+from entropy_sentinel.core.extension_import import failed
+from entropy_sentinel.logs.log_record import BadRecord
+from entropy_sentinel.logs.response_selection import LeftOut
+
+# Any error that a record causes in a reader or a library: libraries in Rust raise their own panics, and a reader of an
+# extension may call `exit()`.
+ANY_ERROR = (Exception, SystemExit, pl.exceptions.PanicException)
+Rows = TypeVar("Rows", list[Any], np.ndarray)
+# Notes about responses that may be in the logs twice.
+REPLACED = "samples of an earlier attempt, replaced by those of a newer log of the same task"
+TWICE = "responses logged twice with the same id, text and log-probabilities, counted once"
+EQUAL = "responses without an id that equal an earlier one; all count: if exports overlap, give one of them"
+# Number of bad records to show; all are counted.
+SHOWN = 5
+
+
+class WholeFileError(InputError):
+    """An error in a whole file, not in a single record."""
+
+
+def frames(
+    rows: Rows, build: Callable[[Rows], pl.DataFrame], bad: Callable[[Rows, BaseException], None]
+) -> Iterator[pl.DataFrame]:
+    """Yield the frame that `build` returns for `rows`; if `build` raises an error, try each half, and so on.
+
+    A single row that fails is passed to `bad` with the error; finding one such row in 1,000 takes 20 tries.
+    WholeFileError is not caught.
+    """
+    try:
+        frame = build(rows)
+    except WholeFileError:
+        raise
+    except ANY_ERROR as error:
+        problem = error
+    else:
+        yield frame
+        return
+    if len(rows) == 1:
+        bad(rows, problem)
+        return
+    _check_without_rows(rows, build)
+    middle = len(rows) // 2
+    yield from frames(rows[:middle], build, bad)
+    yield from frames(rows[middle:], build, bad)
+
+
+def _check_without_rows(rows: Rows, build: Callable[[Rows], pl.DataFrame]) -> None:
+    """Raise WholeFileError if `build` also fails without rows, which means that the columns are the cause."""
+    try:
+        build(rows[:0])
+    except ANY_ERROR as error:
+        raise WholeFileError(reason_of(error)) from None
+
+
+def reason_of(error: BaseException) -> str:
+    """A description of an error for the owner of the log."""
+    if isinstance(error, InputError):
+        return str(error)
+    if isinstance(error, KeyError):
+        return f"{error} is missing, but its format requires it"
+    if isinstance(error, SystemExit):
+        return failed("its reader ended", error, "an extension")
+    return f"does not match its format: {' '.join(str(error).split()) or type(error).__name__}"[:300]
+
+
+@dataclass
+class LogSummary:
+    """Counts over the files read so far."""
+
+    files: int = 0
+    responses: int = 0
+    tokens: int = 0
+    formats: Counter[str] = field(default_factory=Counter)
+    models: Counter[str] = field(default_factory=Counter)
+    # Responses by the number of alternatives per token.
+    top_k: Counter[int] = field(default_factory=Counter)
+    # Responses that have a refusal, tool calls or reasoning, or that were truncated or interrupted, by kind.
+    facts: Counter[str] = field(default_factory=Counter)
+    # Responses without features, by reason.
+    unusable: Counter[str] = field(default_factory=Counter)
+    # Responses by kind of log-probabilities, which the file or the user states, or which is assumed.
+    modes: Counter[str] = field(default_factory=Counter)
+    columns: dict[str, None] = field(default_factory=dict)
+    unsorted_steps: int = 0
+    short_steps: int = 0
+    displaced_steps: int = 0
+    repeated_ids: int = 0
+    # Responses with the id and the content of an earlier one, which do not count; and responses without an id that
+    # equal an earlier one in every column, which count.
+    twice: int = 0
+    replaced: int = 0
+    equal: int = 0
+    ignored: Counter[str] = field(default_factory=Counter)
+    # Responses that --where excludes, by their value.
+    left_out: Counter[LeftOut] = field(default_factory=Counter)
+    n_bad: int = 0
+    bad: list[BadRecord] = field(default_factory=list)
+
+    def add_bad(self, record: BadRecord) -> None:
+        """Count an unusable record."""
+        self.n_bad += 1
+        if len(self.bad) < SHOWN:
+            self.bad.append(record)
+
+    def add_features(self, rows: pl.DataFrame) -> None:
+        """Count responses of a file of features."""
+        self.responses += len(rows)
+        if "n_tokens" in rows.columns:
+            self.tokens += int(rows["n_tokens"].sum())
+        self.formats["features"] += len(rows)
+        for counter, column in (
+            (self.models, "model"),
+            (self.top_k, "top_k_returned"),
+            (self.modes, "logprobs_mode"),
+            (self.unusable, "reason"),
+        ):
+            if column in rows.columns:
+                counter.update(dict(rows[column].drop_nulls().value_counts().iter_rows()))
+
+    def notes(self) -> dict[str, int]:
+        """The numbers of responses that may count twice, by what they are, without zeros."""
+        counts = {REPLACED: self.replaced, TWICE: self.twice, EQUAL: self.equal}
+        return {kind: count for kind, count in counts.items() if count}
+
+    def rows(self) -> list[tuple[str, str]]:
+        """The names and values of a table for users, without empty values."""
+        named = {
+            "files": f"{self.files:,}",
+            "responses": f"{self.responses:,}",
+            "tokens": f"{self.tokens:,}",
+            "format": _counts(self.formats),
+            "model": _counts(self.models),
+            "alternatives per token": _counts(self.top_k),
+            "log-probabilities": _counts(self.modes),
+            "columns": ", ".join(self.columns),
+            "of these responses": _counts(self.facts),
+            "no features possible": _counts(self.unusable),
+            "steps sorted": _number(self.unsorted_steps),
+            "steps with fewer alternatives": _number(self.short_steps),
+            "steps that may lack the k-th": _number(self.displaced_steps),
+            "repeated ids (numbered)": _number(self.repeated_ids),
+            "logged twice (counted once)": _number(self.twice),
+            "replaced by a newer attempt": _number(self.replaced),
+            "equal in every column, without an id": _number(self.equal),
+            "excluded by --where": _counts(self.left_out),
+            "skipped": _counts(self.ignored),
+            "could not be read": _number(self.n_bad),
+        }
+        return [(name, value) for name, value in named.items() if value]
+
+    def lines(self) -> list[str]:
+        """A line for each problem of the first bad records, with their places."""
+        places: dict[str, list[str]] = {}
+        for record in self.bad:
+            places.setdefault(record.problem, []).append(record.where)
+        lines = [with_urls(f"{', '.join(where)}: {problem}") for problem, where in places.items()]
+        if self.n_bad > len(self.bad):
+            lines.append(f"... and {self.n_bad - len(self.bad):,} more")
+        return lines
+
+    def why_none(self) -> str:
+        """Why there are no responses: all were excluded, none could be read, or the logs are empty."""
+        if not self.left_out:
+            return "; ".join(self.lines()) or "they are empty"
+        return f"--where excludes all of them: {_counts(self.left_out)}; columns: {', '.join(self.columns)}"
+
+
+def _number(count: int) -> str:
+    return f"{count:,}" if count else ""
+
+
+def _counts(counter: Counter[Any]) -> str:
+    """Counts as `a (10), b (2)`, the largest first; a single number of alternatives has no count."""
+    if len(counter) == 1 and isinstance(next(iter(counter)), int):
+        return str(next(iter(counter)))
+    ordered = sorted(counter.items(), key=lambda pair: (-pair[1], str(pair[0])))
+    return ", ".join(f"{name} ({count:,})" for name, count in ordered)

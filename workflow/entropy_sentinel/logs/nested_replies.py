@@ -1,0 +1,97 @@
+"""Find the replies of servers inside of other values: at any depth, in lists, and in JSON text.
+
+A reply is what some reader understands: an object with `choices`, with an `output` of messages, or with the steps of a
+declared layout. A list of choices or of such messages is one reply. What a reply contains is not searched again.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from entropy_sentinel.logs.layouts import are_pieces, layout_with_steps
+from entropy_sentinel.logs.step_forms import are_steps
+from entropy_sentinel.logs.value_paths import as_object
+
+# Deeper than in any record of a tracing tool; a text of JSON counts as well.
+_DEEPEST = 12
+# Fields about the prompt, whose log-probabilities are not those of a response, and fields of requests.
+_SKIPPED = {
+    *("prompt_logprobs", "input_token_logprobs", "top_logprobs"),
+    *("request", "request_body", "inputs", "input", "modelInput"),
+}
+_OF_CHOICES = ("finish_reason", "finishReason")
+
+
+def find_replies(value: Any, depth: int = 0) -> Iterator[Mapping[str, Any]]:
+    """Yield the replies in a value, in their order."""
+    value = as_object(value)
+    if depth > _DEEPEST or not value:
+        return
+    if isinstance(value, list):
+        yield from _replies_in_list(value, depth)
+    elif isinstance(value, Mapping):
+        if is_reply(value):
+            yield value
+        elif _is_choice(value):
+            yield {"choices": [value]}
+        else:
+            for name, part in value.items():
+                if name not in _SKIPPED and isinstance(part, Mapping | list | str):
+                    yield from find_replies(part, depth + 1)
+
+
+def is_reply(value: Mapping[str, Any]) -> bool:
+    """Whether an object is a server's reply, with or without log-probabilities."""
+    return (
+        _has(value.get("choices"), _is_part_of_choices) or has_messages(value) or layout_with_steps(value) is not None
+    )
+
+
+def _replies_in_list(parts: Sequence[Any], depth: int) -> Iterator[Mapping[str, Any]]:
+    if are_pieces(parts):
+        # Joining needs NumPy, which must not be imported when the command line starts.
+        from entropy_sentinel.logs.stream_bodies import joined_records
+
+        if (reply := joined_records(parts)) is not None:
+            yield reply
+    elif all(map(_is_choice, parts)):
+        yield {"choices": parts}
+    elif any(map(is_message, parts)):
+        yield {"output": parts}
+    else:
+        for part in parts:
+            if isinstance(part, Mapping | list | str):
+                yield from find_replies(part, depth + 1)
+
+
+def _has(parts: Any, is_one: Any) -> bool:
+    return isinstance(parts, list) and any(map(is_one, parts))
+
+
+def _is_part_of_choices(part: Any) -> bool:
+    return isinstance(part, Mapping) and bool({"message", "text", "logprobs", "token_ids"} & set(part))
+
+
+def _is_choice(part: Any) -> bool:
+    """Whether a value is a choice of a reply: a message, or steps, with what only choices have."""
+    return (
+        isinstance(part, Mapping)
+        and isinstance(part.get("message"), Mapping)
+        and (any(name in part for name in _OF_CHOICES) or are_steps(part.get("logprobs")))
+    )
+
+
+def has_messages(reply: Mapping[str, Any]) -> bool:
+    """Whether an object has an `output` with messages of the Responses API."""
+    return _has(reply.get("output"), is_message)
+
+
+def is_message(item: Any) -> bool:
+    """Whether a value is a message of the Responses API."""
+    return (
+        isinstance(item, Mapping)
+        and item.get("type") == "message"
+        and isinstance(item.get("content"), list)
+        and any(
+            isinstance(part, Mapping) and part.get("type") in ("output_text", "refusal") for part in item["content"]
+        )
+    )

@@ -1,0 +1,364 @@
+"""Read replies of OpenAI's APIs and of compatible servers: single replies, batches, request-reply pairs, and chunks.
+
+- `n` choices are `n` samples of the same id.
+- A refusal is used as the text, with the refusal's log-probabilities. A tool call has no text, and often no
+  log-probabilities.
+- Log-probabilities cover all tokens, including reasoning if the server returns it; `trace_after` leaves reasoning out.
+- vLLM lists the sampled token first. If it is not among the k most likely tokens, it replaces the k-th.
+- In the Responses API, each text of the output has its own log-probabilities. The texts and the traces of several
+  messages are joined. Other items (reasoning, tool calls) have no log-probabilities.
+- Chunks are joined (`joining`). A stream without a finish reason was interrupted; its finish reason is `unknown`.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.logs.event_joining import EventJoiner
+from entropy_sentinel.logs.layout_reader import responses as layout_responses
+from entropy_sentinel.logs.layouts import layout_of
+from entropy_sentinel.logs.nested_replies import find_replies, has_messages
+from entropy_sentinel.logs.parsed_response import (
+    NotAResponse,
+    Reply,
+    finish,
+    id_text,
+    refused,
+    storable,
+    why_unusable,
+)
+from entropy_sentinel.logs.partial_reply import PartialReply
+from entropy_sentinel.logs.reader_base import Reader, request_columns, time_column, usual_columns
+from entropy_sentinel.logs.step_reading import NO_STEPS, read_steps
+from entropy_sentinel.logs.stream_bodies import is_stream, joined, joined_lines
+from entropy_sentinel.logs.stream_declarations import CHUNKS, RESPONSES
+from entropy_sentinel.logs.stream_joiner import Joiner
+from entropy_sentinel.logs.stream_replies import BrokenStream, joined_replies, rest_of
+
+
+class OpenAIReader(Reader):
+    """Reads replies and the pieces of streamed replies, which may be mixed."""
+
+    def __init__(self) -> None:
+        """Start a file."""
+        self._chunks, self._events = Joiner(CHUNKS), EventJoiner(RESPONSES)
+        self._broken = list[BrokenStream]()
+
+    def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
+        """Yield a response for each choice of the reply, or of the streams that end before this piece."""
+        if self.stated_format == "openai":
+            yield from self._of_reply(record)
+        elif RESPONSES.is_piece(record):
+            yield from self._joined(self._events.add(record, self.place))
+        elif (
+            record.get("object") == "response"
+            or ("choices" not in record and has_messages(record))
+            or self.stated_format == "openai-responses"
+        ):
+            self._events.drop(record)
+            yield self._of_response(record)
+        elif self.stated_format == "openai-stream" or CHUNKS.is_piece(record) or self._chunks.has(record):
+            yield from self._joined(self._chunks.add(record, self.place))
+        else:
+            yield from self._of_reply(record)
+
+    def done(self) -> Iterator[Reply]:
+        """Yield the responses of the streams that `[DONE]` ends."""
+        yield from self._joined(self._chunks.end_stream())
+
+    def rest(self) -> Iterator[Callable[[], Reply]]:
+        """Yield the responses whose stream ends with the file, and the errors of streams that cannot be joined."""
+        for joiner in (self._chunks, self._events):
+            yield from rest_of(joiner, self._of_whole, self._broken)
+
+    def _joined(self, streams: Iterable[PartialReply]) -> Iterator[Reply]:
+        return joined_replies(streams, self._of_whole, self._broken)
+
+    def _of_whole(self, body: Mapping[str, Any]) -> Iterable[Reply]:
+        return self._of_reply(body) if "choices" in body else [self._of_response(body)]
+
+    def _of_reply(self, body: Mapping[str, Any]) -> Iterator[Reply]:
+        columns = self.columns(body, facts_of(body))
+        for reply in choices(body):
+            reply.columns = columns
+            yield reply
+
+    def _of_response(self, body: Mapping[str, Any]) -> Reply:
+        reply = response_of(body)
+        reply.columns = self.columns(body, facts_of_response(body))
+        return reply
+
+
+def facts_of(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns of a reply that may define slices."""
+    named = {name: body[name] for name in ("system_fingerprint", "service_tier", "metadata") if name in body}
+    return time_column(body.get("created")) | usual_columns(named)
+
+
+def choices(body: Any) -> Iterator[Reply]:
+    """Yield the responses in a reply's body, or a refused response for an error; else raise InputError."""
+    if isinstance(body, Mapping) and not body.get("choices") and (error := error_in(body)):
+        yield error_reply(error, body)
+        return
+    if not isinstance(body, Mapping) or not isinstance(body.get("choices"), list):
+        raise InputError("a reply must have `choices`")
+    if not body["choices"]:
+        raise InputError("the `choices` of the reply are empty, so it has no answer")
+    usage = body.get("usage")
+    for position, choice in enumerate(body["choices"]):
+        if not isinstance(choice, Mapping):
+            raise InputError(f"a choice must be an object, was {choice!r}"[:200])
+        prompt_tokens = (usage.get("prompt_tokens") if isinstance(usage, Mapping) else 0) or 0
+        if "text" in choice:
+            reply = _text_choice(choice, prompt_tokens if isinstance(prompt_tokens, int) else 0)
+        else:
+            # vLLM's endpoint for tokens has no message.
+            reply = message_choice(choice, choice.get("message", {} if "token_ids" in choice else None))
+        reply.item_id = reply.reply_id = id_text(body.get("id"))
+        reply.model = body.get("model")
+        reply.sample = choice.get("index", position) if len(body["choices"]) > 1 else None
+        reply.prompt_tokens = prompt_tokens
+        yield reply
+
+
+def error_reply(error: Any, body: Mapping[str, Any]) -> Reply:
+    """The response to a request that failed."""
+    return Reply(body.get("id"), body.get("model"), "", refused(error), None)
+
+
+def message_choice(choice: Mapping[str, Any], message: Any) -> Reply:
+    """The response of a choice whose message may have been joined from a stream's chunks."""
+    if not isinstance(message, Mapping):
+        chunk = "; chunks of a stream are --format openai-stream" if "delta" in choice else ""
+        raise InputError(f"a choice must have a `message` or a `text`{chunk}")
+    facts = []
+    if message.get("refusal"):
+        facts.append("refusal")
+    if message.get("tool_calls") or message.get("function_call"):
+        facts.append("tool calls")
+    if message.get("reasoning_content") or message.get("reasoning"):
+        facts.append("reasoning")
+    content = message.get("content")
+    if isinstance(content, list):  # some servers send the content in parts
+        content = "".join(str(part.get("text") or "") for part in content if isinstance(part, Mapping))
+    text = content or message.get("refusal") or ""
+    if not isinstance(text, str):
+        raise InputError(f"the `content` of a message must be a string, was {text!r}"[:200])
+    text = storable(text)
+    logprobs = choice.get("logprobs")
+    response, tokens = read_steps(logprobs)
+    thought = logprobs.get("reasoning_content") if isinstance(logprobs, Mapping) else None
+    return Reply(
+        item_id=None,
+        model=None,
+        text=text,
+        finish_reason=finish(choice.get("finish_reason")),
+        trace=response,
+        tokens=tokens,
+        token_ids=choice.get("token_ids"),
+        displaces=True,
+        unusable=why_unusable(response, text or "tool calls" * ("tool calls" in facts), facts),
+        facts=facts,
+        thinking=len(thought) if thought else None,
+    )
+
+
+def _text_choice(choice: Mapping[str, Any], prompt_tokens: int) -> Reply:
+    """The response of a text completion.
+
+    With `echo`, the prompt's tokens come first, and the first has no value; they are left out.
+    """
+    logprobs, text = choice.get("logprobs") or {}, choice.get("text") or ""
+    if (logprobs.get("token_logprobs") or [0])[0] is None:
+        if not 0 < prompt_tokens < len(logprobs["token_logprobs"]):
+            raise InputError(
+                "the first token has no log-probability, because it is the prompt's; request `echo: false`"
+            )
+        logprobs = {name: value[prompt_tokens:] for name, value in logprobs.items() if isinstance(value, list)}
+        text = "".join(logprobs.get("tokens") or ())
+    response, tokens = read_steps(logprobs)
+    text = storable(text)
+    return Reply(
+        item_id=None,
+        model=None,
+        text=text,
+        finish_reason=finish(choice.get("finish_reason")),
+        trace=response,
+        tokens=tokens,
+        token_ids=choice.get("token_ids"),
+        unusable=why_unusable(response, text, ()),
+    )
+
+
+def facts_of_response(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns of a reply that may define slices; the reply repeats the settings of its request."""
+    return time_column(body.get("created_at")) | request_columns(body)
+
+
+def response_of(body: Any) -> Reply:
+    """The response in a reply's body, or a refused response for an error; else raise InputError."""
+    if isinstance(body, Mapping) and body.get("error"):
+        return error_reply(body["error"], body)
+    if not isinstance(body, Mapping) or not isinstance(body.get("output"), list):
+        raise InputError("a reply of the Responses API must have an `output`")
+    parts: list[Mapping[str, Any]] = []
+    for item in body["output"]:
+        if item.get("type") == "message":
+            parts += item.get("content") or ()
+    texts = [part.get("text") or part.get("refusal") or "" for part in parts]
+    facts = _facts_of_items([item.get("type") for item in (*body["output"], *parts)])
+    lists_of_steps = [part["logprobs"] for part in parts if part.get("logprobs")]
+    steps = list(chain.from_iterable(lists_of_steps))
+    (logprobs, tokens), text = read_steps(steps) if steps else NO_STEPS, storable("".join(texts))
+    if steps and len(lists_of_steps) < sum(map(bool, texts)):
+        raise InputError("only part of the text has log-probabilities")
+    return Reply(
+        item_id=id_text(body.get("id") or body.get("response_id")),
+        reply_id=id_text(body.get("id") or body.get("response_id")),
+        model=body.get("model"),
+        text=text,
+        finish_reason=_finish_of(body),
+        trace=logprobs,
+        tokens=tokens,
+        prompt_tokens=(body.get("usage") or {}).get("input_tokens") or 0,
+        displaces=True,
+        unusable=why_unusable(logprobs, text, facts),
+        facts=facts,
+    )
+
+
+def _facts_of_items(kinds: Sequence[Any]) -> list[str]:
+    """The facts about a reply with items and parts of these kinds."""
+    facts = []
+    if "refusal" in kinds:
+        facts.append("refusal")
+    if any(str(kind).endswith("_call") for kind in kinds):
+        facts.append("tool calls")
+    if "reasoning" in kinds:
+        facts.append("reasoning")
+    return facts
+
+
+def _finish_of(body: Mapping[str, Any]) -> str:
+    """The finish reason of a reply; a client that keeps only the output has the status of its messages."""
+    items = [item for item in body.get("output") or () if isinstance(item, Mapping)]
+    status = body.get("status") or next((item["status"] for item in reversed(items) if item.get("status")), None)
+    if status == "completed":
+        return "stop"
+    why = (body.get("incomplete_details") or {}).get("reason")
+    return "length" if why == "max_output_tokens" else finish(why or status)
+
+
+def parsed(body: Any) -> Any:
+    """Parse a body that was logged as text, JSON or a stream's events; return any other body unchanged."""
+    if not isinstance(body, str):
+        return body
+    if is_stream(body):
+        return joined(body)
+    try:
+        value = json.loads(body)
+        return parsed(value) if isinstance(value, str) else value
+    except ValueError as error:
+        if (reply := joined_lines(body)) is not None:
+            return reply
+        raise InputError(f"the reply must be JSON: {error}; was {body[:80]!r}") from None
+
+
+def responses_in(body: Any, status: Any = None) -> tuple[list[Reply], dict[str, Any]]:
+    """The responses in a body, and the columns that may define slices; raises NotAResponse for lists.
+
+    A body that is no reply is the error of a refused request if the server's `status` says so. Otherwise replies are
+    searched for within it.
+    """
+    failed = type(status) is int and status >= _FIRST_ERROR
+    try:
+        body = parsed(body)
+    except InputError:
+        if not failed:
+            raise
+    if not isinstance(body, Mapping):
+        if failed:
+            return [error_reply(body or f"status {status}", {})], {}
+        return _nested_responses(body)
+    if body.get("object") == "list":
+        raise NotAResponse("lists, for example of embeddings")
+    if "choices" in body:
+        responses = list(choices(body))
+        return responses, facts_of(body)
+    if body.get("object") == "response" or has_messages(body):
+        return [response_of(body)], facts_of_response(body)
+    if layout := layout_of(body):
+        return layout_responses(layout, body)
+    error = error_in(body) or (body or f"status {status}" if failed else None)
+    if failed or (error is not None and not any(find_replies(body))):
+        return [error_reply(error, body)], {}
+    return _nested_responses(body)
+
+
+def _nested_responses(body: Any) -> tuple[list[Reply], dict[str, Any]]:
+    """The responses of the replies within a value, each once, with the columns of the first."""
+    found = list(find_replies(body))
+    if not found:
+        raise InputError("a reply must have `choices`")
+    responses: list[Reply] = []
+    facts: dict[str, Any] = {}
+    seen = set[bytes]()
+    for reply in found:
+        more, columns = responses_in(reply)
+        facts = columns | facts
+        for response in more:
+            content = b"" if response.trace is None else response.trace.sampled.tobytes()
+            if not content or content not in seen:
+                responses.append(response)
+            seen.add(content)
+    return responses, facts
+
+
+# The first status of HTTP that is an error.
+_FIRST_ERROR = 400
+
+
+def error_in(body: Any) -> Any:
+    """The error in a server's body without an answer, in any of the usual forms; None if it is none.
+
+    These are {"error"}, vLLM's {"object": "error", "message"}, {"detail"}, and {"error_code" or "code", "message"}.
+    """
+    if not isinstance(body, Mapping):
+        return None
+    if body.get("error"):
+        return body["error"]
+    if body.get("object") == "error" or ("message" in body and {"error_code", "code"} & set(body)):
+        return body
+    return body.get("detail")
+
+
+class BatchReader(Reader):
+    """Reads one request per record, identified by its `custom_id`."""
+
+    def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
+        """Yield the responses to the request, or a refused response for an error."""
+        body, status, error = _answer_in(record)
+        if error or body in (None, "", {}):
+            responses, facts = [error_reply(error or {"message": "no response"}, {})], dict[str, Any]()
+        else:
+            responses, facts = responses_in(body, status)
+        columns = self.columns(record, facts)
+        custom_id = id_text(record["custom_id"])
+        for reply in responses:
+            reply.item_id, reply.columns = custom_id or reply.item_id, columns
+            yield reply
+
+
+def _answer_in(record: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+    """The body, the status and the error in a line of a batch of OpenAI, Mistral or Anthropic."""
+    result = record.get("result")
+    if isinstance(result, Mapping) and "response" not in record:
+        error = None if result.get("type") == "succeeded" else result.get("error") or {"message": result.get("type")}
+        return result.get("message"), None, error
+    answered = record.get("response")
+    if not isinstance(answered, Mapping):
+        return answered, None, record.get("error")
+    has_body = "body" in answered or "status_code" in answered
+    return answered.get("body") if has_body else answered, answered.get("status_code"), record.get("error")

@@ -1,0 +1,164 @@
+"""Read the records of a log: JSON objects and arrays on any lines, server-sent events, rows of Parquet and CSV.
+
+An unreadable record becomes a BadRecord, and reading continues with the next record. Only one record is in memory at a
+time.
+"""
+
+import csv
+import io
+import json
+import zlib
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any, TextIO
+
+from entropy_sentinel.core.errors import EntropySentinelError, IncompleteFileError, InputError
+from entropy_sentinel.core.external_files import STANDARD_INPUT, Stream, opened
+from entropy_sentinel.logs.format_registry import container, recognise
+from entropy_sentinel.logs.in_memory_logs import MemoryRecords
+from entropy_sentinel.logs.json_values import json_records
+from entropy_sentinel.logs.log_options import LONGEST_MB
+from entropy_sentinel.logs.log_record import MB, BadRecord, PlacedRecord, checked, too_long
+from entropy_sentinel.logs.table_format import TRACES, has_columns_of_texts
+from entropy_sentinel.schemas.arrow_lists import read_batches
+from entropy_sentinel.schemas.contract import given
+
+# Columns of CSV files that contain JSON, and columns that contain whole numbers.
+_JSON_CELLS = ("token_logprobs", "top_logprobs", "tokens", "token_ids", "metadata")
+_WHOLE_CELLS = ("sample", "prompt_tokens", "seed")
+_LONGEST_HEAD = 1 << 20
+_DELIMITERS = (",", ";", "\t")
+
+
+def _csv(stream: Stream, name: str, longest: int) -> Iterator[PlacedRecord | BadRecord]:
+    """Yield the rows of a CSV file, numbered from 1, up to a line that is too long; an empty cell is null.
+
+    Raises InputError if the columns of traces are missing and it is no table of texts: then no row can be read.
+    """
+    # The limit is global: restore it.
+    before = csv.field_size_limit(longest)
+    try:
+        with io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace", newline="") as text:
+            lines = _bounded(text, name, longest)
+            names, delimiter = _head(next(lines, ""))
+            for column in TRACES:
+                if column not in names and not has_columns_of_texts(names):
+                    raise InputError(
+                        f"{name}: a CSV file of responses must have the columns {' and '.join(TRACES)}, with lists of "
+                        f"numbers as JSON; {column} is missing, columns: {', '.join(names)[:300] or 'none'}"
+                    )
+            yield from _csv_rows(csv.reader(lines, delimiter=delimiter, strict=True), names, name)
+    finally:
+        csv.field_size_limit(before)
+
+
+def _bounded(text: TextIO, name: str, longest: int) -> Iterator[str]:
+    number = 0
+    while line := text.readline(longest + 1):
+        number += 1
+        if len(line) > longest:
+            raise IncompleteFileError(f"{name}: line {number} {too_long(longest)}, with everything after it")
+        yield line
+
+
+def is_log(path: Path) -> bool:
+    """Whether a CSV file, which may be packed, has the columns of log-probabilities."""
+    try:
+        with opened(path) as stream:
+            head = stream.readline(_LONGEST_HEAD)
+    except (OSError, EOFError, zlib.error):
+        return True  # reading it raises the error
+    return set(TRACES) <= set(_head(head.decode("utf-8-sig", errors="replace"))[0])
+
+
+def _head(line: str) -> tuple[list[str], str]:
+    """The names of the columns and their delimiter, from the first line."""
+    delimiter = max(_DELIMITERS, key=line.count)
+    try:
+        return next(csv.reader([line], delimiter=delimiter), []), delimiter
+    except csv.Error:
+        return [], delimiter
+
+
+def _csv_rows(reader: Any, names: list[str], file: str) -> Iterator[PlacedRecord | BadRecord]:
+    for number in count(1):
+        where = f"{file}: row {number}"
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            yield BadRecord(where, f"must be a row of CSV: {error}")
+            continue
+        if len(cells) == len(names):
+            yield _csv_record(dict(zip(names, cells, strict=True)), where)
+        elif cells:
+            yield BadRecord(where, f"must have {len(names)} cells like the first line, has {len(cells)}")
+
+
+def _csv_record(cells: dict[str, str], where: str) -> PlacedRecord | BadRecord:
+    record: dict[str, Any] = {name: value or None for name, value in cells.items()}
+    for name in _JSON_CELLS:
+        if record.get(name) is not None:
+            try:
+                record[name] = json.loads(record[name])
+            except (ValueError, RecursionError):
+                return BadRecord(where, f"'{name}' must be JSON, such as [-0.1, -2.3], was {record[name][:80]!r}")
+    for name in _WHOLE_CELLS:
+        if (value := record.get(name)) is not None and value.removeprefix("-").isdecimal():
+            record[name] = int(value)
+    return PlacedRecord(where, record)
+
+
+def records(path: str | MemoryRecords, max_record_mb: float = LONGEST_MB) -> Iterator[PlacedRecord | BadRecord]:
+    """Yield the records of a file, also `.gz`, of standard input (`-`), or of replies in memory.
+
+    JSON is read value by value, and arrays entry by entry. A record larger than `max_record_mb` is bad, and only
+    that much of it is kept in memory. Raises IncompleteFileError if the file cannot be read or unpacked.
+    """
+    if isinstance(path, MemoryRecords):
+        for where, content in path.records():
+            yield checked(content, where)
+        return
+    name = "standard input" if path == STANDARD_INPUT else path
+    if Path(path).suffix == ".parquet":
+        yield from _parquet_rows(path)
+        return
+    try:
+        with opened(path) as stream:
+            yield from _reader(stream, name)(stream, name, int(max_record_mb * MB))
+    except (OSError, EOFError, zlib.error) as error:
+        raise IncompleteFileError(f"{name}: is damaged; only its beginning could be read: {error}") from None
+
+
+def _reader(stream: Stream, name: str) -> Callable[[Stream, str, int], Iterator[PlacedRecord | BadRecord]]:
+    """The function that yields the records of a stream, by its first bytes and its name."""
+    if (known := container(stream.peek(1))) is not None:
+        _, kind = known
+        return kind.records
+    return _csv if name.removesuffix(".gz").endswith(".csv") else json_records
+
+
+def brings_labels(path: str | Path) -> bool:
+    """Whether a file is a log in a format that has labels, such as the log of an evaluation."""
+    if str(path) == STANDARD_INPUT or Path(path).suffix == ".parquet":
+        return False
+    try:
+        with opened(path) as stream:
+            if (known := container(stream.peek(1))) is not None:
+                return known[0].labels
+            first = next(_reader(stream, str(path))(stream, str(path), LONGEST_MB * MB), None)
+    except (OSError, EOFError, zlib.error, EntropySentinelError):
+        return False  # reading it raises the error
+    format = recognise(first.content) if isinstance(first, PlacedRecord) else None
+    return format is not None and format.labels
+
+
+def _parquet_rows(path: str) -> Iterator[PlacedRecord]:
+    """Yield the rows of a Parquet file, numbered from 0."""
+    with given(path):
+        numbers = count()
+        for batch in read_batches(path):
+            for row in batch.iter_rows(named=True):
+                yield PlacedRecord(f"{path}: row {next(numbers)}", row)

@@ -1,0 +1,112 @@
+"""Find the drops of all slices since the reference, at the promised rate of false alarms."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.estimators.estimator_base import Estimator
+from entropy_sentinel.monitor.alert import Row, SliceValues
+from entropy_sentinel.monitor.alert_codes import AlertKind, Flag
+from entropy_sentinel.monitor.episodes import DropLevels, Episode
+from entropy_sentinel.monitor.monitor_options import MonitorOptions
+from entropy_sentinel.monitor.reading.window_times import in_zone
+from entropy_sentinel.monitor.summing.slice_sums import Sums, pairs
+from entropy_sentinel.monitor.summing.sum_merging import MergedSums
+from entropy_sentinel.statistics.design_effects import recurrence_effects
+from entropy_sentinel.statistics.monitoring.change_points import Drop, Rule, Series, drops_of, unit_variances
+
+# With a rate of false alarms that allows one in fewer looks than these, a single look would be weak evidence.
+_FEWEST_LOOKS = 20.0
+
+
+def n_slices_tested(merged: MergedSums, least: int) -> int:
+    """The number of slices with enough responses in the reference; the false alarms are shared among them."""
+    return int((merged.before.n_estimated >= least).sum())
+
+
+def find_drops(
+    estimator: Estimator,
+    merged: MergedSums,
+    settings: MonitorOptions,
+    n_slices: int,
+    rows: Mapping[SliceValues, Row],
+) -> list[Episode]:
+    """The drops of all slices, by slice and time.
+
+    `n_slices` is the number of slices that are tested, and `rows` are the newest rows of slices, by the slices' values.
+    """
+    if merged.looks is None or settings.period is None or n_slices == 0:
+        return []
+    rule = Rule(
+        windows=max(n_slices / settings.false_alarms_per_look, _FEWEST_LOOKS),
+        least=max(settings.min_responses, 2),
+        smallest=settings.min_drop,
+    )
+    sums = merged.looks.sums
+    looks = merged.looks.rows.with_columns(place=pl.int_range(pl.len()), n=pl.Series(sums.n_estimated))
+    looks = looks.filter(pl.col("n") > 0, pl.col("window") >= settings.period.start).sort("slice", "window")
+    moments = merged.clusters.of_grains(merged.looks.rows.select("slice", grain="window"))
+    looks = pl.concat([looks, merged.clusters.recurrences(looks.select("slice", grain="window"))], how="horizontal")
+    drops: list[Episode] = []
+    for (number,), part in looks.group_by("slice", maintain_order=True):
+        slice_ = merged.slices.row(int(str(number)), named=True)
+        windows = in_zone(part["window"], settings.zone).to_list()
+        n_reference = int((part["window"] < settings.period.end).sum())
+        effects = moments.rows(part["place"].to_numpy()).cumulative().robust_effect
+        effects *= recurrence_effects(*(part[name].to_numpy() for name in ("squares", "near", "every")))
+        series = _series(estimator, sums.rows(part["place"].to_numpy()), n_reference, effects)
+        for drop in drops_of(series, rule):
+            # The window that confirms the drop.
+            detected = drop.told + settings.confirm - 1
+            end = len(windows) if drop.over is None else drop.over
+            if detected < end:
+                row = rows[tuple(slice_.values())]
+                drops.append(_make_episode(slice_, drop, detected, series, windows, row))
+    return drops
+
+
+def _series(estimator: Estimator, sums: Sums, n_reference: int, effects: np.ndarray) -> Series:
+    """The series of a slice; `effects` are the design effects that the windows up to each one tell, (w,)."""
+
+    def accuracies_of(means: np.ndarray) -> np.ndarray:
+        return estimator.accuracies_of(means if means.shape[1] > 1 else means[:, 0])
+
+    n, k = sums.n_estimated, sums.values.shape[1]
+    products = np.zeros((len(n), k, k))
+    for place, (i, j) in enumerate(pairs(k)):
+        products[:, i, j] = products[:, j, i] = sums.products[:, place]
+    variance = effects * unit_variances(n, sums.values, products, accuracies_of)
+    return Series(n, sums.values, variance, n_reference, accuracies_of)
+
+
+def _make_episode(
+    slice_: Mapping[str, str | None], drop: Drop, detected: int, series: Series, windows: Sequence[datetime], row: Row
+) -> Episode:
+    end = len(windows) if drop.over is None else drop.over + 1
+    levels = DropLevels(before=drop.before, after=series.accuracy(np.arange(drop.level, end)))
+    worse = tuple(windows[place] for place in drop.worse)
+    until = None if drop.over is None else windows[drop.over]
+    return Episode(
+        AlertKind.DROP,
+        slice_,
+        row,
+        _describe_drop(levels, worse, until, row),
+        since=windows[drop.begins],
+        detected=windows[detected],
+        worse=worse,
+        until=until,
+        levels=levels,
+    )
+
+
+def _describe_drop(levels: DropLevels, worse: Sequence[datetime], until: datetime | None, row: Row) -> str:
+    if until is not None:
+        return f"estimated accuracy had fallen from {levels.before:.3f}"
+    message = f"estimated accuracy fell by {levels.before - levels.after:.3f} to {levels.after:.3f}"
+    if worse:
+        message += f", further on {worse[-1]:%Y-%m-%d}"
+    if Flag.SAME_MODEL in row["flag_codes"]:
+        message += ", if its model is the same under a new name (--same-model)"
+    return message

@@ -1,0 +1,156 @@
+"""Find the episodes that rows of slices show: when each began, and whether it lasts."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import polars as pl
+
+from entropy_sentinel.formatting.text_format import counted
+from entropy_sentinel.monitor.alert import Row
+from entropy_sentinel.monitor.alert_codes import AlertCode, AlertKind, Flag, FlagCode
+from entropy_sentinel.monitor.episodes import Episode
+from entropy_sentinel.monitor.monitor_options import MonitorOptions
+from entropy_sentinel.monitor.slice_columns import STATISTICS
+from entropy_sentinel.monitor.summing.sum_merging import pooled_words
+
+# Kinds of alerts that come from flags of rows.
+_FLAGS: dict[AlertCode, FlagCode] = {
+    AlertKind.UNFAMILIAR: Flag.UNFAMILIAR,
+    AlertKind.CONTRADICTED: Flag.CONTRADICTED,
+    AlertKind.OUTSIDE_SUPPORT: Flag.OUTSIDE_SUPPORT,
+    AlertKind.AMBIGUOUS: Flag.AMBIGUOUS,
+    **{statistic.alert_code: statistic.flag_code for statistic in STATISTICS.values() if statistic.flag},
+}
+
+
+def find_row_episodes(
+    recent: pl.DataFrame, every: pl.DataFrame | None, by: Sequence[str], rules: MonitorOptions
+) -> Iterator[Episode]:
+    """Yield the episodes that last, or ended in one of the newest windows.
+
+    `recent` has the rows of slices in the newest windows, with earlier windows pooled; `every` has the rows of all
+    windows, or is null without windows. Rows with fewer than `min_responses` responses say nothing.
+    """
+    rows = recent.filter(pl.col("n_estimated") >= rules.min_responses)
+    if "window" in rows.columns:
+        rows = rows.sort("window", maintain_order=True)
+    for values, part in rows.group_by(by, maintain_order=True):
+        slice_ = dict(zip(by, values, strict=True))
+        slice_rows = part.to_dicts()
+        messages = [dict(_conditions(row, rules)) for row in slice_rows]
+        kinds: dict[AlertCode, None] = {}  # in the order of their first row
+        for conditions in messages:
+            kinds |= dict.fromkeys(conditions)
+        for kind in kinds:
+            telling = [place for place, row in enumerate(slice_rows) if tells(row, kind)]
+            rows_of_kind = [slice_rows[place] for place in telling]
+            episode = _find_last_episode(kind, slice_, rows_of_kind, [messages[place] for place in telling])
+            if every is None or episode.since is None:
+                yield episode
+            elif (confirmed := _confirm_episode(episode, every, rules)) is not None:
+                yield confirmed
+
+
+def tells(row: Row, kind: AlertCode) -> bool:
+    """Whether a row tells whether the condition of a kind holds: not if it has no accuracy to compare."""
+    if kind != AlertKind.BELOW or Flag.UNFAMILIAR in row["flag_codes"]:
+        return True
+    return _watched_accuracy(row).accuracy is not None
+
+
+def _find_last_episode(
+    kind: AlertCode, slice_: Mapping[str, str | None], rows: Sequence[Row], messages: Sequence[Mapping[AlertCode, str]]
+) -> Episode:
+    """The last episode of a kind; `messages` are those of the kinds whose condition each row meets."""
+    last = len(rows) - 1
+    while kind not in messages[last]:
+        last -= 1
+    first = last
+    while first > 0 and kind in messages[first - 1]:
+        first -= 1
+    return Episode(
+        kind,
+        slice_,
+        rows[last],
+        messages[last][kind],
+        since=rows[first].get("window_from"),
+        detected=rows[last].get("window"),
+        until=rows[last + 1].get("window") if last + 1 < len(rows) else None,
+    )
+
+
+def _confirm_episode(episode: Episode, every: pl.DataFrame, rules: MonitorOptions) -> Episode | None:
+    """An episode with its real beginning, from the earlier windows; null if too few windows confirm it."""
+    same = [pl.col(name).eq_missing(pl.lit(value)) for name, value in episode.slice.items()]
+    earlier = every.filter(*same, pl.col("window") < episode.since, pl.col("n_estimated") >= rules.min_responses)
+    windows = [episode.detected]
+    if episode.since != episode.detected:
+        windows.append(episode.since)
+    for row in earlier.sort("window", descending=True).iter_rows(named=True):
+        if not tells(row, episode.kind):
+            continue
+        if episode.kind not in dict(_conditions(row, rules)):
+            break
+        windows.append(row["window"])
+    windows.reverse()
+    if len(windows) < rules.confirm:
+        return None
+    return replace(episode, since=windows[0], detected=windows[rules.confirm - 1])
+
+
+def find_stale_episodes(whole: pl.DataFrame, times: pl.DataFrame, rules: MonitorOptions) -> Iterator[Episode]:
+    """Yield the episodes of stale slices; `times` has their values, `last_usable` and `stale_from`."""
+    if not rules.has_kind(AlertKind.STALE):
+        return
+    by = times.columns[:-2]
+    stale = whole.filter(pl.col("flag_codes").list.contains(Flag.STALE))
+    for row in stale.join(times, on=by, nulls_equal=True, maintain_order="left").iter_rows(named=True):
+        slice_ = {name: row[name] for name in by}
+        yield Episode(
+            AlertKind.STALE, slice_, row, _find_reason(row, Flag.STALE), row["last_usable"], row["stale_from"]
+        )
+
+
+def _conditions(row: Row, rules: MonitorOptions) -> Iterator[tuple[AlertCode, str]]:
+    """Yield the kinds of alerts whose condition a row meets, with their messages."""
+    pooled = pooled_words(row, rules.window)
+    more = f" (of {row['n_estimated']:,} responses in {pooled})" if pooled else ""
+    if rules.fail_below is not None and Flag.UNFAMILIAR in row["flag_codes"]:
+        yield (
+            AlertKind.BELOW,
+            f"its accuracy may be below {rules.fail_below:g}: it is unlike all labelled domains{more}",
+        )
+    elif rules.fail_below is not None:
+        words, accuracy, upper = _watched_accuracy(row)
+        if accuracy is not None and accuracy < rules.fail_below:
+            interval = "but the interval reaches above it"
+            if upper is not None and upper < rules.fail_below:
+                interval = "and so is the whole interval"
+            yield AlertKind.BELOW, f"{words} {accuracy:.3f} is below {rules.fail_below:g}, {interval}{more}"
+    for kind, flag in _FLAGS.items():
+        if rules.has_kind(kind) and flag in row["flag_codes"]:
+            yield kind, f"{_find_reason(row, flag)}{more}"
+
+
+class _WatchedAccuracy(NamedTuple):
+    """The accuracy that `fail_below` limits, with what it is called and its upper limit; null if it is not known."""
+
+    words: str
+    accuracy: float | None
+    upper: float | None
+
+
+def _watched_accuracy(row: Row) -> _WatchedAccuracy:
+    """The estimated accuracy; without an estimate, that from labels."""
+    if row["estimated_accuracy"] is None:
+        words = f"with {counted(row.get('n_labelled', 0), 'label')}, accuracy"
+        if row.get("witness"):
+            words = f"by {row['witness']}, accuracy"
+        return _WatchedAccuracy(words, row.get("use_accuracy"), row.get("use_upper"))
+    return _WatchedAccuracy("estimated accuracy", row["estimated_accuracy"], row["upper"])
+
+
+def _find_reason(row: Row, flag: FlagCode) -> str:
+    reason: str = row["reasons"][row["flag_codes"].index(flag)]
+    return reason

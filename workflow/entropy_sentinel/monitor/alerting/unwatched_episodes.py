@@ -1,0 +1,392 @@
+"""Find the traffic that nobody watches: what kind, since when, and whether it lasts.
+
+There are four kinds: responses that no estimator takes, because of their model or their log-probabilities; responses
+without features, as in an outage of log-probabilities; windows without any response; and slice columns that were filled
+before and are empty now. An old log that is read once never lacks its newest window: that needs a state, and a run that
+finds no newer responses than the run before, or the option `now`.
+"""
+
+import math
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from statistics import median
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from entropy_sentinel.formatting.text_format import counted, listed
+from entropy_sentinel.logs.response_keys import UNNAMED
+from entropy_sentinel.monitor.alert import Subject
+from entropy_sentinel.monitor.alert_codes import AlertKind
+from entropy_sentinel.monitor.episodes import NO_ROW, Episode
+from entropy_sentinel.monitor.reading.exclusions import HARMLESS_CODES, ExclusionKind
+from entropy_sentinel.monitor.reading.window_times import start_after, windows_between
+from entropy_sentinel.monitor.summing.sum_merging import MISSING
+
+
+class UnwatchedCode(StrEnum):
+    """Codes besides those of exclusions."""
+
+    NO_RESPONSES = "no-responses"
+    EMPTY_COLUMN = "empty-column"
+
+
+# Other exclusions than that of a model, and empty columns, count if a window has at least this many such responses, and
+# more than this share of all or of a slice.
+FEWEST, SMALLEST_SHARE = 5, 0.1
+# An episode is worse if the share of such responses has doubled, and has risen by this much.
+_RISE = 0.1
+# A run looks for newer responses if the last ones came at least this part of a window ago.
+_PART = 0.75
+_LENGTHS = {
+    "hour": timedelta(hours=1),
+    "day": timedelta(days=1),
+    "week": timedelta(days=7),
+    "month": timedelta(days=28),
+}
+# A window with a smaller share of the usual number of responses, the median of so many windows before, counts as one
+# without any: a day of another time zone has the first hour of a missing file's day.
+_LEAST_USUAL, _USUAL_WINDOWS = 0.1, 14
+# How many waits for newer responses a state remembers.
+_REMEMBERED_WAITS = 7
+# How often traffic repeats: a window is expected if one of so many such windows before it had responses.
+_RHYTHMS = {"hour": ((timedelta(days=7), 4), (timedelta(days=1), 7)), "day": ((timedelta(days=7), 4),)}
+# Largest numbers of windows to check, and of slices to name.
+_MOST_WINDOWS, _NAMED = 1000, 4
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a state remembers of earlier runs, to notice that no newer responses came.
+
+    Attributes:
+        newest: The newest window with responses.
+        found: When a run first found responses in that window.
+        lag: The smallest number of complete windows after the newest one with responses, in any run.
+        waits: After how many complete windows newer responses came, lately: 1 for a file a day, 7 for one a week.
+    """
+
+    newest: datetime
+    found: datetime
+    lag: int
+    waits: tuple[int, ...] = ()
+
+    @property
+    def longest_lag(self) -> int:
+        """The largest usual number of complete windows after the newest one with responses."""
+        return max(self.lag, math.ceil(median(self.waits)) - 1 if self.waits else 0)
+
+    def as_list(self) -> list[str | int]:
+        """The content; JSON-serialisable."""
+        return [self.newest.isoformat(), self.found.isoformat(), self.lag, *self.waits]
+
+    @classmethod
+    def of_list(cls, content: Sequence[Any]) -> "Progress":
+        """What `as_list` returned; raises ValueError or TypeError for anything else."""
+        newest, found, lag, *waits = content
+        progress = cls(datetime.fromisoformat(newest), datetime.fromisoformat(found), int(lag), tuple(map(int, waits)))
+        if progress.newest.tzinfo is None or progress.found.tzinfo is None:
+            raise ValueError("a time without its zone")
+        return progress
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """All responses of a run and those that are not watched; times are on the clock of the windows' zone.
+
+    Attributes:
+        windows: `window` (null without times), the number of responses `n`, and `missing.COLUMN` for each slice column.
+        exclusions: `window`, `slice` (its name), `code`, `subject` and `n`; and `n_slice`, the number of responses of
+            the slice in the window, null if it is not known.
+        window: The length of the windows.
+    """
+
+    windows: pl.DataFrame
+    exclusions: pl.DataFrame
+    window: str
+
+    @classmethod
+    def joined(cls, parts: Sequence["Traffic"]) -> "Traffic":
+        """The traffic of several estimators, each of which has read the responses of its model."""
+        windows = pl.concat([part.windows for part in parts], how="diagonal").group_by("window").sum()
+        exclusions = pl.concat([part.exclusions for part in parts])
+        # A response of a model without an estimator is in each of the parts, with its hash.
+        hashed = pl.col("hash").is_not_null()
+        exclusions = pl.concat([exclusions.filter(~hashed), exclusions.filter(hashed).unique("hash")])
+        return cls(windows, exclusions, parts[0].window)
+
+    @property
+    def totals(self) -> dict[datetime | None, int]:
+        """The number of responses of each window, of models without an estimator too, in the order of time."""
+        unseen = self.exclusions.filter(pl.col("hash").is_not_null()).select("window", "n")
+        both = pl.concat([self.windows.select("window", "n"), unseen]).group_by("window").agg(pl.col("n").sum())
+        return dict(both.sort("window", nulls_last=False).iter_rows())
+
+
+class _Count(NamedTuple):
+    """The responses of a window that are not watched, of all; and the slices concerned."""
+
+    n: int
+    of: int
+    slices: tuple[str, ...] = ()
+
+    @property
+    def share(self) -> float:
+        return self.n / self.of if self.of else 1.0
+
+
+class _Occurrence(NamedTuple):
+    """What a message is about: the last window's count and text, the sum over all windows, and whether it is over."""
+
+    last: _Count
+    window: str
+    total: int
+    is_over: bool
+
+
+@dataclass(frozen=True)
+class _Condition:
+    """A kind of unwatched traffic, and the windows in which it was found."""
+
+    code: str
+    subject: str
+    message: Callable[["_Occurrence"], str]
+    counts: Mapping[datetime | None, _Count] = field(default_factory=dict)
+
+
+def find_unwatched(
+    traffic: Traffic, old_models: Sequence[str], remedy_of: Callable[[str], str | None]
+) -> Iterator[Episode]:
+    """Yield the last episode of each kind of unwatched traffic.
+
+    `old_models` are models with an estimator, of which others may be new names.
+    """
+    totals = traffic.totals
+    for condition in (*_exclusions(traffic, totals, old_models, remedy_of), *_empty_columns(traffic)):
+        episode = _find_last_episode(condition, [*totals], traffic.window)
+        if episode is not None:
+            yield episode
+
+
+def _exclusions(
+    traffic: Traffic,
+    totals: Mapping[datetime | None, int],
+    old_models: Sequence[str],
+    remedy_of: Callable[[str], str | None],
+) -> Iterator[_Condition]:
+    rows = traffic.exclusions.filter(~pl.col("code").is_in([str(code) for code in HARMLESS_CODES]))
+    by_code = pl.when(pl.col("code") == ExclusionKind.OTHER_MODEL).then("subject").otherwise("code")
+    rows = rows.with_columns(name=by_code)
+    for (code, name), part in rows.group_by("code", "name", maintain_order=True):
+        most = part.group_by("subject").agg(pl.col("n").sum()).sort("n", "subject", descending=[True, False])
+        subject = str(most["subject"][0])
+        is_model = code == ExclusionKind.OTHER_MODEL
+        counts: dict[datetime | None, _Count] = {}
+        for (window,), in_window in part.group_by("window", maintain_order=True):
+            when = window if isinstance(window, datetime) else None
+            count = _count(in_window, totals.get(when, 0))
+            if is_model or (count.n >= FEWEST and (count.share > SMALLEST_SHARE or count.slices)):
+                counts[when] = count
+        if is_model:
+            message = _model_message(subject, old_models)
+        else:
+            message = _reason_message(str(code), subject, remedy_of(subject))
+        if counts:
+            yield _Condition(str(code), str(name), message, counts)
+
+
+def _count(rows: pl.DataFrame, total: int) -> _Count:
+    slices = rows.group_by("slice", maintain_order=True).agg(pl.col("n").sum(), pl.col("n_slice").max())
+    many = slices.filter((pl.col("n") >= FEWEST) & (pl.col("n") > SMALLEST_SHARE * pl.col("n_slice")))
+    # Without slice columns, the only slice has no name, and its counts are those of the window.
+    many = many.filter(pl.col("slice") != "").sort("slice")
+    names = [f"{name} ({n:,} of {n_slice:,})" for name, n, n_slice in many.iter_rows()]
+    return _Count(int(rows["n"].sum()), total, tuple(names))
+
+
+def _empty_columns(traffic: Traffic) -> Iterator[_Condition]:
+    windows = traffic.windows.drop_nulls("window").sort("window")
+    for column in [name for name in windows.columns if name.startswith(MISSING)]:
+        counts: dict[datetime | None, _Count] = {}
+        filled = False
+        for window, n, missing in windows.select("window", "n", pl.col(column).fill_null(0)).iter_rows():
+            if missing > SMALLEST_SHARE * n:
+                if filled and missing >= FEWEST:
+                    counts[window] = _Count(missing, n)
+            elif n >= FEWEST:
+                filled = True
+        if counts:
+            name = column.removeprefix(MISSING)
+            yield _Condition(UnwatchedCode.EMPTY_COLUMN, name, _column_message(name), counts)
+
+
+def _model_message(model: str, old_models: Sequence[str]) -> Callable[[_Occurrence], str]:
+    old = old_models[0] if len(old_models) == 1 else "OLD"
+    whose, why = f"of {model}", "no estimator for this model"
+    remedy = f"Fit one, or continue with --same-model {shlex.quote(f'{old}={model}')}"
+    if model == UNNAMED:
+        whose, why, remedy = "without a model name", "no estimator is for them", "Name their model with --model"
+
+    def message(occurrence: _Occurrence) -> str:
+        n, total, when = occurrence.last.n, occurrence.total, occurrence.window
+        newest = f", {n:,} of them in {when}" if when and n < total else ""
+        what = f"{counted(total, 'response')} {whose}{newest} ({why})"
+        return what if occurrence.is_over else f"{what}. {remedy}"
+
+    return message
+
+
+def _reason_message(code: str, reason: str, remedy: str | None) -> Callable[[_Occurrence], str]:
+    if code == ExclusionKind.OTHER_LOGPROBS:
+        name, _, value = reason.partition("=")
+        why = f"have {name} {value}, unlike the estimator's training data"
+    else:
+        why = f"have no estimate: {reason}"
+
+    def message(occurrence: _Occurrence) -> str:
+        what = f"{_share_text(occurrence)} {why}"
+        if occurrence.is_over:
+            return what
+        where = f"; {listed(occurrence.last.slices, _NAMED, '; ')}" if occurrence.last.slices else ""
+        return f"{what}{f' ({remedy})' if remedy else ''}{where}"
+
+    return message
+
+
+def _column_message(column: str) -> Callable[[_Occurrence], str]:
+    def message(occurrence: _Occurrence) -> str:
+        what = f"{_share_text(occurrence)} have no value in '{column}', which was filled before"
+        return what if occurrence.is_over else f"{what}. Check what writes it, or change --by"
+
+    return message
+
+
+def _share_text(occurrence: _Occurrence) -> str:
+    what = f"{occurrence.last.n:,} of {counted(occurrence.last.of, 'response')}"
+    return f"{what} in {occurrence.window}" if occurrence.window else what
+
+
+def _find_last_episode(condition: _Condition, windows: Sequence[datetime | None], window: str) -> Episode | None:
+    """The last windows in a row with a condition, among all windows with responses."""
+    if windows == [None] or None in condition.counts and len(condition.counts) == 1:
+        counts = condition.counts.get(None)
+        return None if counts is None else _make_episode(condition, _Occurrence(counts, "", counts.n, is_over=False))
+    times = [each for each in windows if each is not None]
+    found = [each for each in times if each in condition.counts]
+    if not found:
+        return None
+    last = times.index(found[-1])
+    first = last
+    while first > 0 and times[first - 1] in condition.counts:
+        first -= 1
+    windows_of = times[first : last + 1]
+    counts_of = [condition.counts[each] for each in windows_of]
+    until = times[last + 1] if last + 1 < len(times) else None
+    total = sum(count.n for count in counts_of)
+    newest = _window_text(windows_of[-1], window)
+    episode = _make_episode(condition, _Occurrence(counts_of[-1], newest, total, until is not None))
+    begin, worse = windows_of[0], tuple(_worse(windows_of, counts_of))
+    return replace(episode, since=begin, detected=begin, worse=worse, until=until)
+
+
+def _make_episode(condition: _Condition, occurrence: _Occurrence) -> Episode:
+    return Episode(
+        AlertKind.UNWATCHED,
+        {},
+        NO_ROW,
+        condition.message(occurrence),
+        details={"n_unwatched": occurrence.total},
+        subject=Subject(condition.code, condition.subject),
+    )
+
+
+def _worse(windows: Sequence[datetime], counts: Sequence[_Count]) -> Iterator[datetime]:
+    level = counts[0].share
+    for window, count in zip(windows, counts, strict=True):
+        if count.share >= 2 * level and count.share >= level + _RISE:
+            level = count.share
+            yield window
+
+
+def _window_text(begin: datetime, window: str) -> str:
+    return f"the {window} from {begin:%Y-%m-%d %H:%M}" if window == "hour" else f"the {window} from {begin:%Y-%m-%d}"
+
+
+def confirm_episode(episode: Episode, windows: Sequence[datetime], n: int) -> Episode | None:
+    """An episode that `n` windows in a row confirm, with the window that confirms it; else null."""
+    if episode.since is None or n == 1:
+        return episode
+    times = [each for each in windows if each >= episode.since and (episode.until is None or each < episode.until)]
+    return replace(episode, detected=times[n - 1]) if len(times) >= n else None
+
+
+def windows_with_traffic(counts: Mapping[datetime, int]) -> list[datetime]:
+    """The windows that have a usual number of responses; `counts` are in the order of time."""
+    windows, before = [], list[int]()
+    for window, n in counts.items():
+        if not before or n >= _LEAST_USUAL * median(before[-_USUAL_WINDOWS:]):
+            windows.append(window)
+        before.append(n)
+    return windows
+
+
+def windows_after_newest(windows: Sequence[datetime], window: str, now: datetime) -> list[datetime]:
+    """The complete windows after the newest of `windows`, at least one; the last _MOST_WINDOWS if it is old."""
+    begin = start_after(max(windows), 1, window)
+    if start_after(begin, 1, window) > now:
+        return []
+    # The last of these has begun, but not ended.
+    return windows_between(begin, now, window).to_list()[:-1][-_MOST_WINDOWS:]
+
+
+def missing_windows(windows: Sequence[datetime], later: Sequence[datetime], window: str) -> list[datetime]:
+    """Those of the `later` windows in which responses were expected, as there are responses in `windows`."""
+    first, present = min(windows), set(windows)
+    return [each for each in later if _is_expected(each, first, present, window)]
+
+
+def _is_expected(begin: datetime, first: datetime, present: set[datetime], window: str) -> bool:
+    for period, n in _RHYTHMS.get(window, ()):
+        earlier = [begin - period * number for number in range(1, n + 1)]
+        known = [each for each in earlier if each >= first]
+        if known:
+            return any(each in present for each in known)
+    return True
+
+
+def is_late(lag: int, newest: datetime, window: str, now: datetime, before: Progress | None) -> bool:
+    """Whether newer responses should have come since the runs `before`.
+
+    `lag` is the number of complete windows after the newest one with responses. It does not grow while an old log is
+    read, and a state that is used again within the hour expects nothing new.
+    """
+    if before is None or lag <= before.longest_lag:
+        return False
+    return newest > before.newest or now - before.found >= _PART * _LENGTHS[window]
+
+
+def next_progress(lag: int, newest: datetime, window: str, now: datetime, before: Progress | None) -> Progress:
+    """What the next run is to know."""
+    if before is None:
+        return Progress(newest, now, lag)
+    if newest <= before.newest:
+        return replace(before, lag=min(lag, before.lag))
+    wait = lag + len(windows_between(before.newest, newest, window)) - 1
+    return Progress(newest, now, min(lag, before.lag), (*before.waits, wait)[-_REMEMBERED_WAITS:])
+
+
+def describe_absence(missing: Sequence[datetime], n_responses: int, newest: datetime, window: str) -> Episode:
+    """The episode of the windows without usual responses at the end of the logs, which have a few in all."""
+    what = _window_text(missing[0], window)
+    if len(missing) > 1:
+        what = f"{len(missing):,} {window}s from {missing[0]:%Y-%m-%d %H:%M}".removesuffix(" 00:00")
+    few = f"hardly any responses ({n_responses:,})" if n_responses else "no responses"
+    then = "" if n_responses else f"; the newest are of {_window_text(newest, window)}"
+    message = f"{few} in {what}{then}. Check that all logs arrive"
+    # Worse after two, four, eight ... windows.
+    worse = tuple(each for number, each in enumerate(missing, start=1) if number > 1 and number & (number - 1) == 0)
+    subject = Subject(UnwatchedCode.NO_RESPONSES, UnwatchedCode.NO_RESPONSES)
+    return Episode(AlertKind.UNWATCHED, {}, NO_ROW, message, missing[0], missing[0], worse, subject=subject)

@@ -1,0 +1,144 @@
+"""Decide which accuracy of a slice to use: from the estimate, from the labels, or from both."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
+from entropy_sentinel.estimators.verdict import USABLE
+from entropy_sentinel.formatting.text_format import counted
+from entropy_sentinel.monitor.alert_codes import AccuracyNote, Flag
+from entropy_sentinel.monitor.monitor_options import FROM_BOTH, FROM_ESTIMATE, FROM_LABELS
+from entropy_sentinel.statistics.monitoring.label_combination import combined
+from entropy_sentinel.statistics.slice_intervals import Residuals, sampling_variance
+
+COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
+    "use_accuracy": pl.Float64,
+    "use_lower": pl.Float64,
+    "use_upper": pl.Float64,
+    "rests_on": pl.String,
+    "note": pl.String,
+    "note_codes": pl.List(pl.String),
+}
+Row = Mapping[str, Any]
+
+
+class _Note(NamedTuple):
+    """A note about an accuracy, with its code."""
+
+    code: AccuracyNote
+    text: str
+
+
+class _Use(NamedTuple):
+    """The values of COLUMNS for a row."""
+
+    accuracy: float | None
+    lower: float | None
+    upper: float | None
+    rests_on: str | None
+    note: str | None = None
+    note_codes: tuple[str, ...] = ()
+
+    def add_note(self, note: _Note | None) -> "_Use":
+        """The values with a note, if there is one."""
+        return self if note is None else self._replace(note=note.text, note_codes=(note.code.number,))
+
+
+def relies_on(saved: FittedEstimator) -> bool:
+    """Whether labels may be combined with the estimates of familiar slices: with the verdict `usable`."""
+    return saved.validation is not None and saved.validation.verdict == USABLE
+
+
+def with_use(rows: pl.DataFrame, residuals: Sequence[Residuals | None], level: float) -> pl.DataFrame:
+    """The rows with COLUMNS.
+
+    `residuals` (n,) are the validation errors that apply to each row's slice, or null if its estimate is not to be
+    relied on: without the verdict `usable`, for an unfamiliar slice, or for other responses than the validated ones.
+
+    - `both`: estimate and labels together (`statistics.combined`);
+    - `labels`: labels, with predictions for all responses (`statistics.prediction_powered`). They assume only that the
+      weights match how responses were drawn;
+    - `estimate`: without labels, or with labels of only a part of the slice; null without an estimate either.
+    """
+    accuracies = [_use(row, errors, level) for row, errors in zip(rows.to_dicts(), residuals, strict=True)]
+    rows = rows.with_columns(pl.DataFrame(accuracies, schema=COLUMNS, orient="row"))
+    contradicted = pl.col("note_codes").list.contains(AccuracyNote.CONTRADICTS.number)
+    added = {"flags": Flag.CONTRADICTED.words, "flag_codes": Flag.CONTRADICTED.number}
+    flags = [
+        pl.when(contradicted).then(pl.concat_list(name, pl.lit(text))).otherwise(name).alias(name)
+        for name, text in added.items()
+    ]
+    return rows.with_columns(
+        *flags,
+        reasons=pl.when(contradicted).then(pl.concat_list("reasons", "note")).otherwise("reasons"),
+        n_asked=pl.lit(0, pl.Int64),
+        witness=pl.lit(None, pl.String),
+    )
+
+
+def with_labelled_errors(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows with the expected errors that follow from the accuracy to use, as no estimate gives them."""
+    n = pl.col("n_estimated")
+    return rows.with_columns(
+        expected_errors=n * (1 - pl.col("use_accuracy")),
+        expected_errors_lower=n * (1 - pl.col("use_upper")),
+        expected_errors_upper=n * (1 - pl.col("use_lower")),
+    )
+
+
+def with_asked(rows: pl.DataFrame, asked: pl.DataFrame) -> pl.DataFrame:
+    """The rows with the accuracy of a witness in use, where `asked` has one (`witness_estimates.COLUMNS`)."""
+    rows = pl.concat([rows.drop("witness", "n_asked"), asked], how="horizontal")
+    asked_columns = ("asked_accuracy", "asked_lower", "asked_upper", "asked_basis", "asked_note", "asked_note_codes")
+    there = pl.col("asked_accuracy").is_not_null()
+    sources = zip(COLUMNS, asked_columns, strict=True)
+    chosen = [pl.when(there).then(source).otherwise(name).alias(name) for name, source in sources]
+    return rows.with_columns(chosen).drop(asked_columns)
+
+
+def _use(row: Row, residuals: Residuals | None, level: float) -> _Use:
+    """The values of COLUMNS for a row."""
+    if row["improved_accuracy"] is None:
+        rests_on = None if row["estimated_accuracy"] is None else FROM_ESTIMATE
+        return _Use(row["estimated_accuracy"], row["lower"], row["upper"], rests_on)
+    labels = _Use(row["improved_accuracy"], row["improved_lower"], row["improved_upper"], FROM_LABELS)
+    if residuals is None or row["estimated_accuracy"] is None:
+        return labels.add_note(_explain_width(row))
+    estimate = row["estimated_accuracy"]
+    [variance] = sampling_variance([estimate], [row["n_effective"]])
+    labels_alone = row["improved_accuracy"], row["labels_worth"]
+    both = combined(residuals.spread, estimate, float(variance), *labels_alone, level)
+    if both.contradicts:
+        return labels.add_note(_describe_contradiction(row))
+    return _Use(both.estimate, both.lower, both.upper, FROM_BOTH)
+
+
+def _describe_contradiction(row: Row) -> _Note:
+    return _Note(
+        AccuracyNote.CONTRADICTS,
+        f"{AccuracyNote.CONTRADICTS.words} ({row['lower']:.3f}-{row['upper']:.3f} without them): the slice differs "
+        "from the labelled domains",
+    )
+
+
+def _explain_width(row: Row) -> _Note | None:
+    """A note if the labels contradict the estimate or their interval is wider, else null."""
+    if row["lower"] is None:
+        return None
+    if row["improved_lower"] > row["upper"] or row["improved_upper"] < row["lower"]:
+        return _describe_contradiction(row)
+    n, width = row["n_labelled"], row["upper"] - row["lower"]
+    width_with_labels = row["improved_upper"] - row["improved_lower"]
+    if round(width_with_labels, 2) <= round(width, 2):
+        return None
+    note = (
+        f"{AccuracyNote.WIDER.words} ({width_with_labels:.2f} instead of {width:.2f}) because it does not "
+        f"assume that the slice resembles the labelled domains ({counted(n, 'label')}, with the estimator as "
+        f"exact as {row['labels_worth']:.0f} without it)"
+    )
+    more = math.ceil(n * (width_with_labels / width) ** 2) - n if width > 0 else 0
+    advice = f"; about {counted(more, 'more label')} would make it as narrow" if more else ""
+    return _Note(AccuracyNote.WIDER, f"{note}{advice}")

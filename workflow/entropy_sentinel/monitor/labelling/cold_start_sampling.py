@@ -1,0 +1,181 @@
+"""Choose the first responses to label and to judge, before there is an estimator.
+
+A slice's responses are drawn systematically, with equal probabilities, from a list of blocks of time. Within blocks,
+the list is sorted by entropy, alternately ascending and descending (serpentine order: Williams and Chromy 1980). The
+sample therefore covers all times and entropies, and its share of correct responses is unbiased. Responses without
+log-probabilities have no entropies and come last in their block. With a judge, the responses to judge are drawn like
+this, and those to label from these (two phases: Neyman 1938), so that labels correct the judge on its own sample.
+"""
+
+import math
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.api.input_checks import WEIGHT, is_table, slice_values
+from entropy_sentinel.api.response_reading import read_features
+from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.features.exclusion_reasons import ExclusionCode
+from entropy_sentinel.formatting.text_format import counted, listed
+from entropy_sentinel.logs.conversation import CONVERSATION
+from entropy_sentinel.logs.reader_base import QUESTION
+from entropy_sentinel.logs.response_selection import ResponseSelection, as_text, first_of
+from entropy_sentinel.monitor.labelling.cold_start_allocation import (
+    ORDER,
+    VERDICTS_A_LABEL,
+    allocate_labels,
+    verdict_counts,
+)
+from entropy_sentinel.monitor.labelling.expected_widths import Design, widths_without_estimator
+from entropy_sentinel.monitor.labelling.judge_budget import judge_budget
+from entropy_sentinel.monitor.labelling.plan_notes import describe_plan, validation_prospects
+from entropy_sentinel.monitor.labelling.sample_plan import Sample
+from entropy_sentinel.monitor.labelling.sample_table import (
+    Purpose,
+    drawn_number,
+    identity,
+    order_of,
+    slice_columns,
+    to_label,
+)
+from entropy_sentinel.monitor.labelling.slice_list import keep_listed_slices
+from entropy_sentinel.monitor.labelling.usable_probability import JudgeQuality
+from entropy_sentinel.monitor.monitor_options import TIME, SampleOptions
+from entropy_sentinel.monitor.reading.exclusions import HARMLESS_CODES, reason_code
+from entropy_sentinel.monitor.reading.feature_stream import BY, Given, features_in, format_of
+
+# Added columns; the parentheses avoid collisions with a log's columns, which may have any name.
+_TIME = "(time)"
+# Responses with these reasons for no features have no answer, so nobody can label them.
+_UNANSWERED = {*HARMLESS_CODES, ExclusionCode.UNREADABLE}
+
+
+def first_sample(logs: Given, options: SampleOptions) -> Sample:
+    """The responses to label, and those to judge with `judge_usd`; the columns `options.by` define the slices.
+
+    Raises InputError if the budget is too small for a slice, or if the responses come from several models that are not
+    slices.
+    """
+    by, quality = slice_columns(options.by), JudgeQuality(options.judge_sensitivity, options.judge_specificity)
+    rows, n_unanswered = _responses(logs, options)
+    budget = judge_budget(rows, options)
+    plan = allocate_labels(rows, by, options, budget)
+    slices = plan.slices
+    sizes, counts = (slices[name].to_numpy().astype(int) for name in ("n_responses", "n_to_label"))
+    if budget is None:
+        n_judged = np.minimum(sizes, VERDICTS_A_LABEL * counts)
+    else:
+        n_judged = verdict_counts(sizes, counts, budget)
+        slices = slices.with_columns(n_to_judge=pl.Series(n_judged))
+    designs = list(map(Design, sizes.tolist(), counts.tolist(), n_judged.tolist()))
+    widths = widths_without_estimator(designs, quality, options.level)
+    drawn = _draw_slices(plan.rows, slices, designs, options, by)
+    ids = identity(plan.rows)
+    notes = list(describe_plan(plan, rows, widths, options, budget))
+    if n_unanswered:
+        notes.append(f"left out: {counted(n_unanswered, 'response')} without an answer, such as refused requests")
+    return Sample(
+        to_label(drawn.asked, by, ids, ("inclusion_probability",)),
+        slices.with_columns(**widths).rename(by),
+        options.level,
+        to_judge=None if budget is None else to_label(drawn.judged, by, ids, ("inclusion_probability",)),
+        judge_budget=budget,
+        quality=quality,
+        purpose=plan.purpose,
+        prospects=validation_prospects(slices, options, budget),
+        notes=tuple(notes),
+        next_step=_next_step(plan.purpose, options),
+        n_left_out=len(plan.rows) - int(sizes.sum()),
+    )
+
+
+def _next_step(purpose: Purpose, options: SampleOptions) -> str:
+    names = list(map(shlex.quote, options.by))
+    if purpose is Purpose.WATCH:
+        return " ".join(["monitor LOGS", *(f"--by {name}" for name in names)])
+    group = f" --group {names[0]}" if len(names) > 1 else ""
+    return f"fit LOGS --domain {names[-1]}{group}"
+
+
+def _responses(logs: Given, options: SampleOptions) -> tuple[pl.DataFrame, int]:
+    """The responses with an answer, their order and time, and slice columns as text; and how many have none.
+
+    Raises InputError for several models, unless they are slices.
+    """
+    if is_table(logs):
+        rows = ResponseSelection(options).of(features_in(logs, options, (TIME, QUESTION, CONVERSATION)))
+    else:
+        further = (*options.by, TIME, QUESTION, CONVERSATION)
+        rows = read_features(logs, texts=True, further=further, **format_of(options))
+    reasons = [reason for reason in rows["reason"].drop_nulls().unique() if reason_code(reason) in _UNANSWERED]
+    n_read, rows = len(rows), rows.filter(~pl.col("reason").is_in(reasons).fill_null(False))
+    if rows.is_empty():
+        raise InputError("logs: no response has an answer, so none can be chosen")
+    texts = {name: first_of(rows, [name]).cast(pl.String) for name in (QUESTION, "response", CONVERSATION)}
+    rows = rows.with_columns(**texts)
+    models = rows["model"].value_counts(sort=True)["model"].to_list()
+    if len(models) > 1 and "model" not in options.by:
+        names = listed(list(map(str, models)), 5)
+        raise InputError(
+            f"by: the responses are of several models ({names}); watch each with --by model, or use one: --where "
+            f"{shlex.quote(f'model={models[0]}')}"
+        )
+    slices = {f"{BY}{name}": as_text(slice_values(rows, name, "by")) for name in options.by}
+    rows = keep_listed_slices(rows.with_columns(**slices), options.slices, slice_columns(options.by))
+    time = first_of(rows, [TIME])
+    rows = rows.with_columns(order_of(rows, options.seed).alias(ORDER), time.rank("dense").alias(_TIME))
+    return rows, n_read - len(rows)
+
+
+class _Draw(NamedTuple):
+    """The responses to label and to judge, by slice, with their inclusion probabilities and weights."""
+
+    asked: pl.DataFrame
+    judged: pl.DataFrame
+
+
+def _draw_slices(
+    rows: pl.DataFrame,
+    slices: pl.DataFrame,
+    designs: Sequence[Design],
+    options: SampleOptions,
+    by: Mapping[str, str],
+) -> _Draw:
+    """The rows to label and to judge, by slice, in an order that does not depend on their entropies."""
+    asked, judged = [], []
+    for design, row in zip(designs, slices.iter_rows(named=True), strict=True):
+        values = [row[name] for name in by]
+        same = [pl.col(name).eq_missing(value) for name, value in zip(by, values, strict=True)]
+        here = rows.filter(*same)
+        phase = here
+        if options.judge_usd is not None:
+            phase = here[_spread(here, design.verdicts, f"{options.seed} {values} judge")]
+            judged.append(_weigh(phase, design.verdicts / len(here)))
+        drawn = phase[_spread(phase, design.labels, f"{options.seed} {values}")]
+        asked.append(_weigh(drawn, design.labels / len(here)))
+    return _Draw(pl.concat(asked), pl.concat(judged or asked))
+
+
+def _weigh(rows: pl.DataFrame, inclusion: float) -> pl.DataFrame:
+    """The rows in their random order, with their inclusion probability and its inverse, the weight."""
+    weight = 1 / inclusion if inclusion else None
+    return rows.sort(ORDER).with_columns(
+        pl.lit(inclusion).alias("inclusion_probability"), pl.lit(weight, pl.Float64).alias(WEIGHT)
+    )
+
+
+def _spread(rows: pl.DataFrame, n: int, seed: str) -> np.ndarray:
+    """The positions of `n` rows, (n,), drawn systematically in serpentine order of time and entropy."""
+    time = rows[_TIME].fill_null(0)
+    blocks = max(math.isqrt(n), 1) if time.n_unique() > 1 else 1
+    place = np.empty(len(rows), dtype=int)
+    place[np.lexsort((rows[ORDER], time))] = np.arange(len(rows))
+    block = place * blocks // len(rows)
+    entropy = rows["mean"].to_numpy()
+    serpentine = np.lexsort((rows[ORDER], np.where(block % 2, -entropy, entropy), block))
+    start = drawn_number(seed) / 2**64
+    drawn: np.ndarray = serpentine[((start + np.arange(n)) * len(rows) / max(n, 1)).astype(int)]
+    return drawn

@@ -1,0 +1,80 @@
+"""Expected widths of the slices' intervals before anybody has labelled, without an estimator."""
+
+import math
+from collections.abc import Sequence
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.monitor.labelling.usable_probability import EXPLAINED, JudgeQuality
+from entropy_sentinel.statistics.monitoring.expected_precision import (
+    expected_width,
+    worth_with_judge,
+    worth_with_predictions,
+)
+from entropy_sentinel.statistics.witness_powers import FEWEST_FOR_POWERS
+
+# The accuracy for which widths are expected: nobody knows it yet, and at this one intervals are widest.
+ASSUMED_ACCURACY = 0.5
+# Larger slices have the same widths.
+_LARGE = 20_000
+
+
+class Design(NamedTuple):
+    """Numbers of responses, labels and verdicts of a slice."""
+
+    responses: int
+    labels: int
+    verdicts: int
+
+
+def widths_without_estimator(designs: Sequence[Design], judge: JudgeQuality, level: float) -> dict[str, pl.Series]:
+    """Each slice's expected widths: from labels alone, with the judge, with an estimator, and with both.
+
+    The estimator would be fitted on these labels; its P(correct) explains EXPLAINED of the variance within a slice.
+    Widths with the judge are null if there are too few labels to correct its errors.
+    """
+    n_beyond_one = sum(max(design.labels - 1, 0) for design in designs)
+    can_correct = n_beyond_one >= FEWEST_FOR_POWERS
+    widths: dict[str, list[float | None]] = {}
+    for name, has_judge, explained in (
+        ("width_labels_alone", False, 0.0),
+        ("width_with_judge", True, 0.0),
+        ("width_with_estimator", False, EXPLAINED),
+        ("width_with_both", True, EXPLAINED),
+    ):
+        widths[name] = [
+            _width(design, judge if has_judge else None, explained, level)
+            if design.labels and (can_correct or not has_judge)
+            else None
+            for design in designs
+        ]
+    return {name: pl.Series(values, dtype=pl.Float64) for name, values in widths.items()}
+
+
+@cache
+def _width(design: Design, judge: JudgeQuality | None, explained: float, level: float) -> float:
+    p = _predictions(min(design.responses, _LARGE), explained)
+    if judge is None:
+        worth = worth_with_predictions(p, design.labels, level)
+    else:
+        worth = worth_with_judge(p, design.labels, design.verdicts, *judge, level)
+    return _width_of_worth(round(worth, 1), level)
+
+
+# Slices of about the same size have about the same worths, and each width solves many equations.
+@cache
+def _width_of_worth(worth: float, level: float) -> float:
+    return expected_width(ASSUMED_ACCURACY, worth, level)
+
+
+def _predictions(n: int, explained: float) -> np.ndarray:
+    """P(correct) of n responses, (n,), with the mean ASSUMED_ACCURACY, that explains this share of variance.
+
+    Only its moments matter, so two values suffice.
+    """
+    spread = math.sqrt(explained * ASSUMED_ACCURACY * (1 - ASSUMED_ACCURACY))
+    predictions: np.ndarray = ASSUMED_ACCURACY + spread * np.where(np.arange(n) % 2, 1, -1)
+    return predictions

@@ -1,0 +1,323 @@
+"""Improve the estimates of slices and windows with a few labels and the predictions for all responses."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.api.input_checks import WEIGHT
+from entropy_sentinel.api.label_merging import check_conflicts
+from entropy_sentinel.api.witness_reading import Witness
+from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.features.feature_registry import FEATURE_FRAME
+from entropy_sentinel.monitor.labelling.monitor_witnesses import (
+    LABEL_NUMBER,
+    LEAST_SHARE,
+    PLACE,
+    Strata,
+    WitnessedResponses,
+    cluster_numbers,
+    require_weights,
+    value_column,
+)
+from entropy_sentinel.monitor.labelling.training_labels import find_unpredicted_slices, note_training, use_out_of_fold
+from entropy_sentinel.monitor.labelling.witness_table import WitnessQuality, measure_witness
+from entropy_sentinel.monitor.reading.dependence import CLUSTER, STRATUM
+from entropy_sentinel.monitor.reading.problem_collection import Problems
+from entropy_sentinel.monitor.reading.time_zones import DTYPE
+from entropy_sentinel.monitor.reading.window_times import starts
+from entropy_sentinel.monitor.summing.monitor_state import State
+from entropy_sentinel.monitor.summing.slice_sums import IS_TRAINING, P_OUT_OF_FOLD
+from entropy_sentinel.monitor.summing.sum_merging import MergedSums
+from entropy_sentinel.schemas.response_schema import RESPONSE
+from entropy_sentinel.statistics.array_types import Numbers
+from entropy_sentinel.statistics.monitoring.prediction_powered import (
+    LabelledMean,
+    labelled_mean,
+    prediction_powered_mean,
+)
+
+COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
+    "n_labelled": pl.Int64,
+    "labelled_accuracy": pl.Float64,
+    "improved_accuracy": pl.Float64,
+    "improved_lower": pl.Float64,
+    "improved_upper": pl.Float64,
+    "labels_worth": pl.Float64,
+    "n_judged": pl.Int64,
+    "last_labelled": DTYPE,
+}
+# The values of COLUMNS for a slice without labels.
+_UNLABELLED: list[int | float | datetime | None] = [0, None, None, None, None, None, 0, None]
+LAST_LABELLED = "last_labelled"
+
+
+@dataclass(frozen=True)
+class ImprovedAccuracy:
+    """The accuracy of a slice from its labels only, and from labels and predictions together."""
+
+    n_labelled: int
+    alone: LabelledMean
+    improved: LabelledMean
+
+
+def improved(
+    labels: Sequence[bool | None],
+    predicted_on_labelled: Numbers,
+    predicted_on_all: Numbers,
+    weights: Sequence[float] | None = None,
+    level: float = 0.9,
+    clusters: Numbers | None = None,
+) -> ImprovedAccuracy | None:
+    """Estimate a slice's accuracy from labels of some responses and predictions for all; None without labels.
+
+    `labels`, `predicted_on_labelled` and `weights` are (n,), `predicted_on_all` is (N,) and includes these n;
+    predictions are in [0, 1]. Without weights, or if all are null, all responses were equally likely to be labelled.
+    `clusters`, (n,), are the numbers of clusters of dependent responses; by default all are independent.
+
+    Raises InputError if only some labels have a weight.
+    """
+    known = np.array([label is not None for label in labels], dtype=bool)
+    if not known.any():
+        return None
+    y = np.array([label for label in labels if label is not None], dtype=float)
+    p, everywhere = np.asarray(predicted_on_labelled)[known], np.asarray(predicted_on_all)
+    w = None if weights is None else np.array(weights, dtype=float)[known]
+    if w is not None and np.isnan(w).any():
+        if not np.isnan(w).all():
+            raise InputError(
+                f"weight: must be set for all labelled responses of a slice, but {np.isnan(w).sum()} have none"
+            )
+        w = None
+    of = None if clusters is None else np.asarray(clusters)[known]
+    better = prediction_powered_mean(y, p, everywhere, level, w, clusters=of)
+    return ImprovedAccuracy(len(y), labelled_mean(y, level, w, of), better)
+
+
+class LabelledResponses:
+    """Labelled responses, and the predictions for all responses in slices with labels.
+
+    `labels` has some columns of RESPONSE, `label`, and `weight`. Labels without an estimated response are counted.
+    """
+
+    def __init__(
+        self,
+        state: State,
+        labels: pl.DataFrame,
+        merged: MergedSums,
+        window: str | None,
+        at_random: bool = False,
+        witnesses: Sequence[Witness] = (),
+        has_strata: bool = False,
+    ) -> None:
+        """Match labels and what witnesses say with responses.
+
+        Labels need weights unless all responses were equally likely to be labelled (`at_random`), or slices with
+        labels are fully labelled. The same holds for witnesses. Raises InputError for missing weights. With
+        `has_strata`, labels were drawn by other columns than the slices, which are the responses' strata.
+        """
+        self.people, self.witnesses = labels, tuple(witnesses)
+        self._has_strata = has_strata
+        self._merged = merged
+        self._latest: tuple[tuple[datetime | None, ...], Strata] | None = None
+        self._witnessed = WitnessedResponses(witnesses, at_random)
+        self._n_seen = np.zeros(len(witnesses), dtype=int)
+        asked = labels
+        labels, key = prepare_labels(labels, "labels")
+        labels = labels.with_columns(number=pl.int_range(pl.len()))
+        if has_strata:
+            self._drawn = self._with_responses(state, asked, key, window)
+        matched: list[pl.DataFrame] = []
+        for part in state.all_responses():
+            matched.append(self._numbered(part.join(labels, on=key), window).select("slice", "number"))
+            self._n_seen += self._witnessed.count_seen(part)
+        slices = [number for part in matched for number in part["slice"].unique()]
+        every: list[pl.DataFrame] = []
+        for part in state.all_responses():
+            part = self._numbered(part, window)
+            if not has_strata:  # whether labels represent a stratum shows in all slices
+                part = part.filter(pl.col("slice").is_in(slices))
+            part = self._witnessed.join(part.join(labels.drop("number"), on=key, how="left", maintain_order="left"))
+            every.append(
+                part.select(
+                    *("slice", "window", "grain", "p", IS_TRAINING, P_OUT_OF_FOLD, CLUSTER, STRATUM, "label", WEIGHT),
+                    *self._witnessed.columns,
+                )
+            )
+        self._every = self._witnessed.combine_samples(pl.concat(every)).drop("grain") if every else pl.DataFrame()
+        self._labelled = pl.DataFrame()
+        if slices:
+            is_label = pl.col("label").is_not_null()
+            self._every = use_out_of_fold(self._every, find_unpredicted_slices(self._every.filter(is_label)))
+            self._every = self._every.with_columns(pl.when(is_label).then(is_label.cum_sum() - 1).alias(LABEL_NUMBER))
+            self._labelled = self._every.filter(is_label)
+            if not at_random and len(self._labelled) < len(self._every):
+                require_weights(self._labelled)
+            self._witnessed.use_labels(self._labelled, self._every)
+        # The numbers of the labels without an estimated response.
+        self.without = frozenset(labels["number"].to_list())
+        self.without -= frozenset(number for part in matched for number in part["number"])
+
+    def _with_responses(self, state: State, asked: pl.DataFrame, key: list[str], window: str | None) -> pl.DataFrame:
+        """The responses that somebody was asked to label, also those without a label, with their weights."""
+        asked = asked.cast({column: FEATURE_FRAME.schema[column] for column in key}).unique(key)
+        parts = [
+            self._numbered(part.join(asked.select(*key, WEIGHT), on=key), window) for part in state.all_responses()
+        ]
+        return pl.concat(parts) if parts else asked.clear()
+
+    def measure_witnesses(self, level: float) -> list[WitnessQuality]:
+        """How good each witness is by the labels, with intervals of `level`, and where it counts."""
+        powers = self._powers()
+        qualities = []
+        for number, witness in enumerate(self._witnessed.witnesses):
+            both = self._labelled
+            if len(both):
+                both = both.drop_nulls(value_column(number))
+                labels, values = both["label"].cast(pl.Float64), both[value_column(number)]
+            else:
+                labels = values = pl.Series(dtype=pl.Float64)
+            n_seen = int(self._n_seen[number])
+            qualities.append(measure_witness(witness, labels, values, n_seen, powers.get(number), level))
+        return qualities
+
+    def _powers(self) -> dict[int, float]:
+        """The power of each witness that counts in a slice: that in the slices with the most labels together."""
+        n_labels = Counter[tuple[int, ...]]()
+        for everywhere in self._every.partition_by("slice") if len(self._labelled) else ():
+            part = _LabelledSlice.of(everywhere, self._strata() if self._has_strata else None)
+            if part is not None and part.is_representative:
+                chosen = self._witnessed.choose(part.labelled, part.everywhere, part.strata)
+                n_labels[tuple(chosen)] += part.n_labelled
+        powers: dict[int, float] = {}
+        for numbers, _ in n_labels.most_common():
+            found = self._witnessed.powers_of(numbers) if numbers else None
+            for place, number in enumerate(numbers):
+                if found is not None:
+                    powers.setdefault(number, float(found.pooled[place]))
+        return powers
+
+    def count_drawn(self) -> dict[str, int]:
+        """How many responses the files of labels by people name, `n`, and how many have one, `n_labelled`."""
+        key = [column for column in RESPONSE if column in self.people.columns]
+        people = self.people.group_by(key).agg(pl.col("label").is_not_null().any()) if key else self.people
+        return {"n": len(people), "n_labelled": int(people["label"].sum() or 0)}
+
+    def note_training(self, problems: Problems, has_record: bool) -> None:
+        """Count the labels that may have trained the estimator; `has_record` says whether its file would tell."""
+        note_training(problems, self._labelled, has_record)
+
+    def of_slices(self, level: float) -> pl.DataFrame:
+        """The columns COLUMNS for each slice, in order."""
+        return self._improved(pl.DataFrame({"slice": range(len(self._merged.slices))}), level)
+
+    def of_windows(self, rows: pl.DataFrame, level: float) -> pl.DataFrame:
+        """The columns COLUMNS for each row; rows have `slice`, the first (`window_from`) and last `window`."""
+        return self._improved(rows.select("slice", "window_from", "window"), level)
+
+    def _numbered(self, part: pl.DataFrame, window: str | None) -> pl.DataFrame:
+        return part.with_columns(
+            slice=pl.Series(self._merged.slices_of(part), dtype=pl.Int64),
+            window=starts(pl.col("grain"), window or "day"),
+            # Without an estimator there are no predictions, and a constant has the power 0.
+            p=pl.col("p").fill_null(0.0),
+        )
+
+    def _improved(self, rows: pl.DataFrame, level: float) -> pl.DataFrame:
+        if self._labelled.is_empty():
+            return pl.DataFrame([_UNLABELLED] * len(rows), schema=COLUMNS, orient="row")
+        every = self._every.partition_by("slice", as_dict=True)
+        labelled = set(self._labelled["slice"])
+        improvements = []
+        for slice_, *when in rows.iter_rows():
+            part = None
+            if slice_ in labelled:
+                strata = self._strata(*when) if self._has_strata else None
+                part = _LabelledSlice.of(_within(every[slice_,], *when), strata)
+            improvements.append(_UNLABELLED if part is None else self._row(part, level))
+        return pl.DataFrame(improvements, schema=COLUMNS, orient="row")
+
+    def _strata(self, *when: datetime | None) -> Strata:
+        """All labels and all responses of the windows, the same as long as these are."""
+        if self._latest is None or self._latest[0] != when:
+            self._latest = when, Strata(_within(self._drawn, *when), _within(self._every, *when))
+        return self._latest[1]
+
+    def _row(self, part: "_LabelledSlice", level: float) -> list[int | float | datetime | None]:
+        """The values of COLUMNS; the improved accuracy and its limits are null for unrepresentative labels."""
+        labelled, everywhere = part.labelled, part.everywhere
+        n_judged = self._witnessed.count_judged(everywhere)
+        accuracies = improved(
+            labelled["label"].to_list(),
+            labelled["p"],
+            everywhere["p"],
+            labelled[WEIGHT].to_list(),
+            level,
+            cluster_numbers(labelled),
+        )
+        assert accuracies is not None, "a slice has labels"
+        alone = accuracies.alone.estimate
+        if not part.is_representative:
+            return [part.n_labelled, alone, None, None, None, None, n_judged, part.newest]
+        better = self._witnessed.mean(labelled, everywhere, level, part.strata) or accuracies.improved
+        numbers = (better.estimate, better.lower, better.upper, better.n_effective)
+        return [part.n_labelled, alone, *numbers, n_judged, part.newest]
+
+
+class _LabelledSlice(NamedTuple):
+    """Some responses of a slice, and the labelled ones among them with the weights that count.
+
+    `strata` are null if they do not weigh the labels. `n_labelled` and the `newest` window are those of all labels.
+    """
+
+    labelled: pl.DataFrame
+    everywhere: pl.DataFrame
+    strata: Strata | None
+    is_representative: bool
+    n_labelled: int
+    newest: datetime | None
+
+    @classmethod
+    def of(cls, everywhere: pl.DataFrame, strata: Strata | None) -> "_LabelledSlice | None":
+        """The labels of some responses; null without any."""
+        everywhere = everywhere.with_columns(pl.int_range(pl.len()).alias(PLACE))
+        labelled = everywhere.filter(pl.col("label").is_not_null())
+        if labelled.is_empty():
+            return None
+        n_labelled, newest = len(labelled), labelled.select(pl.col("window").max()).item()
+        weights, is_representative = labelled[WEIGHT], True
+        if strata is not None and weights.count():
+            weighted = strata.weigh(labelled, everywhere)
+            is_representative = weighted is not None
+            labelled = labelled if weighted is None else weighted
+        else:
+            strata = None
+            is_representative = not weights.count() or weights.sum() >= LEAST_SHARE * len(everywhere)
+        return cls(labelled, everywhere, strata, is_representative, n_labelled, newest)
+
+
+def prepare_labels(labels: pl.DataFrame, name: str) -> tuple[pl.DataFrame, list[str]]:
+    """Labels that are not null, once each, with a weight that may be null, and their key.
+
+    Raises InputError for labels of one response that differ.
+    """
+    key = [column for column in RESPONSE if column in labels.columns]
+    check_conflicts(labels, key, name)
+    labels = labels.filter(pl.col("label").is_not_null()).unique(key, keep="last", maintain_order=True)
+    labels = labels.cast({column: FEATURE_FRAME.schema[column] for column in key})
+    if WEIGHT not in labels.columns:
+        labels = labels.with_columns(pl.lit(None, pl.Float64).alias(WEIGHT))
+    return labels.select(*key, "label", WEIGHT), key
+
+
+def _within(responses: pl.DataFrame, *when: datetime | None) -> pl.DataFrame:
+    """The responses from the first to the last window of `when`, those without a time if null; else all."""
+    if not when:
+        return responses
+    first, last = when
+    window = pl.col("window")
+    return responses.filter(window.is_null() if last is None else window.is_between(first, last))

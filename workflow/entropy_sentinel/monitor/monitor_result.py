@@ -1,0 +1,445 @@
+"""The result of a monitor, its table of slices, and the sentences at the start of every output."""
+
+import json
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.core.printable import one_line
+from entropy_sentinel.formatting.text_format import counted, html, listed, number, rounded
+from entropy_sentinel.monitor.alert import Alert, AlertStatus
+from entropy_sentinel.monitor.alert_codes import Flag
+from entropy_sentinel.monitor.alert_history import AlertHistory
+from entropy_sentinel.monitor.episodes import Episode
+from entropy_sentinel.monitor.event_calendar import describe_events, name_events
+from entropy_sentinel.monitor.monitor_options import (
+    FROM_ESTIMATE,
+    FROM_JUDGE,
+    FROM_MEAN,
+    FROM_OPINION,
+    NOT_VALIDATED,
+)
+from entropy_sentinel.monitor.reading.problem_collection import Problems
+from entropy_sentinel.monitor.reading.window_times import start_after
+from entropy_sentinel.monitor.slice_columns import STATISTICS
+from entropy_sentinel.rendering.token_colours import Token
+
+# Largest number of slices in a sentence or table (files contain all), and of domains in a sentence.
+SHOWN, NAMED = 20, 4
+# A column that rows have only if labels are given.
+LABELLED = "labelled_accuracy"
+Row = Mapping[str, Any]
+# A column of the table: its heading, and its text for a row.
+Column = tuple[str, Callable[[Row], str]]
+
+
+@dataclass(frozen=True)
+class LoggedResponse:
+    """A response from its log; `p` is the estimator's prediction, and `tokens` are the tokens shown on the page."""
+
+    item_id: str
+    sample: int
+    p: float
+    place: str
+    question: str | None
+    text: str
+    n_tokens: int
+    finish_reason: str
+    tokens: tuple[Token, ...]
+
+    @property
+    def left_out(self) -> int:
+        """The number of tokens left out between the first and the last tokens on the page."""
+        return self.n_tokens - len(self.tokens)
+
+    @property
+    def named(self) -> bool:
+        """Whether the tokens have texts."""
+        return all(token.text is not None for token in self.tokens)
+
+
+@dataclass(frozen=True)
+class AlertResponses:
+    """The least certain responses behind an alert of a slice and window; `note` says why some are missing."""
+
+    slice: dict[str, str | None]
+    window: datetime | None
+    responses: tuple[LoggedResponse, ...]
+    note: str
+
+    def is_of(self, alert: Alert) -> bool:
+        """Whether these are the responses behind an alert."""
+        window = None if alert.window is None else alert.window.window
+        return alert.has_responses and (alert.slice, window) == (self.slice, self.window)
+
+
+@dataclass(frozen=True, repr=False)
+class Monitored:
+    """The rows, the alerts, and their provenance.
+
+    Rows have the slice columns (text, null if a response has no value) and the columns that the catalogue
+    (`monitor/slice_columns.py`) explains. With windows they also have `window` (its start, null for responses without a
+    time), and with labels the columns of the labelled accuracy.
+
+    Attributes:
+        by: The slice columns.
+        slices: A row per slice over the whole time, sorted by rank, the most expected errors first.
+        windows: A row per slice and window, sorted by window and rank; null without windows.
+        alerts: The alerts; `alert["message"]` reads one by the keys of its JSON.
+        provenance: Where the rows come from; JSON-serialisable.
+        problems: Unusable parts of the given logs, read now or earlier.
+        newest: The windows that alerts are about.
+        recent: The rows that alerts are about: rows of the windows `newest`, with earlier windows pooled if responses
+            are too few; null without windows. `window_from` is the first pooled window, and `n_windows` counts the
+            windows from there to `window`.
+        last_usable: The last window of each slice with enough responses after pooling, or null, in the order of
+            `slices`.
+        behind: Responses behind the alerts, if requested.
+        drops: The drops of all slices after the reference, those that are over included.
+        histories: The reported alerts that `remember` writes, by state file.
+        missing: The windows after the newest response, in which responses were expected by now.
+        progress: What `remember` writes about the newest responses, by state file.
+    """
+
+    by: tuple[str, ...]
+    slices: pl.DataFrame
+    windows: pl.DataFrame | None
+    alerts: list[Alert]
+    provenance: dict[str, Any]
+    problems: Problems
+    newest: list[datetime] = field(default_factory=list)
+    recent: pl.DataFrame | None = None
+    last_usable: pl.DataFrame | None = None
+    behind: list[AlertResponses] = field(default_factory=list)
+    drops: list[Episode] = field(default_factory=list)
+    histories: dict[Path, AlertHistory] = field(default_factory=dict)
+    missing: list[datetime] = field(default_factory=list)
+    progress: dict[Path, list[str | int]] = field(default_factory=dict)
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """The rows by slice and window; without windows, the rows by slice."""
+        return self.slices if self.windows is None else self.windows
+
+    @property
+    def now(self) -> pl.DataFrame:
+        """The rows of the newest window; without windows, the rows by slice."""
+        return self.slices if self.recent is None else self.recent.filter(pl.col("window").is_in(self.newest[-1:]))
+
+    @property
+    def has_estimates(self) -> bool:
+        """Whether an estimator was used; without one, accuracies rest on labels."""
+        return bool(self.provenance["estimators"])
+
+    @property
+    def accuracy_columns(self) -> tuple[str, str, str]:
+        """The columns of the accuracy and its limits that tables and pictures rank by: estimates, or labels."""
+        if self.has_estimates:
+            return "estimated_accuracy", "lower", "upper"
+        return "use_accuracy", "use_lower", "use_upper"
+
+    @property
+    def has_no_accuracy(self) -> bool:
+        """Whether no slice has an accuracy without an estimator, because no label belongs to a response."""
+        return not self.has_estimates and self.slices["use_accuracy"].null_count() == len(self.slices)
+
+    @property
+    def silent(self) -> bool:
+        """Whether no slice of the newest window has enough responses, or no slice has an accuracy at all."""
+        if self.has_no_accuracy:
+            return True
+        least = max(self.provenance["min_responses"], 1)
+        return not (self.now["n_estimated"] >= least).any()
+
+    @property
+    def calling(self) -> bool:
+        """Whether an alert that is not over is to be told now."""
+        return any(alert.to_report and not alert.is_over for alert in self.alerts)
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether some of the logs could not be used."""
+        return bool(self.problems.counts)
+
+    def __repr__(self) -> str:
+        about, read = whose(self)
+        lines = [
+            about,
+            f"{read}; {counted(len(self.slices), 'slice')}",
+            *(alerts(self) or ["no alerts"]),
+            *silence(self),
+        ]
+        return "\n  ".join(map(one_line, lines))
+
+    def _repr_html_(self) -> str:
+        about, read = whose(self)
+        tables = []
+        for title, rows in reversed(shown_rows(self)):  # the alerts are about the newest window
+            headings, cells = table_of(self, rows, SHOWN)
+            tables.append(([f"{', '.join(self.by)} ({title})", *headings], cells))
+        general = self.provenance["general_flags"].values()
+        return html(about, [read, *general, *(alerts(self) or ["no alerts"]), *silence(self)], *tables)
+
+
+def table_of(result: Monitored, rows: pl.DataFrame, most: int) -> tuple[list[str], list[list[str]]]:
+    """The headings of a table of slices, and the slice name and numbers of its first `most` rows."""
+    headings, cells_of = zip(*_columns(result, rows), strict=True)
+    lines = []
+    for row in rows.head(most).iter_rows(named=True):
+        name = slice_name(row[column] for column in result.by)
+        lines.append([name, *(cell(row) for cell in cells_of)])
+    return list(headings), lines
+
+
+def _columns(result: Monitored, rows: pl.DataFrame) -> Iterator[Column]:
+    """Yield the columns after the slice's name; flags of all slices are omitted."""
+    about = result.provenance
+    heading = f"{about['level']:.0%} interval" if len(rows) else "interval"
+    yield "responses", partial(_responses, about["window"])
+    if result.has_estimates:
+        yield "estimated", lambda row: _bracketed(row, number(row["estimated_accuracy"]))
+        yield heading, lambda row: _bracketed(row, _interval(row, "", ".3f"))
+        yield "worth labels", _worth
+    else:
+        yield "labels say (n)", _labels
+        if about["judge"]:
+            yield "judged", lambda row: f"{row['n_judged']:,}" if row["n_labelled"] else "-"
+        yield "accuracy", lambda row: number(row["use_accuracy"])
+        yield heading, lambda row: _interval(row, "use_", ".3f")
+        if about["witness_estimates"]:
+            yield "rests on", _basis
+    yield "errors expected", lambda row: _bracketed(row, _errors(row))
+    # With windows, a change is that of the newest one, so it stands in that window's table.
+    if about["reference"] is not None and ("window" in rows.columns or result.windows is None):
+        yield "change", lambda row: number(row["change"], "+.3f")
+        yield "q", _q
+    for statistic in STATISTICS.values():
+        if statistic.heading:
+            yield statistic.heading, partial(_number, statistic.name, statistic.form)
+    for name in about["numbers"]:
+        for percentile in ("p50", "p95"):
+            yield f"{name.removeprefix('metadata.')} {percentile}", partial(_quantile, f"{name}_{percentile}")
+    if LABELLED in rows.columns and result.has_estimates:
+        if (rows["n_labelled"] > 0).any():
+            yield "labels say (n)", _labels
+        yield "use", lambda row: _bracketed_unless_labelled(row, number(row["use_accuracy"]))
+        yield "interval", lambda row: _bracketed_unless_labelled(row, _interval(row, "use_", ".3f"))
+        yield "rests on", _basis
+    if "true_accuracy" in rows.columns:
+        yield "labels", lambda row: f"{row['n_labelled']:,}"
+        yield "estimated on them", lambda row: number(row["estimated_on_labelled"])
+        yield "true", lambda row: number(row["true_accuracy"])
+        yield "error", lambda row: number(row["error"], "+.3f")
+    own = rows["flag_codes"].list.set_difference(about["general_flag_codes"])
+    if own.list.len().gt(0).any():
+        yield "flags", partial(_flags, about["general_flag_codes"])
+
+
+def _responses(window: str, row: Row) -> str:
+    pooled = f" in {row['n_windows']} {window}s" if row.get("n_windows", 1) > 1 else ""
+    if row.get("window_to") is not None and row["window_to"] < row["window"]:
+        form = "%Y-%m-%d %H:%M" if window == "hour" else "%Y-%m-%d"
+        pooled += f" (newest {row['window_to'].strftime(form)})"
+    return f"{row['n_estimated']:,}{pooled}"
+
+
+def _worth(row: Row) -> str:
+    worth = row["estimate_worth"]
+    return number(worth, ".0f" if worth is not None and worth >= 2 else ".1f")
+
+
+def _q(row: Row) -> str:
+    q = row["change_q"]
+    return "<0.001" if q is not None and q < 0.001 else number(q, ".2g")
+
+
+def _number(column: str, form: str, row: Row) -> str:
+    return number(row[column], form)
+
+
+def _quantile(column: str, row: Row) -> str:
+    return rounded(row[column])
+
+
+def _labels(row: Row) -> str:
+    return f"{number(row['labelled_accuracy'])} ({row['n_labelled']:,})" if row["n_labelled"] else "-"
+
+
+def _basis(row: Row) -> str:
+    """What an accuracy rests on; a witness is named, with the number of responses about which it was asked."""
+    if row["rests_on"] == FROM_MEAN:
+        return f"mean of estimate and {row['witness']} ({row['n_asked']:,})"
+    if row["rests_on"] in (FROM_OPINION, FROM_JUDGE):
+        return f"{row['witness']} ({row['n_asked']:,})"
+    return row["rests_on"] or "-"
+
+
+def _flags(general: Container[str], row: Row) -> str:
+    pairs = zip(row["flags"], row["flag_codes"], strict=True)
+    return ", ".join(flag for flag, code in pairs if code not in general)
+
+
+def _interval(row: Row, of: str, form: str) -> str:
+    lower, upper = row[f"{of}lower"], row[f"{of}upper"]
+    return "-" if lower is None else f"{lower:{form}}-{upper:{form}}"
+
+
+def is_unfamiliar(row: Row) -> bool:
+    """Whether a row's slice is unlike all labelled domains, so that its estimate says little."""
+    return Flag.UNFAMILIAR in row["flag_codes"]
+
+
+def _bracketed(row: Row, text: str) -> str:
+    """A number of a slice in brackets if the slice is unlike all labelled domains."""
+    return f"({text})" if is_unfamiliar(row) and text != "-" else text
+
+
+def _bracketed_unless_labelled(row: Row, text: str) -> str:
+    return _bracketed(row, text) if row["rests_on"] == FROM_ESTIMATE else text
+
+
+def _errors(row: Row) -> str:
+    if row["expected_errors"] is None:
+        return "-"
+    return f"{row['expected_errors']:,.0f} ({_interval(row, 'expected_errors_', ',.0f')})"
+
+
+def slice_name(values: Iterable[Any]) -> str:
+    """A slice's name: its values, with - for a missing value.
+
+    A value that could be mistaken for another is in quotes, as in JSON: an empty one, a dash, one with white space at
+    an end, and the quoted form of such a value.
+    """
+    return ", ".join("-" if value is None else _value_name(str(value)) for value in values)
+
+
+def _value_name(value: str) -> str:
+    return one_line(json.dumps(value, ensure_ascii=False) if _needs_quotes(value) else value)
+
+
+def _needs_quotes(value: str) -> bool:
+    if value in ("", "-") or value != value.strip():
+        return True
+    try:
+        unquoted = json.loads(value) if value.startswith('"') else None
+    except ValueError:
+        return False
+    return isinstance(unquoted, str) and _needs_quotes(unquoted)
+
+
+def shown_rows(result: Monitored) -> list[tuple[str, pl.DataFrame]]:
+    """The tables to show, with their titles: the whole time, and the newest window."""
+    if not result.newest:
+        return [("all responses" if result.windows is None else "the whole time", result.slices)]
+    window, zone = result.provenance["window"], result.provenance["timezone"]
+    newest = f"{window} from {result.newest[-1]:%Y-%m-%d %H:%M} {zone}{window_events(result, result.newest[-1])}"
+    return [("the whole time", result.slices), (f"{newest}{since_newest(result)}", result.now)]
+
+
+def window_events(result: Monitored, window: datetime) -> str:
+    """A note that names the events in a window, if there are any."""
+    about = result.provenance
+    texts = name_events(about.get("events", ()), window, start_after(window, 1, about["window"]))
+    return f", event: {listed(texts, NAMED)}" if texts else ""
+
+
+def since_newest(result: Monitored) -> str:
+    """A note if the newest window, or later ones, lack responses, so that its numbers are old; else nothing."""
+    later = [window for window in result.missing if window > result.newest[-1]]
+    if later:
+        return f"; NO RESPONSES in {counted(len(later), result.provenance['window'])} since"
+    return "; HARDLY ANY RESPONSES" if result.missing else ""
+
+
+def whose(result: Monitored) -> tuple[str, str]:
+    """Two lines: which estimators were used, or that accuracies rest on labels; and how much was read."""
+    files, responses = result.provenance["files"], result.provenance["responses"]
+    read = f"{counted(responses['in_all'], 'response')} in {counted(files['in_all'], 'file')}"
+    if files["read_now"] != files["in_all"]:
+        read += f"; read now: {files['read_now']:,}"
+    return "; ".join(map(_estimator, result.provenance["estimators"])) or label_basis(result), read
+
+
+def label_basis(result: Monitored) -> str:
+    """What accuracies rest on without an estimator."""
+    basis = []
+    if n_labelled := int(result.slices["n_labelled"].sum()):
+        basis.append(counted(n_labelled, "label"))
+    for kept in result.provenance["judge"]:
+        if kept["used"]:
+            basis.append(f"{kept['name']} ({counted(kept['n_seen'], 'response')}), which labels correct")
+    for name, n in result.slices["witness"].drop_nulls().value_counts(sort=True).iter_rows():
+        basis.append(f"{name}, for {counted(n, 'slice')} with hardly any labels")
+    return f"no estimator: accuracies rest on {'; '.join(basis) or 'nothing yet'}"
+
+
+def _estimator(about: Mapping[str, Any]) -> str:
+    domains = (about["group"] or "?").split("+")
+    named = ", ".join(domains) if len(domains) <= NAMED else f"{len(domains)} domains"
+    return f"{about['name']} of {about['model']}, fitted on {named}: {verdicts_of(about)}"
+
+
+def verdicts_of(estimator: Mapping[str, Any]) -> str:
+    """The verdicts on an estimator of `Monitored.provenance`."""
+    return "; ".join(estimator["verdicts"]) or NOT_VALIDATED
+
+
+def without_row(result: Monitored, rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows of the slices that have no row in `rows`, such as those of a window."""
+    by = list(result.by)
+    return result.slices.join(rows.select(by), on=by, how="anti", nulls_equal=True, maintain_order="left")
+
+
+def names_of(result: Monitored, rows: pl.DataFrame) -> list[str]:
+    """The names of the slices of rows."""
+    return [slice_name(row) for row in rows.select(result.by).iter_rows()]
+
+
+def silence(result: Monitored) -> list[str]:
+    """A line that says so if no slice has enough responses, else nothing."""
+    if not result.silent:
+        return []
+    if result.has_no_accuracy:
+        return ["no slice has an accuracy: the labels do not represent any"]
+    about = result.provenance
+    where = f" in the last {about['pool_windows']} {about['window']}s" if result.newest else ""
+    if where and about["reference"] and result.newest[-1] >= datetime.fromisoformat(about["reference"][1]):
+        where += " after the reference"
+    least = f"at least {about['min_responses']}{' with an estimate' if result.has_estimates else ''}"
+    return [f"no slice has enough responses ({least}){where}"]
+
+
+def alerts(result: Monitored) -> list[str]:
+    """A line for each alert."""
+    return [alert_line(alert) for alert in result.alerts]
+
+
+def alert_line(alert: Alert) -> str:
+    """An alert as a line."""
+    if alert.subject is not None:
+        word = f"OVER {alert.subject.name}" if alert.is_over else "NOT WATCHED"
+        return f"{word}: {alert_text(alert)}"
+    return f"{'OVER' if alert.is_over else 'ALERT'} {slice_name(alert.slice.values())}: {alert_text(alert)}"
+
+
+def alert_text(alert: Alert) -> str:
+    """The message of an alert with its status and the events that it began with."""
+    began = describe_events(alert)
+    return f"{alert.message}{alert_status(alert)}{'; ' if began else ''}{began}"
+
+
+def alert_status(alert: Alert) -> str:
+    """The status of an alert in brackets, with its dates; empty for a new alert without windows."""
+    words = [] if alert.is_over else [str(alert.status)]
+    for name, when in (("since", alert.since), ("until", alert.until)):
+        if when is not None:
+            form = "%Y-%m-%d" if (when.hour, when.minute) == (0, 0) else "%Y-%m-%d %H:%M"
+            words.append(f"{name} {when:{form}}")
+    if alert.acknowledged:
+        words.append("acknowledged")
+    return "" if words == [AlertStatus.NEW] else f" ({', '.join(words)})"

@@ -1,0 +1,567 @@
+"""Run the monitor: turn logs and an estimator, or an estimator for each model, into rows and alerts."""
+
+import logging
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple, Unpack
+
+import polars as pl
+
+from entropy_sentinel import __version__
+from entropy_sentinel.api.input_checks import is_table, table
+from entropy_sentinel.api.label_reading import drawn_by, drawn_columns, labels_from
+from entropy_sentinel.api.verb_options import MonitorKeywords
+from entropy_sentinel.api.witness_reading import Witness, read_witnesses
+from entropy_sentinel.core.errors import ConfigError, EntropySentinelError, InputError
+from entropy_sentinel.core.option_classes import document_options
+from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
+from entropy_sentinel.estimators.no_estimator import NO_ESTIMATOR
+from entropy_sentinel.logs.model_names import bare
+from entropy_sentinel.monitor.alert import Row, SliceValues
+from entropy_sentinel.monitor.alert_codes import AlertKind
+from entropy_sentinel.monitor.alerting.acknowledgements import read_acknowledgements
+from entropy_sentinel.monitor.alerting.alert_reporting import AlertsOfRun, ReportingRules, make_alerts, read_history
+from entropy_sentinel.monitor.alerting.drop_alerts import find_drops, n_slices_tested
+from entropy_sentinel.monitor.alerting.drop_opinions import add_opinions
+from entropy_sentinel.monitor.alerting.slice_episodes import find_row_episodes, find_stale_episodes
+from entropy_sentinel.monitor.episodes import Episode
+from entropy_sentinel.monitor.estimating.same_model import compare_same_models
+from entropy_sentinel.monitor.estimating.slice_rows import Estimates
+from entropy_sentinel.monitor.event_calendar import mark_alerts, read_events
+from entropy_sentinel.monitor.labelling.label_corrected_estimates import LAST_LABELLED, LabelledResponses
+from entropy_sentinel.monitor.labelling.option_checks import check_labelled_options
+from entropy_sentinel.monitor.labelling.witness_estimates import WitnessEstimates
+from entropy_sentinel.monitor.labelling.witness_support import AskedWitness
+from entropy_sentinel.monitor.labelling.witness_table import measure_label_worth
+from entropy_sentinel.monitor.monitor_options import EARLIEST, MonitorOptions, Reading, period_text
+from entropy_sentinel.monitor.monitor_result import AlertResponses, Monitored
+from entropy_sentinel.monitor.reading.feature_stream import (
+    Given,
+    Source,
+    resolve_sources,
+    with_features,
+    without_states,
+)
+from entropy_sentinel.monitor.reading.problem_codes import ProblemKind
+from entropy_sentinel.monitor.reading.problem_collection import Problems
+from entropy_sentinel.monitor.reading.time_zones import DTYPE
+from entropy_sentinel.monitor.reading.window_times import in_zone, windows_after
+from entropy_sentinel.monitor.result_stacking import stack_results
+from entropy_sentinel.monitor.showing.alert_responses import behind
+from entropy_sentinel.monitor.summing.cluster_notes import note_clusters, note_conversations
+from entropy_sentinel.monitor.summing.file_reading import KeptRows
+from entropy_sentinel.monitor.summing.log_pass import LogPass, sum_problems
+from entropy_sentinel.monitor.summing.missing_files import Collector
+from entropy_sentinel.monitor.summing.monitor_state import State
+from entropy_sentinel.monitor.summing.slice_sums import n_values
+from entropy_sentinel.monitor.summing.state_file import PROGRESS, opened
+from entropy_sentinel.monitor.summing.sum_merging import NEWEST_WINDOWS, MergedSums, merge, newest_windows, recent
+from entropy_sentinel.monitor.unwatched_traffic import WatchedState, add_unwatched
+from entropy_sentinel.monitor.watched_models import Estimators, Options, WatchedModels, watch_models
+from entropy_sentinel.schemas.witness_schema import WitnessKind
+
+log = logging.getLogger(__name__)
+
+
+@document_options(MonitorOptions)
+def monitor(
+    estimator: FittedEstimator | str | Path | Estimators | None,
+    logs: Given,
+    by: Sequence[str] = (),
+    *,
+    state: str | Path | None = None,
+    **options: Unpack[MonitorKeywords],
+) -> Monitored:
+    """Estimate the accuracy of every slice of logs, with intervals, flags, changes and alerts.
+
+    The labels and verdicts of `labels` and `judged` may also be frames.
+
+    Args:
+        estimator: An estimator from `fit` or `load`, or its file. Several are each used for the responses of their
+            model, and the column `model` is added to `by`. With None, accuracies rest on `labels` (and `judged`), and
+            responses need no log-probabilities.
+        logs: Logs, traces or features, as files, folders, patterns or `-` for standard input; a frame of features; or
+            state files of parts of the logs.
+        by: The columns whose values define slices, combined; without any, all responses are one slice.
+        state: A file that keeps the sums of each log for this estimator and settings, so that each log is read once.
+            With several estimators, a file for each: this name, a dot and the model's name.
+        **options: The fields of `MonitorOptions`, which `help(es.monitor)` lists.
+
+    Returns:
+        The rows by slice and by window, the alerts, and their provenance.
+
+    Raises:
+        InputError: For unreadable files, missing columns, or a reference without responses.
+        ProvenanceError: If no response matches the estimator's model and log-probabilities, or if `state` belongs to
+            another estimator or other settings.
+        ConfigError: For invalid options, such as those that need an estimator.
+        DamagedFileError: For a state file that was damaged or edited.
+
+    Examples:
+        >>> import entropy_sentinel as es
+        >>> features = es.features(es.read_logs(es.example().traces))
+        >>> estimator = es.fit(features, es.read_labels(es.example().labels), "atc-nll_sum")
+        >>> result = es.monitor(estimator, features, by=["benchmark"])
+        >>> result.slices.select("n_estimated", "rank").rows()
+        [(30, 1), (30, 2), (30, 3), (30, 4), (30, 5)]
+    """
+    settings = MonitorOptions.of_keywords("monitor", {"by": by, **options})
+    return monitored(estimator, resolve_sources(logs), settings, state)
+
+
+def monitored(
+    estimator: FittedEstimator | str | Path | Estimators | None,
+    sources: Sequence[Source],
+    settings: MonitorOptions,
+    state: str | Path | None = None,
+    test_all_windows: bool = True,
+    kept_rows: KeptRows | None = None,
+) -> Monitored:
+    """The result of `monitor` for `resolve_sources` of logs.
+
+    Without `test_all_windows`, changes are tested only in the newest windows; only files have those of all windows, and
+    for a year of many slices the tests take most of the time. `kept_rows` gets the responses that are read.
+    """
+    if estimator is None:
+        check_labelled_options(settings)
+    watched = watch_models(NO_ESTIMATOR if estimator is None else estimator, settings, state)
+    single = settings.labels is not None or settings.judged is not None or settings.responses > 0
+    events = read_events(settings)
+    with _collected(watched, sources, single, label_strata(settings), kept_rows) as (log_pass, runs):
+        log_pass.check()
+        problems = sum_problems(log_pass.collectors)
+        states = [WatchedState(run.state, run.path, run.merged()) for run in runs]
+        for run in runs:
+            note_clusters(problems, run.state.files.values(), run.settings)
+        if settings.cluster is None:
+            note_conversations(problems, log_pass.columns())
+        summed = [(run, state.merged) for run, state in zip(runs, states, strict=True) if state.merged is not None]
+        if not summed:
+            raise _without_responses(problems)
+        if silent := [f"'{run.model}'" for run, state in zip(runs, states, strict=True) if state.merged is None]:
+            problems.add(ProblemKind.SILENT_MODEL, silent)
+        ends: set[datetime] = set()
+        n_tested = 0
+        for _, merged in summed:
+            ends.update(newest_windows(merged.windows, settings.window, settings))
+            n_tested += n_slices_tested(merged, settings.min_responses)
+        newest = sorted(ends)[-NEWEST_WINDOWS:]
+        results: list[Monitored] = []
+        unmatched: list[frozenset[int]] = []
+        for run, merged in summed:
+            labelled = run.labelled(merged)
+            if labelled is not None:
+                unmatched.append(frozenset(labelled.without))
+            results.append(run.monitored(merged, labelled, problems, n_tested, newest, test_all_windows))
+        if unmatched and (lost := frozenset.intersection(*unmatched)):
+            problems.add(ProblemKind.LABEL_UNMATCHED, (), len(lost))
+        result = results[0] if watched.names is None else stack_results(results, settings)
+        result.provenance.update(problems.provenance())
+        models = runs[0].models if watched.names is None else watched.names
+        add_unwatched(result, states, models, summed[0][0].settings, watched.user_named)
+        mark_alerts(result.alerts, events, settings)
+        return result
+
+
+def _without_responses(problems: Problems) -> InputError:
+    return InputError("; ".join(["the logs contain no usable response", *problems.lines()]))
+
+
+def collect(
+    estimator: str | Path | None, logs: Given, state: str | Path, by: Sequence[str] = (), **options: Any
+) -> Problems:
+    """Sum a part of the logs in the file `state`, without estimating; return the counts of unusable parts.
+
+    `monitor` reads such files instead of logs. The options are the fields of `Reading`; errors are as for `monitor`.
+    """
+    reading = Reading.of({"by": by, **options})
+    watched = watch_models(NO_ESTIMATOR if estimator is None else estimator, reading, state)
+    with _collected(watched, resolve_sources(logs), single=False) as (log_pass, _):
+        return sum_problems(log_pass.collectors)
+
+
+@contextmanager
+def _collected(
+    watched: WatchedModels[Options],
+    sources: Sequence[Source],
+    single: bool,
+    strata: Sequence[str] = (),
+    kept_rows: KeptRows | None = None,
+) -> Iterator[tuple[LogPass, list["_EstimatorRun"]]]:
+    """Read all logs once into the states of the models; with `single`, also keep each response.
+
+    `strata` are the columns by which labels were drawn.
+    """
+    signals = list(dict.fromkeys(name for each in watched.each for name in each.saved.signals))
+    given = with_features(without_states(sources, watched.states), watched.reading, signals)
+    collectors: list[Collector] = []
+    runs: list[_EstimatorRun] = []
+    with ExitStack() as stack:
+        for each in watched.each:
+            whose = {
+                "estimator": each.saved.estimator.name,
+                "checksum": each.checksum,
+                "reading": each.options.as_dict(),
+            }
+            state = stack.enter_context(State.opened(each.state, whose, n_values(each.saved.estimator)))
+            state.strata = list(strata)
+            lasting = each.state is not None
+            collector = Collector(each.saved, each.options, state, lasting, single, each.model, watched.names)
+            collectors.append(collector)
+            runs.append(_EstimatorRun(each.saved, each.checksum, collector, state, each.file, each.state, each.options))
+        log_pass = LogPass(collectors, given, watched.reading, strata, watched.names, watched.user_named, kept_rows)
+        log_pass.read()
+        yield log_pass, runs
+
+
+@dataclass(frozen=True)
+class _EstimatorRun:
+    """An estimator, the `checksum` of its file, the sums of all logs, the name of the estimator's `file`.
+
+    `path` is the state's file, null if the state is temporary.
+    """
+
+    saved: FittedEstimator
+    checksum: str
+    collector: Collector
+    state: State
+    file: str
+    path: Path | None
+    options: Reading
+
+    @property
+    def settings(self) -> MonitorOptions:
+        """The options for the responses of this estimator."""
+        assert isinstance(self.options, MonitorOptions)  # only `collect` has fewer
+        return self.options
+
+    @property
+    def model(self) -> str:
+        """The estimator's model; an empty text if its file does not name it."""
+        return bare(str(self.saved.metadata.model or ""))
+
+    @property
+    def models(self) -> list[str]:
+        """The estimator's model, if its file names it."""
+        return [self.model] if self.model else []
+
+    def _same_models(self) -> Counter[str]:
+        """The responses whose model counts as the estimator's, by its name in the logs."""
+        total = Counter[str]()
+        for about in self.state.files.values():
+            total.update(about.same_models)
+        return total
+
+    def _models(self) -> dict[str, int]:
+        """The models of the responses that count, without providers, with their numbers of responses."""
+        total = Counter[str]()
+        for part in self.state.all_responses():
+            for name, n in part["model"].drop_nulls().value_counts().iter_rows():
+                total[bare(name)] += n
+        return dict(total.most_common())
+
+    def merged(self) -> MergedSums | None:
+        """The sums of slices, null without responses; raises InputError for a reference without responses."""
+        settings = self.settings
+        merged = merge(self.state, settings.by, settings.window, settings.period, settings.max_slices)
+        if merged is not None and settings.period is not None and not merged.before.n_estimated.any():
+            raise InputError(self._no_reference(settings))
+        return merged
+
+    def labelled(self, merged: MergedSums) -> LabelledResponses | None:
+        """The labelled responses, if the settings name labels or what witnesses say."""
+        settings = self.settings
+        if settings.labels is None and settings.judged is None:
+            return None
+        labels = _labels(settings)
+        witnesses: list[Witness] = []
+        if settings.judged is not None:
+            witnesses = read_witnesses(settings.judged, settings.scorer, labels)
+        at_random, has_strata = settings.labels_at_random, bool(self.state.strata)
+        return LabelledResponses(self.state, labels, merged, settings.window, at_random, witnesses, has_strata)
+
+    def witness_estimates(
+        self, settings: MonitorOptions, merged: MergedSums, labelled: LabelledResponses | None
+    ) -> WitnessEstimates | None:
+        """What witnesses say of slices with hardly any labels, if the settings name witnesses."""
+        if settings.judged is None or labelled is None:
+            return None
+        witnesses = labelled.witnesses
+        if settings.labels is None and all(witness.kind == WitnessKind.VERDICT for witness in witnesses):
+            raise ConfigError("judged: needs --labels of some of the same responses, which correct the judge's errors")
+        at_random = settings.labels_at_random
+        return WitnessEstimates(self.state, witnesses, labelled.people, merged, settings.window, at_random)
+
+    def monitored(
+        self,
+        merged: MergedSums,
+        labelled: LabelledResponses | None,
+        problems: Problems,
+        n_tested: int,
+        newest: Sequence[datetime],
+        test_all_windows: bool = True,
+    ) -> Monitored:
+        """The result for this estimator; `newest` are the windows of the alerts.
+
+        `n_tested` is the number of slices among which the false alarms are shared.
+        """
+        settings = self.settings
+        if labelled is not None and self.saved.has_estimates:
+            labelled.note_training(problems, self.saved.training is not None)
+        taken = Counter[str]()
+        for about in self.state.files.values():
+            taken.update(about.taken)
+        most_taken = dict(taken.most_common(5))
+        by_column, numbers = settings.cluster is not None, settings.numbers
+        estimates = Estimates(self.saved, settings.level, settings.min_responses, most_taken, numbers, by_column)
+        witnesses = self.witness_estimates(settings, merged, labelled)
+        rows = _make_rows(estimates, merged, settings, labelled, newest, test_all_windows, witnesses)
+        newest_rows = _newest_by_slice(rows, settings)
+        drops = find_drops(
+            self.saved.estimator, merged, settings, n_tested, _by_slice(rows.slices, rows.by) | newest_rows
+        )
+        opinions = [] if witnesses is None else witnesses.opinions
+        episodes = self._episodes(rows, drops, merged, settings, opinions)
+        alerts = self._alerts(episodes, rows, merged, settings, newest_rows)
+        responses: list[AlertResponses] = []
+        if settings.responses and self.saved.has_estimates:
+            responses = behind(alerts.alerts, settings.window, self.state, settings, settings.responses)
+        provenance = self._provenance(settings, estimates, merged, taken)
+        provenance["labels_drawn_by"] = self.state.strata
+        provenance["labels_drawn"] = labelled.count_drawn() if labelled else None
+        qualities = labelled.measure_witnesses(settings.level) if labelled and settings.labels is not None else []
+        provenance["judge"] = [quality.as_dict() for quality in qualities]
+        provenance["label_worth"] = measure_label_worth(rows.slices) if qualities else None
+        provenance["witness_estimates"] = estimates.describe_witnesses(merged, witnesses) if witnesses else []
+        return Monitored(
+            by=rows.by,
+            slices=rows.slices,
+            windows=None if rows.windows is None else rows.windows.drop("window_from"),
+            newest=list(rows.newest),
+            recent=rows.recent,
+            last_usable=rows.last_usable,
+            alerts=alerts.alerts,
+            behind=responses,
+            provenance=provenance,
+            problems=problems,
+            drops=drops,
+            histories={} if self.path is None else {self.path: alerts.history},
+        )
+
+    def _episodes(
+        self,
+        rows: "_ResultRows",
+        drops: Sequence[Episode],
+        merged: MergedSums,
+        settings: MonitorOptions,
+        opinions: Sequence[AskedWitness],
+    ) -> Iterator[Episode]:
+        """Yield the episodes of slices, or of their newest windows."""
+        if settings.has_kind(AlertKind.DROP):
+            yield from add_opinions(drops, opinions, merged.slices, settings.zone, settings.level)
+        yield from find_row_episodes(rows.newest_rows, rows.windows, rows.by, settings)
+        if rows.last_usable is not None:
+            usable = rows.last_usable
+            ends = windows_after(usable["last_usable"], settings.pool_windows, settings.window or "day")
+            yield from find_stale_episodes(rows.slices, usable.with_columns(stale_from=ends), settings)
+
+    def _alerts(
+        self,
+        episodes: Iterator[Episode],
+        rows: "_ResultRows",
+        merged: MergedSums,
+        settings: MonitorOptions,
+        newest_rows: Mapping[SliceValues, Row],
+    ) -> AlertsOfRun:
+        newest: Sequence[datetime] = rows.newest
+        if not newest:  # with a reference but no window, the newest of the smallest windows
+            looks = newest_windows(merged.looks, settings.grain, settings)
+            newest = _real_times(looks, settings.zone)
+        history = None if self.path is None else read_history(self.state).select_slices()
+        rules = ReportingRules(newest, history, read_acknowledgements(settings.acknowledged), settings.remind)
+        return make_alerts(episodes, rows.by, rules, newest_rows)
+
+    def _grains(self) -> list[datetime]:
+        """The starts of the smallest windows with responses."""
+        grains = pl.concat([part.keys.select("grain").unique() for part in self.state.all_sums()])
+        return grains["grain"].drop_nulls().to_list()
+
+    def _no_reference(self, settings: MonitorOptions) -> str:
+        """The message for a reference without responses, which names the period of the logs."""
+        grains = self._grains()
+        zone = settings.zone or "UTC"
+        period = f"from {min(grains):%Y-%m-%d} to {max(grains):%Y-%m-%d}" if grains else "without a time"
+        return (
+            f"reference: {settings.period and period_text(settings.period)} ({zone}) has no response with an estimate "
+            f"to compare with; the logs have responses {period}"
+        )
+
+    def _since(self, settings: MonitorOptions) -> list[str] | None:
+        """The start and end of the reference; a reference without a start begins with the logs."""
+        if settings.period is None:
+            return None
+        start = min(self._grains()) if settings.period.start == EARLIEST else settings.period.start
+        return [start.isoformat(), settings.period.end.isoformat()]
+
+    def _provenance(
+        self,
+        settings: MonitorOptions,
+        estimates: Estimates,
+        merged: MergedSums,
+        taken: Counter[str],
+    ) -> dict[str, Any]:
+        metadata, read, files = self.saved.metadata, self.collector.read, self.state.files
+        answers = self.saved.validation.answers if self.saved.validation else ()
+        estimator = {
+            "name": self.saved.estimator.name,
+            "sha256": self.checksum or None,
+            "model": metadata.model,
+            "group": metadata.group,
+            "logprobs": metadata.logprobs.as_dict(),
+            "training_accuracy": metadata.training_accuracy,
+            "verdicts": [f"{answer.verdict}{answer.scope}" for answer in answers],
+        }
+        same_models = compare_same_models(self.saved, merged, self._same_models(), settings)
+        has_estimates, general = self.saved.has_estimates, estimates.general_flags(merged.total)
+        name = " ".join(filter(None, (str(metadata.model or ""), self.file)))
+        return {
+            "version": __version__,
+            "monitor": settings.name or name or self.saved.estimator.name,
+            "made": datetime.now(UTC).isoformat(timespec="seconds"),
+            "estimators": [estimator] if has_estimates else [],
+            "models": {} if has_estimates else self._models(),
+            "recognises_unfamiliar": metadata.familiarity is not None,
+            "general_flags": {flag.words: reason for flag, reason in general.items()},
+            "general_flag_codes": [flag.number for flag in general],
+            "overridden": dict(taken),
+            "same_models": [] if same_models is None else [same_models.as_dict()],
+            "reading": settings.as_dict(),
+            "numbers": list(settings.numbers),
+            "window": settings.window,
+            "timezone": settings.zone or "UTC",
+            "reference": self._since(settings),
+            "level": settings.level,
+            "alert_on": list(settings.alert_on),
+            "fail_below": settings.fail_below,
+            "events": [event.as_dict() for event in read_events(settings)],
+            "page_url": settings.page_url,
+            "min_responses": settings.min_responses,
+            "pool_windows": settings.pool_windows,
+            "false_alarms": settings.false_alarms,
+            "files": {"read_now": len(read), "known": self.collector.n_known, "in_all": len(files)},
+            "responses": {
+                "read_now": sum(file.n_responses for file in read),
+                "in_all": int(merged.total.n_responses.sum()),
+            },
+            "pooled_slices": merged.n_pooled,
+        }
+
+
+def _labels(settings: MonitorOptions) -> pl.DataFrame:
+    """The labels by people in a table or files; none if the settings name none."""
+    labels = settings.labels
+    if labels is None:
+        return pl.DataFrame(schema={"item_id": pl.String, "label": pl.Boolean})
+    return labels_from(labels, settings.scorer)
+
+
+def label_strata(settings: MonitorOptions) -> list[str]:
+    """The columns by which the labels were drawn, if they are not those of the slices."""
+    given = settings.labels
+    if given is None or settings.labels_at_random:
+        return []
+    names = drawn_columns(table(given, "labels").columns) if is_table(given) else drawn_by(given)
+    return [] if set(names) == set(settings.by) else names
+
+
+def _by_slice(rows: pl.DataFrame, by: Sequence[str]) -> dict[SliceValues, Row]:
+    """The last row of each slice by the slice's values."""
+    by_slice: dict[SliceValues, Row] = {}
+    for row in rows.iter_rows(named=True):
+        by_slice[tuple(row[name] for name in by)] = row
+    return by_slice
+
+
+def _real_times(windows: Sequence[datetime], zone: str | None) -> list[datetime]:
+    """The real times of windows that are on the clock of a zone."""
+    return in_zone(pl.Series(windows, dtype=DTYPE), zone).to_list()
+
+
+def _in_real_time(rows: pl.DataFrame, zone: str | None) -> pl.DataFrame:
+    """Rows with the real times of their windows and newest labels, as far as they have them."""
+    for name in ("window", "window_from", "window_to", LAST_LABELLED):
+        if name in rows.columns:
+            rows = rows.with_columns(in_zone(rows[name], zone))
+    return rows
+
+
+class _ResultRows(NamedTuple):
+    """The fields of `Monitored` that contain rows or windows; `windows` still has `window_from`."""
+
+    by: tuple[str, ...]
+    slices: pl.DataFrame
+    windows: pl.DataFrame | None = None
+    newest: Sequence[datetime] = ()
+    recent: pl.DataFrame | None = None
+    last_usable: pl.DataFrame | None = None
+
+    @property
+    def newest_rows(self) -> pl.DataFrame:
+        """The rows that alerts are about: those of the newest windows, or of slices."""
+        return self.slices if self.recent is None else self.recent
+
+
+def _newest_by_slice(rows: _ResultRows, settings: MonitorOptions) -> dict[SliceValues, Row]:
+    """The newest row with enough responses of each slice."""
+    enough = rows.newest_rows.filter(pl.col("n_estimated") >= settings.min_responses)
+    return _by_slice(enough if rows.recent is None else enough.sort("window"), rows.by)
+
+
+def _make_rows(
+    estimates: Estimates,
+    merged: MergedSums,
+    settings: MonitorOptions,
+    labelled: LabelledResponses | None,
+    ends: Sequence[datetime],
+    test_all_windows: bool,
+    witnesses: WitnessEstimates | None,
+) -> _ResultRows:
+    columns, reference, windows, zone = tuple(merged.slices.columns), settings.period, merged.windows, settings.zone
+    if settings.window is None or windows is None:
+        slices = estimates.of_slices(merged, labelled, witnesses=witnesses)
+        return _ResultRows(columns, _in_real_time(slices, zone))
+    n_slices, window = len(merged.slices), settings.window
+    last = recent(windows, n_slices, window, settings.min_responses, settings.pool_windows, reference, ends)
+    slices = _in_real_time(estimates.of_slices(merged, labelled, last, witnesses), zone)
+    recent_rows = estimates.of_windows(merged, last.rows, last.sums, reference, labelled, witnesses=witnesses)
+    single_windows = windows.rows.with_columns(window_from="window")
+    every_window = estimates.of_windows(
+        merged, single_windows, windows.sums, reference, labelled, test_all_windows, witnesses
+    )
+    usable = merged.slices.with_columns(last_usable=pl.Series(last.last_usable, dtype=DTYPE))
+    usable = usable.with_columns(in_zone(usable["last_usable"], zone))
+    return _ResultRows(
+        by=columns,
+        slices=slices,
+        windows=_in_real_time(every_window, zone),
+        newest=_real_times(last.newest, zone),
+        recent=_in_real_time(recent_rows, zone),
+        last_usable=slices.select(columns).join(usable, on=columns, how="left", nulls_equal=True),
+    )
+
+
+def remember(result: Monitored) -> None:
+    """Record in the states that the alerts of a result were reported, so that the next run reports only new ones."""
+    for path in {**result.histories, **result.progress}:
+        try:
+            with opened(path) as file:
+                if path in result.histories:
+                    file.put_alerts(result.histories[path].as_rows())
+                if path in result.progress:
+                    file.put_record(PROGRESS, result.progress[path])
+        except EntropySentinelError as error:
+            log.warning("the next run will report the same alerts again: %s", error)

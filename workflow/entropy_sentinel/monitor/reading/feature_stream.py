@@ -1,0 +1,484 @@
+"""Read logs, traces or features as frames with features, slice, window, and the reason if a row is unusable."""
+
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from entropy_sentinel.api.estimation import saved_estimator
+from entropy_sentinel.api.feature_frames import RESPONSE_TEXT, FeatureFrames
+from entropy_sentinel.api.input_checks import is_table, log_files, named, table
+from entropy_sentinel.api.response_reading import features_from
+from entropy_sentinel.core.errors import ConfigError, IncompleteFileError, InputError
+from entropy_sentinel.core.object_stores import local
+from entropy_sentinel.core.urls import url_of
+from entropy_sentinel.core.whole_files import check_name
+from entropy_sentinel.estimators.fit_metadata import FitMetadata
+from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
+from entropy_sentinel.features import hashed_tokens
+from entropy_sentinel.features.feature_files import feature_batches, holds_features
+from entropy_sentinel.features.feature_registry import FEATURE_FRAME, FEATURES
+from entropy_sentinel.logs.conversation import CONVERSATION
+from entropy_sentinel.logs.in_memory_logs import MemoryRecords
+from entropy_sentinel.logs.log_options import FormatOptions, LogOptions, ReadOptions
+from entropy_sentinel.logs.log_record import PlacedRecord
+from entropy_sentinel.logs.log_stream import Logs
+from entropy_sentinel.logs.log_summary import LogSummary
+from entropy_sentinel.logs.model_names import SameModels, bare, without_provider
+from entropy_sentinel.logs.reader_base import QUESTION, REQUEST
+from entropy_sentinel.logs.record_decoding import records
+from entropy_sentinel.logs.response_keys import TIME_ALIASES, UNNAMED
+from entropy_sentinel.logs.response_selection import PLACE, LeftOut, ResponseSelection, as_text, first_of
+from entropy_sentinel.logs.trace_frames import LABELLED
+from entropy_sentinel.monitor.monitor_options import MODEL, TIME, Slicing
+from entropy_sentinel.monitor.reading.deduplication import NUMBERS, OtherFiles, SeenFiles, hash_ids
+from entropy_sentinel.monitor.reading.dependence import CLUSTER, STRATUM, hash_texts, hash_values, item_texts
+from entropy_sentinel.monitor.reading.exclusions import CODE, ExclusionCounter, count_exclusions, count_left_out
+from entropy_sentinel.monitor.reading.problem_codes import ProblemKind
+from entropy_sentinel.monitor.reading.problem_collection import Problems, TrainingDataFilter
+from entropy_sentinel.monitor.reading.problem_records import identify_left_out
+from entropy_sentinel.monitor.reading.time_zones import DTYPE
+from entropy_sentinel.monitor.reading.window_times import Clock
+from entropy_sentinel.monitor.slice_columns import MADE, made_of
+from entropy_sentinel.schemas.generation_schema import GENERATIONS, LOGPROBS
+from entropy_sentinel.schemas.response_schema import RESPONSE
+from entropy_sentinel.schemas.signal_schema import with_reasons
+
+Given = str | Path | pl.DataFrame | Sequence[str | Path]
+Source = str | Path | pl.DataFrame
+# Columns with texts.
+TEXTS = (QUESTION, RESPONSE_TEXT, CONVERSATION)
+# Number of files whose columns an error lists.
+_LOOKED_AT = 3
+_NO_SLICES = {*FEATURE_FRAME.schema, *LOGPROBS, *hashed_tokens.SCHEMA}
+# Prefix of the slice columns of a frame.
+BY = "by."
+# The prefix of columns with numbers of which quantiles are reported.
+NUMBER = "number."
+# The columns that statistics use: columns of feature files, columns only of traces, and other columns of a log.
+_OF_FEATURES = [name for name in made_of() if name in FEATURE_FRAME.schema]
+_OF_TRACES = [name for name in made_of() if name in GENERATIONS.schema and name not in _OF_FEATURES]
+_OF_LOGS = [name for name in made_of() if name not in (*_OF_FEATURES, *_OF_TRACES)]
+
+
+def loaded(estimator: FittedEstimator | str | Path, state: str | Path | None) -> tuple[FittedEstimator, str]:
+    """The estimator and the SHA-256 of its file; the latter is empty without a file or an estimator."""
+    if state is not None:
+        if url_of(state) is not None:
+            raise ConfigError(f"state: must be a local file, was {url_of(state)}; logs and outputs may be remote")
+        check_name(state)
+    if not isinstance(estimator, FittedEstimator):
+        return saved_estimator(estimator), hashlib.sha256(local(estimator).read_bytes()).hexdigest()
+    if state is not None and estimator.has_estimates:
+        raise ConfigError(
+            "state: needs an estimator from a file; save the estimator, and pass the path of its file instead"
+        )
+    return estimator, ""
+
+
+def resolve_sources(logs: Given) -> list[Source]:
+    """A table, or the files that `logs` names."""
+    return [table(logs, "features")] if is_table(logs) else [*resolve_paths(logs)]
+
+
+def resolve_paths(logs: Any) -> list[Path]:
+    """The files that paths, folders and patterns name, each once."""
+    paths: dict[Path, Path] = {}
+    for path in log_files(named(logs)):
+        paths.setdefault(path.absolute(), path)
+    return [*paths.values()]
+
+
+def without_states(sources: Sequence[Source], states: Sequence[Path]) -> list[Source]:
+    """The sources that are neither a state of the run nor its journal."""
+    # Path.resolve raises RuntimeError for a link to itself.
+    excluded = {os.path.realpath(f"{state}{suffix}") for state in states for suffix in ("", "-journal")}
+    return [
+        source for source in sources if isinstance(source, pl.DataFrame) or os.path.realpath(source) not in excluded
+    ]
+
+
+def with_features(sources: Sequence[Source], reading: Slicing, signals: Sequence[str]) -> list[Source]:
+    """The sources, with the features of tables of responses; `signals` are those of the estimators."""
+    return [
+        features_in(source, reading, signals=signals) if isinstance(source, pl.DataFrame) else source
+        for source in sources
+    ]
+
+
+def features_in(given: Any, reading: Slicing, more: Sequence[str] = (), signals: Sequence[str] = ()) -> pl.DataFrame:
+    """The features in a table, or compute those of its responses if it is a log; keep the columns `more` too.
+
+    `signals` are the further signals of the estimator.
+    """
+    return features_from(given, signals, texts=True, further=(*reading.columns, *more), **format_of(reading))
+
+
+def format_of(reading: Slicing) -> dict[str, Any]:
+    """The options for reading a log's format, by name."""
+    return {name: getattr(reading, name) for name in FormatOptions.model_fields if hasattr(reading, name)}
+
+
+def check_columns(
+    reading: Slicing, seen: Collection[str], sources: Sequence[str | Path | pl.DataFrame], any_responses: bool
+) -> None:
+    """Raise InputError if a column that `where` names was not `seen`.
+
+    With `any_responses`, the columns of slices and time are checked too. The error lists the first sources' columns.
+    """
+    needed = [pair.partition("=")[0] for pair in reading.where]
+    if any_responses:
+        needed += reading.columns
+    for name in needed:
+        if sources and name not in seen:
+            raise InputError(_empty(name, columns_of(sources)))
+
+
+def _empty(name: str, columns: Sequence[str]) -> str:
+    """The message about a column without a value, with the column that may be meant."""
+    problem, hint = "is empty for every response", ""
+    if name == TIME:
+        times = [other for other in TIME_ALIASES if other in columns]
+        if times:
+            hint = f"; try --time {times[0]}"
+    else:
+        if name not in columns:
+            problem = "does not exist"
+        if similar := get_close_matches(name, columns, 1):
+            hint = f"; did you mean {similar[0]}?"
+    return f"column '{name}' {problem}{hint}; columns: {', '.join(columns) or 'none'}"
+
+
+def columns_of(sources: Sequence[str | Path | pl.DataFrame]) -> list[str]:
+    """The columns of the first responses of the first sources that can define slices."""
+    columns: dict[str, None] = {}
+    for source in sources[:_LOOKED_AT]:
+        columns |= dict.fromkeys(_columns_of(source))
+    return list(columns)
+
+
+def _columns_of(source: str | Path | pl.DataFrame) -> Sequence[str]:
+    """The columns of a source's first responses that can define slices."""
+    if isinstance(source, pl.DataFrame):
+        return _slice_columns(source)
+    if not Path(source).is_file():
+        return []
+    if holds_features(str(source)):
+        return _slice_columns(next(feature_batches(source, rows=1)))
+    logs = Logs([str(source)], ReadOptions())
+    first = next(iter(logs), None)
+    return ["model", "benchmark", *logs.summary.columns] if first is not None else []
+
+
+def first_columns(source: str | Path | pl.DataFrame) -> Sequence[str]:
+    """The columns of a source's first record that can define slices, without reading a whole batch."""
+    if isinstance(source, pl.DataFrame) or not Path(source).is_file() or holds_features(str(source)):
+        return _columns_of(source)
+    first = next(records(str(source)), None)
+    if not isinstance(first, PlacedRecord) or not isinstance(first.content, Mapping):
+        return []
+    logs = Logs([MemoryRecords([first.content])], ReadOptions())
+    for _ in logs:
+        pass
+    return list(logs.summary.columns)
+
+
+def _slice_columns(features: pl.DataFrame) -> list[str]:
+    return [name for name in features.columns if name in ("model", "benchmark") or name not in _NO_SLICES]
+
+
+def opened_log(path: str, reading: Slicing, strict: bool, more: Sequence[str] = ()) -> Logs:
+    """Open a log; read the columns of slices and time, the columns `more`, and the place of each response."""
+    columns = tuple(dict.fromkeys((*reading.columns, *more)))
+    logs = Logs([path], ReadOptions.of({**format_of(reading), "strict": strict, "columns": columns, "places": True}))
+    logs.selection.same_models = SameModels.of_pairs(reading.same_model)
+    return logs
+
+
+def same_models(metadata: FitMetadata, pairs: Sequence[str], watched: Collection[str] = ()) -> SameModels:
+    """The names that count as the estimator's, or as those of `watched`, the models of all estimators.
+
+    Raises ConfigError for a pair whose model has no estimator.
+    """
+    names, model = SameModels.of_pairs(pairs, watched), bare(metadata.model or "")
+    for old, new in names.patterns:
+        if old not in (model, *watched):
+            raise ConfigError(
+                f"same_model: must be OLD=NEW, where OLD is the model of the estimator, '{model or 'unknown'}', was "
+                f"'{old}={new}'"
+            )
+    return names
+
+
+class SourceReader:
+    """Reads a file or table once, for all estimators of a run: selected responses with features, and their places.
+
+    Attributes:
+        seen: The requested columns that had a value.
+        exclusions: The responses of models that no estimator is for.
+    """
+
+    def __init__(
+        self,
+        reading: Slicing,
+        problems: Problems,
+        signals: Sequence[str],
+        names: SameModels,
+        *,
+        compare: bool = False,
+        texts: bool = False,
+        watched_models: Collection[str] | None = None,
+        user_named_models: bool = False,
+        strata: Sequence[str] = (),
+    ) -> None:
+        """`problems` are those that do not depend on an estimator; `signals` are those of all estimators.
+
+        With `compare`, responses will be compared with those of other files, for which their times are read. With
+        `texts`, add the columns TEXTS, which are null without texts. `watched_models` are the models of several
+        estimators: responses of other models that `where` leaves out are exclusions, and a problem unless
+        `user_named_models`. `strata` are the columns by which labels were drawn.
+        """
+        self._reading, self._problems, self._names = reading, problems, names
+        self._signals = [name for name in signals if name not in FEATURES]
+        self._texts = TEXTS if texts else ()
+        self._watched_models, self.exclusions = watched_models, ExclusionCounter()
+        self._unwatched_is_problem = watched_models is not None and not user_named_models
+        more = [reading.time_column or TIME] if compare else []
+        more += [*self._signals, *_OF_LOGS, *([REQUEST] if reading.cluster_column is None else [])]
+        more += [*(name for name in self._texts if name != RESPONSE_TEXT), *strata]
+        columns = tuple(dict.fromkeys((*reading.columns, *more)))
+        self._options = ReadOptions.of(
+            format_of(reading) | {"strict": problems.strict, "columns": columns, "places": True}
+        )
+        self.seen: set[str] = set()
+
+    def frames(self, source: Source) -> Iterator[pl.DataFrame]:
+        """Yield the responses of a source; unusable records and a damaged end are counted, or raise InputError."""
+        try:
+            frames = self._open(source)
+            try:
+                yield from frames
+            finally:
+                self.seen |= frames.logs.selection.seen
+                self._count_records(frames.logs.summary)
+        except IncompleteFileError as error:
+            if self._problems.strict:
+                raise
+            self._problems.add(ProblemKind.DAMAGED_FILE, [str(error)])
+
+    def _open(self, source: Source) -> FeatureFrames:
+        frames = FeatureFrames(
+            [source],
+            self._options,
+            signals=self._signals,
+            texts=self._texts,
+            trace_columns=_OF_TRACES,
+            required=(*FEATURES, *self._signals, *RESPONSE, *_OF_FEATURES, "reason"),
+        )
+        frames.logs.selection.same_models = self._names
+        if self._watched_models is not None:
+            frames.logs.selection.on_left_out = self._exclude_unwatched
+        return frames
+
+    def _exclude_unwatched(self, column: str, frame: pl.DataFrame) -> None:
+        """Count the responses of models that no estimator is for."""
+        if column != MODEL or frame.is_empty():
+            return
+        names = without_provider(pl.col(MODEL).cast(pl.String).fill_null(UNNAMED))
+        keys = {f"{BY}{name}": as_text(first_of(frame, [name])) for name in self._reading.by}
+        grains, hashes = find_grains(frame, self._reading, None), hash_ids(frame, self._reading.time_column or TIME)
+        rows = frame.select(names.alias("subject"), grain=grains, hash=hashes, **keys)
+        self.exclusions.add(count_left_out(rows, [*keys]))
+
+    def _count_records(self, summary: LogSummary) -> None:
+        if summary.n_bad:
+            places, causes = [], set()
+            for bad in summary.bad:
+                places.append(bad.where if bad.problem in causes else f"{bad.where} ({bad.problem})")
+                causes.add(bad.problem)
+            self._problems.add(ProblemKind.UNREADABLE_RECORD, places, summary.n_bad)
+        for kind, count in (
+            (ProblemKind.REPLACED_ATTEMPT, summary.replaced),
+            (ProblemKind.LOGGED_TWICE, summary.twice),
+            (ProblemKind.EQUAL_RESPONSE, summary.equal),
+        ):
+            if count:
+                self._problems.add(kind, (), count)
+        for reason, count in summary.ignored.items():
+            self._problems.add(ProblemKind.SKIPPED_RECORD, (), count, reason)
+        for left_out, count in summary.left_out.items():
+            self._problems.add(*self._identify_left_out(left_out, count))
+
+    def _identify_left_out(self, left_out: LeftOut, count: int) -> tuple[Any, ...]:
+        """The arguments of `Problems.add` for responses that `where` excludes, or that no estimator is for."""
+        kind, subject, value = identify_left_out(left_out)
+        if left_out.column == MODEL and self._unwatched_is_problem:
+            if value is None:
+                return ProblemKind.UNNAMED_MODELS, (), count
+            return ProblemKind.NO_ESTIMATOR, (), count, value
+        return kind, (), count, subject, value
+
+
+class EstimatorInputs:
+    """Prepares responses for an estimator, and counts those that it cannot use.
+
+    `excluding` counts responses that do not match the estimator, and `exclusions` all that are not estimated; `seen`
+    are the requested columns that had a value.
+    """
+
+    def __init__(
+        self,
+        metadata: FitMetadata,
+        reading: Slicing,
+        problems: Problems,
+        others: OtherFiles | None = None,
+        texts: bool = False,
+        strata: Sequence[str] = (),
+        only_model: str | None = None,
+        labels: bool = False,
+    ) -> None:
+        """With `others`, drop responses that are in other files, and add the columns NUMBERS to frames.
+
+        With `only_model`, take only the responses of this model. `strata` are the columns by which labels were drawn,
+        for the column STRATUM. With `labels`, add the columns LABELLED, for logs that bring labels.
+        """
+        self._labels = LABELLED if labels else {}
+        self._only = None
+        if only_model is not None:
+            self._only = ResponseSelection(LogOptions(where=(f"{MODEL}={only_model}",)))
+        self._strata, self._texts, self.exclusions = strata, TEXTS if texts else (), ExclusionCounter()
+        self._model = metadata.model
+        self._signals = [name for name in metadata.signals or () if name not in FEATURES]
+        self._reading, self._problems = reading, problems
+        self.seen: set[str] = set()
+        self.excluding = TrainingDataFilter(metadata, reading, problems)
+        self.start_file(others)
+
+    def start_file(self, others: OtherFiles | None = None) -> None:
+        """Begin with the responses of another file; `others` are those of all other files, to compare with."""
+        self._others, self._clock = others, None
+        if self._reading.grain is not None:
+            self._clock = Clock(self._reading.grain, self._problems, self._reading.zone)
+
+    def prepare(self, batch: pl.DataFrame) -> pl.DataFrame | None:
+        """Responses with signals, RESPONSE, the columns of statistics, MADE, `grain`, and `by.COLUMN` as text.
+
+        `excluded` is the reason why a row is not estimated, or null. Null if no response is left.
+        """
+        if self._only is not None:
+            batch = self._only.of(batch)
+        batch = with_reasons(batch, self._signals)
+        if self._others is not None:
+            batch = self._others.new(batch, self._reading.time_column or TIME)
+        return self._prepare(batch) if len(batch) else None
+
+    def _prepare(self, batch: pl.DataFrame) -> pl.DataFrame:
+        unnamed = batch.filter(pl.col("model") == UNNAMED)[PLACE].to_list()
+        if unnamed and self._model is not None:
+            self._problems.add(ProblemKind.UNNAMED_MODEL, unnamed, None, str(self._model))
+            batch = batch.with_columns(pl.col("model").replace(UNNAMED, self._model))
+        frame = batch.with_columns(*self.excluding.of(batch), grain=self._grain(batch))
+        keys = [f"{BY}{name}" for name in self._reading.by]
+        for name, key in zip(self._reading.by, keys, strict=True):
+            frame = frame.with_columns(as_text(self._column(batch, name)).alias(key))
+        for name in _OF_LOGS:
+            if name not in self._signals:
+                frame = frame.with_columns(as_text(self._column(batch, name)).alias(name))
+        for name, dtype in hashed_tokens.SCHEMA.items():
+            words = pl.col(name).cast(dtype) if name in batch.columns else pl.lit(None, dtype).alias(name)
+            frame = frame.with_columns(words)
+        measures = [f"{NUMBER}{name}" for name in self._reading.numbers]
+        for name, measure in zip(self._reading.numbers, measures, strict=True):
+            frame = frame.with_columns(self._column(batch, name).cast(pl.Float64, strict=False).alias(measure))
+        strata = pl.Series(STRATUM, [None] * len(batch), dtype=pl.UInt64)
+        if self._strata:
+            strata = hash_values([as_text(first_of(batch, [name])) for name in self._strata])
+        frame = frame.with_columns(self._clusters(batch), strata)
+        for label, label_dtype in self._labels.items():
+            if frame.schema.get(label) != label_dtype:
+                frame = frame.with_columns(pl.lit(None, label_dtype).alias(label))
+        self.excluding.count(frame)
+        self.exclusions.add(count_exclusions(frame, keys))
+        hashes = [] if self._others is None else NUMBERS
+        columns = dict.fromkeys((*FEATURES, *self._signals, *RESPONSE, *made_of(), *hashed_tokens.SCHEMA))
+        return frame.select(
+            *columns, *MADE, CODE, "grain", CLUSTER, STRATUM, *hashes, *keys, *measures, *self._texts, *self._labels
+        )
+
+    def _column(self, batch: pl.DataFrame, name: str) -> pl.Series:
+        """A column of the log; null if the frame lacks it."""
+        column = first_of(batch, [name])
+        if column.null_count() < len(column):
+            self.seen.add(name)
+        return column
+
+    def _clusters(self, batch: pl.DataFrame) -> pl.Series:
+        """The cluster of each row, null if it is its own: by the column, or else by the request or the item."""
+        if (name := self._reading.cluster_column) is not None:
+            return hash_texts(as_text(self._column(batch, name)))
+        texts = as_text(first_of(batch, [REQUEST, QUESTION])).fill_null(item_texts(batch))
+        return hash_texts(texts)
+
+    def _grain(self, batch: pl.DataFrame) -> pl.Series:
+        """The smallest window of each row, null without a time."""
+        if self._clock is not None:
+            self._column(batch, self._reading.time_column or TIME)
+        return find_grains(batch, self._reading, self._clock)
+
+
+def find_grains(batch: pl.DataFrame, reading: Slicing, clock: Clock | None) -> pl.Series:
+    """The smallest window of each row, null without a time; without a `clock`, wrong times are not counted."""
+    if reading.grain is None:
+        return pl.Series([None] * len(batch), dtype=DTYPE)
+    clock = clock or Clock(reading.grain, Problems(), reading.zone)
+    return clock.windows(first_of(batch, [reading.time_column or TIME]), batch[PLACE])
+
+
+class ReadingResult(NamedTuple):
+    """Rows of `EstimatorInputs.prepare`, problems, and counts of the responses `taken` that do not match."""
+
+    rows: pl.DataFrame
+    problems: Problems
+    taken: Mapping[str, int]
+
+
+def read_whole(
+    saved: FittedEstimator, sources: Sequence[Source], options: Slicing, texts: bool = False, must_match: bool = True
+) -> ReadingResult:
+    """Read all responses of files and frames of features for an estimator.
+
+    Raises InputError if there are no responses or a requested column is empty. With `must_match`, raises
+    ProvenanceError if all responses have another model or kind of log-probabilities.
+    """
+    problems = Problems(options.strict)
+    names = same_models(saved.metadata, options.same_model)
+    reader = SourceReader(options, problems, saved.signals, names, compare=len(sources) > 1, texts=texts)
+    inputs = EstimatorInputs(saved.metadata, options, problems, texts=texts)
+    frames: list[pl.DataFrame] = []
+    files = SeenFiles() if len(sources) > 1 else None
+    for source in sources:
+        others = None if files is None else files.others()
+        inputs.start_file(others)
+        of_file = [frame for batch in reader.frames(source) if (frame := inputs.prepare(batch)) is not None]
+        if files is not None and others is not None:
+            others.note(problems, "features" if isinstance(source, pl.DataFrame) else str(source))
+            if others.all_same:
+                continue
+            for frame in of_file:
+                files.add(frame)
+            of_file = [frame.drop(NUMBERS) for frame in of_file]
+        frames += of_file
+    check_columns(options, reader.seen | inputs.seen, sources, bool(frames))
+    if not frames:
+        raise InputError("; ".join(["the logs contain no usable response", *problems.lines()]))
+    rows = pl.concat(frames)
+    if must_match:
+        inputs.excluding.check(len(rows))
+    # The validation covers no model under another name either.
+    renamed = {f"of model '{name}'": n for name, n in inputs.excluding.same_models.items()}
+    return ReadingResult(rows, problems, inputs.excluding.taken + Counter(renamed))

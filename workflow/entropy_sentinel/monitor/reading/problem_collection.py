@@ -1,0 +1,274 @@
+"""Collect the problems of reading, and find the responses that do not match the estimator."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.core.errors import InputError, ProvenanceError
+from entropy_sentinel.estimators.fit_metadata import FitMetadata
+from entropy_sentinel.features.exclusion_reasons import ExclusionCode
+from entropy_sentinel.logs.log_options import Matching
+from entropy_sentinel.logs.model_names import LOGGED_MODEL, bare, without_provider
+from entropy_sentinel.logs.response_selection import PLACE
+from entropy_sentinel.monitor.reading.exclusions import (
+    CODE,
+    HARMLESS_CODES,
+    SUBJECT,
+    ExclusionKind,
+    Mismatch,
+    reason_code,
+)
+from entropy_sentinel.monitor.reading.problem_codes import ProblemKind
+from entropy_sentinel.monitor.reading.problem_records import MOST_PLACES, EarlierProblems, Problem, ProblemKey
+from entropy_sentinel.monitor.reading.problem_texts import (
+    describe_earlier_problems,
+    describe_problem,
+    describe_row,
+    explain_mismatch,
+    list_lines,
+)
+from entropy_sentinel.schemas.generation_schema import LOGPROBS
+
+# Largest numbers of different problems and of different notes, which may name anything in a log.
+MOST_PROBLEMS = 50
+
+
+@dataclass
+class Problems:
+    """Problems and notes, each with a count; with `strict` the first problem that has a place raises InputError.
+
+    `model` is the model of the estimator for which logs are read, null for problems that depend on no estimator.
+    """
+
+    strict: bool = False
+    model: str | None = None
+    by_key: dict[ProblemKey, Problem] = field(default_factory=dict)
+    earlier: EarlierProblems = field(default_factory=EarlierProblems)
+
+    def add(
+        self,
+        kind: ProblemKind,
+        places: Sequence[str] = (),
+        count: int | None = None,
+        subject: str | None = None,
+        value: str | None = None,
+        expected: str | None = None,
+    ) -> None:
+        """Count a problem at these places, or `count` times."""
+        problem = Problem(
+            kind, subject, value, expected, self.model, len(places) if count is None else count, [*places]
+        )
+        if self.strict and places and not kind.is_note:
+            raise InputError(f"{places[0]}: {describe_problem(problem)}")
+        self.add_all([problem])
+
+    def add_all(self, problems: Iterable[Problem]) -> None:
+        """Add problems to those of the same key."""
+        for problem in problems:
+            key = problem.key
+            n_alike = sum(known.kind.is_note == problem.kind.is_note for known in self.by_key)
+            if key not in self.by_key and n_alike >= MOST_PROBLEMS:
+                kind = ProblemKind.FURTHER_NOTES if problem.kind.is_note else ProblemKind.FURTHER_PROBLEMS
+                key = ProblemKey(kind, model=problem.model)
+            self.by_key.setdefault(key, Problem(*key)).add(problem.count, problem.places)
+
+    def __iter__(self) -> Iterator[Problem]:
+        return iter(self.by_key.values())
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The number of problems by the slug of their kind, without notes."""
+        return _count_by_slug(problem for problem in self if not problem.kind.is_note)
+
+    @property
+    def notes(self) -> dict[str, int]:
+        """The number of notes by the slug of their kind."""
+        return _count_by_slug(problem for problem in self if problem.kind.is_note)
+
+    def lines(self, with_notes: bool = True) -> list[str]:
+        """A line for each problem, the most frequent first, then for each note, and one about earlier runs."""
+        lines = list_lines(problem for problem in self if not problem.kind.is_note)
+        if with_notes:
+            lines += list_lines(problem for problem in self if problem.kind.is_note)
+            lines += filter(None, [describe_earlier_problems(self.earlier)])
+        return lines
+
+    def provenance(self) -> dict[str, Any]:
+        """What a result says about the problems, those of earlier runs included; JSON-serialisable."""
+        return {
+            "problems": [describe_row(problem) for problem in self if not problem.kind.is_note],
+            "notes": [describe_row(problem) for problem in self if problem.kind.is_note],
+            "earlier_problems": [describe_row(problem) for problem in self.earlier.problems.values()],
+        }
+
+
+def _count_by_slug(problems: Iterable[Problem]) -> dict[str, int]:
+    counts = Counter[str]()
+    for problem in problems:
+        counts[problem.kind.slug] += problem.count
+    return dict(counts)
+
+
+class TrainingDataFilter:
+    """Compares responses with an estimator's training data, according to the estimator's `metadata`.
+
+    `rejected` counts the responses that differ, by mismatch, and `taken` the responses that differ but are used anyway.
+    If the estimator needs no features, responses without features count, if there is an answer.
+    A response of a model that counts as the estimator's (LOGGED_MODEL) does not differ.
+    """
+
+    def __init__(self, metadata: FitMetadata, matching: Matching, problems: Problems) -> None:
+        model = metadata.model
+        self._metadata, self._model, self._logprobs = metadata, model and bare(model), metadata.logprobs.as_dict()
+        self._needs_features = metadata.needs_features
+        self._matching, self._problems = matching, problems
+        self.rejected, self.taken = Counter[Mismatch](), Counter[str]()
+        # Estimated responses whose model counts as the estimator's, by the name in the log.
+        self.same_models = Counter[str]()
+
+    def of(self, batch: pl.DataFrame) -> pl.DataFrame:
+        """For each row why it is not estimated, `excluded`, with CODE and SUBJECT; and two booleans.
+
+        The first three are null for an estimated row. The reasons are another model or log-probabilities, or no
+        features. Rows that are `overridden` are estimated nevertheless, and those of the `same_model` under a new name.
+        """
+        others = batch.select(
+            "reason", *self._other_model(), *self._other_logprobs(batch), reason_code=_reason_codes(batch["reason"])
+        )
+        if not self._needs_features:
+            has_no_answer = pl.col("reason_code").is_in([*map(str, HARMLESS_CODES), str(ExclusionCode.UNREADABLE)])
+            others = others.with_columns(pl.when(has_no_answer).then(pl.col("reason", "reason_code")).name.keep())
+        with_features = others.filter(pl.col("reason").is_null())
+        # Why a response is left out, in the order of precedence; and the kinds of differences that are overridden.
+        reasons, kinds = ["reason"], []
+        if self._matching.any_model:
+            kinds.append("model")
+        else:
+            reasons.insert(0, "model")
+        if self._matching.any_logprobs:
+            kinds.append("logprobs")
+        else:
+            reasons.append("logprobs")
+        for kind in kinds:
+            self.taken.update(with_features[kind].drop_nulls().to_list())
+        differs = pl.any_horizontal(pl.lit(False), *(pl.col(kind).is_not_null() for kind in kinds))
+        excluded = pl.coalesce(reasons)
+        codes = pl.coalesce(f"{kind}_code" for kind in reasons).alias(CODE)
+        subjects = {"reason": "reason", "model": "model_subject", "logprobs": "logprobs_subject"}
+        subject = pl.coalesce(subjects[kind] for kind in reasons).alias(SUBJECT)
+        names = (
+            batch[LOGGED_MODEL] if LOGGED_MODEL in batch.columns else pl.Series([None] * len(batch), dtype=pl.String)
+        )
+        reasons_found = others.select(codes, subject, excluded=excluded, overridden=excluded.is_null() & differs)
+        estimated = reasons_found["excluded"].is_null()
+        self.same_models.update(names.filter(estimated).drop_nulls().to_list())
+        return reasons_found.with_columns(same_model=estimated & names.is_not_null())
+
+    def accepts(self, response: Mapping[str, Any]) -> bool:
+        """Whether a response with features matches the training data, as `of` decides for a frame."""
+        if self._model is not None and bare(response["model"]) != self._model:
+            return False
+        wanted = ((name, self._logprobs.get(name)) for name in LOGPROBS)
+        return all(value is None or response[name] == value for name, value in wanted)
+
+    def _other_model(self) -> Iterator[pl.Expr]:
+        """Yield a description, a code and a subject of a row's model if it is not the estimator's, else nulls."""
+        name, bare_name = pl.col("model").fill_null("unknown"), without_provider(pl.col("model"))
+        other = pl.lit(False) if self._model is None else bare_name.ne_missing(self._model)
+        yield pl.when(other).then(pl.format("of model '{}'", name)).alias("model")
+        yield pl.when(other).then(pl.lit(ExclusionKind.OTHER_MODEL.value)).alias("model_code")
+        yield pl.when(other).then(bare_name.fill_null("unknown")).alias("model_subject")
+
+    def _other_logprobs(self, batch: pl.DataFrame) -> Iterator[pl.Expr]:
+        """Yield the same for a row's kind of log-probabilities."""
+        differences, subjects = [pl.lit(None, pl.String)], [pl.lit(None, pl.String)]
+        for name in LOGPROBS:
+            wanted = self._logprobs.get(name)
+            if name in batch.columns and wanted is not None:
+                value, differs = pl.col(name).cast(pl.String).fill_null("unknown"), pl.col(name).ne_missing(wanted)
+                words = pl.concat_str(pl.lit(f"of {name} "), value, pl.lit(f", not {wanted}"))
+                differences.append(pl.when(differs).then(words))
+                subjects.append(pl.when(differs).then(pl.concat_str(pl.lit(f"{name}="), value)))
+        yield pl.coalesce(differences).alias("logprobs")
+        subject = pl.coalesce(subjects)
+        code = pl.when(subject.is_not_null()).then(pl.lit(ExclusionKind.OTHER_LOGPROBS.value))
+        yield code.alias("logprobs_code")
+        yield subject.alias("logprobs_subject")
+
+    def count(self, frame: pl.DataFrame) -> None:
+        """Count the rows without an estimate by the reason in their column `excluded`."""
+        excluded = frame.filter(pl.col("excluded").is_not_null())
+        if excluded.is_empty():
+            return
+        groups = excluded.group_by(CODE, SUBJECT, "excluded", maintain_order=True)
+        counts = groups.agg(pl.col("model").first(), pl.len(), pl.col(PLACE).head(MOST_PLACES))
+        for code, subject, reason, name, count, places in counts.iter_rows():
+            if code == ExclusionKind.REFUSED_REQUEST:
+                self._problems.add(ProblemKind.SERVER_REFUSED, places, count)
+            elif code in HARMLESS_CODES:
+                self._problems.add(ProblemKind.NO_ANSWER, places, count, reason)
+            elif code == ExclusionKind.OTHER_MODEL:
+                self.rejected[Mismatch("model", subject)] += count
+                expected = str(self._metadata.model)
+                self._problems.add(ProblemKind.OTHER_MODEL, places, count, name or "unknown", subject, expected)
+            elif code == ExclusionKind.OTHER_LOGPROBS:
+                mismatch = _mismatch_of_logprobs(subject)
+                self.rejected[mismatch] += count
+                expected = str(self._logprobs[mismatch.setting])
+                self._problems.add(ProblemKind.OTHER_LOGPROBS, places, count, *mismatch, expected)
+            else:
+                self._problems.add(ProblemKind.NO_FEATURES, places, count, reason)
+
+    def check(self, n: int) -> None:
+        """Raise ProvenanceError if the estimator matches none of the `n` responses."""
+        if n and self.rejected.total() == n:
+            raise nothing_fits(self.rejected, self._metadata)
+
+
+def _reason_codes(reasons: pl.Series) -> pl.Series:
+    """The code of each reason, (n,); null without a reason."""
+    if reasons.null_count() == len(reasons):
+        return pl.Series([None], dtype=pl.String).new_from_index(0, len(reasons))
+    distinct = reasons.unique().drop_nulls()
+    codes = [str(reason_code(reason)) for reason in distinct]
+    return reasons.replace_strict(distinct, codes, default=None, return_dtype=pl.String)
+
+
+def _mismatch_of_logprobs(subject: str) -> Mismatch:
+    setting, _, value = subject.partition("=")
+    return Mismatch(setting, value)
+
+
+def nothing_fits(rejected: Mapping[Mismatch, int], metadata: FitMetadata) -> ProvenanceError:
+    """The error for `rejected` responses (counts by mismatch), with the estimator's value and the remedies."""
+    most = sorted(rejected.items(), key=lambda pair: -pair[1])[:5]
+    kinds = "; ".join(f"{count:,} {_mismatch_text(kind, metadata)}: {_explain(kind, metadata)}" for kind, count in most)
+    return ProvenanceError(f"no response matches what the estimator was fitted on: {kinds}")
+
+
+def _mismatch_text(mismatch: Mismatch, metadata: FitMetadata) -> str:
+    if mismatch.setting == "model":
+        return f"of model '{mismatch.value}'"
+    return f"of {mismatch.setting} {mismatch.value}, not {_wanted(mismatch, metadata)}"
+
+
+def overridden(metadata: FitMetadata, taken: Mapping[str, int]) -> str:
+    """The warning about `taken` responses (counts by kind), which do not match the estimator."""
+    what = ", ".join(f"{count:,} {kind}" for kind, count in taken.items())
+    return (
+        f"the estimator was fitted and validated on model '{metadata.model or 'unknown'}', and these "
+        f"responses differ: {what}. The validation does not apply to them, and their intervals rest only on an "
+        "assumption. Label some of these responses, and fit an estimator on them"
+    )
+
+
+def _wanted(mismatch: Mismatch, metadata: FitMetadata) -> Any:
+    """The estimator's value of what a response differs in."""
+    return metadata.model if mismatch.setting == "model" else metadata.logprobs.as_dict()[mismatch.setting]
+
+
+def _explain(mismatch: Mismatch, metadata: FitMetadata) -> str:
+    return explain_mismatch(*mismatch, str(_wanted(mismatch, metadata)))

@@ -1,0 +1,141 @@
+"""Find the responses behind alerts: the least certain responses of each alert's slice, with their texts.
+
+States contain no texts, only ids and predictions of single responses. A few responses are therefore chosen by their
+predictions, and their logs are read again.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.core.errors import EntropySentinelError
+from entropy_sentinel.features.feature_files import holds_features
+from entropy_sentinel.hub.token_texts import TokenTexts
+from entropy_sentinel.logs.reader_base import QUESTION
+from entropy_sentinel.logs.response_selection import PLACE
+from entropy_sentinel.monitor.alert import Alert
+from entropy_sentinel.monitor.monitor_options import Reading
+from entropy_sentinel.monitor.monitor_result import AlertResponses, LoggedResponse
+from entropy_sentinel.monitor.reading.feature_stream import BY, opened_log
+from entropy_sentinel.monitor.reading.window_times import starts, windows_on_clock
+from entropy_sentinel.monitor.summing.monitor_state import State
+from entropy_sentinel.rendering.token_colours import read_tokens
+from entropy_sentinel.schemas.contract import PROVENANCE_KEY, read_provenance
+
+# Limits of the page: slices with responses, tokens of a response, and alternatives per token.
+MOST_SLICES, MOST_TOKENS, ALTERNATIVES = 10, 200, 3
+_WHO = ("benchmark", "item_id", "sample")
+
+
+def behind(
+    alerts: Sequence[Alert], window: str | None, state: State, reading: Reading, most: int
+) -> list[AlertResponses]:
+    """At most `most` responses for each slice and window with an alert, the least likely correct ones first.
+
+    At most MOST_SLICES slices and windows are covered. `note` names logs that were moved or contain only features.
+    """
+    by_slice: dict[str, Alert] = {}
+    for alert in alerts:
+        if alert.has_responses:
+            by_slice[repr((alert.slice, _window_of(alert)))] = alert
+    shown_alerts = list(by_slice.values())[:MOST_SLICES]
+    chosen = [_chosen(alert, window, state, reading, most) for alert in shown_alerts]
+    responses, missing = _read_all(chosen, state, reading)
+    behind_alerts = []
+    for alert, rows in zip(shown_alerts, chosen, strict=True):
+        ids = rows.select("key", *_WHO).iter_rows()
+        of_alert = tuple(responses[who] for who in ids if who in responses)
+        note = _note(rows, len(of_alert), missing)
+        behind_alerts.append(AlertResponses(alert.slice, _window_of(alert), of_alert, note))
+    return behind_alerts
+
+
+def _window_of(alert: Alert) -> datetime | None:
+    return None if alert.window is None else alert.window.window
+
+
+def _chosen(alert: Alert, window: str | None, state: State, reading: Reading, most: int) -> pl.DataFrame:
+    """The least certain responses of an alert's slice: the `key` of the file, their ids, and `p`."""
+    same = [pl.col(f"{BY}{name}").eq_missing(pl.lit(alert.slice[name], pl.String)) for name in reading.by]
+    if window is not None and alert.window is not None:
+        # A window with too few responses is pooled with earlier windows. The state has what the clock of the windows'
+        # zone shows.
+        ends = pl.Series([end.astimezone(UTC) for end in (alert.window.window_from, alert.window.window)])
+        first, last = windows_on_clock(ends, window, reading.zone)
+        same.append(starts(pl.col("grain"), window).is_between(first, last))
+    frames = []
+    for key in state.files:
+        for frame in state.responses(key):
+            of_slice = frame.filter(pl.lit(True), *same).select(pl.lit(key).alias("key"), *_WHO, "p")
+            frames.append(of_slice.sort("p", *_WHO).head(most))
+    if not frames:
+        return pl.DataFrame(schema={"key": pl.String, **dict.fromkeys(_WHO, pl.String), "p": pl.Float64})
+    return pl.concat(frames).sort("p", "key", *_WHO).head(most)
+
+
+def _read_all(
+    chosen: Sequence[pl.DataFrame], state: State, reading: Reading
+) -> tuple[dict[tuple[Any, ...], LoggedResponse], dict[str, str]]:
+    """The responses by file and id, and why files could not be read, by file."""
+    responses: dict[tuple[Any, ...], LoggedResponse] = {}
+    missing: dict[str, str] = {}
+    if not chosen:
+        return responses, missing
+    rows = pl.concat(chosen).unique(["key", *_WHO], maintain_order=True)
+    for (key,), part in rows.group_by("key", maintain_order=True):
+        path = state.files[key].path
+        predictions = {tuple(who): p for *who, p in part.select(*_WHO, "p").iter_rows()}
+        try:
+            if not Path(path).is_file():
+                missing[key] = f"'{path}' cannot be read a second time"
+            elif holds_features(path):
+                missing[key] = f"'{path}' contains features, which have no texts"
+            else:
+                for who, response in _read(path, reading, predictions):
+                    responses[(key, *who)] = response
+        except EntropySentinelError as error:
+            missing[key] = str(error)
+    return responses, missing
+
+
+def _read(
+    path: str, reading: Reading, predictions: Mapping[tuple[Any, ...], float]
+) -> Iterator[tuple[tuple[Any, ...], LoggedResponse]]:
+    """Yield the responses of a log that have one of the `predictions`, with their ids; stop when all are found."""
+    has_provenance = Path(path).suffix == ".parquet" and PROVENANCE_KEY in pl.read_parquet_metadata(path)
+    texts, left = TokenTexts(read_provenance(path) if has_provenance else {}), dict(predictions)
+    for frame in opened_log(path, reading, strict=False, more=(QUESTION,)):
+        candidates = frame.filter(pl.col("item_id").is_in([item_id for _, item_id, _ in left]))
+        for row in candidates.iter_rows(named=True):
+            who = tuple(row[name] for name in _WHO)
+            if who in left:
+                yield who, _response(row, left.pop(who), texts)
+        if not left:
+            return
+
+
+def _response(row: Mapping[str, Any], p: float, texts: TokenTexts) -> LoggedResponse:
+    question = row.get(QUESTION)
+    return LoggedResponse(
+        item_id=row["item_id"],
+        sample=row["sample"],
+        p=p,
+        place=row[PLACE],
+        question=None if question is None else str(question),
+        text=row["text"],
+        n_tokens=row["n_tokens"],
+        finish_reason=row["finish_reason"],
+        tokens=tuple(read_tokens(row, *texts.of(row), MOST_TOKENS, ALTERNATIVES)),
+    )
+
+
+def _note(rows: pl.DataFrame, n_shown: int, missing: Mapping[str, str]) -> str:
+    if rows.is_empty():
+        return "This slice pools several slices, so its responses cannot be shown."
+    if n_shown == len(rows):
+        return ""
+    reasons = dict.fromkeys(missing.get(key) or "they are no longer in the log" for key in rows["key"].unique())
+    return f"{len(rows) - n_shown} of the slice's least certain responses cannot be shown: {'; '.join(reasons)}."

@@ -1,0 +1,55 @@
+"""The catalogue of a monitor's outputs other than the terminal: files and other targets.
+
+The command has an option for each output, and the workflow writes the `files` of each. The outputs of extensions follow
+this package's own.
+"""
+
+import keyword
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from entropy_sentinel.core import extensions
+from entropy_sentinel.core.errors import ConfigError
+from entropy_sentinel.core.extension_guard import guard, guard_function
+from entropy_sentinel.core.registry_entries import declared, is_own
+from entropy_sentinel.monitor.monitor_options import MonitorOptions
+from entropy_sentinel.monitor.showing.output_declaration import Output
+
+if TYPE_CHECKING:
+    from entropy_sentinel.monitor.monitor_result import Monitored
+
+# The command's other options and arguments.
+_TAKEN = {*MonitorOptions.model_fields, "event", "estimator", "logs", "state", "json", "help"}
+
+
+def _checked(outputs: dict[str, Output]) -> dict[str, Output]:
+    """The outputs; raises ConfigError for a name that cannot be an option's."""
+    for name in outputs:
+        problem = ""
+        if not re.fullmatch(r"[a-z][a-z0-9]*", name):
+            problem = "it must be a word in lower case"
+        elif name in _TAKEN:
+            problem = f"`--{name}` is another option"
+        elif keyword.iskeyword(name):
+            problem = "it is a keyword of Python"
+        if problem:
+            where = extensions.place_of("outputs", name)
+            raise ConfigError(f"{where}: the output '{name}' needs another name, because {problem}")
+    return {name: _guarded(output) for name, output in outputs.items()}
+
+
+def _guarded(output: Output) -> Output:
+    """An output whose functions name the extension if they fail; one of the package's stays as it is."""
+    if is_own("outputs", output.name):
+        return output
+
+    def write(result: "Monitored", target: Any) -> None:
+        with guard("outputs", output.name, f"--{output.name}", (OSError,)):
+            output.write(result, target)
+
+    check = guard_function("outputs", output.name, f"--{output.name}: check failed", output.check)
+    return replace(output, write=write, check=check)
+
+
+OUTPUTS: dict[str, Output] = _checked(declared("outputs", Output))

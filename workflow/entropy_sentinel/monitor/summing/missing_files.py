@@ -1,0 +1,120 @@
+"""Decide which files the state of an estimator lacks; raise an error if nothing is usable."""
+
+import logging
+from collections import Counter
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+from entropy_sentinel.estimators.fit_metadata import FitMetadata
+from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
+from entropy_sentinel.monitor.monitor_options import Reading
+from entropy_sentinel.monitor.reading.deduplication import Content
+from entropy_sentinel.monitor.reading.exclusions import Mismatch
+from entropy_sentinel.monitor.reading.feature_stream import Source, check_columns, same_models
+from entropy_sentinel.monitor.reading.problem_collection import nothing_fits
+from entropy_sentinel.monitor.summing.file_sums import FileSums
+from entropy_sentinel.monitor.summing.monitor_state import State
+
+log = logging.getLogger(__name__)
+
+
+def check_use(
+    files: Collection[FileSums],
+    sources: Sequence[Source],
+    reading: Reading,
+    metadata: FitMetadata,
+) -> None:
+    """Raise an error if nothing in `files`, which include the current `sources`, is usable.
+
+    Raises ProvenanceError if no response has the model and log-probabilities of the estimator (according to
+    its `metadata`), and InputError for a column that is empty for every response.
+    """
+    n_responses, seen, rejected = 0, set[str](), Counter[Mismatch]()
+    for file in files:
+        n_responses += file.n_responses
+        seen.update(file.seen)
+        rejected.update({Mismatch(setting, value): n for setting, value, n in file.mismatches})
+    check_columns(reading, seen, sources, n_responses > 0)
+    if rejected and rejected.total() == n_responses:
+        raise nothing_fits(rejected, metadata)
+
+
+class Collector:
+    """Adds files to the state of an estimator.
+
+    `given` are the files of this run, by their keys in the state. Of these, the files in `read` were read now, and
+    `n_known` were read before.
+
+    Files are identified by their content only if the state is `lasting`, which means that later runs use it. Single
+    responses are kept if the state is `lasting` or with `single`, to match labels or to show the responses.
+    `watched_models` are the models of all estimators of a run, null if there is one estimator, and `only_model` is the
+    model of this estimator if there are several.
+    """
+
+    def __init__(
+        self,
+        saved: FittedEstimator,
+        reading: Reading,
+        state: State,
+        lasting: bool,
+        single: bool,
+        only_model: str | None = None,
+        watched_models: Collection[str] | None = None,
+    ) -> None:
+        self.saved, self.reading, self.state, self.only_model = saved, reading, state, only_model
+        self.names = same_models(saved.metadata, reading.same_model, watched_models or ())
+        self.lasting, self.keeps_responses = lasting, lasting or single
+        self.given: dict[str, FileSums] = {}
+        self.read: list[FileSums] = []
+        self.n_known = 0
+
+    def find_known(self, path: str) -> FileSums | None:
+        """The file at a path if its size and time are those of a file that need not be read again."""
+        known = self.state.known(path)
+        return None if known is None or known.reads_otherwise(self.names) else known
+
+    def plan_reading(self, digests: Content, name: str) -> FileSums | None:
+        """The row of a file that is to be read; null if the state has its content."""
+        replaces: list[str] = []
+        if lacking := self.state.lacking(digests.key):
+            log.warning("%s: reading it again, because %s was not recorded before", name, ", ".join(lacking))
+            replaces = self.state.files[digests.key].replaces
+            self.state.forget(digests.key)
+        elif (known := self.state.holder(digests.key)) and (models := known.reads_otherwise(self.names)):
+            log.info("%s: reading it again, because --same-model has changed for %s", name, ", ".join(models))
+            replaces = known.replaces
+            self.state.forget(known.key)
+        if known := self.state.holder(digests.key):
+            if known.path != name:
+                log.info("%s: has the same content as %s; counted once", name, known.path)
+            self.count_known(known)
+            return None
+        replaces += self.state.begun_by(digests)
+        return FileSums(name, digests.key, digests.n_bytes, replaces)
+
+    def number_file(self, name: str) -> FileSums:
+        """The row of a file for a state that later runs do not use."""
+        return FileSums(name, f"{len(self.read):06d}", 0)
+
+    def take_over(self, path: Path) -> None:
+        """Add the files of the state of a part."""
+        before = set(self.state.files)
+        for about in self.state.take_over(path):
+            if about.key not in before:
+                self.count_read(about)
+            self.given[about.key] = about
+
+    def count_read(self, about: FileSums) -> None:
+        """Count a file that was read now."""
+        self.read.append(about)
+        self.given[about.key] = about
+
+    def count_known(self, about: FileSums) -> None:
+        """Count a file that was read before."""
+        self.n_known += 1
+        self.given[about.key] = about
+
+    def drop_files(self) -> None:
+        """Remove the files that this run has added."""
+        for file in self.read:
+            self.state.drop(file.key)

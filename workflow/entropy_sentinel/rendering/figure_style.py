@@ -1,0 +1,159 @@
+"""The look of figures, and writing them to files. Does not use pyplot, whose global state would outlive them."""
+
+import base64
+import io
+import textwrap
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from matplotlib import rc_context
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import text_to_path
+from matplotlib.typing import RcKeyType
+
+from entropy_sentinel.rendering.exhibit_style import Style
+from entropy_sentinel.rendering.html_pages import Exhibit, fragment
+from entropy_sentinel.rendering.latex import format_float, join, write_symbols
+
+# Blue, orange and green of Okabe and Ito, distinguishable with all common colour blindness; markers differ as well.
+BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"
+# Labels are shown unchanged: `$` does not begin a formula. Fonts in PDFs are TrueType (42), as journals require.
+_STYLE: dict[RcKeyType, Any] = {"text.parse_math": False, "pdf.fonttype": 42}
+# Twice a browser's 96 pixels per inch.
+_PNG_DPI = 192
+# Points per inch; how much wider letters can be at a low resolution.
+_POINTS, _WIDER = 72, 1.06
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure and its caption; `narrow` replaces the figure on a page as narrow as a phone."""
+
+    figure: Figure
+    caption: str
+    narrow: Figure | None = None
+
+
+def style(look: Style | None = None) -> AbstractContextManager[None]:
+    """A context manager that sets the figure style; draw and write figures inside `with style():`."""
+    settings: dict[Any, Any] = {**_STYLE, **(look.settings if look else {})}
+    return rc_context(settings)
+
+
+def new_figure(width: float, height: float, label: str) -> Figure:
+    """A figure of this size in inches, with the study's label, if any, in its corner."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    text = wrapped(label and f"Study: {label}", 7, 0.97 * width)
+    figure.suptitle(text, x=0.99, ha="right", fontsize=7, color="0.4")
+    return figure
+
+
+def wrapped(text: str, size: float, width: float) -> str:
+    """The text, at this font size in points, with line breaks so that no line is wider than `width` in inches.
+
+    Lines break at spaces; only a word that is wider than a line breaks within.
+    """
+    lines: list[str] = []
+    for paragraph in text.split("\n"):
+        lines += _lines(paragraph, size, width)
+    return "\n".join(lines)
+
+
+def _lines(text: str, size: float, width: float) -> list[str]:
+    """The lines of one paragraph: as few as fit, of about equal length."""
+    fitting: list[str] = []
+    for letters in range(len(text), 0, -1):
+        lines = textwrap.wrap(text, letters, break_on_hyphens=False)
+        if fitting and len(lines) > len(fitting):
+            break
+        if all(_width(line, size) <= width for line in lines):
+            fitting = lines
+    return fitting or list(text) or [""]
+
+
+def _width(text: str, size: float) -> float:
+    """The width of a line of text in inches, at a font size in points and at any resolution."""
+    width, _, _ = text_to_path.get_text_width_height_descent(text, FontProperties(size=size), ismath=False)
+    return _WIDER * float(width) / _POINTS
+
+
+def message(text: str, label: str) -> Figure:
+    """A figure whose text says why there is nothing to draw."""
+    figure = new_figure(5, 2, label)
+    figure.text(0.5, 0.5, text, ha="center", va="center")
+    return figure
+
+
+def nothing(reason: str, label: str) -> Drawing:
+    """A drawing whose text and caption say why there is nothing to draw."""
+    figure = message(reason, label)
+    return Drawing(figure, f"{reason}.", narrow=figure)
+
+
+def plain(axes: Axes, x: str = "", y: str = "", title: str = "", *, size: float = 9) -> None:
+    """Remove the right and upper spines, and write the labels and the title that are given, in this size in points."""
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(labelsize=size)
+    for text, write in ((x, axes.set_xlabel), (y, axes.set_ylabel), (title, axes.set_title)):
+        if text:
+            write(text, fontsize=size)
+
+
+def legend_of(panels: Iterable[Axes]) -> dict[str, Artist]:
+    """The legend entries of all panels without duplicates: handles by text."""
+    artists: dict[str, Artist] = {}
+    for axes in panels:
+        of_panel, texts = axes.get_legend_handles_labels()
+        artists |= dict(zip(texts, of_panel, strict=True))
+    return artists
+
+
+def image(figure: Figure, name: str) -> str:
+    """A figure as the data URL of an SVG; its bytes depend only on the figure and its name.
+
+    It is a separate image because the ids inside several SVGs would clash in one page.
+    """
+    svg = io.BytesIO()
+    with style(), rc_context({"svg.hashsalt": name}):
+        figure.savefig(svg, format="svg", metadata={"Date": None})
+    return "data:image/svg+xml;base64," + base64.b64encode(svg.getvalue()).decode("ascii")
+
+
+def write_figure(exhibit: Exhibit, drawing: Drawing, folder: str | Path) -> None:
+    """Write the figure to `folder`: .pdf, .png (192 dpi) and .html (a page's part, with the figure as SVG).
+
+    The bytes depend only on the figure.
+    """
+    stem = Path(folder) / exhibit.file
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    _write_pdf(drawing.figure, f"{stem}.pdf")
+    with style():
+        drawing.figure.savefig(f"{stem}.png", dpi=_PNG_DPI)
+    wide = image(drawing.figure, exhibit.file)
+    narrow = image(drawing.narrow, exhibit.file) if drawing.narrow else None
+    part = fragment("figure", exhibit, drawing.caption, wide, narrow)
+    Path(f"{stem}.html").write_text(part, encoding="utf-8")
+
+
+def _write_pdf(figure: Figure, path: str, look: Style | None = None) -> None:
+    with style(look):
+        figure.savefig(path, metadata={"CreationDate": None})
+
+
+def write_paper_figure(exhibit: Exhibit, drawing: Drawing, look: Style, folder: str | Path) -> None:
+    """Write the figure for a paper to `folder`: .pdf, at its final size, and .tex, the float with its caption."""
+    stem = Path(folder) / exhibit.file
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    _write_pdf(drawing.figure, f"{stem}.pdf", look)
+    is_wide = drawing.figure.get_figwidth() > look.width(drawing.figure.get_figwidth())
+    body = rf"\includegraphics{{{exhibit.file}.pdf}}"
+    caption = join(f"{exhibit.title}.", write_symbols(drawing.caption))
+    Path(f"{stem}.tex").write_text(format_float("figure", body, caption, exhibit.name, is_wide=is_wide), "utf-8")

@@ -1,0 +1,68 @@
+"""Make a self-contained page for labelling in a browser; it opens from the disk and saves a CSV file."""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from entropy_sentinel.rendering.html_pages import render
+from entropy_sentinel.rendering.mathml import parts
+
+_TEMPLATE = Path(__file__).with_name("labelling.html.j2")
+# The possible answers, by the key that is pressed.
+ANSWERS = {"1": "correct", "2": "incorrect", "3": "unsure"}
+_TEXTS, _NOTES = ("context", "question", "response", "reference"), ("cut_off", "caution")
+
+
+def labelling_page(
+    title: str,
+    rows: Sequence[dict[str, Any]],
+    keys: Sequence[str],
+    columns: Sequence[str],
+    given: Sequence[str | None],
+    saved: dict[str, str],
+    file: str,
+    command: str,
+    shielded: bool = False,
+    facts: Sequence[str] = (),
+) -> str:
+    """The HTML of a page for labelling `rows`.
+
+    Args:
+        title: The title of the page.
+        rows: Each with `question` and `response`, and optionally `reference`, `cut_off`, `caution` and
+            `context`, which the model was told before the question.
+        keys: The columns that identify a row.
+        columns: The columns of the saved file; the last one is `label`.
+        given: The answers at the start: a value of ANSWERS or null for each row.
+        saved: The label in the file for each answer; rows with any other answer are omitted.
+        file: The name of the saved file.
+        command: The command that reads the file.
+        shielded: Whether the file escapes texts like `core.printable.write_csv`.
+        facts: The columns shown above the question, such as the slice.
+    """
+    names = dict.fromkeys([*_NOTES, *keys, *columns, *facts])
+    content, shown = [], []
+    for row in rows:
+        content.append((row["response"], *[row[key] for key in keys]))
+        shown.append({name: row.get(name) for name in names} | {name: parts(row.get(name)) for name in _TEXTS})
+    labels = [{"key": key, "answer": answer, "saved": saved.get(answer, "")} for key, answer in ANSWERS.items()]
+    return render(
+        _TEMPLATE,
+        title=title,
+        label=None,
+        references=any("reference" in row for row in rows),
+        command=command,
+        data={
+            "rows": shown,
+            "answers": list(given),
+            "labels": labels,
+            "keys": list(keys),
+            "columns": list(columns),
+            "facts": list(facts),
+            "file": file,
+            "shielded": shielded,
+            # The key under which the browser stores answers: another page for the same responses continues with them.
+            "store": f"entropy-sentinel-{hashlib.sha256(repr(content).encode()).hexdigest()[:16]}",
+        },
+    )

@@ -1,0 +1,65 @@
+"""The families of signals by name: `tokens` (the features), and those that the package and its extensions declare.
+
+If a family needs more than a model's traces on a benchmark, `rules.smk` beside its declaration has its rules. Planning
+imports all families, so import heavy packages inside functions.
+"""
+
+import re
+from pathlib import Path
+from types import ModuleType
+
+from entropy_sentinel.core import extensions
+from entropy_sentinel.core.errors import ConfigError
+from entropy_sentinel.core.registry_entries import declared_values
+from entropy_sentinel.features.feature_registry import CATALOGUE, TAKEN
+from entropy_sentinel.schemas.signal_schema import Family, Signal
+
+TOKENS = "tokens"
+
+
+def _families() -> dict[str, Family]:
+    families = {TOKENS: Family("statistics of a response's log-probabilities", tuple(CATALOGUE.values()))}
+    taken = dict.fromkeys((*CATALOGUE, *TAKEN), TOKENS)
+    for name, family in sorted(declared_values("signals", Family).items()):
+        families[name] = family
+        for signal in family.signals:
+            # The name becomes part of estimator names, and so of file names.
+            if not re.fullmatch(r"[a-z][a-z0-9_]*", signal.name):
+                raise ConfigError(f"{module_of(name)}: a signal's name must be like `a_name`, was {signal.name!r}")
+            if signal.name in taken:
+                # A feature of an extension may have the name of one of the package's signals.
+                feature = extensions.module_of("features", signal.name) if signal.name in CATALOGUE else ""
+                by = f", a feature of {feature}" if feature else ""
+                raise ConfigError(
+                    f"{module_of(name)}: signal '{signal.name}' is taken by the family '{taken[signal.name]}'{by}"
+                )
+            taken[signal.name] = name
+    return families
+
+
+def module_of(family: str) -> str:
+    """The module that declares a family other than `tokens`."""
+    return extensions.module_of("signals", family)
+
+
+def asking_of(family: str) -> ModuleType:
+    """The module with the questions that a family asks a model again; only for families with `asks`."""
+    declared = FAMILIES[family].asks
+    assert declared is not None  # the only families that are asked about
+    return declared.asking()
+
+
+def rules_of(family: str) -> Path | None:
+    """The path of a family's own rules; None if its signals come only from the traces."""
+    path = extensions.folder_of("signals", family) / "rules.smk"
+    return path if path.is_file() else None
+
+
+FAMILIES: dict[str, Family] = _families()
+SIGNALS: dict[str, Signal] = {}
+# The name of each signal's family.
+FAMILY_OF: dict[str, str] = {}
+for _name, _family in FAMILIES.items():
+    for _signal in _family.signals:
+        SIGNALS[_signal.name] = _signal
+        FAMILY_OF[_signal.name] = _name

@@ -1,0 +1,112 @@
+"""The posterior of the share of new domains on which an estimator is far off, given the labelled domains.
+
+A domain is far off if the true error of its estimate is above a limit. The labels show this error only with noise, so
+each domain counts by the likelihood of its error:
+
+- On a domain that is far off, the true error is uniform from the limit to twice the limit, in either direction, plus
+  the sampling noise of its labels. An error beyond one and a half limits counts as one there, so that an error beyond
+  twice the limit is not taken for noise.
+- On any other domain, errors are normal with the usual spread plus the noise. The spread is estimated from the median
+  squared error, so a few large errors do not change it, and is at most half of the limit.
+
+So an error just above the limit says little if there are few labels, and an error just below it is not taken for none.
+
+All domains of a group may be far off together. The probability that a group behaves as a unit (all of its domains are
+far off, or none) has a uniform prior on [0, 1].
+
+The prior of the share has the weight of eight domains, 0.2 of them far off. With it, six domains without error are
+just enough for `usable`. benchmarks/bench_verdict.py measures the consequences.
+"""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import betaincc, logsumexp, ndtr, ndtri
+
+from entropy_sentinel.statistics.array_types import Names, Numbers
+
+_FAR, _NEAR = 0.2, 7.8
+# The median of a squared standard normal variable.
+_MEDIAN_SQUARE = 0.4549
+_TINY = np.finfo(float).tiny
+# The grid of shares, finer where verdicts are decided.
+_EDGES = np.concatenate([np.arange(0, 0.2, 0.001), np.linspace(0.2, 1, 101)])
+_SHARES = (_EDGES[1:] + _EDGES[:-1]) / 2
+_PRIOR = np.log(-np.diff(betaincc(_FAR, _NEAR, _EDGES)))
+# The least variance of a label mean, which keeps densities finite.
+_LEAST_CHANCE = 1e-6
+# Quantiles of a standard normal error.
+_QUANTILES = ndtri((np.arange(40) + 0.5) / 40)
+# The grid of probabilities that a group behaves as a unit.
+_ALIKE = (np.arange(20) + 0.5)[:, None, None] / 20
+
+
+@dataclass(frozen=True)
+class FarOff:
+    """The posterior of the share of domains with an error above `limit`: log weights over a grid of shares.
+
+    `near` is the variance of the errors of the domains that are not far off.
+    """
+
+    limit: float
+    near: float
+    logarithms: np.ndarray
+
+    @classmethod
+    def of(cls, errors: Numbers, variances: Numbers, limit: float, groups: Names | None = None) -> "FarOff":
+        """The posterior given the errors of k domains, (k,), k at least 1.
+
+        `variances`, (k,), are the sampling variances of the domains' labels. `groups`, (k,), are the domains' groups;
+        by default each domain is its own group.
+        """
+        squares, chance = np.square(errors), np.asarray(variances, dtype=float)
+        near = float(np.clip(np.median(squares) / _MEDIAN_SQUARE - chance.mean(), 0, (limit / 2) ** 2))
+        if_far, if_near = _densities(np.asarray(errors, dtype=float), chance, limit, near)
+        return cls(limit, near, _PRIOR + _log_likelihood(if_far, if_near, groups))
+
+    def after(self, more: int, mean_square: float, chance: float) -> "FarOff":
+        """The posterior after `more` domains, none of them far off, with normal errors of this mean square.
+
+        `chance` is their label variance. Their likelihood is its geometric mean over the errors.
+        """
+        errors = _QUANTILES * math.sqrt(mean_square)
+        if_far, if_near = _densities(errors, np.full(len(errors), chance), self.limit, self.near)
+        logarithms = _log_likelihood(if_far, if_near, None) / len(errors)
+        return replace(self, logarithms=self.logarithms + more * logarithms)
+
+    def share_below(self, share: float) -> float:
+        """The probability that at most this share of domains is far off."""
+        up_to = np.cumsum(np.exp(self.logarithms - self.logarithms.max()))
+        return float(np.interp(share, _EDGES[1:], up_to / up_to[-1]))
+
+
+def _densities(errors: np.ndarray, chance: np.ndarray, limit: float, near: float) -> tuple[np.ndarray, np.ndarray]:
+    """The densities of the domains' errors if they are far off, and if they are not, (k,) each."""
+    noise, distance = np.sqrt(np.maximum(chance, _LEAST_CHANCE)), np.minimum(np.abs(errors), 1.5 * limit)
+    one_side = ndtr((2 * limit - distance) / noise) - ndtr((limit - distance) / noise)
+    other_side = ndtr((2 * limit + distance) / noise) - ndtr((limit + distance) / noise)
+    far = np.maximum((one_side + other_side) / (2 * limit), _TINY)
+    variance = noise**2 + near
+    return far, np.maximum(np.exp(-(errors**2) / (2 * variance)) / np.sqrt(2 * math.pi * variance), _TINY)
+
+
+def _log_likelihood(if_far: np.ndarray, if_near: np.ndarray, groups: Names | None) -> np.ndarray:
+    """The log-likelihood of the errors of k domains, for each share of the grid, (n_shares,), up to a constant.
+
+    `if_far` and `if_near`, (k,), are the densities of a domain's error if it is far off, and if it is not.
+    """
+    # Of each domain by itself, (k, n_shares).
+    apart = np.log(_SHARES * if_far[:, None] + (1 - _SHARES) * if_near[:, None])
+    names, places = np.unique(np.arange(len(if_far)) if groups is None else np.asarray(groups), return_inverse=True)
+    if len(names) == len(if_far):
+        return np.asarray(apart.sum(axis=0))
+    # Of each group as a unit, (n_groups, n_shares): all of its domains are far off, or none.
+    members = np.eye(len(names))[:, places]
+    # Minus infinity times 0 in the matrix product would be NaN.
+    far = members @ np.log(np.maximum(if_far, _TINY))[:, None]
+    near = members @ np.log(np.maximum(if_near, _TINY))[:, None]
+    together = np.logaddexp(np.log(_SHARES) + far, np.log(1 - _SHARES) + near)
+    of_groups = np.logaddexp(np.log(_ALIKE) + together, np.log(1 - _ALIKE) + members @ apart)
+    likelihood: np.ndarray = logsumexp(of_groups.sum(axis=1), axis=0)
+    return likelihood

@@ -1,0 +1,219 @@
+"""Intervals for the accuracy of unlabelled slices, from the errors of an estimator on labelled domains.
+
+An estimate has two errors: the estimator's own error on an unseen domain, and the randomness of the accuracy of n
+responses. The first is measured by refitting without each labelled domain in turn; the second follows from n. The
+intervals assume that domains are exchangeable, that is, that a new domain resembles the labelled ones as they resemble
+each other. Labels cannot show whether this holds.
+
+There are two kinds of intervals from the same errors:
+
+- `predictive`, the default, uses the posterior of `statistics.predictive_posterior`. It exists at any level and for any
+number of
+  domains. The verdict of a validation uses the same posterior, so after a verdict based on lucky errors the intervals
+  still allow for luck. Without any error it is the prior, an assumption, and its basis is called `prior`.
+- `conformal` has the half width of the error of the right rank among the k domains. It exists up to the level
+  k / (k + 1). It assumes nothing about the shape of errors, but its level holds over all sets of domains, not over the
+  sets that a verdict selects. Errors come from refits without the domain, as in the jackknife+ (Barber et al. 2021).
+  The jackknife+ theorem does not apply: it is about intervals built from all refits, at the level 1 - 2 alpha.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import NormalDist
+from typing import NamedTuple
+
+import numpy as np
+
+from entropy_sentinel.statistics.array_types import Names, Numbers
+from entropy_sentinel.statistics.conformal import quantile, reaches
+from entropy_sentinel.statistics.predictive_posterior import CAUTIOUS, Prior, Spread
+
+PREDICTIVE, PRIOR, CONFORMAL = "predictive", "prior", "conformal"
+# A predictive interval of responses that somebody takes for those of the validated model.
+ASSUMED = "assumed"
+# A change of the model counts as a separate error, as large as that on a new domain: the variances add up.
+SAME_MODEL_WIDENING = math.sqrt(2)
+
+# Explanations on pages of the basis of an interval.
+NOTES = {
+    PREDICTIVE: "The interval is predictive: errors on new domains are assumed to be normal. Their spread comes from "
+    "the held-out labelled domains, and from an assumption with the weight of "
+    f"{CAUTIOUS.freedom} domains off by {CAUTIOUS.scale:.2f}. The interval holds if the new domain resembles the "
+    "labelled ones as they resemble each other.",
+    ASSUMED: "The interval rests on the assumption that a model with another name is the validated one "
+    f"(--same-model): it is {SAME_MODEL_WIDENING:.2f} times as wide as a predictive one, as if the change of the model "
+    "added an error as large as that on a new domain. No validation has tested that.",
+    PRIOR: "The interval rests on an assumption (prior), because there are no held-out domains like these responses "
+    "to show the estimator's errors. It assumes errors of about 0.2, more than most published ones.",
+}
+
+# The factor by which errors are larger after training on one domain: the ratio of the medians for k = 1 and 2 in the
+# paper's Table 4, which tests/statistics/test_intervals.py calculates.
+ONE_DOMAIN = 1.64
+# Labels added to those of a domain, and the least accuracy whose variance is trusted: 0 would have none.
+_ADDED, _LEAST = 4, 0.02
+
+
+class SliceIntervals(NamedTuple):
+    """Lower and upper limits in [0, 1], (n_slices,), NaN for slices without an estimate, and their basis."""
+
+    lower: np.ndarray
+    upper: np.ndarray
+    basis: str
+
+
+@dataclass(frozen=True)
+class Residuals:
+    """Estimated and true accuracies of k labelled domains, each held out in turn; (k,) each.
+
+    `n`, (k,), is the number of labelled responses of each domain. `n_training` is the number of domains on which the
+    estimator was fitted that gets the intervals. `prior` is the prior of the spread. If whole groups were held out,
+    `groups`, (k,), are the domains' groups, and `n_training` counts groups. `noise`, (k,), is the sampling variance of
+    each domain's error if it is not that of its labels, because a judge's verdicts reduced it
+    (`statistics.witness_powers`); NaN for the other domains.
+    """
+
+    estimated: Numbers
+    true: Numbers
+    n: Numbers
+    n_training: int
+    prior: Prior = CAUTIOUS
+    groups: Names | None = None
+    noise: Numbers | None = None
+
+    def __len__(self) -> int:
+        return len(self.estimated)
+
+    @property
+    def n_units(self) -> int:
+        """The number of held-out units: domains, or groups if whole groups were held out."""
+        return len(self) if self.groups is None else len(np.unique(np.asarray(self.groups)))
+
+    @property
+    def errors(self) -> np.ndarray:
+        """The differences estimated minus true, (k,)."""
+        return np.subtract(self.estimated, self.true)
+
+    @property
+    def variances(self) -> np.ndarray:
+        """The sampling variance of each domain's error, from its number of labels, (k,).
+
+        It is the binomial variance of the accuracy after adding four labels that agree with the estimate. Two correct
+        and two incorrect ones, as in `sampling_variance`, would double it at accuracies near 0 and 1. That widens an
+        interval, but here it would excuse errors: what is subtracted from squared errors must be right on average.
+        `noise` replaces it.
+        """
+        true, n = np.asarray(self.true, dtype=float), np.asarray(self.n, dtype=float)
+        share = (true * n + _ADDED * np.clip(self.estimated, _LEAST, 1 - _LEAST)) / (n + _ADDED)
+        return self._with_noise(_binomial_variance(share, n))
+
+    @property
+    def _sampling(self) -> np.ndarray:
+        """The sampling variance of each domain's true accuracy in its interval, (k,)."""
+        return self._with_noise(sampling_variance(self.estimated, self.n))
+
+    def _with_noise(self, variances: np.ndarray) -> np.ndarray:
+        """The variances, (k,), with `noise` where it is known."""
+        if self.noise is None:
+            return variances
+        noise = np.asarray(self.noise, dtype=float)
+        return np.where(np.isnan(noise), variances, noise)
+
+    @cached_property
+    def spread(self) -> Spread:
+        """The posterior of the spread of errors."""
+        return Spread.of(self.errors, self.variances, self._prior(self.n_training), self.groups)
+
+    @cached_property
+    def _without_each(self) -> list[tuple[np.ndarray, Spread]]:
+        """For each held-out unit, its positions and the posterior from the other units."""
+        prior = self._prior(self.n_training - 1)
+        return list(Spread.without_each(self.errors, self.variances, prior, self.groups))
+
+    def intervals(self, estimates: Numbers, n: Numbers, level: float) -> SliceIntervals:
+        """Predictive intervals for slices of `n` responses with these estimates, (n_slices,) each."""
+        _check_level(level)
+        half = self.spread.half_widths(sampling_variance(estimates, n), level)
+        return _around(estimates, half, PREDICTIVE if len(self) else PRIOR)
+
+    def conformal(self, estimates: Numbers, n: Numbers, level: float) -> SliceIntervals:
+        """Conformal intervals; all NaN if the level is above the highest that this many domains reach.
+
+        If a slice has more sampling variance than a domain, the domain's error is increased accordingly: squares of the
+        error and of the normal quantile of the additional variance are added. A larger slice does not get a narrower
+        interval, because it is unknown how much of the errors was sampling noise.
+        """
+        _check_level(level)
+        if not reaches(len(self), level):
+            return _around(estimates, math.nan, CONFORMAL)
+        sampling = sampling_variance(estimates, n)
+        return _around(estimates, quantile(self._errors_at(sampling, level), level), CONFORMAL)
+
+    def worth(self, estimates: Numbers) -> np.ndarray:
+        """How many labels tell as much as each estimate, (n_slices,); NaN without an estimate.
+
+        It is e (1 - e) / s^2 - 1, at least 1/2, where s is the error's standard deviation: a beta distribution with
+        this mean and variance has the weight of as many labels. s is that of a normal distribution with the 90 %
+        interval of a slice of any size.
+        """
+        estimates = np.clip(np.asarray(estimates, dtype=float), _LEAST, 1 - _LEAST)
+        [half] = self.spread.half_widths([0.0], 0.9)
+        deviation = half / NormalDist().inv_cdf(0.95)
+        labels: np.ndarray = np.maximum(estimates * (1 - estimates) / deviation**2 - 1, 0.5)
+        return labels
+
+    def without(self, place: int) -> "Residuals":
+        """The residuals without the domain at this position, or without its whole group."""
+        units = np.arange(len(self)) if self.groups is None else np.asarray(self.groups)
+        others = units != units[place]
+        estimated, true, n = (np.asarray(numbers)[others] for numbers in (self.estimated, self.true, self.n))
+        groups = None if self.groups is None else units[others]
+        noise = None if self.noise is None else np.asarray(self.noise, dtype=float)[others]
+        return Residuals(estimated, true, n, self.n_training - 1, self.prior, groups, noise)
+
+    def held_out(self, level: float) -> SliceIntervals:
+        """The predictive interval of each domain, from the errors on the other domains, or other groups.
+
+        It is that of `without`, at the cost of one posterior in place of one per domain.
+        """
+        _check_level(level)
+        sampling, half = self._sampling, np.zeros(len(self))
+        for places, spread in self._without_each:
+            half[places] = spread.half_widths(sampling[places], level)
+        return _around(self.estimated, half, PREDICTIVE if self.n_units > 1 else PRIOR)
+
+    def _prior(self, n_training: int) -> Prior:
+        if n_training > 1:
+            return self.prior
+        return self.prior._replace(scale=self.prior.scale * ONE_DOMAIN)
+
+    def _errors_at(self, sampling: np.ndarray, level: float) -> np.ndarray:
+        """The domains' absolute errors, increased to each slice's sampling variance, (n_slices, k)."""
+        additional = np.maximum(sampling[:, None] - self._sampling, 0)
+        normal = NormalDist().inv_cdf((1 + level) / 2)
+        larger: np.ndarray = np.sqrt(self.errors**2 + normal**2 * additional)
+        return larger
+
+
+def _check_level(level: float) -> None:
+    if not 0 < level < 1:
+        raise ValueError(f"level must be above 0 and below 1, was {level}")
+
+
+def _around(estimates: Numbers, half: np.ndarray | float, basis: str) -> SliceIntervals:
+    estimates = np.asarray(estimates, dtype=float)
+    return SliceIntervals(np.clip(estimates - half, 0, 1), np.clip(estimates + half, 0, 1), basis)
+
+
+def sampling_variance(accuracy: Numbers, n: Numbers) -> np.ndarray:
+    """The binomial variance of the accuracy of n responses, after adding two correct and two incorrect ones.
+
+    The addition keeps it above 0 if all responses seem correct (Agresti and Coull 1998). It is infinite for n = 0.
+    """
+    n = np.asarray(n, dtype=float)
+    return _binomial_variance((np.asarray(accuracy, dtype=float) * n + _ADDED / 2) / (n + _ADDED), n)
+
+
+def _binomial_variance(share: np.ndarray, n: np.ndarray) -> np.ndarray:
+    return np.where(n > 0, share * (1 - share) / np.maximum(n, 1), math.inf)

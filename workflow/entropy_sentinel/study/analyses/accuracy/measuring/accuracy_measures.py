@@ -1,0 +1,158 @@
+"""Stages `domains`, `sweep` and `repeats`: what separates correct from incorrect, and the errors of all estimates."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.estimators.estimator_settings import EstimationSettings
+from entropy_sentinel.features.feature_computation import missing_mass
+from entropy_sentinel.schemas.estimate_schema import ESTIMATES
+from entropy_sentinel.schemas.file_sets import read_several
+from entropy_sentinel.schemas.generation_schema import CUT_OFF
+from entropy_sentinel.schemas.label_schema import NoAnswer
+from entropy_sentinel.schemas.response_schema import item_numbers
+from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS, families_of, observations_of
+from entropy_sentinel.signal_families.signal_registry import SIGNALS
+from entropy_sentinel.statistics.ambiguity import ambiguous_questions
+from entropy_sentinel.statistics.auroc import auroc_interval
+from entropy_sentinel.statistics.estimate_errors import evaluate_all
+from entropy_sentinel.study.analyses.accuracy.measuring.accuracy_frames import AUROC, DOMAINS, REPEATS, SWEEP
+from entropy_sentinel.study.stages.estimate_stage import estimate
+
+
+def write_domains(observations: Sequence[str], models: Sequence[str], auroc_output: str, domains_output: str) -> None:
+    """Write the AUROC of every signal, and counts of labels and nulls, per model and domain; a file has one model."""
+    # All files of a study have the same families.
+    contract = observations_of(families_of(observations[0]) if observations else ())
+    frame = read_several(contract, observations, {"model": models})
+    aurocs: list[dict[str, Any]] = []
+    domains: list[dict[str, Any]] = []
+    for _, part in frame.group_by("model", "benchmark", maintain_order=True):
+        aurocs += auroc_rows(part)
+        domains.append(domain_row(part))
+    AUROC.write(AUROC.frame(aurocs), auroc_output, {})
+    DOMAINS.write(DOMAINS.frame(domains), domains_output, {})
+
+
+def auroc_rows(observations: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    """The rows of contract AUROC for one domain, over its rows with a label, features and the signal."""
+    usable = observations.filter(pl.col("label").is_not_null(), pl.col("feature_reason").is_null())
+    labels, items = usable["label"].to_numpy(), item_numbers(usable)
+    for name, signal in SIGNALS.items():
+        if name not in usable.columns:
+            continue
+        values = usable[name].to_numpy()
+        known = np.isfinite(values)
+        correct = labels[known]
+        yield {
+            **_domain(observations),
+            "feature": name,
+            **auroc_interval(values[known], correct, signal.confident, items[known])._asdict(),
+            "n_correct": int(correct.sum()),
+            "n_incorrect": int((~correct).sum()),
+        }
+
+
+def domain_row(observations: pl.DataFrame) -> dict[str, Any]:
+    """The row of contract DOMAINS for one domain of one model."""
+    label, featureless = observations["label"], observations["feature_reason"].is_not_null()
+    usable = observations.filter(label.is_not_null() & ~featureless)
+    cut_off, whole = observations.filter(CUT_OFF), usable.filter(~CUT_OFF)
+    questions = ambiguous_questions(observations)
+    unanswered = observations.filter(pl.col("label_reason").is_in([cause.value for cause in NoAnswer]))["label"]
+    label_reasons = observations.filter(label.is_null())["label_reason"]
+    reasons = pl.concat([label_reasons, observations["feature_reason"]]).drop_nulls()
+    return {
+        **_domain(observations),
+        "n_responses": len(observations),
+        "n_correct": label.sum(),
+        "n_incorrect": (~label).sum(),
+        "n_unlabelled": label.null_count(),
+        "n_featureless": featureless.sum(),
+        "n_truncated": len(cut_off),
+        "n_truncated_correct": cut_off["label"].sum(),
+        "n_truncated_incorrect": (~cut_off["label"]).sum(),
+        "mean_tokens": observations["n_tokens"].mean(),
+        "accuracy": usable["label"].mean(),
+        "accuracy_whole": whole["label"].mean(),
+        **missing_mass(observations, "feature_reason"),
+        "reasons": json.dumps(dict(sorted(reasons.value_counts().iter_rows()))),
+        "n_ambiguous": None if questions is None else questions[0],
+        "n_questions": None if questions is None else questions[1],
+        "n_unanswered": len(unanswered),
+        "n_unanswered_incorrect": (~unanswered).sum(),
+    }
+
+
+def _domain(observations: pl.DataFrame) -> dict[str, str]:
+    return observations.select("model", "benchmark").row(0, named=True)
+
+
+SCOPES = ("held_out", "all")
+
+
+def write_sweep(estimates: Sequence[str], models: Sequence[str], groups: Sequence[str], output: str) -> None:
+    """Write AEE and rho of every estimator in the files `estimates`; models and groups may be in any order."""
+    SWEEP.write(sweep(read_several(ESTIMATES, estimates, {"model": models, "group": groups})), output, {})
+
+
+def sweep(estimates: pl.DataFrame) -> pl.DataFrame:
+    """A frame of contract SWEEP: a row per model, group, estimator and scope of ESTIMATES, in their order.
+
+    The estimate on a domain's labelled rows is compared with the share of correct ones among the same rows.
+    """
+    scopes = pl.concat([_of_scope(estimates, scope).with_row_index("place") for scope in SCOPES])
+    frame = scopes.sort("place", maintain_order=True)
+    frame = frame.with_columns(k=pl.col("group").str.count_matches("+", literal=True) + 1)
+    return frame.select(pl.col(name).cast(dtype) for name, dtype in SWEEP.schema.items())
+
+
+def _of_scope(estimates: pl.DataFrame, scope: str) -> pl.DataFrame:
+    """The errors of every model, group and estimator over the domains of a scope, which may be empty."""
+    by = ("model", "group", "estimator")
+    counts = pl.lit(True) if scope == "all" else pl.col("role") == "held_out"
+    domains = estimates.select(
+        *by,
+        "hyperparameters",
+        estimated=pl.when(counts).then("estimated_on_labelled"),
+        true=pl.when(counts).then("true_accuracy"),
+        own_reason=pl.when(counts).then("reason"),
+    )
+    facts = domains.group_by(by, maintain_order=True).agg(
+        own_reason=pl.col("own_reason").drop_nulls().first(),
+        method=pl.col("hyperparameters").first().str.json_path_match("$.method"),
+    )
+    # If no domain can be compared, the estimator's own reason comes first.
+    reason = pl.when(pl.col("n_domains") == 0).then(pl.coalesce("own_reason", "reason")).otherwise("reason")
+    errors = evaluate_all(domains, by).with_columns(*facts.select("own_reason", "method"), scope=pl.lit(scope))
+    return errors.with_columns(reason=reason)
+
+
+def write_repeats(
+    observations: str,
+    groups: Mapping[str, Sequence[str]],
+    settings: EstimationSettings,
+    seeds: Sequence[int],
+    output: str,
+) -> None:
+    """Write AEE and rho of each group's estimators under each seed, for one model.
+
+    `seeds` and the groups' estimators replace those of `settings`.
+    """
+    rows = OBSERVATIONS.read(observations)
+    REPEATS.write(repeats(rows, groups, settings, seeds), output, {"seeds": list(seeds), "settings": dict(settings)})
+
+
+def repeats(
+    observations: pl.DataFrame, groups: Mapping[str, Sequence[str]], settings: EstimationSettings, seeds: Sequence[int]
+) -> pl.DataFrame:
+    """A frame of contract REPEATS."""
+    parts = []
+    for (group, names), seed in product(groups.items(), seeds):
+        estimates = estimate(observations, group, {**settings, "seed": seed, "estimators": list(names)})
+        parts.append(sweep(estimates).with_columns(seed=pl.lit(seed, pl.UInt32)))
+    return pl.concat(parts).select(REPEATS.schema.names())

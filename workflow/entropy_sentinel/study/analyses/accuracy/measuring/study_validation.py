@@ -1,0 +1,326 @@
+"""Stage `validation`: use the study's labels to check whether the recommended estimator can be trusted on a model.
+
+Each labelled domain is held out in turn and estimated by an estimator fitted on the others. Fitted on all of them,
+it estimates the unlabelled domains, with intervals from its errors on the labelled ones. The file is
+`{judge}/validation/{model}.json`.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from pydantic import ValidationError
+
+from entropy_sentinel.core.errors import DamagedFileError
+from entropy_sentinel.core.validation_errors import describe_error
+from entropy_sentinel.core.whole_files import write_whole
+from entropy_sentinel.estimators.estimator_base import Estimator, FitFailure
+from entropy_sentinel.estimators.estimator_registry import RECOMMENDED, title
+from entropy_sentinel.estimators.estimator_settings import EstimationSettings
+from entropy_sentinel.estimators.familiarity import Familiarity, residuals_if_unfamiliar
+from entropy_sentinel.estimators.leave_one_out import validate
+from entropy_sentinel.estimators.training_rows import TrainingRows, fit_estimators, score
+from entropy_sentinel.estimators.validation_record import Validation
+from entropy_sentinel.features.hashed_tokens import SCHEMA
+from entropy_sentinel.signal_families.observation_frame import DOMAIN
+from entropy_sentinel.statistics.estimate_errors import FEWEST_FOR_RHO, mean_interval
+from entropy_sentinel.statistics.slice_intervals import NOTES, Residuals
+from entropy_sentinel.study.stages.estimate_stage import by_signals, labelled_rows, read_raw
+
+# Level of the intervals shown. A conformal interval of this level needs nine labelled domains.
+LEVEL = 0.9
+
+
+@dataclass(frozen=True)
+class DomainResult:
+    """A domain of `n` items with responses that have features, estimated by an estimator fitted on other domains.
+
+    `true` is null if the domain is unlabelled. `estimated` and its interval, `lower` to `upper`, are null without an
+    estimate; `reason` says why. `basis` says what the interval is based on (statistics/slice_intervals.py).
+    `conformal_lower` and `conformal_upper` are the conformal interval, also null if there are too few domains for it.
+    `unfamiliar` says why an unlabelled domain is unlike all labelled ones; its interval then rests on the prior alone.
+    """
+
+    domain: str
+    n: int
+    estimated: float | None
+    lower: float | None
+    upper: float | None
+    basis: str | None
+    true: float | None
+    reason: str | None
+    conformal_lower: float | None = None
+    conformal_upper: float | None = None
+    unfamiliar: str | None = None
+
+    @property
+    def error(self) -> float | None:
+        """Estimated minus true."""
+        return None if self.estimated is None or self.true is None else self.estimated - self.true
+
+
+@dataclass(frozen=True)
+class EstimatorErrors:
+    """One estimator's errors over the labelled domains, each held out in turn; null if there are none.
+
+    `errors` has estimated minus true of each domain with an estimate.
+    """
+
+    estimator: str
+    n_domains: int
+    aee: float | None
+    rho: float | None
+    bias: float | None
+    errors: Mapping[str, float]
+
+    @property
+    def title(self) -> str:
+        """The estimator as tables show it."""
+        return title(self.estimator)
+
+    def aee_interval(self) -> tuple[float, float] | None:
+        """The interval of its AEE on further domains like these; null for one domain."""
+        ends = mean_interval([abs(error) for error in self.errors.values()], LEVEL)
+        return ends and (max(ends[0], 0.0), ends[1])
+
+    def minus(self, other: "EstimatorErrors") -> tuple[float, tuple[float, float] | None] | None:
+        """Its AEE minus another method's over domains that both estimated, with the interval of the pairs."""
+        both = [abs(self.errors[name]) - abs(other.errors[name]) for name in self.errors if name in other.errors]
+        return (float(np.mean(both)), mean_interval(both, LEVEL)) if both else None
+
+
+@dataclass(frozen=True)
+class ModelValidation:
+    """The recommended estimator on one model: its results on each held-out labelled domain and on unlabelled domains.
+
+    `verdict`, `reasons` and `coverage` are those of `estimators.validation_record`, and so are `error_at_least` and
+    `error_at_most`, the limits of the mean error on new domains, null with too few domains. `left_out` are the labelled
+    domains, each estimated without its labels; `unlabelled` are the others, estimated from all labelled domains.
+    `method` was chosen on all labelled domains; it is null if it could not be fitted. `method_reason` has the reason.
+    `methods` has one entry per estimator compared, the recommended first. `n_training` and `training_accuracy` are of
+    the labelled rows; `caution` is a warning about estimates from these. If benchmarks have kinds, `new_groups` is the
+    validation that leaves out each whole benchmark.
+    """
+
+    model: str
+    verdict: str
+    reasons: tuple[str, ...]
+    method: str | None
+    method_reason: str
+    methods: tuple[EstimatorErrors, ...]
+    coverage: tuple[Mapping[str, Any], ...]
+    left_out: tuple[DomainResult, ...]
+    unlabelled: tuple[DomainResult, ...]
+    n_training: int
+    training_accuracy: float | None
+    caution: str | None
+    error_at_least: float | None
+    error_at_most: float | None
+    new_groups: Validation | None = None
+
+    @property
+    def answers(self) -> list[tuple[str, str, Sequence[str]]]:
+        """Each verdict with the new domains it applies to and its reasons; two verdicts if benchmarks have kinds."""
+        if self.new_groups is None:
+            return [("", self.verdict, self.reasons)]
+        return [
+            (" (kinds of a known benchmark)", self.verdict, self.reasons),
+            (" (another benchmark)", self.new_groups.verdict, self.new_groups.reasons),
+        ]
+
+    @property
+    def recommended(self) -> EstimatorErrors:
+        """The errors of the recommended estimator."""
+        return next(method for method in self.methods if method.estimator == RECOMMENDED)
+
+    @property
+    def method_title(self) -> str:
+        """The method used, as tables show it; "-" if no method could be fitted."""
+        return title(self.method) if self.method else "-"
+
+    @property
+    def worst(self) -> DomainResult | None:
+        """The domain with the largest error; null if no domain was held out."""
+        known = [domain for domain in self.left_out if domain.error is not None]
+        return max(known, key=lambda domain: abs(domain.error or 0), default=None)
+
+    @property
+    def headline_rho(self) -> float | None:
+        """rho if it covers enough domains for a headline, otherwise null."""
+        return self.recommended.rho if self.recommended.n_domains >= FEWEST_FOR_RHO else None
+
+    def of(self, estimator: str) -> EstimatorErrors | None:
+        """The errors of an estimator; null if it was not run."""
+        for method in self.methods:
+            if method.estimator == estimator:
+                return method
+        return None
+
+    @property
+    def best(self) -> EstimatorErrors | None:
+        """The method with the lowest AEE, known afterwards: of those with most estimates, without the recommended."""
+        others = [method for method in self.methods if method.estimator != RECOMMENDED and method.aee is not None]
+        return min(others, key=lambda method: (-method.n_domains, method.aee), default=None)
+
+    def write(self, path: str | Path) -> None:
+        """Write it as JSON, in one step."""
+        saved = asdict(self) | {"new_groups": self.new_groups and self.new_groups.as_dict()}
+        write_whole(path, json.dumps(saved, indent=1) + "\n")
+
+
+def read_validations(paths: Sequence[str | Path]) -> list[ModelValidation]:
+    """Read the files of `ModelValidation.write` for several models; raise DamagedFileError for any other file."""
+    return [_read(path) for path in paths]
+
+
+def _read(path: str | Path) -> ModelValidation:
+    try:
+        saved = json.loads(Path(path).read_text(encoding="utf-8"))
+        lists = {
+            "reasons": tuple(saved["reasons"]),
+            "coverage": tuple(saved["coverage"]),
+            "methods": tuple(EstimatorErrors(**method) for method in saved["methods"]),
+            "left_out": tuple(DomainResult(**domain) for domain in saved["left_out"]),
+            "unlabelled": tuple(DomainResult(**domain) for domain in saved["unlabelled"]),
+            "new_groups": saved["new_groups"] and Validation.from_dict(saved["new_groups"]),
+        }
+        return ModelValidation(**(saved | lists))
+    except (ValueError, KeyError, TypeError) as error:
+        why = describe_error(error.errors()[0]) if isinstance(error, ValidationError) else error
+        raise DamagedFileError(
+            f"{path}: must be a file of stage 'validation', is not ({why}); delete it: it is rebuilt"
+        ) from None
+
+
+def interval_notes(validations: Sequence[ModelValidation]) -> list[str]:
+    """One sentence for each basis of the unlabelled domains' intervals."""
+    bases: set[str | None] = set()
+    for validation in validations:
+        bases.update(domain.basis for domain in validation.unlabelled)
+    return [text for basis, text in NOTES.items() if basis in bases]
+
+
+def write_validation(observations: str, settings: EstimationSettings, output: str) -> None:
+    """Validate on one model's file `observations`, and write what `verdicts.read_validations` reads.
+
+    The estimators of `settings` are compared, the recommended among them.
+    """
+    rows, _ = read_raw(observations)
+    validation(rows, settings).write(output)
+
+
+def validation(observations: pl.DataFrame, settings: EstimationSettings) -> ModelValidation:
+    """Validate the recommended estimator on the observations of one model."""
+    validations = _validations(observations, settings)
+    training = labelled_rows(observations, settings)
+    own, recommended = validations[RECOMMENDED], fit_estimators(training, [RECOMMENDED])[RECOMMENDED]
+    if isinstance(recommended, FitFailure):
+        chosen: dict[str, Any] = {"method": None, "reason": recommended.reason}
+    else:
+        chosen = recommended.chosen or {}
+    return ModelValidation(
+        model=observations["model"][0],
+        verdict=own.verdict,
+        reasons=own.reasons,
+        method=chosen["method"],
+        method_reason=chosen["reason"],
+        methods=tuple(_method(validation) for validation in validations.values()),
+        coverage=tuple(map(asdict, own.coverage)),
+        left_out=tuple(_left_out(own)),
+        unlabelled=tuple(_unlabelled(observations, recommended, own.residuals, training)),
+        n_training=len(training),
+        training_accuracy=training.accuracy if len(training) else None,
+        caution=training.caution,
+        error_at_least=own.error_at_least,
+        error_at_most=own.error_at_most,
+        new_groups=own.new_groups,
+    )
+
+
+def _validations(observations: pl.DataFrame, settings: EstimationSettings) -> dict[str, Validation]:
+    """The validations of all estimators, in their order, each on the rows that the estimator can use."""
+    validations: dict[str, Validation] = {}
+    for view, names in by_signals(observations, settings["estimators"]):
+        training = labelled_rows(view, settings)
+        validations |= {name: validate(training, name) for name in names}
+    return {name: validations[name] for name in settings["estimators"]}
+
+
+def _method(validation: Validation) -> EstimatorErrors:
+    errors = {}
+    for domain in validation.domains:
+        if domain.estimated is not None:
+            errors[domain.domain] = domain.estimated - domain.true
+    return EstimatorErrors(
+        validation.estimator, validation.n_counted, validation.aee, validation.rho, validation.bias, errors
+    )
+
+
+def _left_out(own: Validation) -> Iterable[DomainResult]:
+    """The labelled domains by falling true accuracy, each with an interval from the errors on the others."""
+    place = 0  # among the residuals, which only domains with an estimate have
+    domains = []
+    for domain in own.domains:
+        if domain.estimated is None:
+            domains.append(_without_estimate(domain.domain, domain.n, domain.true, domain.reason))
+            continue
+        residuals = own.residuals.without(place)
+        domains.append(_with_intervals(residuals, domain.domain, domain.n, domain.estimated, domain.true))
+        place += 1
+    return sorted(domains, key=lambda domain: domain.true or 0, reverse=True)
+
+
+def _unlabelled(
+    observations: pl.DataFrame, estimator: Estimator | FitFailure, residuals: Residuals, training: TrainingRows
+) -> Iterable[DomainResult]:
+    """The unlabelled domains, each with its estimate or the reason why it has no estimate."""
+    familiarity = None
+    if training.buckets is not None:
+        familiarity = Familiarity.of(training.buckets, training.domains, training.groups)
+    assumed = residuals_if_unfamiliar(len(np.unique(training.domains)))
+    unlabelled = observations.filter(pl.col("label").is_null().all().over(DOMAIN))
+    for (name,), rows in unlabelled.group_by(DOMAIN, maintain_order=True):
+        featured = rows.filter(pl.col("feature_reason").is_null())
+        n = featured["item_id"].n_unique()
+        estimated = score(estimator, featured, {name: featured["feature_reason"].is_null().to_numpy()})[name]
+        if estimated is None:
+            reason = "no row of the domain has features"
+            if isinstance(estimator, FitFailure) and not featured.is_empty():
+                reason = estimator.reason
+            yield _without_estimate(name, n, None, reason)
+            continue
+        why = None
+        if familiarity is not None and set(SCHEMA) <= set(featured.columns):
+            [why] = familiarity.flags_of(featured, np.zeros(len(featured), dtype=np.int64), 1)
+        result = _with_intervals(residuals if why is None else assumed, name, n, estimated, None)
+        yield replace(result, unfamiliar=why)
+
+
+def _without_estimate(name: str, n: int, true: float | None, reason: str | None) -> DomainResult:
+    return DomainResult(name, n, estimated=None, lower=None, upper=None, basis=None, true=true, reason=reason)
+
+
+def _with_intervals(residuals: Residuals, name: str, n: int, estimated: float, true: float | None) -> DomainResult:
+    """The domain with the intervals of its estimate, computed from these errors."""
+    lower, upper, basis = residuals.intervals([estimated], [n], LEVEL)
+    conformal = residuals.conformal([estimated], [n], LEVEL)
+    return DomainResult(
+        name,
+        n,
+        estimated,
+        lower=float(lower[0]),
+        upper=float(upper[0]),
+        basis=basis,
+        true=true,
+        reason=None,
+        conformal_lower=_null_for_nan(conformal.lower[0]),
+        conformal_upper=_null_for_nan(conformal.upper[0]),
+    )
+
+
+def _null_for_nan(number: float) -> float | None:
+    return None if np.isnan(number) else float(number)

@@ -1,0 +1,177 @@
+"""Compare this study's values with the published ones, table by table, with known reasons for differences.
+
+`published/*.csv` hold the published values as printed. A comparison has the published rows whose model, benchmark or
+training group occurs in this study under the same name. Errors are compared only over the paper's ten domains.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+import polars as pl
+
+from entropy_sentinel.estimators.estimator_registry import title
+from entropy_sentinel.features.feature_registry import CATALOGUE
+from entropy_sentinel.formatting.text_format import counted
+from entropy_sentinel.rendering.exhibit_declarations import load_function
+from entropy_sentinel.rendering.table_exhibit import Table
+from entropy_sentinel.study.analyses.accuracy.accuracy_exhibits import TABLES, list_compared_tables, paper_models
+from entropy_sentinel.study.analyses.accuracy.counterparts import (
+    LEVELS,
+    METHODS,
+    N_BENCHMARKS,
+    N_ITEMS,
+    published_values,
+)
+from entropy_sentinel.study.analyses.accuracy.exhibit_inputs import AccuracyTableInputs
+from entropy_sentinel.study.analyses.accuracy.provenance import Provenance, code_version
+from entropy_sentinel.study.analyses.display_names import group_benchmarks
+
+LABELS = (
+    "Labels: the authors' judge was shown the whole response, and any of its replies that contained the word true "
+    "counted as correct."
+)
+_FORMULA = "cannot be matched: the authors' code has {} instead"
+_LNTP, _MTP = _FORMULA.format("sum(nll log nll)"), _FORMULA.format("max(nll log nll)")
+_ORDER = "in the authors' later results 17D is better than 10D (0.111, 0.137)"
+_OTHER_AEE = "the paper's .087 is not the .08 of its own Table 3 for the same group"
+
+
+def reason(table: str, row: Mapping[str, Any]) -> str | None:
+    """Why a row of this table differs from the published one, if known; `row` has the published columns."""
+    number = table.partition("_")[0]
+    match number, row.get("method") or row.get("setting") or row.get("group"):
+        case ("3" | "8", "lntp"):
+            return _LNTP
+        case ("3" | "8", "mtp"):
+            return _MTP
+        case ("5", "17d" | "10d"):
+            return _ORDER
+        case ("9", "gsm8k+olympiadbench"):
+            return _OTHER_AEE
+    return None
+
+
+def rests_on(generations: Provenance, labels: Provenance) -> str:
+    """One line that names the models, weights, engines, judges and code behind this study's values."""
+    models, engines = {}, set()
+    for entry in generations:
+        models[entry["model"]] = f"{entry['model']} ({_weights(entry)})"
+        engines.add(f"{entry.get('engine')} {entry.get('engine_version') or ''}".strip())
+    judges = {f"{entry['judge']} ({_first(entry, 'judge_version', 'kind')})" for entry in labels}
+    return (
+        f"This study's values are based on the models {_listed(models.values())}, run by {_listed(engines)}; labels by "
+        f"{_listed(judges)}; code {code_version()}."
+    )
+
+
+def _weights(entry: Mapping[str, Any]) -> str:
+    place = entry.get("weights") or (entry.get("api") or {}).get("model") or entry.get("source") or "unknown"
+    commit = _first(entry, "commit", "revision")
+    return place if commit == "unknown" else f"{place} at {commit[:12]}"
+
+
+def _first(entry: Mapping[str, Any], *keys: str) -> str:
+    for key in keys:
+        if entry.get(key):
+            return str(entry[key])
+    return "unknown"
+
+
+def _listed(texts: Iterable[str]) -> str:
+    return ", ".join(sorted(texts))
+
+
+_HEADINGS = {
+    "model": "Model",
+    "statistic": "Statistic",
+    "configuration": "Group",
+    "method": "Estimator",
+    "k": "k",
+    "factor": "Factor",
+    "setting": "Setting",
+    "rank": "Rank",
+    "group": "The paper's group",
+    "aee": "AEE",
+    "spearman": "rho",
+    "aee_median": "Median AEE",
+    "aee_iqr": "IQR of AEE",
+    "spearman_median": "Median rho",
+    "spearman_iqr": "IQR of rho",
+    "held_out_aee_median": "Median AEE, left out",
+    "held_out_aee_iqr": "IQR of AEE, left out",
+    "group_accuracy": "Weighted accuracy",
+}
+
+
+def compare(name: str, inputs: AccuracyTableInputs) -> Table | None:
+    """Compare this study's values of the table `name` with the published ones, without rows that this study lacks.
+
+    Return None if nothing was published or the study runs none of the paper's models.
+    """
+    published = TABLES[name].published
+    if published is None or not list_compared_tables([name], inputs.domains["model"]):
+        return None
+    ours: pl.DataFrame = load_function(published.counterpart)(inputs)
+    theirs = published_values(published.file)
+    if published.tables:
+        theirs = theirs.filter(pl.col("table").is_in(published.tables))
+    theirs = theirs.drop("table", strict=False).with_columns(pl.col("^k$").cast(pl.Int64))
+    order: Literal["left", "right"] = "left"
+    if "benchmark" in theirs.columns:
+        ours, theirs, order = _across(ours), _across(theirs), "right"
+    numbers = [column for column in theirs.columns if column not in published.keys and column in ours.columns]
+    joined = theirs.join(ours, on=published.keys, how="inner", suffix=": ours", maintain_order=order)
+    return Table(
+        "This study's values, the paper's printed values, and the differences.",
+        _shown(joined, name, published.keys, numbers),
+        (*published.notes, LABELS, _responses(inputs.domains), inputs.rests_on),
+    )
+
+
+def _responses(domains: pl.DataFrame) -> str:
+    """One line with the number of responses here and in the paper; a study may use only some of the items."""
+    models = counted(domains["model"].n_unique(), "model")
+    benchmarks = counted(domains["benchmark"].n_unique(), "benchmark")
+    return (
+        f"This study has {domains['n_responses'].sum():,} responses of {models} to {benchmarks}, "
+        f"the paper {len(paper_models()) * N_ITEMS:,} of {len(paper_models())} models to {N_BENCHMARKS}."
+    )
+
+
+def _across(frame: pl.DataFrame) -> pl.DataFrame:
+    """Pivot AUROC from one row to one column per benchmark."""
+    return frame.pivot("benchmark", index=["model", "statistic"], values="auroc", maintain_order=True)
+
+
+def _shown(joined: pl.DataFrame, name: str, keys: Sequence[str], numbers: Sequence[str]) -> pl.DataFrame:
+    columns: list[pl.Expr | pl.Series] = [_key(joined[key]).alias(_HEADINGS[key]) for key in keys]
+    reasons = [reason(name, row) for row in joined.iter_rows(named=True)]
+    if any(reasons):
+        columns.append(pl.Series("Why they differ", [reason or "" for reason in reasons]))
+    for number in numbers:
+        heading, ours, theirs = _HEADINGS.get(number, number), pl.col(f"{number}: ours"), pl.col(number)
+        columns += [
+            ours.alias(heading),
+            theirs.alias(f"{heading}: paper"),
+            ((ours - theirs).round(12) + 0.0).alias(f"{heading}: difference"),
+        ]
+    return joined.select(columns)
+
+
+def _key(values: pl.Series) -> pl.Series:
+    """The names as the other tables show them."""
+    match values.name:
+        case "statistic":
+            return values.replace_strict({key: feature.title for key, feature in CATALOGUE.items()})
+        case "method":
+            titles = {key: title(method) for key, method in METHODS.items()}
+            return values.replace_strict(titles | {"default": "Default"})
+        case "configuration" | "factor":
+            return values.str.to_titlecase()
+        case "setting":
+            words = {code: word for word, code in LEVELS.items() if code not in ("yes", "no")}
+            return values.replace(words)
+        case "group":
+            return pl.Series(map(group_benchmarks, values))
+        case _:
+            return values

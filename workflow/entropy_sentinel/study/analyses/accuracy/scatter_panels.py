@@ -1,0 +1,351 @@
+"""Figures of estimated against true accuracy, with a panel for each model."""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import cycle
+from typing import Any, NamedTuple
+
+from matplotlib import rcParams
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.legend import Legend
+
+from entropy_sentinel.formatting.text_format import number
+from entropy_sentinel.rendering.exhibit_style import Style
+from entropy_sentinel.rendering.figure_style import (
+    BLUE,
+    GREEN,
+    ORANGE,
+    Drawing,
+    legend_of,
+    new_figure,
+    nothing,
+    wrapped,
+)
+from entropy_sentinel.study.analyses.accuracy.exhibit_inputs import AccuracyFigureInputs
+from entropy_sentinel.study.analyses.accuracy.headline import Headline, headlines
+from entropy_sentinel.study.analyses.accuracy.measuring.study_validation import LEVEL, DomainResult, ModelValidation
+from entropy_sentinel.study.analyses.accuracy.point_names import name_points
+from entropy_sentinel.study.analyses.display_names import ROLES, TrainingGroup, training_group
+
+EDGE: dict[str, Any] = {"edgecolor": "white", "linewidth": 0.6, "zorder": 3}
+# The margin below zero on both axes, that above the largest value as a share of it, and the axes' smallest end.
+BELOW, BEYOND, NEAREST_END = 0.05, 0.09, 0.4
+# Domains without labels have no true accuracy: they are in a grey strip left of zero, at its middle.
+STRIP, UNLABELLED_X, STRIP_END = -0.12, -0.07, -0.02
+# Width of a panel on a narrow page, in inches: its text stays readable on a phone.
+_NARROW = 4.0
+# In inches: what a panel has beside its title, and a figure beside its legend; the height of a legend of one row.
+_BESIDE_TITLE, _BESIDE_LEGEND, _LEGEND = 0.5, 0.2, 0.5
+
+
+@dataclass(frozen=True)
+class ModelPanel:
+    """One model's panel: its title, a function that draws its points, and the points (true, estimated) by their names.
+
+    `bars` are the bars that names must not cover: their position and both ends.
+    """
+
+    title: str
+    draw: Callable[[Axes], None]
+    named: Mapping[str, tuple[float, float]]
+    bars: Sequence[tuple[float, float, float]] = ()
+
+
+def panels_drawing(panels: Sequence[ModelPanel], legend_title: str, style: Style, caption: str) -> Drawing:
+    """Draw at least one panel: up to three in a row, or one below another on a narrow page.
+
+    Only figures with titles and legends of their own have a narrow form.
+    """
+    # A figure that has to fit a page has as many rows as columns at most.
+    columns = max(min(3, len(panels)), math.ceil(math.sqrt(len(panels))) if style.widths else 1)
+    width = 5.4 if len(panels) == 1 else 4.4 if columns == 2 else 3.8
+    width = style.width(width * columns, of_text=columns > 1) / columns
+    wide = _figure(panels, legend_title, style, columns, width)
+    narrow = _figure(panels, legend_title, style, 1, _NARROW) if style.annotated else None
+    return Drawing(wide, caption, narrow=narrow)
+
+
+def _figure(panels: Sequence[ModelPanel], legend_title: str, style: Style, columns: int, width: float) -> Figure:
+    """Draw panels of this width in inches, `columns` in a row."""
+    rows = math.ceil(len(panels) / columns)
+    height = (width + style.points(0.2)) * rows + style.points(0.7)
+    figure = new_figure(width * columns, height, style.label)
+    figure.set_dpi(figure.dpi / style.scale)  # places of names are in pixels
+    all_axes = figure.subplots(rows, columns, squeeze=False).flatten()
+    for axes in all_axes[len(panels) :]:
+        axes.remove()
+    limits = _limits(panels)
+    for axes, panel in zip(all_axes, panels, strict=False):
+        _frame(axes, panel, *limits, style)
+        size = style.points(10)
+        axes.set_title(wrapped(panel.title, size, width - style.points(_BESIDE_TITLE)), fontsize=size)
+    for axes in all_axes[len(panels) - columns : len(panels)]:
+        axes.set_xlabel("True accuracy")
+    for axes in all_axes[::columns]:
+        axes.set_ylabel("Estimated accuracy")
+    legend = _legend(figure, legend_of(all_axes[: len(panels)]), legend_title, style, narrow=width == _NARROW)
+    least = style.points(_LEGEND)
+    figure.set_figheight(style.height(height + max(0.0, legend.get_window_extent().height / figure.dpi - least)))
+    figure.draw_without_rendering()  # settles the layout, which the places of the names depend on
+    for axes, panel in zip(all_axes, panels, strict=False):
+        size = style.points(9 if columns == 1 else 7.5)
+        name_points(axes, list(panel.named.values()), list(panel.named), size, panel.bars)
+    return figure
+
+
+def _legend(figure: Figure, entries: Mapping[str, Artist], title: str, style: Style, *, narrow: bool) -> Legend:
+    """Write the legend below the panels, in fewer columns than preferred if the figure has no room for these."""
+    room = figure.get_figwidth() - _BESIDE_LEGEND
+    look: dict[str, Any] = {"loc": "outside lower center", "frameon": False, "fontsize": style.points(9)}
+    look["title"] = wrapped(style.title(title), rcParams["font.size"], room) or None
+    for columns in range(_legend_columns(len(entries), narrow), 0, -1):
+        legend = figure.legend(list(entries.values()), list(entries), ncols=columns, alignment="center", **look)
+        if columns == 1 or legend.get_window_extent().width / figure.dpi <= room:
+            break
+        legend.remove()
+    legend.get_title().set_multialignment("center")
+    return legend
+
+
+def _legend_columns(n_entries: int, narrow: bool) -> int:
+    if narrow:
+        return 1 if n_entries <= 4 else 2
+    return 4 if n_entries > 4 else 3 if n_entries == 3 else 2
+
+
+def _limits(panels: Sequence[ModelPanel]) -> tuple[float, float, bool]:
+    """The common lower and upper limit of all panels, and whether a domain has no true accuracy.
+
+    The lower limit is zero or the lower end of a bar below it; the upper one a multiple of 0.1, less than 1 if nothing
+    is above it.
+    """
+    xs, ys, ends = [], [], []
+    for panel in panels:
+        for x, y in panel.named.values():
+            xs.append(x)
+            ys.append(y)
+        for x, lower, upper in panel.bars:
+            xs.append(x)
+            ends += [lower, upper]
+    tenths = math.ceil(round(10 * max(xs + ys + ends, default=1.0), 6))
+    return min([0.0, *ends]), min(1.0, max(NEAREST_END, tenths / 10)), UNLABELLED_X in xs
+
+
+def _frame(axes: Axes, panel: ModelPanel, start: float, end: float, has_strip: bool, style: Style) -> None:
+    axes.plot([0, end], [0, end], color="0.5", linestyle="--", linewidth=1, label="estimated = true", zorder=1)
+    panel.draw(axes)
+    limits = (start - BELOW, end * (1 + BEYOND))
+    axes.set(xlim=limits, ylim=limits, aspect="equal")
+    ticks = [tick for tick in axes.get_yticks() if 0 <= tick <= limits[1]]
+    axes.set(xticks=ticks, yticks=ticks)
+    if has_strip:
+        axes.axvspan(STRIP, STRIP_END, color="0.94", linewidth=0, zorder=0)
+        axes.set_xlim(STRIP, limits[1])
+    axes.grid(color="0.92", linewidth=0.8)
+    axes.tick_params(labelsize=style.points(8))
+    axes.set_axisbelow(True)
+    for spine in axes.spines.values():
+        spine.set_zorder(5)  # names have a white background, which must not cover the frame
+
+
+# Training domains are drawn first and larger, so that one under an unseen domain still shows.
+_ROLE_STYLES: dict[str, dict[str, Any]] = {
+    "training": {"color": ORANGE, "marker": "s", "s": 80},
+    "held_out": {"color": BLUE, "marker": "o", "s": 34},
+}
+
+
+def figure_1_accuracies(inputs: AccuracyFigureInputs) -> Drawing:
+    """Draw estimated against true accuracy by domain, one model."""
+    group = training_group(inputs.groups, inputs.headline_group)
+    shown = [
+        headline
+        for headline in headlines(inputs.estimates, inputs.sweep, group)
+        if headline.model == inputs.figure_model
+    ]
+    return _drawing(shown, group, inputs.style)
+
+
+def figure_3_accuracies_by_model(inputs: AccuracyFigureInputs) -> Drawing:
+    """Draw estimated against true accuracy by domain, a panel for every model."""
+    group = training_group(inputs.groups, inputs.headline_group)
+    return _drawing(headlines(inputs.estimates, inputs.sweep, group), group, inputs.style)
+
+
+def _drawing(headlines: Sequence[Headline], group: TrainingGroup, style: Style) -> Drawing:
+    if not headlines:
+        return nothing("No results for this training group", style.label)
+    panels = []
+    for headline in headlines:
+        title = _title(headline, len(headlines) == 1, style)
+        draw = partial(_draw, headline=headline, style=style)
+        panels.append(ModelPanel(title, draw, _named(headline, style)))
+    trained = f"Estimator trained on {', '.join(map(style.benchmark, group.group.split('+')))}"
+    caption = _caption(headlines)
+    if not style.annotated:
+        alone = [
+            f"{style.model(headline.model)}: {_errors(headline)}." for headline in headlines if len(headlines) == 1
+        ]
+        caption = " ".join([*alone, f"{trained}.", caption])
+    return panels_drawing(panels, trained, style, caption)
+
+
+def _title(headline: Headline, alone: bool, style: Style) -> str:
+    """A panel's title; one whose errors are in the caption needs the model's name only beside others."""
+    name = style.model(headline.model)
+    return f"{name}\n{_errors(headline)}" if style.annotated else "" if alone else name
+
+
+def _errors(headline: Headline) -> str:
+    score = headline.scores.get("held_out")
+    if score is None or score.aee is None:
+        return "no estimate of an unseen domain with labels"
+    rho = "" if score.headline_rho is None else f", rho {number(score.headline_rho)}"
+    return f"AEE {number(score.aee)}{rho} on unseen domains"
+
+
+def _draw(axes: Axes, headline: Headline, style: Style) -> None:
+    for role, look in _ROLE_STYLES.items():
+        points = [_point(row) for row in headline.domains if row["role"] == role and row["error"] is not None]
+        if points:
+            x, y = zip(*points, strict=True)
+            axes.scatter(x, y, label=f"{ROLES[role]} domain", **_scaled(EDGE | look, style))
+    marks = _marks(headline)
+    if marks:
+        x, y = zip(*marks.values(), strict=True)
+        axes.scatter(x, y, label="domain without labels: its estimate", **_scaled(EDGE | _UNLABELLED, style))
+
+
+def _scaled(look: Mapping[str, Any], style: Style) -> dict[str, Any]:
+    return {**look, "s": style.area(look["s"])}
+
+
+def _named(headline: Headline, style: Style) -> dict[str, tuple[float, float]]:
+    named = {row["benchmark"]: _point(row) for row in headline.domains if row["error"] is not None} | _marks(headline)
+    return {style.benchmark(name): point for name, point in named.items()}
+
+
+def _point(row: dict[str, float]) -> tuple[float, float]:
+    return row["true_accuracy"], row["estimated_on_labelled"]
+
+
+def _marks(headline: Headline) -> dict[str, tuple[float, float]]:
+    """The points of unlabelled domains, in the strip for those without a true accuracy."""
+    marks = {}
+    for row in headline.unlabelled:
+        if row["estimated_accuracy"] is not None:
+            marks[row["benchmark"]] = (UNLABELLED_X, row["estimated_accuracy"])
+    return marks
+
+
+def _caption(headlines: Sequence[Headline]) -> str:
+    marked = any(_marks(headline) for headline in headlines)
+    return (
+        "Benchmarks used for training (orange squares, by their test split) and unseen domains (blue circles). "
+        "On the dashed line the estimate is exact."
+        + (" Green triangles in the grey strip: estimates of domains without labels." if marked else "")
+    )
+
+
+_LABELLED: dict[str, Any] = {"color": BLUE, "marker": "o", "s": 34}
+# For the kinds of each benchmark, which are too many to name.
+_COLOURS = (BLUE, ORANGE, GREEN, "#CC79A7", "0.35", "#56B4E9", "#B8860B")
+_OF_BENCHMARKS = [
+    {"color": color, "marker": marker, "s": 40} for color, marker in zip(_COLOURS, "os^DvpP", strict=True)
+]
+_UNLABELLED: dict[str, Any] = {"color": GREEN, "marker": ">", "s": 60}
+# Drawn above names, which have a white background.
+_BAR: dict[str, Any] = {"fmt": "none", "elinewidth": 1, "capsize": 2, "alpha": 0.6, "zorder": 6}
+_POINT = EDGE | {"zorder": 7}
+
+
+def figure_validation(inputs: AccuracyFigureInputs) -> Drawing:
+    """Draw estimated against true accuracy of each domain, by the recommended estimator without the domain's labels.
+
+    Unlabelled domains are in a strip left of zero; bars are intervals. Kinds of a benchmark share a colour and a
+    marker, and have no names. A model without a held-out domain has no panel, because its estimates cannot be compared
+    with a true accuracy.
+    """
+    shown = [validation for validation in inputs.validations if _known(validation.left_out)]
+    if not shown:
+        return nothing("No labelled domain was held out and estimated", inputs.style.label)
+    panels = []
+    for validation in shown:
+        draw = partial(_draw_ends, validation=validation)
+        panels.append(ModelPanel(_heading(validation), draw, _points(validation), _bars(validation)))
+    return panels_drawing(
+        panels, "The recommended estimator, without a domain's labels", inputs.style, _caption_of(shown)
+    )
+
+
+def _heading(validation: ModelValidation) -> str:
+    rho = "" if validation.headline_rho is None else f", rho {number(validation.headline_rho)}"
+    first = f"{validation.model}: {validation.verdict}\nAEE {number(validation.recommended.aee)}{rho}"
+    groups = validation.new_groups
+    return first if groups is None else f"{first}\nanother benchmark: {groups.verdict}, AEE {number(groups.aee)}"
+
+
+def _draw_ends(axes: Axes, validation: ModelValidation) -> None:
+    unlabelled = (validation.unlabelled, _UNLABELLED, "domain without labels: its estimate")
+    for domains, look, what in (*_labelled(validation), unlabelled):
+        known = _known(domains)
+        if not known:
+            continue
+        x, y = [point.x for point in known], [point.y for point in known]
+        below = [point.y - point.lower for point in known]
+        above = [point.upper - point.y for point in known]
+        axes.errorbar(x, y, yerr=[below, above], ecolor=look["color"], clip_on=False, **_BAR)
+        axes.scatter(x, y, label=what, **_POINT | look)
+
+
+def _labelled(validation: ModelValidation) -> Iterator[tuple[Sequence[DomainResult], dict[str, Any], str]]:
+    """The labelled domains, those of each benchmark if these have kinds, with their look and their name."""
+    if validation.new_groups is None:
+        yield validation.left_out, _LABELLED, "labelled domain, left out"
+        return
+    benchmarks = {domain.domain: str(domain.group) for domain in validation.new_groups.domains}
+    for name, look in zip(sorted(set(benchmarks.values())), cycle(_OF_BENCHMARKS), strict=False):
+        yield [domain for domain in validation.left_out if benchmarks[domain.domain] == name], look, name
+
+
+def _points(validation: ModelValidation) -> dict[str, tuple[float, float]]:
+    labelled = () if validation.new_groups else validation.left_out
+    return {point.domain: (point.x, point.y) for point in _known((*labelled, *validation.unlabelled))}
+
+
+def _bars(validation: ModelValidation) -> list[tuple[float, float, float]]:
+    return [(point.x, point.lower, point.upper) for point in _known((*validation.left_out, *validation.unlabelled))]
+
+
+class _Point(NamedTuple):
+    """An estimated domain: its true accuracy or a place in the strip, its estimate and the ends of its interval."""
+
+    domain: str
+    x: float
+    y: float
+    lower: float
+    upper: float
+
+
+def _known(domains: Iterable[DomainResult]) -> list[_Point]:
+    points = []
+    for domain in domains:
+        if domain.estimated is not None and domain.lower is not None and domain.upper is not None:
+            x = UNLABELLED_X if domain.true is None else domain.true
+            points.append(_Point(domain.domain, x, domain.estimated, domain.lower, domain.upper))
+    return points
+
+
+def _caption_of(shown: Sequence[ModelValidation]) -> str:
+    marked = any(validation.unlabelled for validation in shown)
+    kinds = any(validation.new_groups for validation in shown)
+    each = "Each kind of question of a benchmark" if kinds else "Each labelled domain (blue circles)"
+    return (
+        f"{each} as estimated by the recommended method fitted on the others. On the "
+        f"dashed line the estimate is exact; bars are intervals at {LEVEL:.0%}."
+        + (" Green triangles in the grey strip: domains without labels." if marked else "")
+    )

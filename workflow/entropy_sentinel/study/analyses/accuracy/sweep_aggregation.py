@@ -1,0 +1,146 @@
+"""Select results of the sweep and aggregate them over models and groups, for tables and figures."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.estimators.estimator_registry import BASELINES, CONFIGURATION_NAMES, in_order, title
+from entropy_sentinel.features.feature_registry import FEATURES
+from entropy_sentinel.schemas.signal_schema import Signal
+from entropy_sentinel.signal_families.signal_registry import SIGNALS
+from entropy_sentinel.statistics.estimate_errors import FEWEST_FOR_RHO, median, quartile_range
+from entropy_sentinel.study.analyses.display_names import TrainingGroup
+
+# Group sizes that the paper's Tables 4, 5 and 9 and Figure 4 cover.
+LARGEST_K = 4
+MEASURES: dict[str, str] = {"aee": "AEE", "rho": "rho"}
+# Of two values, the quartiles are the values.
+_FEWEST_FOR_IQR = 3
+IQR_NOTE = f"IQR: interquartile range, for at least {_FEWEST_FOR_IQR} values."
+
+
+def signals_in(auroc: pl.DataFrame) -> dict[str, Signal]:
+    """The signals of a frame AUROC by name, always including the features."""
+    names = {*FEATURES, *auroc["feature"].unique()}
+    return {name: signal for name, signal in SIGNALS.items() if name in names}
+
+
+def confident_signals(signals: Mapping[str, Signal]) -> str:
+    """The titles of the signals that are larger for more certain responses: `a, b and c`."""
+    *titles, last = [signal.title for signal in signals.values() if signal.confident]
+    return f"{', '.join(titles)} and {last}"
+
+
+def spread(values: pl.Series) -> tuple[float | None, float | None]:
+    """The median and interquartile range in the unit of the values, ignoring nulls.
+
+    Both are null if no value is left; the range is also null if there are fewer than `_FEWEST_FOR_IQR`.
+    """
+    present = values.drop_nulls().to_numpy()
+    if not len(present):
+        return None, None
+    return median(present), quartile_range(present) if len(present) >= _FEWEST_FOR_IQR else None
+
+
+def nulls_last(error: float | None) -> tuple[bool, float]:
+    """The key that sorts the smallest error first, and nulls last."""
+    return error is None, error or 0.0
+
+
+def fully_swept(sweep: pl.DataFrame) -> pl.DataFrame:
+    """The configurations' rows for groups of at most LARGEST_K benchmarks on which all 48 were run."""
+    rows = sweep.filter(pl.col("estimator").is_in(CONFIGURATION_NAMES), pl.col("k") <= LARGEST_K)
+    ran = pl.col("estimator").n_unique().over("model", "group")
+    return rows.filter(ran == len(CONFIGURATION_NAMES))
+
+
+def names_in(frame: pl.DataFrame, column: str) -> list[str]:
+    """The column's distinct values in the order of the frame."""
+    return frame[column].unique(maintain_order=True).to_list()
+
+
+def without_small_rho(sweep: pl.DataFrame) -> pl.DataFrame:
+    """Set rho to null, with the reason, in rows over fewer than FEWEST_FOR_RHO domains."""
+    small = (pl.col("n_domains") < FEWEST_FOR_RHO) & pl.col("rho").is_not_null()
+    why = pl.format(f"only {{}} domains, but a headline needs {FEWEST_FOR_RHO} (see sweep.parquet)", "n_domains")
+    return sweep.with_columns(rho=pl.when(~small).then("rho"), reason=pl.when(small).then(why).otherwise("reason"))
+
+
+def by_key(sweep: pl.DataFrame) -> dict[tuple[str, ...], dict[str, Any]]:
+    """The rows by (model, group, estimator, scope)."""
+    keys = sweep.select("model", "group", "estimator", "scope").rows()
+    return dict(zip(keys, sweep.rows(named=True), strict=True))
+
+
+def against_simple(sweep: pl.DataFrame, group: TrainingGroup) -> tuple[pl.DataFrame, dict[str, str]]:
+    """The results of a group's own configuration and of the simple estimators, and all titles by name.
+
+    Simple estimators are those outside the 48 configurations: first the paper's nine baselines in the order of its
+    Table 8, then any others that were run, in the order of the catalogue.
+    """
+    rows = sweep.filter(pl.col("group") == group.group)
+    ran = in_order(rows["estimator"].unique())
+    titles = {group.estimator: "Default"} if group.estimator in ran else {}
+    for name in dict.fromkeys([*BASELINES, *ran]):
+        if name in ran and name not in CONFIGURATION_NAMES:
+            titles[name] = title(name)
+    return rows.filter(pl.col("estimator").is_in(list(titles))), titles
+
+
+def group_accuracies(domains: pl.DataFrame, groups: Iterable[str]) -> pl.DataFrame:
+    """The weighted accuracy of training groups (paper, section 5, RQ3): columns `group` and `group_accuracy`.
+
+    A group's accuracy, in [0, 1], is the mean over its benchmarks of their mean accuracy over models, weighted by
+    their numbers of responses (the largest over models). It is null if a benchmark has no accuracy.
+    """
+    means = domains.group_by("benchmark").agg(pl.col("accuracy").mean(), n=pl.col("n_responses").max())
+    accuracies = dict(means.drop_nulls("accuracy").select("benchmark", "accuracy").iter_rows())
+    counts = dict(means.select("benchmark", "n").iter_rows())
+    rows = []
+    for group in sorted(set(groups)):
+        accuracy, benchmarks = None, group.split("+")
+        if set(benchmarks) <= accuracies.keys():
+            n_correct = sum(accuracies[name] * counts[name] for name in benchmarks)
+            accuracy = n_correct / sum(counts[name] for name in benchmarks)
+        rows.append((group, accuracy))
+    return pl.DataFrame(rows, schema={"group": pl.String, "group_accuracy": pl.Float64}, orient="row")
+
+
+def missing_notes(sweep: pl.DataFrame, group: TrainingGroup) -> list[str]:
+    """One line for each model of the sweep that has no results for the group."""
+    present = set(sweep.filter(pl.col("group") == group.group)["model"])
+    return [f"{model} has no results for {group.title}." for model in names_in(sweep, "model") if model not in present]
+
+
+def null_notes(sweep: pl.DataFrame, measures: Iterable[str] = tuple(MEASURES)) -> list[str]:
+    """One line for each measure shown and each reason why it is null, with the number of nulls per model."""
+    notes = []
+    for measure in measures:
+        nulls = sweep.filter(pl.col(measure).is_null())
+        for (reason,), part in nulls.group_by("reason", maintain_order=True):
+            counts = part.group_by("model", maintain_order=True).len()
+            where = ", ".join(counts.select(pl.format("{} {}", "model", "len")).to_series())
+            notes.append(
+                f"{MEASURES[measure]} is shown as - and left out of medians in {len(part)} of {len(sweep)} "
+                f"results ({where}): {reason or 'no reason given'}."
+            )
+    return notes
+
+
+def bin_errors(points: pl.DataFrame, bins: int) -> pl.DataFrame:
+    """The quartiles of `aee` in bins of equal width over the range of `group_accuracy`, without empty bins.
+
+    The columns are `centre`, `median`, `lower`, `upper` and `n`, sorted by `centre`; quartiles are computed as in
+    the tables.
+    """
+    accuracy = points["group_accuracy"].to_numpy()
+    edges = np.histogram_bin_edges(accuracy, bins)
+    places = np.clip(np.digitize(accuracy, edges) - 1, 0, bins - 1)
+    rows = []
+    for place in np.unique(places):
+        values = points["aee"].to_numpy()[places == place]
+        lower, middle, upper = np.quantile(values, [0.25, 0.5, 0.75], method="weibull")
+        rows.append((edges[place : place + 2].mean(), middle, lower, upper, len(values)))
+    return pl.DataFrame(rows, schema=["centre", "median", "lower", "upper", "n"], orient="row")

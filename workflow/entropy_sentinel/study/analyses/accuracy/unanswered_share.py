@@ -1,0 +1,73 @@
+"""Responses without a final answer: how many, how they are labelled, and what the accuracy would be otherwise."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from entropy_sentinel.formatting.text_format import number
+
+
+@dataclass(frozen=True)
+class UnansweredDomain:
+    """One domain of one model with `n_unanswered` of its `n` responses without a final answer.
+
+    `setting` is the judge's key `unanswered`. `if_incorrect` and `if_unlabelled` are the share of correct labels with
+    either setting; null without a label.
+    """
+
+    model: str
+    benchmark: str
+    n: int
+    n_unanswered: int
+    setting: str
+    if_incorrect: float | None
+    if_unlabelled: float | None
+
+
+def unanswered_domains(domains: pl.DataFrame) -> Iterator[UnansweredDomain]:
+    """Yield the domains of a frame DOMAINS that have responses without a final answer."""
+    for row in domains.filter(pl.col("n_unanswered") > 0).iter_rows(named=True):
+        n_correct, n_incorrect = row["n_correct"], row["n_incorrect"]
+        counted = row["n_unanswered_incorrect"]
+        yield UnansweredDomain(
+            row["model"],
+            row["benchmark"],
+            row["n_responses"],
+            row["n_unanswered"],
+            "incorrect" if counted else "unlabelled",
+            _share(n_correct, n_incorrect + row["n_unanswered"] - counted),
+            _share(n_correct, n_incorrect - counted),
+        )
+
+
+def _share(n_correct: int, n_incorrect: int) -> float | None:
+    return n_correct / (n_correct + n_incorrect) if n_correct + n_incorrect else None
+
+
+def summarise_unanswered(domains: Sequence[UnansweredDomain]) -> list[str]:
+    """A sentence on the domains of each setting, with the largest difference of an accuracy."""
+    return [
+        _sentence(setting, part)
+        for setting in ("unlabelled", "incorrect")
+        if (part := [domain for domain in domains if domain.setting == setting])
+    ]
+
+
+def _sentence(setting: str, domains: Sequence[UnansweredDomain]) -> str:
+    count = sum(domain.n_unanswered for domain in domains)
+    what = {
+        "unlabelled": "have no label and are in no accuracy (unanswered: unlabelled); as incorrect",
+        "incorrect": "count as incorrect (unanswered: incorrect); without them",
+    }[setting]
+    text = f"Responses without a final answer: {count:,} in {len(domains)} domains {what}, accuracies would be "
+    text += "lower" if setting == "unlabelled" else "higher"
+    gaps = [
+        (domain.if_unlabelled - domain.if_incorrect, f"{domain.model}, {domain.benchmark}")
+        for domain in domains
+        if domain.if_unlabelled is not None and domain.if_incorrect is not None
+    ]
+    if not gaps:
+        return f"{text}."
+    largest, where = max(gaps)
+    return f"{text} by up to {number(largest)} ({where})."

@@ -1,0 +1,104 @@
+"""The page of this analysis, and its lines for the terminal."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.estimators.estimator_registry import title
+from entropy_sentinel.formatting.text_format import number
+from entropy_sentinel.rendering.exhibit_files import save_report
+from entropy_sentinel.rendering.plain_text import below, text_table
+from entropy_sentinel.study.analyses.agreement.measuring.agreement_frames import ERRORS, PAIRS
+from entropy_sentinel.study.analyses.display_names import ExhibitSettings, Groups, training_group
+
+_HEADINGS = ("model", "judge", "domains", "AEE", "best estimator", "its AEE")
+
+
+class AgreementReportSettings(ExhibitSettings):
+    """Settings of the page, including the judge of each benchmark that has its own."""
+
+    own_judges: Mapping[str, str]
+
+
+def write_report(
+    pairs: str, errors: str, tables: Sequence[str], settings: AgreementReportSettings, page: str, summary: str
+) -> None:
+    """Write the page and the summary."""
+    agreements, measured = PAIRS.read(pairs), ERRORS.read(errors)
+    own = own_judges(settings["own_judges"])
+    text = summarise(agreements, measured, settings["groups"], settings["headline_group"])
+    text += "".join(f"\n{line}\n" for line in own)
+    group = training_group(settings["groups"], settings["headline_group"])
+    save_report(
+        __file__,
+        page,
+        summary,
+        text=text,
+        title="Agreement of judges",
+        label=settings["label"],
+        tables=tables,
+        sentences=[*sentences(agreements), *own],
+        group=group,
+        headings=_HEADINGS,
+        rows=error_rows(measured, group.group),
+    )
+
+
+def summarise(pairs: pl.DataFrame, errors: pl.DataFrame, groups: Groups, headline_group: str) -> str:
+    """The summary as text: agreement of every two judges, and errors of estimates under each one's labels."""
+    group = training_group(groups, headline_group)
+    rows = error_rows(errors, group.group)
+    parts = [
+        below("Agreement of judges", sentences(pairs)),
+        below(
+            f"Errors under each judge's labels, unseen domains, trained on {group.benchmarks} ({group.title})",
+            text_table(_HEADINGS, rows, "llrrlr"),
+        ),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def own_judges(judges: Mapping[str, str]) -> list[str]:
+    """One sentence for every benchmark that no two judges have labelled, from its own judge."""
+    lines = []
+    for benchmark, judge in judges.items():
+        lines.append(f"{benchmark} is not compared, because only its own judge, {judge}, labels it.")
+    return lines
+
+
+def sentences(pairs: pl.DataFrame) -> list[str]:
+    """One sentence for every two judges, over all models and domains."""
+    in_all = pairs.filter(pl.col("model").is_null(), pl.col("benchmark").is_null())
+    return [_sentence(row) for row in in_all.iter_rows(named=True)]
+
+
+def _sentence(row: Mapping[str, Any]) -> str:
+    names = f"{row['first']} and {row['second']}"
+    nulls = (
+        f"of {row['n_responses']} responses {row['n_second_null']} were labelled only by {row['first']}, "
+        f"{row['n_first_null']} only by {row['second']}, {row['n_both_null']} by neither"
+    )
+    if not row["n_pairs"]:
+        return f"{names}: no response has a label from both; {nulls}."
+    same = row["n_both_correct"] + row["n_both_incorrect"]
+    agreement = f"agree on {same} of {row['n_pairs']}, {_with_interval(row, 'agreement')}"
+    kappa = f"kappa {_with_interval(row, 'kappa')}"
+    return f"{names}: {agreement}; {kappa}; {nulls}."
+
+
+def _with_interval(row: Mapping[str, Any], name: str) -> str:
+    """`0.970 (0.944 to 0.984)`, or the value with the reason if there is no interval."""
+    lower, upper = row[f"{name}_lower"], row[f"{name}_upper"]
+    interval = row["reason"] if lower is None else f"{number(lower)} to {number(upper)}"
+    return f"{number(row[name])} ({interval})"
+
+
+def error_rows(errors: pl.DataFrame, group: str) -> Sequence[Sequence[str]]:
+    """The cells under `_HEADINGS` for one training group."""
+    cells = []
+    for row in errors.filter(pl.col("group") == group).sort("model", maintain_order=True).iter_rows(named=True):
+        best = "-" if row["best"] is None else title(row["best"])
+        domains = str(row["n_domains"])
+        cells.append((row["model"], row["judge"], domains, number(row["aee"]), best, number(row["best_aee"])))
+    return cells

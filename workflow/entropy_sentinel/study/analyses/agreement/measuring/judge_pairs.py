@@ -1,0 +1,146 @@
+"""Stage `pairs`: agreement of every two judges, per model and benchmark and overall."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Any, TypedDict
+
+import polars as pl
+
+from entropy_sentinel.schemas.estimate_schema import ESTIMATES
+from entropy_sentinel.schemas.label_schema import LABELS
+from entropy_sentinel.schemas.response_schema import ITEM, RESPONSE, SAMPLE
+from entropy_sentinel.statistics.estimate_errors import evaluate
+from entropy_sentinel.statistics.judge_agreement import clustered_size, kappa, wilson
+from entropy_sentinel.study.analyses.agreement.measuring.agreement_frames import ERRORS, JUDGED, PAIRS
+from entropy_sentinel.study.analyses.display_names import Groups, training_groups
+
+
+class JudgeLabelsFile(TypedDict):
+    """A file of labels, with its judge, model and benchmark."""
+
+    judge: str
+    model: str
+    benchmark: str
+    path: str
+
+
+def write_pairs(files: Sequence[JudgeLabelsFile], judges: Sequence[str], output: str) -> None:
+    """Compare `judges` by their labels in `files`."""
+    labels = pl.concat([_labels(**file) for file in files])
+    PAIRS.write(pairs(labels, judges), output, {"judges": list(judges)})
+
+
+def _labels(judge: str, model: str, benchmark: str, path: str) -> pl.DataFrame:
+    whose = {"judge": pl.lit(judge), "model": pl.lit(model), "benchmark": pl.lit(benchmark)}
+    return LABELS.read(path, [*SAMPLE, "label"]).with_columns(**whose)
+
+
+def pairs(labels: pl.DataFrame, judges: Sequence[str]) -> pl.DataFrame:
+    """A frame of contract PAIRS: rows for every two judges by model and benchmark, then by model, then overall.
+
+    `labels` has columns judge, model, benchmark, item_id, sample and label (null if a judge cannot decide).
+    """
+    rows = []
+    for first, second in combinations(judges, 2):
+        by_judge = [labels.filter(judge=judge).drop("judge") for judge in (first, second)]
+        both = by_judge[0].join(by_judge[1], on=RESPONSE, how="full", coalesce=True, maintain_order="left_right")
+        for whose, part in _parts(both):
+            rows.append({"first": first, "second": second, **whose, **compared(part)})
+    return PAIRS.frame(rows)
+
+
+def _parts(both: pl.DataFrame) -> Iterator[tuple[dict[str, str | None], pl.DataFrame]]:
+    for (model, benchmark), part in both.group_by("model", "benchmark", maintain_order=True):
+        yield {"model": model, "benchmark": benchmark}, part
+    for (model,), part in both.group_by("model", maintain_order=True):
+        yield {"model": model, "benchmark": None}, part
+    yield {"model": None, "benchmark": None}, both
+
+
+def compared(both: pl.DataFrame) -> dict[str, Any]:
+    """Counts, agreement and kappa of the columns `label` and `label_right`, as columns of PAIRS.
+
+    Intervals account for the similarity of several samples of one item.
+    """
+    first, second = both["label"], both["label_right"]
+    both_correct = int((first & second).sum())
+    first_correct = int((first & ~second).sum())
+    second_correct = int((~first & second).sum())
+    both_incorrect = int((~first & ~second).sum())
+    n_pairs = both_correct + first_correct + second_correct + both_incorrect
+    scale = _independent(both) / n_pairs if n_pairs else 1
+    agreement = wilson((both_correct + both_incorrect) * scale, n_pairs * scale)
+    chance_corrected = kappa(
+        [[both_correct * scale, first_correct * scale], [second_correct * scale, both_incorrect * scale]]
+    )
+    return {
+        "n_responses": len(first),
+        "n_pairs": n_pairs,
+        "n_both_correct": both_correct,
+        "n_first_correct": first_correct,
+        "n_second_correct": second_correct,
+        "n_both_incorrect": both_incorrect,
+        "n_first_null": int((first.is_null() & second.is_not_null()).sum()),
+        "n_second_null": int((first.is_not_null() & second.is_null()).sum()),
+        "n_both_null": int((first.is_null() & second.is_null()).sum()),
+        "agreement": agreement.estimate,
+        "agreement_lower": agreement.lower,
+        "agreement_upper": agreement.upper,
+        "kappa": chance_corrected.estimate,
+        "kappa_lower": chance_corrected.lower,
+        "kappa_upper": chance_corrected.upper,
+        "reason": chance_corrected.reason,
+    }
+
+
+def _independent(both: pl.DataFrame) -> float:
+    judged = both.drop_nulls(["label", "label_right"])
+    answered = judged.select(pl.struct("model", *ITEM).rank("dense")).to_series()
+    return clustered_size(judged["label"] == judged["label_right"], answered)
+
+
+class EstimatesFile(TypedDict):
+    """A file of estimates and the judge whose labels they were made from."""
+
+    judge: str
+    path: str
+
+
+def write_judged(files: Sequence[EstimatesFile], groups: Groups, judged_output: str, errors_output: str) -> None:
+    """Write both frames for the training groups shown."""
+    estimates = pl.concat(ESTIMATES.read(file["path"]).with_columns(judge=pl.lit(file["judge"])) for file in files)
+    own = {group.group: group.estimator for group in training_groups(groups)}
+    JUDGED.write(judged(estimates, own), judged_output, {})
+    ERRORS.write(errors(estimates, own), errors_output, {})
+
+
+def judged(estimates: pl.DataFrame, own: Mapping[str, str]) -> pl.DataFrame:
+    """A frame of contract JUDGED, from ESTIMATES with a column `judge`; `own` is each group's estimator."""
+    mine = pl.col("estimator") == pl.col("group").replace_strict(own, default=None, return_dtype=pl.String)
+    return estimates.filter(mine).select(JUDGED.schema.names())
+
+
+def errors(estimates: pl.DataFrame, own: Mapping[str, str]) -> pl.DataFrame:
+    """A frame of contract ERRORS, from the same arguments as `judged`."""
+    unseen = estimates.filter(pl.col("role") == "held_out", pl.col("group").is_in(list(own)))
+    return ERRORS.frame(list(_error_rows(unseen, own)))
+
+
+def _error_rows(unseen: pl.DataFrame, own: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    for (judge, model, group), rows in unseen.group_by("judge", "model", "group", maintain_order=True):
+        by_estimator = {}
+        for (name,), part in rows.group_by("estimator", maintain_order=True):
+            estimated, true = part["estimated_on_labelled"].to_numpy(), part["true_accuracy"].to_numpy()
+            by_estimator[name] = evaluate(estimated, true)
+        known = {name: errors_of for name, errors_of in by_estimator.items() if errors_of.aee is not None}
+        best = min(known, key=lambda name: (known[name].aee, name), default=None)
+        yield {
+            "judge": judge,
+            "model": model,
+            "group": group,
+            "estimator": own[group],
+            **by_estimator[own[group]]._asdict(),
+            "best": best,
+            "best_aee": best and known[best].aee,
+            "best_rho": best and known[best].rho,
+        }

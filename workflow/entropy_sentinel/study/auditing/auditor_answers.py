@@ -1,0 +1,201 @@
+"""Collect people's answers for an audit, in a terminal or a browser, and keep them in a file."""
+
+import csv
+import io
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from rich.console import Console
+from rich.panel import Panel
+from rich.text import Text
+
+from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.core.file_locks import locked
+from entropy_sentinel.core.printable import printable
+from entropy_sentinel.core.whole_files import write_whole
+from entropy_sentinel.rendering.labelling_page import ANSWERS, labelling_page
+from entropy_sentinel.schemas.response_schema import RESPONSE
+from entropy_sentinel.study.auditing.audit_sample import AuditSample, folder_of
+
+COLUMNS = (*RESPONSE, "label")
+LABELS = ("correct", "incorrect", "unsure")
+
+Response = tuple[str, str, str, int]
+Answers = dict[Response, str]
+_KEYS = "   ".join([*map(" ".join, ANSWERS.items()), "b back", "q quit (all is saved)"])
+
+
+def answers_file(study: str, judge: str) -> Path:
+    """The file with the answers of an audit."""
+    return folder_of(study, judge) / "answers.csv"
+
+
+def read_answers(path: Path) -> Answers:
+    """Read the answers in a file; raise InputError with row and field for an invalid one."""
+    try:
+        lines = csv.reader(io.StringIO(path.read_text(encoding="utf-8-sig"), newline=""), strict=True)
+        table = [row for row in lines if row]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path}: must be a CSV file of answers, but cannot be read: {error}") from None
+    head = table[0] if table else []
+    for name in COLUMNS:
+        if name not in head:
+            raise InputError(f"{path}: column '{name}' is missing; columns: {', '.join(head) or 'none'}")
+    answers: Answers = {}
+    for number, row in enumerate(table[1:], start=1):
+        if len(row) != len(head):
+            raise InputError(f"{path}: row {number}: must have {len(head)} fields, has {len(row)}")
+        response, label = _answer(dict(zip(head, row, strict=True)), f"{path}: row {number}")
+        if response in answers:
+            raise InputError(f"{path}: row {number}: 'item_id' must occur once per model and sample: {response[2]}")
+        answers[response] = label
+    return answers
+
+
+def _answer(row: Mapping[str, str], where: str) -> tuple[Response, str]:
+    if row["label"] not in LABELS:
+        raise InputError(f"{where}: 'label' must be one of {', '.join(LABELS)}; was '{row['label'][:100]}'")
+    if not row["sample"].isdecimal():
+        raise InputError(f"{where}: 'sample' must be a number from 0; was '{row['sample'][:100]}'")
+    return (row["model"], row["benchmark"], row["item_id"], int(row["sample"])), row["label"]
+
+
+def write_answers(answers: Answers, path: Path) -> None:
+    """Write all answers in one step."""
+    rows = [(*response, label) for response, label in answers.items()]
+    _write([COLUMNS, *rows], path)
+
+
+def save_answers(new: Answers, path: Path, known: Answers | None = None) -> tuple[Answers, Answers]:
+    """Add `new` to the answers in `path`, to which others may save at the same time.
+
+    Returns all answers, and the replaced ones. Replaced answers no longer count; they are kept in `replaced_file`
+    unless they are among `known`, the caller's own answers, which were changed on purpose.
+    """
+    known = known or {}
+    with locked(path.with_name(f".{path.name}.lock")):
+        kept = read_answers(path) if path.exists() else {}
+        replaced = {}
+        for response, label in new.items():
+            before = kept.get(response, label)
+            if before not in (label, known.get(response)):
+                replaced[response] = before
+        if replaced:
+            _keep_replaced(replaced, new, replaced_file(path))
+        write_answers(kept | new, path)
+    return kept | new, replaced
+
+
+def replaced_file(path: Path) -> Path:
+    """The file with the answers that other people have replaced."""
+    return path.with_name(f"{path.stem}.replaced.csv")
+
+
+def _keep_replaced(replaced: Answers, new: Answers, path: Path) -> None:
+    with path.open(encoding="utf-8", newline="") if path.exists() else nullcontext(()) as lines:
+        before = list(csv.reader(lines))[1:]
+    rows = [(*response, label, new[response]) for response, label in replaced.items()]
+    _write([(*COLUMNS, "replaced_by"), *before, *rows], path)
+
+
+def _write(rows: Iterable[Sequence[object]], path: Path) -> None:
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    write_whole(path, text.getvalue())
+
+
+def add_answers(sample: AuditSample, given: Path, kept: Path) -> tuple[int, int, int]:
+    """Add the answers in the file `given` to the file `kept`.
+
+    Returns how many are for responses of the sample, how many for others, and how many replace another answer. Raises
+    InputError if none is for a response of the sample.
+    """
+    new, known = read_answers(given), set(sample.rows.select(RESPONSE).rows())
+    used = {response: label for response, label in new.items() if response in known}
+    if not used:
+        raise InputError(f"{given}: none of its {len(new)} answers is for a response of this sample")
+    _, replaced = save_answers(used, kept)
+    return len(used), len(new) - len(used), len(replaced)
+
+
+def write_page(sample: AuditSample, shown: pl.DataFrame, answers: Answers, path: Path, command: str) -> None:
+    """Write the page for labelling `shown`, the sample's material, with the existing `answers`.
+
+    The page omits the judge's verdicts. It names `command`, which reads the saved file.
+    """
+    responses = shown.select(RESPONSE).rows()
+    content = labelling_page(
+        f"Audit: {sample.about['study']}",
+        shown.select(*RESPONSE, "question", "reference", "response", "cut_off", "caution").to_dicts(),
+        RESPONSE,
+        COLUMNS,
+        [answers.get(response) for response in responses],
+        dict(zip(LABELS, LABELS, strict=True)),
+        "answers.csv",
+        command,
+        facts=("model", "benchmark"),
+    )
+    write_whole(path, content)
+
+
+def label_in_terminal(
+    shown: pl.DataFrame, answers: Answers, path: Path, key: Callable[[], str], console: Console
+) -> Answers:
+    """Show the responses without an answer one by one; return all answers, which are also saved in `path`.
+
+    Answers that others save there meanwhile count too. `key` waits for a key. The function ends after the last answer,
+    with `q`, and if there are no more keys.
+    """
+    rows, responses = shown.rows(named=True), shown.select(RESPONSE).rows()
+    place = _next(responses, answers, 0)
+    while place is not None:
+        done = sum(response in answers for response in responses)
+        console.rule(f"{place + 1} of {len(rows)}, {done} answered")
+        _show(console, rows[place], answers.get(responses[place]))
+        pressed = _pressed(key)
+        if pressed == "q":
+            break
+        if pressed == "b":
+            place = max(place - 1, 0)
+        elif pressed in ANSWERS:
+            answers, replaced = save_answers({responses[place]: ANSWERS[pressed]}, path, answers)
+            for other in replaced.values():
+                console.print(
+                    f"somebody else answered '{other}' meanwhile; that answer is kept in {replaced_file(path)}",
+                    highlight=False,
+                )
+            place = _next(responses, answers, place + 1)
+        else:
+            console.print(f"unknown key; {_KEYS}", highlight=False)
+    return answers
+
+
+def _pressed(key: Callable[[], str]) -> str:
+    try:
+        return key().lower() or "q"
+    except (EOFError, KeyboardInterrupt):
+        return "q"
+
+
+def _next(responses: Sequence[Response], answers: Answers, start: int) -> int | None:
+    """The first response without an answer from `start` on, or else before it."""
+    for place in chain(range(start, len(responses)), range(min(start, len(responses)))):
+        if responses[place] not in answers:
+            return place
+    return None
+
+
+def _show(console: Console, row: dict[str, Any], answer: str | None) -> None:
+    response = "Response (cut off)" if row["cut_off"] else "Response"
+    reference = "none" if row["reference"] is None else row["reference"]
+    for title, text in {"Question": row["question"], response: row["response"], "Reference": reference}.items():
+        console.print(Panel(Text(printable(text)), title=title, title_align="left"))
+    if row["caution"]:
+        console.print(f"This response addresses the judge: {row['caution']}.", highlight=False)
+    if answer is not None:
+        console.print(f"your answer so far: {answer}", highlight=False)
+    console.print(_KEYS, highlight=False)

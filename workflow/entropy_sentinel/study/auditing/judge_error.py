@@ -1,0 +1,208 @@
+"""Measure a judge with an audit: agreement, error rates, and each domain's accuracy corrected for them.
+
+The sample is stratified, so the weight of an answer is the number of responses per answer in its stratum. The intervals
+are those of a simple random sample with the effective size of the weights; they ignore the gain from stratification.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.core.whole_files import write_whole
+from entropy_sentinel.formatting.spreadsheet import write_table
+from entropy_sentinel.formatting.text_format import number
+from entropy_sentinel.rendering.terminal_text import Part, table
+from entropy_sentinel.schemas.response_schema import RESPONSE
+from entropy_sentinel.statistics.judge_agreement import Interval, corrected_share, effective_size, kappa, wilson
+from entropy_sentinel.study.auditing.audit_sample import STRATUM, AuditSample, SampleOrigin
+from entropy_sentinel.study.auditing.auditor_answers import LABELS, Answers
+
+_SAYS = ("correct", "incorrect")
+_RATES = {
+    "kappa": "Cohen's kappa",
+    "sensitivity": "correct responses that the judge calls correct",
+    "specificity": "incorrect responses that the judge calls incorrect",
+    "correct_among_nulls": "correct among those that the judge left null",
+}
+
+
+@dataclass(frozen=True)
+class Audit:
+    """The figures of an audit.
+
+    `agreement` has a row for all responses, and for each verdict, model, benchmark and stratum; `domains` has one for
+    each model and benchmark. `counts` are the numbers of answers by kind. `covered` is the share of the judge's labels
+    in strata with an answer; all shares are over these.
+    """
+
+    about: SampleOrigin
+    counts: dict[str, int]
+    covered: float
+    agreement: pl.DataFrame
+    kappa: Interval
+    sensitivity: Interval
+    specificity: Interval
+    correct_among_nulls: Interval
+    domains: pl.DataFrame
+
+
+def audit(sample: AuditSample, answers: Answers) -> Audit:
+    """Compute the figures of `answers`; raise InputError if none is for a response that the judge has labelled."""
+    about = sample.about
+    labels = [answers.get(response) for response in sample.rows.select(RESPONSE).rows()]
+    rows = sample.rows.with_columns(answer=pl.Series(labels, dtype=pl.String))
+    strata = pl.DataFrame(about["strata"])
+    decided = rows.filter(pl.col("answer").is_in(_SAYS)).join(strata.select(*STRATUM, "n"), on=STRATUM, how="left")
+    decided = decided.with_columns(weight=pl.col("n") / pl.len().over(STRATUM))
+    judged = decided.filter(pl.col("verdict").is_in(_SAYS)).with_columns(same=pl.col("answer") == pl.col("verdict"))
+    if judged.is_empty():
+        raise InputError("no answer is for a response that the judge has labelled, so there is nothing to compare yet")
+    right, wrong = judged.filter(answer="correct"), judged.filter(answer="incorrect")
+    nulls = decided.filter(verdict="null").with_columns(same=pl.col("answer") == "correct")
+    labelled = strata.filter(pl.col("verdict").is_in(_SAYS))
+    covered = _sum(labelled.join(judged, on=STRATUM, how="semi")["n"]) / _sum(labelled["n"])
+    return Audit(
+        about=SampleOrigin(study=about["study"], judge=about["judge"], size=about["size"], seed=about["seed"]),
+        counts={label: labels.count(label) for label in LABELS} | {"not_answered": labels.count(None)},
+        covered=covered,
+        agreement=pl.DataFrame(list(_agreement_rows(judged, strata)), infer_schema_length=None),
+        kappa=_kappa(judged),
+        sensitivity=_share(right),
+        specificity=_share(wrong),
+        correct_among_nulls=_share(nulls),
+        domains=pl.DataFrame(list(_domain_rows(labelled, right, wrong)), infer_schema_length=None),
+    )
+
+
+def _share(rows: pl.DataFrame) -> Interval:
+    """The weighted share of rows that are the `same`."""
+    size = effective_size(rows["weight"])
+    return wilson(_weighted(rows) * size, size) if size else wilson(0, 0)
+
+
+def _weighted(rows: pl.DataFrame) -> float:
+    return _sum(rows.filter("same")["weight"]) / _sum(rows["weight"])
+
+
+def _sum(numbers: pl.Series) -> float:
+    return float(numbers.to_frame().sum().item())
+
+
+def _kappa(judged: pl.DataFrame) -> Interval:
+    scale = effective_size(judged["weight"]) / _sum(judged["weight"])
+
+    def cells(verdict: str) -> list[float]:
+        rows = judged.filter(verdict=verdict)
+        return [_sum(rows.filter(answer=answer)["weight"]) * scale for answer in _SAYS]
+
+    return kappa([cells(verdict) for verdict in _SAYS])
+
+
+def _agreement_rows(judged: pl.DataFrame, strata: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    """Yield a row for all, for each verdict, model and benchmark, and for every stratum, also without answers."""
+    yield _agreement_row("all", judged, {})
+    for name in ("verdict", "model", "benchmark"):
+        for (value,), part in judged.sort(name).group_by(name, maintain_order=True):
+            yield _agreement_row(name, part, {name: value})
+    for stratum in strata.filter(pl.col("verdict").is_in(_SAYS)).sort(STRATUM).iter_rows(named=True):
+        whose = {name: stratum[name] for name in STRATUM}
+        yield _agreement_row("stratum", judged.filter(**whose), whose) | {"n_responses": stratum["n"]}
+
+
+def _agreement_row(by: str, rows: pl.DataFrame, whose: dict[str, str]) -> dict[str, Any]:
+    share = _share(rows)
+    return {
+        "by": by,
+        **{name: whose.get(name) for name in STRATUM},
+        "n_responses": None,
+        "n_answers": len(rows),
+        "n_same": int(rows["same"].sum()),
+        "agreement": share.estimate,
+        "lower": share.lower,
+        "upper": share.upper,
+    }
+
+
+def _domain_rows(labelled: pl.DataFrame, right: pl.DataFrame, wrong: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    """Yield each domain's accuracy by the judge's labels, and corrected by its error rates, equal in all domains."""
+    sensitivity, specificity = _same_of(right), _same_of(wrong)
+    domains = labelled.sort("model", "benchmark").group_by("model", "benchmark", maintain_order=True)
+    for (model, benchmark), part in domains:
+        n, n_correct = int(part["n"].sum()), int(part.filter(verdict="correct")["n"].sum())
+        share = corrected_share(n_correct, n, sensitivity=sensitivity, specificity=specificity)
+        yield {
+            "model": model,
+            "benchmark": benchmark,
+            "n_labelled": n,
+            "accuracy": n_correct / n,
+            "corrected": share.estimate,
+            "lower": share.lower,
+            "upper": share.upper,
+            "reason": share.reason,
+        }
+
+
+def _same_of(rows: pl.DataFrame) -> tuple[float, float]:
+    """The effective numbers of rows that are the `same`, and of all rows."""
+    size = effective_size(rows["weight"])
+    return (_weighted(rows) * size if size else 0.0), size
+
+
+def write_audit(figures: Audit, folder: Path) -> list[Path]:
+    """Write `agreement.csv`, `domains.csv` and `report.json`, which has everything."""
+    rates = {name: getattr(figures, name)._asdict() for name in _RATES}
+    content = {
+        "about": figures.about,
+        "answers": figures.counts,
+        "covered": figures.covered,
+        **rates,
+        "agreement": figures.agreement.to_dicts(),
+        "domains": figures.domains.to_dicts(),
+    }
+    agreement, domains, report = folder / "agreement.csv", folder / "domains.csv", folder / "report.json"
+    write_table(figures.agreement, agreement)
+    write_table(figures.domains, domains)
+    write_whole(report, json.dumps(content, indent=2) + "\n")
+    return [agreement, domains, report]
+
+
+def parts(figures: Audit) -> list[Part]:
+    """The lines and tables for the terminal."""
+    counts = ", ".join(f"{count} {label.replace('_', ' ')}" for label, count in figures.counts.items())
+    of_all, *others = figures.agreement.filter(pl.col("by") != "stratum").rows(named=True)
+    rates, undefined = [["agreement with the judge", *_numbers(of_all, "agreement", "lower", "upper")]], []
+    for name, text in _RATES.items():
+        rate = getattr(figures, name)
+        rates.append([text, *_numbers(rate._asdict(), "estimate", "lower", "upper")])
+        if rate.reason:
+            undefined.append(f"{text}: {rate.reason}.")
+    agreement = []
+    for row in others:
+        cells = [f"{row['by']} {row[row['by']]}", str(row["n_answers"]), str(row["n_same"])]
+        agreement.append(cells + _numbers(row, "agreement", "lower", "upper"))
+    domains = []
+    for row in figures.domains.iter_rows(named=True):
+        cells = [f"{row['model']}, {row['benchmark']}", str(row["n_labelled"])]
+        domains.append(cells + _numbers(row, "accuracy", "corrected", "lower", "upper"))
+    uncorrected = figures.domains["reason"].drop_nulls().unique().sort()
+    return [
+        f"Audit of judge '{figures.about['judge']}' in study '{figures.about['study']}': {counts}.",
+        f"Weighted shares with 95 % intervals, over the strata with an answer: {figures.covered:.1%} of the judge's "
+        "labels.",
+        table(("share of responses", "estimate", "from", "to"), rates),
+        *undefined,
+        table(("agreement by", "answers", "the same", "estimate", "from", "to"), agreement),
+        "Accuracy of each domain by the judge's labels, and corrected for its errors (Rogan and Gladen; Lang and "
+        "Reiczigel). The correction assumes that errors are equally frequent in all domains:",
+        table(("model, domain", "labels", "accuracy", "corrected", "from", "to"), domains),
+        *[f"Not corrected: {reason}." for reason in uncorrected],
+    ]
+
+
+def _numbers(row: dict[str, Any], *names: str) -> list[str]:
+    return [number(row[name]) for name in names]

@@ -1,0 +1,150 @@
+"""`entropy-sentinel init`."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from entropy_sentinel.core.errors import ConfigError
+from entropy_sentinel.study.cli.study_loading import find_study
+
+if TYPE_CHECKING:
+    from entropy_sentinel.study.init.config_writing import Start
+
+Study = Annotated[Path, typer.Argument(metavar="STUDY.yaml", help="The config file to write; it must not exist yet.")]
+RowFiles = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="[ROWS]", help="Files of benchmark rows (.jsonl, .csv, .parquet, .gz), one for each domain."
+    ),
+]
+Models = Annotated[
+    list[str],
+    typer.Option(
+        "--model",
+        "-m",
+        metavar="MODEL",
+        help="A folder with weights, a Hugging Face id, a model of config.yaml, or a folder with traces or logs, one "
+        "file for each benchmark. Repeat it for more.",
+    ),
+]
+Question = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of the question, if it is not detected.")]
+Reference = Annotated[
+    str | None, typer.Option(metavar="COLUMN", help="Column of the reference answer, if it is not detected.")
+]
+LogFile = Annotated[
+    list[str],
+    typer.Option(
+        "--log", metavar="FILE", help="The log of one model, instead of ROWS and --model; needs --by and --labels."
+    ),
+]
+By = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="Column of the log whose values are the domains, such as metadata.route."),
+]
+Labels = Annotated[
+    list[str],
+    typer.Option(
+        "--labels", "-l", metavar="FILE", help="Labels of the log: .csv, .jsonl or .parquet with item_id and label."
+    ),
+]
+Scorer = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="The scorer whose scores are the labels, for the log of an evaluation."),
+]
+
+
+def command(
+    study: Study,
+    rows: RowFiles = [],
+    model: Models = [],
+    question: Question = None,
+    reference: Reference = None,
+    log: LogFile = [],
+    by: By = None,
+    labels: Labels = [],
+    scorer: Scorer = None,
+) -> None:
+    """Write the config of a small study of your own.
+
+    Give files of benchmark rows and a model: the question, reference and option columns are detected by name and
+    printed. Or give the log of a deployed model with some labels: the study's inputs are then written to a folder
+    beside the config. The config is checked as Snakemake would check it; read it before you run it.
+    """
+    from entropy_sentinel.core.whole_files import whole_file
+    from entropy_sentinel.study.config.config_loading import load_config, read_config
+    from entropy_sentinel.study.init.config_writing import text_of
+
+    base = find_study()
+    _check_new(study)
+    if log and (by is None or rows or model):
+        raise ConfigError("--log needs --by COLUMN (and --labels FILE), and excludes ROWS and --model")
+    if log:
+        _check_new(study.with_suffix(""))
+    if not log and not (rows and model):
+        raise ConfigError("give files of rows and --model, or --log")
+    with _nothing_left(study.with_suffix("") if log else None):
+        if log and by is not None:
+            start = _of_log(study, log, by, labels, scorer)
+        else:
+            start = _of_rows(study, rows, model, question, reference)
+        study.parent.mkdir(parents=True, exist_ok=True)
+        with whole_file(study) as partial:
+            partial.write_text(text_of(start, str(study)), encoding="utf-8")
+            load_config(read_config([base, partial]), str(study))
+    for name, benchmark in start.benchmarks.items():
+        facts = [benchmark.path, f"question '{benchmark.question}'"]
+        if benchmark.reference:
+            facts.append(f"reference '{benchmark.reference}'")
+        if benchmark.options:
+            facts.append(f"options {_columns(benchmark.options)}")
+        if name not in start.labelled:
+            facts.append("no labels")
+        typer.echo(f"{name}: {', '.join(facts)}")
+    snakefile = "" if base.parent == Path() else f"--snakefile {base.parent / 'Snakefile'} "
+    typer.echo(f"{study}: read it, then run: snakemake --dry-run --quiet rules {snakefile}--configfile {study}")
+
+
+@contextmanager
+def _nothing_left(folder: Path | None) -> Iterator[None]:
+    """Delete the new folder if the block fails; otherwise the next attempt would refuse to replace it."""
+    try:
+        yield
+    except BaseException:
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def _check_new(path: Path) -> None:
+    if path.exists():
+        raise ConfigError(f"{path}: already exists and is not replaced; name another file, or delete this one")
+
+
+def _of_rows(study: Path, files: list[str], models: list[str], question: str | None, reference: str | None) -> "Start":
+    from entropy_sentinel.study.config.yaml_values import read_yaml
+    from entropy_sentinel.study.init.config_writing import Start, named_models, named_rows
+    from entropy_sentinel.study.init.row_sources import look_at, name_of
+
+    base = read_yaml(find_study())
+    benchmarks = named_rows([look_at(path, question, reference) for path in files], base["benchmarks"])
+    return Start(name_of(str(study)), benchmarks, named_models(models, benchmarks, base["models"]))
+
+
+def _of_log(study: Path, log: list[str], by: str, labels: list[str], scorer: str | None) -> "Start":
+    from entropy_sentinel.study.config.yaml_values import read_yaml
+    from entropy_sentinel.study.init.config_writing import Start, source_lines
+    from entropy_sentinel.study.init.row_sources import name_of, split_log
+
+    folder, base = study.with_suffix(""), read_yaml(find_study())
+    model, rows, labelled = split_log(log, by, labels, scorer, folder, base)
+    lines = source_lines(str(folder / "traces"))
+    return Start(name_of(str(study)), rows, {model: lines}, str(folder / "labels"), labelled)
+
+
+def _columns(names: str | tuple[str, ...]) -> str:
+    columns = [names] if isinstance(names, str) else names
+    return ", ".join(f"'{name}'" for name in columns)

@@ -1,0 +1,224 @@
+"""Config files: `load_config` reads, checks and completes them; and the JSON schema of a study's config."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from entropy_sentinel.core import extensions
+from entropy_sentinel.core.cache_folders import BASE, TREE
+from entropy_sentinel.core.errors import ConfigError
+from entropy_sentinel.core.registry_entries import declared_values, lacks_version
+from entropy_sentinel.core.secrets import LOOKS, secret_keys, without_keys
+from entropy_sentinel.core.section_base import merged
+from entropy_sentinel.core.validation_errors import describe_error
+from entropy_sentinel.study.config.config_completion import fitted
+from entropy_sentinel.study.config.local_files import missing_files, unfit_rows
+from entropy_sentinel.study.config.study_config import Config
+from entropy_sentinel.study.config.yaml_values import ENDLESS, problems, read_yaml
+from entropy_sentinel.study.items.benchmark_settings import with_own_sources
+
+
+def read_config(paths: Iterable[str | Path]) -> dict[str, Any]:
+    """Config files as one dict, merged as by Snakemake: dicts are merged, other values of a later file replace.
+
+    The result is not checked: see `load_config`. Raises ConfigError for a file that is absent or not a YAML mapping.
+    """
+    config: dict[str, Any] = {}
+    for path in paths:
+        try:
+            config = merged(config, read_yaml(path))
+        except RecursionError as error:  # a mapping that contains itself
+            raise ConfigError(f"{path}: {ENDLESS}") from error
+    return config
+
+
+def parse_values(texts: Iterable[str]) -> dict[str, Any]:
+    """`KEY=VALUE` texts as a config; a value is YAML, as for Snakemake's --config.
+
+    Raises ConfigError for a text of another form.
+    """
+    values: dict[str, Any] = {}
+    for text in texts:
+        key, separator, value = text.partition("=")
+        if not separator or not re.fullmatch(r"[A-Za-z_][\w-]*", key):
+            raise ConfigError(f"--config: must be KEY=VALUE, as in `--config limit=5`, was '{without_keys(text):.100}'")
+        try:
+            values = merged(values, {key: yaml.safe_load(value)})
+        except yaml.YAMLError:
+            raise ConfigError(
+                f"--config: the value of '{key}' must be YAML, was '{without_keys(value):.100}'"
+            ) from None
+    return values
+
+
+def resolved_yaml(config: Config) -> str:
+    """The configuration as YAML with every key, from which `load_config` makes the same configuration."""
+    content = config.model_dump(mode="json")
+    for model in content["models"].values():
+        model["extends"] = None  # its keys are written out
+    return without_keys(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=100))
+
+
+def load_config(
+    raw: Mapping[str, Any],
+    source: str = "config",
+    own: Mapping[str, Any] | None = None,
+    roots: tuple[str, str] = ("results/", "logs/"),
+) -> Config:
+    """Check a configuration and fit it to what is run; `source` is the file name that errors begin with.
+
+    Missing values are derived from what is run, and names that do not fit are left out (`Config.left_out`). `own` is
+    the content of the user's own files, if `raw` is that merged into the paper's study. `left_out` then has only keys
+    of the user's files, and a source of rows that these name replaces the other kind. `roots` are the folders of
+    results and of logs. Raises ConfigError with one line per problem: where, what it must be, what it was.
+    """
+    # Names are checked where they are free; here they may be names of models.
+    wrong = problems(raw) or [f"{path}: {LOOKS}" for path in secret_keys(raw, by_name=False)]
+    wrong = wrong or _unusable_extensions(raw)
+    depends_on_names = False
+    try:
+        if not wrong:
+            config = fitted(Config.model_validate(with_benchmarks(_with_own_sources(raw, own or {}))))
+            wrong = missing_files(config) or list(unfit_rows(config))
+    except ValidationError as error:
+        wrong, depends_on_names = [_describe(problem) for problem in error.errors()], True
+        wrong += _incomplete_base(raw)
+    except ValueError as error:
+        wrong, depends_on_names = [str(error)], True
+    if wrong:
+        lines = [f"{source}: {_one_line(problem)}" for problem in wrong]
+        explain = extensions.explain_errors if depends_on_names else "\n".join
+        raise ConfigError(explain(lines))
+    config._roots = roots
+    if own is not None:
+        config._left_out = [line for line in config.left_out if _is_set(line.partition(":")[0], own)]
+    return config
+
+
+def _incomplete_base(raw: Mapping[str, Any]) -> list[str]:
+    """A line about a config.yaml of the working folder that replaces the paper's study and lacks sections."""
+    base = Path(BASE).absolute()
+    missing = [name for name, field in Config.model_fields.items() if field.is_required() and name not in raw]
+    if not missing or not base.is_file() or base == TREE / BASE:
+        return []
+    return [
+        f"{base} replaces the paper's study, {TREE / BASE}, and has no {', '.join(missing)}; if it has only the keys "
+        "that differ, give it another name and set it as --configfile"
+    ]
+
+
+def unversioned(config: Config) -> list[str]:
+    """A line for each kind of an extension that the study uses and that states no VERSION.
+
+    Responses and labels cost GPU time or money, so a version replaces the hash of their code: an edit alone rebuilds
+    nothing.
+    """
+    run, kinds = config.run, dict[type, str]()
+    for name in run.models:
+        if config.models[name].ENGINE:
+            kinds.setdefault(type(config.models[name]), f"models.{name}: edits of its code regenerate no responses")
+    for judge, benchmark in product(run.judges, run.benchmarks) if config.reads_labels else ():
+        for name in config.basic_judges(judge, benchmark):
+            if not config.judges[name].IMPORTED:
+                kinds.setdefault(type(config.judges[name]), f"judges.{name}: edits of its code rebuild no labels")
+    lines = []
+    for kind, effect in kinds.items():
+        if lacks_version(kind):
+            name, line = f"{kind.__module__}.{kind.__qualname__}", "VERSION: ClassVar[int] = 1"
+            lines.append(f"{effect}, because {name} has no VERSION; write `{line}`, and raise it when results change")
+    return lines
+
+
+def _unusable_extensions(raw: Mapping[str, Any]) -> list[str]:
+    """Use the config's extensions, and return the error if that is impossible; raise TooLateError as `use` does."""
+    try:
+        extensions.use(raw.get("extensions") or [])
+    except extensions.TooLateError:
+        raise
+    except ConfigError as error:
+        return [str(error)]
+    return []
+
+
+def _with_own_sources(raw: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    benchmarks, named = raw.get("benchmarks"), own.get("benchmarks")
+    if not isinstance(benchmarks, Mapping) or not isinstance(named, Mapping):
+        return dict(raw)
+    return {**raw, "benchmarks": with_own_sources(benchmarks, named)}
+
+
+def with_benchmarks(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """The config with the benchmarks that extensions declare, below those of the config with the same names."""
+    benchmarks = raw.get("benchmarks")
+    if not isinstance(benchmarks, Mapping | None):
+        return dict(raw)
+    below: dict[str, Any] = declared_values("benchmarks", dict)
+    return {**raw, "benchmarks": with_own_sources(merged(below, benchmarks or {}), benchmarks or {})}
+
+
+def _describe(problem: Mapping[str, Any]) -> str:
+    """The line of an error, with advice about values that YAML reads as something else than text."""
+    is_no_text = problem["type"] == "string_type" and isinstance(problem["input"], int | float)
+    return describe_error(problem) + ("; put it in quotes" if is_no_text else "") + _declared_in(problem)
+
+
+def _declared_in(problem: Mapping[str, Any]) -> str:
+    """The place of a benchmark's declaration, for the end of an error about a benchmark of an extension."""
+    section, name = [*problem["loc"], None, None][:2]
+    if section != "benchmarks" or name not in extensions.declared("benchmarks"):
+        return ""
+    return f" (declared in {extensions.place_of('benchmarks', name)})"
+
+
+def _is_set(key: str, files: Any) -> bool:
+    """Whether config files set a key such as `run.groups`; the lines about left-out parts begin with a key."""
+    for part in key.split("."):
+        if not isinstance(files, Mapping) or part not in files:
+            return False
+        files = files[part]
+    return True
+
+
+def _one_line(text: str) -> str:
+    """At most 1,000 characters of a text without secrets; control characters are escaped."""
+    text = "".join(char if char.isprintable() else repr(char)[1:-1] for char in without_keys(text))
+    return text if len(text) <= 1000 else f"{text[:997]}..."
+
+
+def study_schema() -> str:
+    """The JSON schema of a config file, which may be partial."""
+    schema = Config.model_json_schema()
+    return json.dumps(_partial(schema, schema["$defs"]), indent=2) + "\n"
+
+
+def _partial(schema: Any, definitions: dict[str, Any]) -> Any:
+    """The schema with nothing required, and one object for all kinds of a section."""
+    if isinstance(schema, list):
+        return [_partial(part, definitions) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "oneOf" in schema:
+        schema = _any_kind(definitions[part["$ref"].removeprefix("#/$defs/")] for part in schema["oneOf"])
+    partial = {}
+    for key, value in schema.items():
+        # A list has the names of required keys; a config key of this name would be a dict.
+        if key != "required" or isinstance(value, dict):
+            partial[key] = _partial(value, definitions)
+    return partial
+
+
+def _any_kind(kinds: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    """One object with the keys of all kinds; a file may set a key to null to undo another file's value."""
+    properties: dict[str, list[dict[str, Any]]] = {}
+    for kind in kinds:
+        for key, settings in kind["properties"].items():
+            if settings not in properties.setdefault(key, []):
+                properties[key].append(settings)
+    merged = {key: {"anyOf": [*choices, {"type": "null"}]} for key, choices in properties.items()}
+    return {"type": "object", "properties": merged, "additionalProperties": False}

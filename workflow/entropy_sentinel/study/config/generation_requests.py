@@ -1,0 +1,244 @@
+"""Requests of a study to models and servers: the settings and resources of items, responses, passes and signals."""
+
+import json
+import os
+from typing import Any, cast
+
+from entropy_sentinel.core.errors import ConfigError
+from entropy_sentinel.features.feature_settings import FeatureSettings
+from entropy_sentinel.llm_client.server_settings import SERVERS
+from entropy_sentinel.schemas.benchmark_schema import BENCHMARK_VERSION
+from entropy_sentinel.schemas.generation_schema import GENERATION_VERSION, TOP_K
+from entropy_sentinel.signal_families.signal_registry import FAMILIES
+from entropy_sentinel.study.config.study_config import Config
+from entropy_sentinel.study.engines import generation_section
+from entropy_sentinel.study.engines.engine_registry import PROMPTS
+from entropy_sentinel.study.engines.generation_section import (
+    AskedSettings,
+    AskingSettings,
+    GenerationSettings,
+    KeptSettings,
+    PromptSettings,
+    VllmSettings,
+    have_weights,
+    loaded,
+)
+from entropy_sentinel.study.engines.model_base import Model
+from entropy_sentinel.study.engines.model_weights import folder_fingerprint
+from entropy_sentinel.study.items.benchmark_settings import ItemsSettings, JobSettings, SourceSettings
+from entropy_sentinel.study.semantic_clustering.backend_settings import TextModel
+
+
+def generation_settings(config: Config, model: str, benchmark: str) -> GenerationSettings:
+    """The settings that a model's traces on a benchmark depend on, besides the items."""
+    settings = config.models[model]
+    job: JobSettings = {"version": GENERATION_VERSION, "model": model, "benchmark": benchmark}
+    identity = {**settings.engine_settings()}
+    if settings.VERSION > 1:  # the first one is not in job settings, because traces older than this key lack it
+        identity["kind_version"] = settings.VERSION
+    if source := settings.file(benchmark):
+        given = {
+            **job,
+            "engine": "source",
+            "source": source,
+            **identity,
+            "samples": config.samples_of(model),
+            "sampling": sampling_of(config, model),
+        }
+        return cast(SourceSettings, given)
+    depends_on = {**job, "engine": settings.ENGINE, **identity, **_asking(config, model, settings)}
+    return cast(AskedSettings, depends_on)
+
+
+def _asking(config: Config, model: str, settings: Model) -> AskingSettings:
+    """The settings of requests to a model."""
+    loading = settings.loading_settings()
+    kept: KeptSettings = {"keep_top_tokens": True} if config.generation.keep_top_tokens else {}
+    return {
+        **prompt_settings(config, model),
+        "samples": config.samples_of(model),
+        "sampling": sampling_of(config, model),
+        "top_k": TOP_K,
+        "seed": config.seed,
+        "engine_args": config.generation.engine_args | settings.engine_args,
+        "chat_template_kwargs": settings.chat_template_kwargs,
+        "template_date": loading["template_date"],
+        "lora": loading["lora"],
+        "lora_revision": loading["lora_revision"],
+        "keep_top_token_ids": config.generation.keep_top_token_ids,
+        "environment": config.generation.environment,
+        **kept,
+    }
+
+
+def sampling_of(config: Config, model: str) -> dict[str, Any]:
+    """The sampling settings that are set, so that a new key in the schema does not rebuild anything."""
+    sampling = config.generation.sampling.model_dump() | config.models[model].sampling
+    return {key: value for key, value in sampling.items() if value is not None}
+
+
+def prompt_settings(config: Config, model: str) -> PromptSettings:
+    """The prompt of a model; jobs get the text of a prompt from the config."""
+    name, variables = config.prompt_of(model), config.models[model].prompt_variables
+    prompt = config.generation_prompts[name]
+    settings: PromptSettings = {"prompt": name, "prompt_version": prompt.version}
+    if variables:
+        settings["prompt_variables"] = {key: str(value) for key, value in variables.items()}
+    return settings if name in PROMPTS else {**settings, **prompt.template}
+
+
+def source_file(config: Config, model: str, benchmark: str) -> str | None:
+    """The file of imported traces, Parquet or a log, that replaces an engine; None if the model is run."""
+    return config.models[model].file(benchmark)
+
+
+def feature_settings(config: Config, model: str) -> FeatureSettings:
+    """The settings that the features of a model's responses depend on, besides the traces."""
+    settings = config.models[model]
+    return {"trace_after": settings.trace_after, "vocabulary": settings.vocabulary}
+
+
+def gpus(config: Config, model: str) -> int:
+    """The number of GPUs of one generation job: 0 for a server behind an API, and for imported traces."""
+    settings = config.models[model]
+    if not settings.LOADS_WEIGHTS:
+        return 0
+    return generation_section.gpus(config.generation.engine_args | settings.engine_args)
+
+
+def engines(config: Config) -> dict[str, int]:
+    """The number of the engine of each model that vLLM loads; models with the same weights share one."""
+    number_by_weights: dict[str, int] = {}
+    numbers = {}
+    for model in dict.fromkeys(config.models[name].same_as or name for name in config.run.models):
+        if config.models[model].LOADS_WEIGHTS:
+            weights = json.dumps(loaded(served_settings(config, model)), sort_keys=True)
+            numbers[model] = number_by_weights.setdefault(weights, len(number_by_weights))
+    return numbers
+
+
+def given_pass(config: Config, family: str, model: str, benchmark: str) -> str | None:
+    """The file of a family's imported pass, which replaces an engine; None if there is none."""
+    folder = config.models[model].given_passes(family)
+    return str(folder / f"{benchmark}.parquet") if folder else None
+
+
+def pass_gpus(config: Config, family: str, model: str) -> int:
+    """The number of GPUs of one job: those of the model that is asked, or 0."""
+    asked_model = config.asked_again(family, model)
+    return gpus(config, asked_model) if asked_model else 0
+
+
+def pass_settings(config: Config, family: str, model: str, benchmark: str) -> dict[str, Any]:
+    """The settings that a family's pass depends on, besides the traces and items."""
+    declared = FAMILIES[family].asks
+    assert declared is not None  # only such families have a pass
+    if source := given_pass(config, family, model, benchmark):
+        asked: dict[str, Any] = {"source": source}
+    else:
+        name = config.models[model].same_as or model
+        facts = config.models[name].unreported_facts()
+        asked = {"asked_with": {**generation_settings(config, name, benchmark), **facts}}
+    settings = {
+        "family": family,
+        "version": declared.version,
+        **asked,
+        "settings": family_settings(config, family),
+    }
+    why = config.unaskable(family, model)
+    return settings | {"unaskable": why} if why else settings
+
+
+def family_settings(config: Config, family: str) -> dict[str, Any]:
+    """A family's section of the config; empty without one."""
+    section = getattr(config.signals, family, None)
+    return {} if section is None else section.model_dump()
+
+
+def comparing_families(config: Config) -> dict[str, TextModel]:
+    """The sections of the study's families that compare texts, by name."""
+    names = [name for name in config.run.further_families if FAMILIES[name].compares_texts]
+    return {name: getattr(config.signals, name) for name in names}
+
+
+def comparing_settings(config: Config, family: str) -> dict[str, Any]:
+    """A family's section with its weights; those in a folder are identified by their content."""
+    section = comparing_families(config)[family]
+    settings = {
+        **section.model_dump(),
+        "model": section.weights,
+        "revisions": f"{config.layout.results}/revisions",
+    }
+    return settings | ({"revision": folder_fingerprint(section.path)} if section.path else {})
+
+
+def server_settings(config: Config) -> dict[str, dict[str, Any]]:
+    """The addresses and limits of the servers of models and judges, by their keys in the config.
+
+    Results do not depend on them.
+    """
+    servers: dict[str, dict[str, Any]] = {}
+    for name, model in config.models.items():
+        if model.server is not None:
+            settings = model.server.model_dump(include={*model.server.UNTRACKED})
+            servers[f"models.{name}.{model.kind}"] = settings | {"ledger": ledger(config, f"models.{name}")}
+    for name, judge in config.judges.items():
+        if judge.UNTRACKED:
+            settings = judge.model_dump(include={*judge.UNTRACKED})
+            servers[f"judges.{name}"] = settings | {"ledger": ledger(config, f"judges.{name}")}
+    return servers
+
+
+def ledger(config: Config, server: str) -> str:
+    """The file with the costs of the study's calls to a server; `server` is `models.NAME` or `judges.NAME`."""
+    return config.layout.spending.format(server=server)
+
+
+def benchmark_settings(config: Config, benchmark: str) -> ItemsSettings:
+    """The settings that the rows of a benchmark depend on."""
+    settings = config.benchmarks[benchmark]
+    unset = {key for key in settings.LATER if not getattr(settings, key)}
+    job = {
+        "version": BENCHMARK_VERSION,
+        "benchmark": benchmark,
+        "limit": item_limit(config, benchmark),
+        "seed": config.seed,
+        **settings.model_dump(exclude={*settings.BESIDE, *unset}),
+    }
+    return cast(ItemsSettings, job)
+
+
+def item_limit(config: Config, benchmark: str) -> int | None:
+    """The largest number of items of a benchmark: its own limit, or else the study's; None for all."""
+    own = config.benchmarks[benchmark].limit
+    return config.limit if own is None else own
+
+
+def announce_servers(config: Config) -> None:
+    """Store the addresses and limits of servers in the environment, which jobs inherit.
+
+    They are not part of a job's settings, so a new address of the same model regenerates nothing.
+    """
+    os.environ[SERVERS] = json.dumps(server_settings(config))
+
+
+def served_settings(config: Config, model: str) -> VllmSettings:
+    """`generation_settings` of a model; raises ConfigError if it is unknown or has no weights."""
+    if model not in config.models:
+        raise ConfigError(f"no model '{model}'; known: {', '.join(config.models)}")
+    settings = generation_settings(config, model, "")
+    if not have_weights(settings):
+        raise ConfigError(f"models.{model}: must have 'id' or 'path' to be served, has '{settings['engine']}'")
+    return settings
+
+
+def config_snippet(config: Config, model: str, base_url: str) -> str:
+    """The text of a further config file that makes this server replace the engine, with the same seeds."""
+    # Settings of the server's start cannot be set for an API as well.
+    given = config.models[model].model_dump(include={"id", "path", "lora", "template_date"})
+    lines = [f"    {key}: null" for key, value in given.items() if value is not None]
+    revision = served_settings(config, model)["revision"]
+    if revision:
+        lines.append(f"    revision: '{revision}'  # commit of the server's weights")
+    api = f"    api: {{model: hosted_vllm/{model}, base_url: '{base_url}'}}"
+    return "\n".join(["# For one more --configfile, once the server is up:", "models:", f"  {model}:", *lines, api])

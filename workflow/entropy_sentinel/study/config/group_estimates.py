@@ -1,0 +1,136 @@
+"""Training groups and their estimates: which groups exist, their jobs and files, and the settings they depend on."""
+
+import os
+from collections.abc import Iterable
+from itertools import combinations
+from pathlib import Path
+
+from entropy_sentinel.core.analysis import Reads
+from entropy_sentinel.estimators.estimator_registry import CONFIGURATION_NAMES, in_order
+from entropy_sentinel.estimators.estimator_settings import OWN, EstimationSettings, Group, group_file, group_id
+from entropy_sentinel.features.feature_settings import SplitSettings
+from entropy_sentinel.study.config.study_config import Config
+
+
+def estimation_seed(config: Config) -> int:
+    """The seed of all random numbers in estimation: split, folds, forests, MLPs."""
+    return config.seed if config.estimation.seed is None else config.estimation.seed
+
+
+def split_settings(config: Config) -> SplitSettings:
+    """The settings that the split of a benchmark's items depends on."""
+    return {"test_share": config.estimation.test_share, "seed": estimation_seed(config)}
+
+
+def estimation_settings(config: Config, estimators: Iterable[str]) -> EstimationSettings:
+    """The settings that the estimates of a training group depend on, besides the observations."""
+    how = config.estimation
+    return {
+        "estimators": list(estimators),
+        "seed": estimation_seed(config),
+        "folds": how.folds,
+        "trees": how.trees,
+        "max_depth": how.max_depth,
+        "min_samples_split": how.min_samples_split,
+        "hidden_layers": how.hidden_layers,
+    }
+
+
+def training_groups(config: Config) -> dict[str, tuple[str, ...]]:
+    """Every training group of the study by id, with its estimators in a fixed order.
+
+    A group that several settings name gets the estimators of all of them.
+    """
+    wanted: dict[str, set[str]] = {}
+    everything = set(CONFIGURATION_NAMES)
+    for name in config.run.groups:
+        group = config.groups[name]
+        estimators = everything if group.configurations == "all" else {group.estimator, config.estimation.default}
+        wanted.setdefault(group.group_id, set()).update(estimators)
+    for sweep in config.run.sizes:
+        estimators = everything if sweep.configurations == "all" else {config.estimation.default}
+        for benchmarks in combinations(sorted(config.labelled), sweep.number(len(config.labelled))):
+            wanted.setdefault(group_id(benchmarks), set()).update(estimators)
+    return {group: in_order([*estimators, *config.estimation.estimators]) for group, estimators in wanted.items()}
+
+
+def kept_estimators(config: Config, names: Iterable[str] | None = None) -> dict[str, tuple[str, ...]]:
+    """The estimators of each named group to keep as files, in the order of `estimation.keep` or of `names`."""
+    names = list(config.estimation.keep if names is None else names)
+    kept = {}
+    for group in config.run.groups:
+        own = config.groups[group].estimator
+        kept[group] = tuple(own if name == OWN else name for name in names)
+    return kept
+
+
+def group_files(config: Config) -> dict[str, str]:
+    """The ids of all training groups by the names of their files, the wildcard `{group}`."""
+    return {group_file(group): group for group in training_groups(config)}
+
+
+def groups_of_judge(config: Config, judge: str) -> list[str]:
+    """The file names of the training groups that are estimated with a judge's labels.
+
+    All groups if an analysis of these labels reads all; else the shown groups, if an analysis reads these.
+    """
+    read = {section.READS for section in config.shown.values() if section.is_of(judge)}
+    if Reads.ALL in read:
+        return list(group_files(config))
+    if Reads.SHOWN in read:
+        return [group_file(group.group_id) for group in shown_groups(config).values()]
+    return []
+
+
+def first_group(config: Config) -> str | None:
+    """The id of the first named training group, or else of the first one of the first size; None without one."""
+    return next(iter(training_groups(config)), None)
+
+
+def shown_groups(config: Config) -> dict[str, Group]:
+    """The named training groups; if none is run, the first training group under its id, or nothing."""
+    group = first_group(config)
+    if config.run.groups or group is None:
+        return {name: config.groups[name] for name in config.run.groups}
+    return {group: Group(benchmarks=group.split("+"), estimator=config.estimation.default)}
+
+
+def pages(config: Config, judge: str, but: str) -> dict[str, dict[str, str]]:
+    """Links from the page of the analysis `but` to the pages of the other analyses of a judge's labels.
+
+    The keys are the texts of the links; below each, the models, or "" for a single page.
+    """
+    folder = Path(getattr(config.analyses, but).PAGE).parent
+    links = {}
+    for name, section in config.shown.items():
+        if name != but and section.PAGE and section.is_of(judge):
+            template = os.path.relpath(section.PAGE, folder)
+            models = config.run.models if "{model}" in section.PAGE else [""]
+            links[section.TELLS] = {model: template.format(judge=judge, model=model) for model in models}
+    return links
+
+
+def estimate_batches(config: Config) -> dict[str, list[str]]:
+    """The files of the training groups that one job estimates, by its rule: named groups are separate.
+
+    If each group has its own job, there is one rule, with the wildcard `{group}`.
+    """
+    named = list(dict.fromkeys(group_file(config.groups[name].group_id) for name in config.run.groups))
+    others = [file for file in group_files(config) if file not in named]
+    return _batches(config, "estimate", "{group}", named, others)
+
+
+def estimator_batches(config: Config) -> dict[str, list[str]]:
+    """The named groups whose estimators one job keeps, by its rule; or the wildcard `{name}`."""
+    return _batches(config, "estimator", "{name}", config.run.groups)
+
+
+def _batches(config: Config, rule: str, wildcard: str, *parts: list[str]) -> dict[str, list[str]]:
+    size = config.estimation.groups_per_job
+    if size == 1:
+        return {rule: [wildcard]}
+    batches: dict[str, list[str]] = {}
+    for part in parts:
+        for start in range(0, len(part), size):
+            batches[f"{rule}_{len(batches)}"] = part[start : start + size]
+    return batches

@@ -1,0 +1,92 @@
+"""The labels of a judge: the settings they depend on, which judge labels which benchmark, and who serves it."""
+
+from itertools import product
+from typing import Any, cast
+
+from entropy_sentinel.judges.judge_base import JudgeSettings
+from entropy_sentinel.judges.judge_registry import members
+from entropy_sentinel.llm_client.server_settings import ServedSettings
+from entropy_sentinel.study.config.generation_requests import served_settings
+from entropy_sentinel.study.config.study_config import Config
+
+
+def judge_settings(config: Config, judge: str, benchmark: str | None = None) -> JudgeSettings:
+    """The settings that a judge's labels depend on; of the benchmark's own judge, if it has one.
+
+    They include the benchmark's tolerance if the judge compares numbers. For a judge that combines others, `members`
+    has their settings. For a benchmark's own judge, `replaces` is the judge whose labels its labels replace.
+    """
+    name = config.judge_of(judge, benchmark)
+    settings = _settings_of(config, name, benchmark)
+    if name != judge:
+        settings["replaces"] = judge
+    return settings
+
+
+def _settings_of(config: Config, judge: str, benchmark: str | None) -> JudgeSettings:
+    settings = config.judges[judge]
+    served = _server(config, settings.served_by) if settings.served_by else None
+    tracked = settings.tracked(config.judge_prompts, served)
+    job = cast(JudgeSettings, {"version": settings.VERSION, "judge": judge, **tracked})
+    tolerance = config.benchmarks[benchmark].tolerance if benchmark and settings.TOLERANT else None
+    if tolerance:
+        job["tolerance"] = tolerance.model_dump(exclude_defaults=True)
+    parts = {name: _settings_of(config, name, benchmark) for name in members(settings)}
+    if parts:
+        job["members"] = parts
+    return job
+
+
+def _server(config: Config, model: str) -> ServedSettings:
+    """The settings of a model that serves as a judge, for `study.engines.vllm_server.running_server`."""
+    settings = served_settings(config, model)
+    served: dict[str, Any] = {key: dict(settings)[key] for key in ServedSettings.__annotations__}
+    if variables := settings["chat_template_kwargs"]:
+        served["engine_args"] = served["engine_args"] | {"default_chat_template_kwargs": variables}
+    return cast(ServedSettings, served)
+
+
+def labels_files(config: Config, judge: str, model: str, benchmark: str) -> list[str]:
+    """The files of imported labels that a judge, or one that it combines, uses."""
+    files = []
+    for name in config.basic_judges(judge, benchmark):
+        file = config.judges[name].file(model, benchmark)
+        if file is not None and config.has_labels_files(name, benchmark):
+            files.append(file)
+    return files
+
+
+def served_judges(config: Config) -> list[str]:
+    """The study's judges whose jobs start a server, one for all benchmarks of a model."""
+    if len(own_judges(config)) == len(config.run.benchmarks):
+        return []
+    return [name for name in config.run.judges if config.judges[name].served_by]
+
+
+def own_judges(config: Config) -> dict[str, str]:
+    """The benchmarks that are run with their own judge, by name; no other judge labels them."""
+    own = {}
+    for name in config.run.benchmarks:
+        judge = config.benchmarks[name].judge
+        if judge is not None:
+            own[name] = judge
+    return own
+
+
+def paid_judges(config: Config) -> dict[str, list[str]]:
+    """The judges behind servers that the study uses, each with the judges of `run.judges` that use it."""
+    asking: dict[str, list[str]] = {}
+    if not config.reads_labels:
+        return asking
+    for judge, benchmark in product(config.run.judges, config.run.benchmarks):
+        for name in config.basic_judges(judge, benchmark):
+            if config.judges[name].HAS_LEDGER and judge not in asking.setdefault(name, []):
+                asking[name].append(judge)
+    return asking
+
+
+def hub_models(config: Config) -> list[str]:
+    """The models with weights on the hub: those that answer, and those that serve as judges."""
+    serving = [config.judges[name].served_by for name in served_judges(config)]
+    names = dict.fromkeys([*config.run.models, *filter(None, serving)])
+    return [name for name in names if config.models[name].ON_HUB]

@@ -1,0 +1,319 @@
+"""The whole configuration: all sections combined, and checks of the names that they use of each other."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field, PrivateAttr, create_model, model_validator
+
+from entropy_sentinel.core.analysis import Analysis, sections
+from entropy_sentinel.core.section_base import DISTINCT, Name, Positive, Seed, Settings, Text, check_names
+from entropy_sentinel.estimators.estimator_registry import further_signals
+from entropy_sentinel.estimators.estimator_settings import OWN, Estimation, Group
+from entropy_sentinel.judges.judge_registry import PROMPTS as JUDGE_PROMPTS
+from entropy_sentinel.judges.judge_registry import AnyJudge, basic_judges
+from entropy_sentinel.llm_client.server_settings import PLACEHOLDERS, Prompt, check_placeholders
+from entropy_sentinel.signal_families.signal_registry import FAMILIES, FAMILY_OF
+from entropy_sentinel.study.config.run_section import Run, check_asking, extended, unaskable
+from entropy_sentinel.study.config.study_paths import STAGE_FOLDERS, StudyLayout
+from entropy_sentinel.study.engines.engine_registry import PROMPTS as GENERATION_PROMPTS
+from entropy_sentinel.study.engines.engine_registry import AnyModel
+from entropy_sentinel.study.engines.generation_section import Generation, Rates
+from entropy_sentinel.study.items.benchmark_settings import Benchmark
+
+SECTIONS = sections()
+_FIELDS: dict[str, Any] = {name: (section, section()) for name, section in SECTIONS.items()}
+Analyses = create_model(
+    "Analyses",
+    __base__=Settings,
+    __doc__="A section for each analysis, of the package, of `papers/` or of an extension. The reference lists the "
+    "keys of analyses that config.yaml leaves out.",
+    **_FIELDS,
+)
+_FAMILIES: dict[str, Any] = {
+    name: (family.settings, family.settings()) for name, family in FAMILIES.items() if family.settings
+}
+FamilySettings = create_model(
+    "FamilySettings",
+    __base__=Settings,
+    __doc__="A section for each family of signals that has settings, of the package, of `papers/` or of an extension. "
+    "The reference lists the keys of families that config.yaml leaves out.",
+    **_FAMILIES,
+)
+
+
+class Config(Settings):
+    """The whole configuration."""
+
+    ELSEWHERE: ClassVar[Mapping[str, str]] = {
+        "presentation": "is now the section analyses.accuracy; its label is labels there, by study: {my-study: text}",
+    }
+
+    study: Name = Field(
+        description="the study's name: results go to results/<study>/, logs to logs/<study>/; letters, digits, '.', "
+        "'_' and '-'"
+    )
+    seed: Seed = Field(
+        42,
+        description="seed of token sampling and of limits, and of the estimation unless estimation.seed "
+        "is set; a change regenerates everything",
+    )
+    limit: Positive | None = Field(
+        None,
+        description="items per benchmark, drawn by a hash of seed and item id, so that a smaller limit is a subset of "
+        "a larger one; null for all. On a new machine, start with 5",
+    )
+    after: Text | None = Field(
+        None,
+        description="shell command to run when a run of the study ends, for example to send the results to a tracker; "
+        "its environment has RESULTS (the folder of the results) and OUTCOME (success or failure)",
+    )
+    extensions: Annotated[list[Text], DISTINCT] = Field(
+        [],
+        description="your own analyses, signals, estimators, judges, models and so on: folders with an __init__.py, "
+        "relative to the working folder, or names of installed modules (CONTRIBUTING.md). Installed packages with "
+        "an entry point `entropy_sentinel` need no entry",
+    )
+    run: Run
+    generation: Generation = Generation()
+    estimation: Estimation = Estimation()
+    signals: FamilySettings = FamilySettings()
+    analyses: Analyses = Analyses()
+    rates: Rates = Rates()
+    models: dict[Name, AnyModel] = Field(
+        description="models by name: what is loaded or asked, and how. A null key counts as not set, so a "
+        "further file can take `id` back and set `api`"
+    )
+    benchmarks: dict[Name, Benchmark] = Field(
+        description="benchmarks by name: the sources of questions and, if there are any, of references"
+    )
+    judges: dict[Name, AnyJudge] = Field(description="judges that label responses, by name")
+    groups: dict[Name, Group] = Field({}, description="named training groups")
+    prompts: dict[Name, Prompt] = Field(
+        {},
+        description="prompts for models and judges, by name, besides those of the catalogues. Placeholders: "
+        "{question} for models; {response}, {reference} and optionally {question} for judges. Changing a text "
+        "reruns the generation or judging that uses it",
+    )
+
+    _left_out: list[str] = PrivateAttr(default_factory=list)
+    # The folders below which results and logs are, which another workflow may set.
+    _roots: tuple[str, str] = PrivateAttr(("results/", "logs/"))
+
+    @property
+    def layout(self) -> StudyLayout:
+        """The paths of the study's files."""
+        return StudyLayout(self.study, *self._roots)
+
+    @property
+    def left_out(self) -> list[str]:
+        """A line for each part of the config files that this study cannot run."""
+        return self._left_out
+
+    @property
+    def shown(self) -> dict[str, Analysis]:
+        """The sections of the analyses that are run, by name."""
+        return {name: getattr(self.analyses, name) for name in self.run.analyses}
+
+    @property
+    def reads_labels(self) -> bool:
+        """Whether any analysis that is run reads labels; otherwise no judge is asked."""
+        return bool(self.run.groups) or any(section.READS_LABELS for section in self.shown.values())
+
+    @property
+    def labelled(self) -> list[str]:
+        """The benchmarks that are run and get labels: training groups use them, and they have a true accuracy.
+
+        These are the benchmarks with references, and those whose labels are all imported from files.
+        """
+        return [name for name in self.run.benchmarks if self.benchmarks[name].reference or self._are_imported(name)]
+
+    def _are_imported(self, benchmark: str) -> bool:
+        """Whether all judges import their labels, which then need no reference."""
+        for judge in self.run.judges:
+            if not all(self.has_labels_files(name, benchmark) for name in self.basic_judges(judge, benchmark)):
+                return False
+        return True
+
+    def has_labels_files(self, judge: str, benchmark: str) -> bool:
+        """Whether a judge of kind `file` must have a file of labels for each model's responses to a benchmark.
+
+        It may have none for a benchmark without references, which is then unlabelled, unless the benchmark names a
+        judge of its own.
+        """
+        settings, section = self.judges[judge], self.benchmarks[benchmark]
+        if not settings.IMPORTED or section.reference or section.judge:
+            return settings.IMPORTED
+        files = [settings.file(model, benchmark) for model in self.run.models]
+        return any(file is not None and Path(file).is_file() for file in files)
+
+    def judge_of(self, judge: str, benchmark: str | None) -> str:
+        """The judge that labels a benchmark if `judge` is run: the benchmark's own judge, if it has one."""
+        return (self.benchmarks[benchmark].judge if benchmark else None) or judge
+
+    def basic_judges(self, judge: str, benchmark: str) -> list[str]:
+        """The basic judges that label a benchmark if `judge` is run, including all that it combines."""
+        return basic_judges(self.judge_of(judge, benchmark), self.judges)
+
+    @property
+    def generation_prompts(self) -> dict[str, Prompt]:
+        """The possible prompts of models, by name."""
+        return GENERATION_PROMPTS | self.prompts
+
+    def prompt_of(self, model: str) -> str:
+        """The name of a model's prompt."""
+        return self.models[model].prompt or self.generation.prompt
+
+    def samples_of(self, model: str) -> int:
+        """The number of a model's responses per item."""
+        return self.models[model].samples or self.generation.samples
+
+    @property
+    def judge_prompts(self) -> dict[str, Prompt]:
+        """The possible prompts of judges, by name."""
+        return JUDGE_PROMPTS | self.prompts
+
+    @model_validator(mode="before")
+    @classmethod
+    def _write_out_variants(cls, data: Any) -> Any:
+        if isinstance(data, Mapping) and isinstance(data.get("models"), Mapping):
+            return {**data, "models": extended(data["models"])}
+        return data
+
+    @model_validator(mode="after")
+    def _prompts_fit(self) -> "Config":
+        variables = (name for model in self.models.values() for name in model.prompt_variables)
+        known = [f"{{{name}}}" for name in dict.fromkeys([*PLACEHOLDERS, *variables])]
+        for name, prompt in self.prompts.items():
+            if name in {**GENERATION_PROMPTS, **JUDGE_PROMPTS}:
+                raise ValueError(f"prompts.{name}: a built-in prompt has this name; choose another")
+            for place in prompt.placeholders:
+                if f"{{{place}}}" not in known:
+                    raise ValueError(
+                        f"prompts.{name}: unknown placeholder '{{{place}}}'; known: {', '.join(known)}; others get a "
+                        "value in models.<name>.prompt_variables"
+                    )
+        check_names("prompt in generation.prompt:", [self.generation.prompt], self.generation_prompts)
+        for model, settings in self.models.items():
+            key = f"models.{model}.prompt" if settings.prompt else "generation.prompt"
+            name, places = self.prompt_of(model), settings.prompt_variables
+            check_names(f"prompt in {key}:", [name], self.generation_prompts)
+            if settings.ENGINE:
+                prompt = self.generation_prompts[name]
+                check_placeholders(f"{key}: prompt '{name}'", prompt, ["question", *places])
+                if prompt.text is not None and settings.chat_template_kwargs and model in self.run.models:
+                    raise ValueError(
+                        f"models.{model}.chat_template_kwargs: prompt '{name}' is plain text; no chat template "
+                        "applies; set it to null, or give the prompt a 'user' message"
+                    )
+        for judge, asking in self.judges.items():
+            self._can_be_served(f"judges.{judge}.served", asking.served_by)
+            if asking.asks_with is not None:
+                key, name = f"judges.{judge}.prompt", asking.asks_with
+                check_names(f"prompt in {key}:", [name], self.judge_prompts)
+                prompt = self.judge_prompts[name]
+                if prompt.text is not None:
+                    raise ValueError(f"{key}: prompt '{name}' is plain text; a judge needs one with a 'user' message")
+                check_placeholders(f"{key}: prompt '{name}'", prompt, ["response", "reference"], ["question"])
+        return self
+
+    def _can_be_served(self, key: str, name: str | None) -> None:
+        """Check that a judge's model has fixed weights, so that labels are reproducible."""
+        if name is None:
+            return
+        check_names(f"model in {key}:", [name], self.models)
+        model = self.models[name]
+        if not model.LOADS_WEIGHTS:
+            raise ValueError(f"{key}: models.{name} must have 'id' or 'path' to be served, has '{model.kind}'")
+        if not model.has_fixed_weights:
+            raise ValueError(f"{key}: models.{name} must have a 'revision', the commit of its weights")
+
+    def _starts_no_server(self, key: str, names: list[str]) -> None:
+        for name in names:
+            if self.judges[name].served_by:
+                raise ValueError(
+                    f"{key}: '{name}' has 'served', and only its own jobs start its server; start "
+                    "one with `entropy-sentinel serve`, and give the judge 'model' and 'base_url' instead"
+                )
+
+    @model_validator(mode="after")
+    def _models_can_be_asked_again(self) -> "Config":
+        for name in self.run.models if self.run.asking_families else ():
+            check_names(f"model in models.{name}.same_as:", [self.models[name].same_as or name], self.models)
+        for family in self.run.asking_families:
+            check_asking(self.models, self.run.models, family, self._plain)
+        return self
+
+    @property
+    def _plain(self) -> list[str]:
+        """The models whose prompts are plain text."""
+        return [name for name in self.models if self.generation_prompts[self.prompt_of(name)].text is not None]
+
+    def unaskable(self, family: str, model: str) -> str | None:
+        """Why a family cannot ask about a model's responses; None if it can, or its pass is imported."""
+        obstacle = unaskable(self.models, model, family, self._plain)
+        return obstacle.why if obstacle else None
+
+    def asked_again(self, family: str, model: str) -> str | None:
+        """The model that a family asks about the responses of `model`: itself, or the one that it names.
+
+        Returns None if no model can be asked, or the pass is imported.
+        """
+        settings = self.models[model]
+        unasked = settings.given_passes(family) or self.unaskable(family, model)
+        return None if unasked else settings.same_as or model
+
+    @model_validator(mode="after")
+    def _signals_are_made(self) -> "Config":
+        for name in self.estimation.estimators:
+            self._have_signals("estimators", name)
+        for name in self.estimation.keep:
+            if name != OWN:
+                self._have_signals("keep", name)
+        return self
+
+    def _have_signals(self, key: str, estimator: str) -> None:
+        for signal in further_signals(estimator):
+            family = FAMILY_OF[signal]
+            if family not in self.run.features:
+                raise ValueError(
+                    f"estimation.{key}: '{estimator}' needs the signal '{signal}' of the family '{family}', which "
+                    "run.features does not name; add it there, or leave the estimator out"
+                )
+
+    @model_validator(mode="after")
+    def _titles_differ(self) -> "Config":
+        for axis in ("models", "benchmarks"):
+            owners: dict[str, str] = {}
+            for name in getattr(self.run, axis):
+                # A name that is not known is refused below.
+                title = getattr(getattr(self, axis).get(name), "title", None) or name
+                if owners.setdefault(title, name) != name:
+                    raise ValueError(f"{axis}.{name}.title: '{title}' is displayed for {axis}.{owners[title]} as well")
+        return self
+
+    @model_validator(mode="after")
+    def _names_are_known(self) -> "Config":
+        for axis in ("models", "benchmarks", "judges", "groups", "analyses"):
+            known = Analyses.model_fields if axis == "analyses" else getattr(self, axis)
+            check_names(f"name in run.{axis}:", getattr(self.run, axis), known)
+        folders = [*STAGE_FOLDERS, *(section.folder() for section in SECTIONS.values())]
+        for name in self.judges:
+            if name in folders:
+                raise ValueError(f"judges.{name}: the study already has a folder '{name}'; choose another name")
+            others = [part for part in basic_judges(name, self.judges) if part != name]
+            self._starts_no_server(f"judges.{name}.judges", others)
+        for name, benchmark in self.benchmarks.items():
+            if benchmark.judge is not None:
+                check_names(f"judge in benchmarks.{name}.judge:", [benchmark.judge], self.judges)
+                self._starts_no_server(f"benchmarks.{name}.judge", basic_judges(benchmark.judge, self.judges))
+        for name, group in self.groups.items():
+            check_names(f"benchmark in groups.{name}:", group.benchmarks, self.benchmarks)
+        for name in self.run.groups:
+            for trained in self.groups[name].benchmarks:
+                if trained in self.run.benchmarks and trained not in self.labelled:
+                    raise ValueError(
+                        f"groups.{name}: benchmark '{trained}' has no references and no imported labels to train on; "
+                        f"set benchmarks.{trained}.reference, or leave it out"
+                    )
+        return self

@@ -1,0 +1,253 @@
+"""The engine behind an API: a provider or a server that LiteLLM knows."""
+
+import hashlib
+import json
+import logging
+import os
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import closing
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from entropy_sentinel.core.errors import ConfigError
+from entropy_sentinel.llm_client.chat_client import ChatClient
+from entropy_sentinel.llm_client.request_results import Refusal, ServerReply, masked
+from entropy_sentinel.llm_client.server_settings import address_of, announced_server
+from entropy_sentinel.schemas.generation_schema import NO_LOGPROBS, TOP_K
+from entropy_sentinel.study.engines.api_contexts import ApiContexts
+from entropy_sentinel.study.engines.api_servers import (
+    ServerKind,
+    Steps,
+    drawn_otherwise,
+    ids_of,
+    impossible,
+    kind_of,
+    of_chat,
+    of_text,
+    too_few,
+    top_texts,
+    unmet,
+)
+from entropy_sentinel.study.engines.beam_searching import BeamSearcher
+from entropy_sentinel.study.engines.engine_interface import Asked, Beams, RenderedPrompt, Response, refused, spoken
+from entropy_sentinel.study.engines.generation_section import ApiSettings
+
+log = logging.getLogger(__name__)
+
+
+class LitellmEngine(ApiContexts):
+    """A model behind an API; answers chats, and continues plain text.
+
+    It requests log-probabilities unless `api.logprobs` is false; then responses have no trace.
+
+    APIs leave some questions open:
+
+    - No server says whether its log-probabilities are from before or after temperature. `LOGPROBS_MODE` is assumed:
+      vLLM's default since V1, and OpenAI's distribution of the model.
+    - The rendered prompt is not visible. `prompt_hash` is over the messages and the variables of the chat template.
+    - Only llama.cpp returns token ids; otherwise `token_ids` is None. `top_token_ids` is always None.
+    - If the sampled token is outside the top 20, a vLLM server returns it and the top 19. `displaced_steps` counts
+      the steps whose sampled token is the least likely of the 20 returned. It includes steps at which the token really
+      is the 20th, which look the same. A provider that returns it as a 21st entry displaces nothing; neither does
+      llama.cpp, whose lists are always the model's top 20.
+    - A server may omit steps: llama.cpp all but the last token of a multi-token character, Ollama the token
+      that ends the answer. The log counts them if a response lacks more than one.
+    - Plain text goes to `/completions`, where vLLM returns the top 20 plus the sampled token, so no step is
+      displaced. Ids are requested instead of texts, because two tokens with the same text would share an entry. OpenAI
+      returns the top 5 there.
+    - A server with a reasoning parser, and LiteLLM for `<think>`, remove the thinking from the text, but not the trace.
+    """
+
+    LOGPROBS_MODE = "raw_logprobs"
+
+    def __init__(self, settings: ApiSettings) -> None:
+        """Prepare for the server in the settings; sends nothing yet."""
+        os.environ.update(settings["environment"])  # keys and proxies of LiteLLM, which the client imports
+        self._settings = settings
+        # What the servers call themselves, and for each response the number of tokens without log-probabilities.
+        self._servers: set[str] = set()
+        self._lacking: list[int] = []
+        self._is_checked = False
+        server = dict(settings["api"])
+        self._logprobs: bool = server.pop("logprobs", True)
+        identity: dict[str, Any] = {"revision": settings["revision"]}
+        if settings.get("keep_top_tokens"):
+            # Replies that were cached without these texts cannot serve a job that needs them.
+            identity["top_tokens"] = True
+        client = ChatClient(f"models.{settings['model']}.api", **server, identity=identity)
+        super().__init__(client, f"{settings['model']}/{settings.get('benchmark', '')}")
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """The engine; its version includes the names that servers gave themselves in replies so far."""
+        return {
+            "engine": f"api:{self._client.model}",
+            "engine_version": ", ".join([f"litellm {version('litellm')}", *sorted(self._servers)]),
+            "logprobs_mode": self.LOGPROBS_MODE if self._logprobs else NO_LOGPROBS,
+        }
+
+    @property
+    def vocabulary(self) -> int:
+        """The number of tokens that the model chooses from, from the config, because no server reports it."""
+        known: Any = self._settings.get("vocabulary")  # only in a pass's settings
+        if known is None:
+            raise ConfigError(f"models.{self._settings['model']}.vocabulary: must be set to ask for next tokens")
+        return int(known)
+
+    def beams(
+        self, contexts: Iterable[Sequence[int]], width: int, max_tokens: int, stop: Sequence[str] = ()
+    ) -> Generator[tuple[int, Beams], None, None]:
+        """See `Engine.beams`. Raises ConfigError as `next_tokens` does, and if the config has no end tokens."""
+        ends: Any = self._settings.get("end_tokens")  # only in a pass's settings
+        if ends is None:
+            raise ConfigError(
+                f"models.{self._settings['model']}.end_tokens: must be set to search beams, the ids of the tokens "
+                "that end a response of this model; servers do not report them"
+            )
+        ask = self.next_tokens
+        yield from BeamSearcher(ask, self.token_texts, frozenset(ends), width, max_tokens, tuple(stop)).search(contexts)
+
+    def prompts(self, chats: Sequence[Asked]) -> list[RenderedPrompt]:
+        """Each prompt as the server tokenizes it; raises ConfigError for chats, which servers do not tokenize."""
+        texts = [chat for chat in chats if isinstance(chat, str)]
+        known = self.token_ids(texts, special=True)
+        if len(texts) < len(chats) or None in known:
+            raise ConfigError(f"models.{self._settings['model']}: servers do not return the token ids of chat prompts")
+        return [RenderedPrompt(ids or [], self._hash(text)) for text, ids in zip(texts, known, strict=True)]
+
+    def answer(self, chats: Sequence[Asked], seeds: Sequence[int]) -> Generator[tuple[int, Response], None, None]:
+        """Yield (position in `chats`, response) for each chat or text with its own seed, as they finish.
+
+        Raises:
+            ConfigError: If a server returns too few or impossible log-probabilities, or samples in another way than
+                the study. An empty reply is not checked.
+            EntropySentinelError: As `ChatClient.ask`.
+        """
+        requests = [self._request(chat, seed) for chat, seed in zip(chats, seeds, strict=True)]
+        stream = self._client.ask(
+            requests, self._keep, lambda kept: bool(kept["tokens"] or kept["text"]), self._account
+        )
+        with closing(stream) as replies:
+            for position, reply in replies:
+                yield position, self._response(chats[position], reply)
+        self._tell_lacking()
+
+    def under_way(self) -> list[int]:
+        """A 0 for each concurrent request: only the server knows the lengths."""
+        return [0] * self._client.concurrency
+
+    def _request(self, chat: Asked, seed: int) -> dict[str, Any]:
+        request: dict[str, Any] = {"seed": seed, **self._settings["sampling"]}
+        if isinstance(chat, str):
+            request["prompt"] = chat
+            if self._logprobs:
+                request |= {"logprobs": TOP_K, "extra_body": {"return_tokens_as_token_ids": True}}
+            return request
+        request["messages"] = [dict(message) for message in chat]
+        if self._logprobs:
+            request |= {"logprobs": True, "top_logprobs": TOP_K}
+        if variables := self._settings["chat_template_kwargs"]:
+            request["extra_body"] = {"chat_template_kwargs": variables}
+        return request
+
+    def _keep(self, reply: ServerReply) -> dict[str, Any]:
+        """The content of a reply that a response needs; raises ConfigError if it cannot be used (`_check`)."""
+        steps = of_chat(reply.choice) if reply.is_chat else of_text(reply.choice)
+        if not self._logprobs:
+            steps = Steps([], [], [], [])  # ignores log-probabilities that the server adds unrequested
+        model: Any = getattr(reply.parsed, "model", None)
+        fingerprint: Any = getattr(reply.parsed, "system_fingerprint", None)
+        empty = not steps.tokens and not reply.text and not reply.completion_tokens
+        if not empty:
+            self._check(kind_of(fingerprint), steps, reply.is_chat)
+        # A server may return the key that it received as its own name.
+        return {
+            "model": masked(str(model or "")),
+            "system_fingerprint": fingerprint and masked(str(fingerprint)),
+            "prompt_tokens": reply.prompt_tokens,
+            "completion_tokens": reply.completion_tokens,
+            "finish_reason": reply.finish_reason,
+            "text": reply.text,
+            "tokens": steps.tokens,
+            "token_ids": steps.ids,
+            "token_logprobs": steps.sampled,
+            "top_logprobs": steps.top,
+            **({"top_tokens": steps.top_tokens} if self._settings.get("keep_top_tokens") else {}),
+        }
+
+    def _check(self, kind: ServerKind, steps: Steps, is_chat: bool) -> None:
+        """Raise ConfigError if this kind of server, or a reply with these steps, cannot be used."""
+        sampling, api = self._settings["sampling"], self._settings["api"]
+        problem = unmet(kind, sampling, is_chat)
+        if problem is None and self._logprobs:
+            problem = too_few(kind, steps)
+        # Only for the first reply: a later impossible one gets null features, and does not stop the others.
+        if problem is None and not self._is_checked:
+            problem = impossible(steps) if self._logprobs else None
+            if problem is None and kind.tells_sampling:
+                problem = drawn_otherwise(str(address_of(api["model"], api["base_url"])), sampling)
+            self._is_checked = problem is None
+        if problem:
+            raise ConfigError(f"{self._client.name}: {problem}")
+
+    def _response(self, chat: Asked, reply: Mapping[str, Any] | Refusal) -> Response:
+        prompt_hash = self._hash(chat)
+        if isinstance(reply, Refusal):
+            return refused(reply.reason, prompt_hash)
+        # Replies cached by earlier versions are not masked, and lack the server's token count and ids.
+        self._servers.add(masked(" ".join(filter(None, (reply["model"], reply["system_fingerprint"])))))
+        if not self._logprobs:
+            return Response(
+                prompt_hash=prompt_hash,
+                prompt_tokens=reply["prompt_tokens"],
+                text=reply["text"],
+                finish_reason=reply["finish_reason"],
+                token_logprobs=None,
+                top_logprobs=None,
+                n_counted=reply["completion_tokens"],
+            )
+        top = [sorted(step, reverse=True)[:TOP_K] for step in reply["top_logprobs"]]
+        sampled = np.asarray(reply["token_logprobs"], dtype=np.float32)
+        top_logprobs = np.asarray(top, dtype=np.float32).reshape(len(top), TOP_K)
+        is_text = isinstance(chat, str)
+        ids_in_place = ids_of(reply["tokens"]) if is_text else None
+        ids_beside = reply.get("token_ids")
+        ids = ids_in_place or ids_beside
+        self._lacking.append(reply.get("completion_tokens", 0) - len(top))
+        return Response(
+            prompt_hash=prompt_hash,
+            prompt_tokens=reply["prompt_tokens"],
+            text=reply["text"],
+            finish_reason=reply["finish_reason"],
+            token_logprobs=sampled,
+            top_logprobs=top_logprobs,
+            tokens=None if ids_in_place else np.array(reply["tokens"], dtype=object),
+            token_ids=np.array(ids, dtype=np.uint32) if ids else None,
+            top_tokens=None if ids_in_place else top_texts(reply),
+            displaced_steps=0 if is_text or ids_beside else int((sampled == top_logprobs[:, -1]).sum()),
+        )
+
+    def _tell_lacking(self) -> None:
+        """Log the number of tokens that the server counted but returned no log-probabilities for."""
+        lacking = [count for count in self._lacking if count > 1]
+        if lacking:
+            log.warning(
+                "%s: in %d of %d responses the server gave no log-probabilities for %d of the tokens that it counted; "
+                "features are over the others (docs/inputs.md, 'llama.cpp and Ollama')",
+                self._client.name,
+                len(lacking),
+                len(self._lacking),
+                sum(lacking),
+            )
+
+    def _hash(self, chat: Asked) -> str:
+        prompt = json.dumps([spoken(chat), self._settings["chat_template_kwargs"]], sort_keys=True)
+        return hashlib.sha256(prompt.encode()).hexdigest()[:16]
+
+
+def make(settings: ApiSettings, threads: int) -> LitellmEngine:
+    """The engine for the server that the workflow has announced to this job."""
+    server = announced_server(f"models.{settings['model']}.api")
+    return LitellmEngine({**settings, "api": settings["api"] | server})

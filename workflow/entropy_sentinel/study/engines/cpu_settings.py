@@ -1,0 +1,114 @@
+"""Settings that a CPU build of vLLM needs in addition, if such a build is installed.
+
+They are added in the process that loads vLLM, not to the settings by which Snakemake compares results. So opening a
+study of a GPU machine on a laptop, or changing the number of threads, generates nothing again. The study's own settings
+take precedence.
+"""
+
+import importlib.metadata
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from entropy_sentinel.llm_client.server_settings import ServedSettings
+
+ARGUMENTS: Mapping[str, Any] = {
+    "dtype": "float32",
+    # Compilation needs a C++ compiler, and takes longer than it saves in most studies.
+    "enforce_eager": True,
+    # Incompatible with a seed per request.
+    "enable_chunked_prefill": False,
+    # Tokens per block of the prefix cache: contexts with a common prefix share whole blocks, and the default, 128, is
+    # longer than many responses. CPU kernels take multiples of 32. Responses are identical to the bit.
+    "block_size": 32,
+}
+ENVIRONMENT: Mapping[str, str] = {
+    # Concurrent engines must not be pinned to the same cores.
+    "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+    "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
+    "TORCH_COMPILE_DISABLE": "1",
+}
+# The cache of keys and values, GiB: without a size the engine takes nearly all memory, and fails if others use some.
+# Responses that do not fit wait, so a small cache is slow for a large model.
+_CACHE = "VLLM_CPU_KVCACHE_SPACE"
+_MOST_CACHE_GIB = 16
+# Linux's description of the cores, and its flags for bfloat16 multiplication: two of x86, one of ARM.
+_DESCRIBED = Path("/proc/cpuinfo")
+_BFLOAT16 = frozenset({"avx512_bf16", "amx_bf16", "bf16"})
+
+
+def is_cpu_build() -> bool:
+    """Whether the installed vLLM is a CPU build, by vLLM's own criterion; False without vLLM."""
+    for name in ("vllm", "vllm-cpu"):
+        try:
+            version = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+        return "cpu" in f"{name} {version}" or sys.platform == "darwin"
+    return False
+
+
+def cores() -> int:
+    """The number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def multiplies_bfloat16(described: Path = _DESCRIBED) -> bool:
+    """Whether this CPU has instructions for bfloat16, according to Linux; False if unknown.
+
+    With them, a 0.5B model is 1.6 times as fast as in float32 (`make bench-cpu`). Without them, each number is
+    converted to float32 and back.
+    """
+    lines = described.read_text("utf-8").splitlines() if described.is_file() else []
+    flags = set[str]()
+    for line in lines:
+        if line.lower().startswith(("flags", "features")):
+            flags.update(line.split())
+    return not _BFLOAT16.isdisjoint(flags)
+
+
+def environment(settings: ServedSettings, threads: int) -> dict[str, str]:
+    """The variables to set before vLLM and torch are loaded, to compute on `threads` cores.
+
+    They include the settings' own. The number of threads is at most the number of cores. OMP_NUM_THREADS in the
+    settings also sets MKL_NUM_THREADS, which takes precedence in torch, because Snakemake sets both.
+    """
+    given = settings["environment"]
+    number = given.get("OMP_NUM_THREADS", str(min(threads, cores())))
+    return {"OMP_NUM_THREADS": number, "MKL_NUM_THREADS": number} | _environment_added(settings, threads) | given
+
+
+def engine_arguments(settings: ServedSettings) -> dict[str, Any]:
+    """The settings' engine arguments, with those that this build needs in addition."""
+    return settings["engine_args"] | _arguments_added(settings)
+
+
+def added_settings(settings: ServedSettings, threads: int) -> dict[str, str]:
+    """The added settings for the provenance of traces; an empty dict if there are none.
+
+    The number of threads is left out, because it differs between machines.
+    """
+    values = _arguments_added(settings) | _environment_added(settings, threads)
+    return {"cpu_settings": ", ".join(f"{key}={value}" for key, value in values.items())} if values else {}
+
+
+def _arguments_added(settings: ServedSettings) -> dict[str, Any]:
+    if not is_cpu_build():
+        return {}
+    return {key: value for key, value in ARGUMENTS.items() if key not in settings["engine_args"]}
+
+
+def _environment_added(settings: ServedSettings, threads: int) -> dict[str, str]:
+    if not is_cpu_build():
+        return {}
+    needed = {**ENVIRONMENT, _CACHE: str(_cache_gib(threads))}
+    return {key: value for key, value in needed.items() if key not in settings["environment"]}
+
+
+def _cache_gib(threads: int) -> int:
+    """A quarter of the memory that belongs to the engine's share of the cores, GiB."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    share = min(threads / cores(), 1)
+    return max(1, min(_MOST_CACHE_GIB, int(memory * share / 2**32)))

@@ -1,0 +1,204 @@
+"""The process of an engine: it loads a model and answers the jobs of a run, one at a time (engine_pool.py).
+
+    python -m entropy_sentinel.study.engines.engine_host FOLDER DESCRIPTOR [DESCRIPTOR ...]
+
+FOLDER has the settings and gets the socket. The first descriptor is the lock of the run's folder, the others are those
+of the GPUs that it owns.
+"""
+
+import json
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection
+from multiprocessing.reduction import recv_handle
+from pathlib import Path
+from types import GeneratorType
+from typing import Any
+
+from entropy_sentinel.core.errors import EntropySentinelError
+from entropy_sentinel.core.file_locks import take
+from entropy_sentinel.study.engines.engine_pool import LOCK, SETTINGS, SOCKET
+from entropy_sentinel.study.engines.engine_processes import clear, record_process
+from entropy_sentinel.study.engines.engine_run import EngineRun
+from entropy_sentinel.study.engines.process_connections import OthersProcessError, accepted
+from entropy_sentinel.study.engines.vllm_engine import VllmEngine
+
+# Seconds between checks that the run continues, and between reports of progress to the job.
+WATCH_S, REPORT_S = 1.0, 5.0
+
+
+class Host:
+    """A loaded engine and the socket on which jobs reach it."""
+
+    def __init__(self, folder: Path, run: EngineRun) -> None:
+        self.folder, self.run = folder, run
+        self._listener = socket.socket(socket.AF_UNIX)
+        starting = folder / f".{SOCKET}"
+        self._listener.bind(str(starting))
+        self._listener.listen()
+        starting.rename(folder / SOCKET)
+        self._sending = threading.Lock()
+        self.engine: VllmEngine | None = None
+
+    def serve(self, settings: Any, threads: int) -> None:
+        """Load the model and answer until no job has arrived for a while."""
+        failure = None
+        try:
+            self.engine = VllmEngine(settings, threads)
+        except Exception as error:
+            failure = self._loading_error(error, settings["model"])
+        while connection := self._next_job():
+            if failure:
+                with suppress(OSError, EOFError):
+                    connection.recv()  # a job that still sends its settings to a closed connection reads no answer
+                    connection.send(("error", failure))
+                return
+            with suppress(OSError, EOFError):  # the job has ended between two questions
+                self._answer(connection)
+            connection.close()
+            _redirect_output(os.open(os.devnull, os.O_WRONLY))
+
+    def _loading_error(self, error: Exception, model: str) -> EntropySentinelError:
+        if isinstance(error, EntropySentinelError):
+            return error
+        traceback.print_exc()
+        text = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+        return EntropySentinelError(f"models.{model}: vLLM cannot load it: {text}; the details are above in this log")
+
+    def _next_job(self) -> Connection | None:
+        """The connection of the next job; None if none came for so long that the engine ends."""
+        while True:
+            self._listener.settimeout(self.run.idle_s or 0.05)
+            try:
+                asking, _ = self._listener.accept()
+            except TimeoutError:
+                if self._is_given_up():
+                    return None
+                continue
+            with suppress(OSError, EOFError, RuntimeError, OthersProcessError):
+                connection = accepted(asking, self.run.secret)
+                try:
+                    _redirect_output(recv_handle(connection))
+                    return connection
+                except BaseException:
+                    connection.close()
+                    raise
+
+    def _is_given_up(self) -> bool:
+        """Whether no job holds the engine; if so, no job can take it from now on."""
+        self._lock = (self.folder / LOCK).open()
+        return take(self._lock.fileno(), self.folder / LOCK)
+
+    def _answer(self, connection: Connection) -> None:
+        """Answer a job's questions until it has no more."""
+        assert self.engine is not None
+        while True:
+            match connection.recv():
+                case name, arguments:
+                    with self._reporting(connection):
+                        self._reply(connection, getattr(self.engine, name), arguments)
+                case settings:
+                    self.engine = self.engine.asked_by(settings)
+                    connection.send(("ready", {"provenance": self.engine.provenance}))
+
+    def _reply(self, connection: Connection, member: Any, arguments: tuple[Any, ...]) -> None:
+        try:
+            answers = member(*arguments) if callable(member) else member
+            for answer in answers if isinstance(answers, GeneratorType) else [answers]:
+                self._send(connection, ("answer", answer))
+            self._send(connection, "done")
+        except EntropySentinelError as error:
+            self._send(connection, ("error", error))
+        except OSError:
+            # The job has died, or has given up its call; the engine still has the requests.
+            leave(self.folder)
+        except Exception:
+            traceback.print_exc()
+            leave(self.folder)
+
+    @contextmanager
+    def _reporting(self, connection: Connection) -> Iterator[None]:
+        """Report progress to the job during the block; the engine ends if the job has died."""
+        answered = threading.Event()
+
+        def report() -> None:
+            assert self.engine is not None
+            while not answered.wait(REPORT_S):
+                try:
+                    self._send(connection, ("under way", self.engine.under_way()))
+                except OSError:
+                    leave(self.folder)
+
+        thread = threading.Thread(target=report, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            answered.set()
+            thread.join()
+
+    def _send(self, connection: Connection, message: object) -> None:
+        with self._sending:
+            connection.send(message)
+
+
+def _redirect_output(descriptor: int) -> None:
+    """Send the output of this process and of its children to a file."""
+    sys.stdout.flush()
+    for standard in (1, 2):
+        os.dup2(descriptor, standard)
+    os.close(descriptor)
+
+
+def _end_with(run: EngineRun, folder: Path) -> None:
+    """End this process within a second of the end of its run."""
+    while run.goes_on:
+        time.sleep(WATCH_S)
+    leave(folder)
+
+
+def leave(folder: Path) -> None:
+    """End this process and its children, and delete its folder."""
+    clear(folder)
+    # The whole group: vLLM's own processes have their memory on the GPU.
+    os.killpg(0, signal.SIGKILL)
+
+
+def _close_in_forks(lock: int) -> None:
+    """Close a lock in forked children: the next run ends those that outlive this process, and needs the lock."""
+    locks = [lock]
+
+    def close() -> None:
+        if locks:  # not again in their own children, whose descriptor of this number is another
+            os.close(locks.pop())
+
+    os.register_at_fork(after_in_child=close)
+
+
+def main() -> None:
+    """Serve the engine of a folder."""
+    folder, run = Path(sys.argv[1]), EngineRun.announced()
+    run_lock, *device_locks = map(int, sys.argv[2:])
+    for lock in (run_lock, *device_locks):
+        os.set_inheritable(lock, False)
+    _close_in_forks(run_lock)
+    record_process(folder)
+    threading.Thread(target=_end_with, args=(run, folder), daemon=True).start()
+    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
+    loaded = json.loads((folder / SETTINGS).read_text())
+    try:
+        Host(folder, run).serve(loaded["settings"], loaded["threads"])
+    finally:
+        leave(folder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""The kinds of models by name, their engines, and the prompts, as the package and its extensions declare them."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Union
+
+from pydantic import BeforeValidator, Discriminator, Tag
+
+from entropy_sentinel.core.errors import ConfigError
+from entropy_sentinel.core.extension_guard import guard
+from entropy_sentinel.core.registry_entries import declared_classes, declared_values, place_of
+from entropy_sentinel.llm_client.server_settings import Prompt
+from entropy_sentinel.study.engines.generation_section import AskedSettings
+from entropy_sentinel.study.engines.model_base import Model
+
+if TYPE_CHECKING:
+    from entropy_sentinel.study.engines.engine_interface import Engine
+
+    # Makes an engine from the settings of its job and a number of CPU cores.
+    Make = Callable[[Any, int], Engine]
+
+
+def _kinds() -> dict[str, type[Model]]:
+    kinds = declared_classes("models", Model)
+    for name, kind in kinds.items():
+        if getattr(kind, "kind", None) != name or name not in kind.model_fields:
+            raise ConfigError(f'{place_of("models", name)} must have the key `{name}`, and `kind = "{name}"`')
+    return kinds
+
+
+def _engines() -> dict[str, "Callable[[], Make]"]:
+    engines: dict[str, Callable[[], Make]] = {}
+    for name, kind in KINDS.items():
+        # Kinds with the same function may share an engine.
+        if engines.setdefault(kind.ENGINE, kind.load).__func__ is not kind.load.__func__:  # type: ignore[attr-defined]
+            raise ConfigError(f"{place_of('models', name)}: another kind has the engine '{kind.ENGINE}'; rename it")
+    return engines
+
+
+# The kinds by the key that identifies a model of this kind.
+KINDS: dict[str, type[Model]] = _kinds()
+PROMPTS: dict[str, Prompt] = declared_values("prompts", Prompt)
+_ENGINES = _engines()
+
+
+def make_engine(settings: AskedSettings, threads: int) -> "Engine":
+    """The engine that the settings name, on `threads` CPU cores."""
+    name = settings["engine"]
+    with guard("models", kind_of_engine(name), f"models.{settings['model']}: engine '{name}' cannot be made"):
+        return _ENGINES[name]()(settings, threads)
+
+
+def kind_of_engine(engine: str) -> str:
+    """The first kind of model with an engine of this name."""
+    return next(name for name, kind in KINDS.items() if engine == kind.ENGINE)
+
+
+def _which(model: Any) -> Any:
+    """A model without null keys, with which a second config file removes keys of the first; check its kind."""
+    if not isinstance(model, Mapping):
+        return model
+    given = {key: value for key, value in model.items() if value is not None}
+    if sum(kind in given for kind in KINDS) != 1:
+        keys = ", ".join(f"'{kind}'" for kind in KINDS)
+        raise ValueError(f"needs exactly one of {keys}; null unsets one that another file sets")
+    return given
+
+
+def _kind(model: Any) -> str | None:
+    """Pydantic's tag, in brackets because it is not a key of the config and errors omit it."""
+    if isinstance(model, Model):
+        return f"[{model.kind}]"
+    if not isinstance(model, Mapping):
+        return None
+    return next((f"[{kind}]" for kind in KINDS if kind in model), None)
+
+
+if TYPE_CHECKING:
+    AnyModel = Model
+else:
+    _KIND = Union[tuple(Annotated[kind, Tag(f"[{name}]")] for name, kind in KINDS.items())]  # noqa: UP007
+    AnyModel = Annotated[
+        _KIND,
+        Discriminator(_kind, custom_error_type="section", custom_error_message="must be a section with keys"),
+        BeforeValidator(_which),
+    ]

@@ -1,0 +1,270 @@
+"""A run of the workflow on one machine: its jobs share its engines (engine_pool.py), whose processes start here.
+
+An engine is started by the job that asks it, or for that job by the Snakemake of its Slurm job. Slurm ends all
+processes of a step with the step, and each job of a group has a step of its own: an engine that such a job started
+would not outlive it. So the Snakemake process that begins the steps starts engines for them.
+"""
+
+import atexit
+import fcntl
+import json
+import logging
+import os
+import secrets
+import shutil
+import socket
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import cache
+from multiprocessing.connection import Connection
+from pathlib import Path
+from threading import Lock, Thread
+
+from entropy_sentinel.core.cache_folders import own_folder
+from entropy_sentinel.core.errors import EntropySentinelError
+from entropy_sentinel.core.file_locks import NO_LOCKS, is_at
+from entropy_sentinel.study.engines.process_connections import accepted, connected, silence_limited
+
+log = logging.getLogger(__name__)
+
+STANDARD_ERROR = 2
+KEEPER = "keeper"
+# Longest wait for the other side of a request to start an engine, in seconds; its most bytes and locks.
+KEEPER_S, _MOST_BYTES, _MOST_LOCKS = 60.0, 1 << 24, 64
+_SPAWNING = Lock()
+
+
+def start(run: "EngineRun", engine: Path, environment: Mapping[str, str], locks: Sequence[int]) -> int:
+    """Start the engine of a folder, and return the id of its process.
+
+    It inherits the descriptors `locks`, and writes to the standard error of this process. Raises EntropySentinelError
+    if the process that starts engines for a Slurm job does not.
+    """
+    if not (run.folder / KEEPER).exists():
+        return _spawn(engine, environment, STANDARD_ERROR, locks)
+    try:
+        keeper, _ = connected(run.folder / KEEPER, run.secret)
+        with keeper, silence_limited(keeper, KEEPER_S) as channel:
+            keeper.send_bytes(json.dumps([str(engine), dict(environment), len(locks)]).encode())
+            socket.send_fds(channel, [b"."], [STANDARD_ERROR, *locks])
+            return int(keeper.recv_bytes(20))
+    except (OSError, EOFError, ValueError) as error:
+        raise EntropySentinelError(
+            f"{run.folder}: the first process of this Slurm job must start an engine, but does not "
+            f"({error or type(error).__name__}); see its log"
+        ) from None
+
+
+def keep(run: "EngineRun") -> None:
+    """Start engines for the jobs of a run from now on, in a thread of this process."""
+    run.hold_folder()  # until this process ends
+    atexit.register(shutil.rmtree, run.folder, ignore_errors=True)
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(run.folder / KEEPER))
+    listener.listen()
+    Thread(target=_serve, args=(listener, run.secret), daemon=True).start()
+
+
+def _serve(listener: socket.socket, secret: str) -> None:
+    """Start an engine for each job that asks; a job that fails, or that stops, holds up no other."""
+    while True:
+        asking, _ = listener.accept()
+        Thread(target=_start_for_a_job, args=(asking, secret), daemon=True).start()
+
+
+def _start_for_a_job(asking: socket.socket, secret: str) -> None:
+    try:
+        with accepted(asking, secret) as job, silence_limited(job, KEEPER_S) as channel:
+            _answer(job, channel)
+    except (OSError, EOFError, ValueError, TypeError, EntropySentinelError) as error:
+        log.warning("an engine was not started, its job may have ended: %s", error or type(error).__name__)
+
+
+def _answer(job: Connection, channel: socket.socket) -> None:
+    engine, environment, n_locks = json.loads(job.recv_bytes(_MOST_BYTES))
+    descriptors: list[int] = []
+    try:
+        # Closed in other engines that start meanwhile.
+        _, descriptors, _, _ = socket.recv_fds(channel, 1, 1 + _MOST_LOCKS, socket.MSG_CMSG_CLOEXEC)
+        if len(descriptors) != 1 + n_locks:
+            raise ValueError(f"{len(descriptors)} of {1 + n_locks} descriptors arrived")
+        standard_error, *locks = descriptors
+        job.send_bytes(str(_spawn(Path(engine), environment, standard_error, locks)).encode())
+    finally:
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def _spawn(engine: Path, environment: Mapping[str, str], standard_error: int, locks: Sequence[int]) -> int:
+    with _SPAWNING:
+        for lock in locks:
+            os.set_inheritable(lock, True)
+        try:
+            return _spawned(engine, environment, standard_error, locks)
+        finally:
+            for lock in locks:
+                os.set_inheritable(lock, False)
+
+
+def _spawned(engine: Path, environment: Mapping[str, str], standard_error: int, locks: Sequence[int]) -> int:
+    return os.posix_spawn(
+        sys.executable,
+        [sys.executable, "-m", "entropy_sentinel.study.engines.engine_host", str(engine), *map(str, locks)],
+        environment,
+        file_actions=[
+            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_DUP2, standard_error, 1),
+            (os.POSIX_SPAWN_DUP2, standard_error, 2),
+            # The engine outlives this process, and would keep files open whose closing others wait for.
+            *((os.POSIX_SPAWN_CLOSE, descriptor) for descriptor in _inheritable() - {*locks, 0, 1, 2}),
+        ],
+        setsid=True,  # Ctrl-C does not reach it
+    )
+
+
+def _inheritable() -> set[int]:
+    """The open descriptors of this process that its children would inherit."""
+    descriptors = set()
+    for name in os.listdir("/dev/fd"):
+        with suppress(OSError):  # the descriptor of the listing itself
+            if os.get_inheritable(int(name)):
+                descriptors.add(int(name))
+    return descriptors
+
+
+RUN = "ENTROPY_SENTINEL_RUN"
+SAME_S = 60
+
+
+@dataclass(frozen=True)
+class EngineRun:
+    """Jobs that share engines: their folder, and the process with which the engines end."""
+
+    folder: Path
+    process: int
+    started: float
+    idle_s: float
+    slurm: str | None = None  # the id of the Slurm job that it is in
+    # What its processes prove to each other that they are of it. Other users cannot read a process's environment.
+    secret: str = field(default_factory=lambda: secrets.token_hex(32), repr=False)
+
+    @classmethod
+    def of_this_process(cls, idle_s: float) -> "EngineRun":
+        """A run that ends with this process; the first engine creates its folder."""
+        import psutil
+
+        started = psutil.Process().create_time()
+        number, secret = _own(os.getpid())
+        folder = _for_sockets(f"{folder_prefix()}{number}")
+        return cls(folder, os.getpid(), started, idle_s, os.environ.get("SLURM_JOB_ID"), secret)
+
+    @classmethod
+    def announced(cls) -> "EngineRun":
+        """The run that the environment names; else one of this process, whose engines do not wait for jobs."""
+        if announced := os.environ.get(RUN):
+            run = json.loads(announced)
+            return cls(**{**run, "folder": Path(run["folder"])})
+        return cls.of_this_process(0)
+
+    @property
+    def announcement(self) -> dict[str, str]:
+        """The environment variable that names this run to child processes."""
+        return {RUN: json.dumps({**vars(self), "folder": str(self.folder)})}
+
+    def hold_folder(self) -> int:
+        """Make its folder if it is missing, and keep it from deletion while the returned descriptor is open.
+
+        Raises EntropySentinelError if the folder is not this user's alone, or cannot be made.
+        """
+        while True:
+            with self.writing(), suppress(FileExistsError):
+                self.folder.mkdir(mode=0o700)
+            with suppress(FileNotFoundError), own_folder(self.folder) as opened:  # missing: just deleted
+                descriptor = os.dup(opened)
+                _share(descriptor)
+                if is_at(descriptor, self.folder):
+                    return descriptor
+                os.close(descriptor)
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Raise EntropySentinelError if the block cannot write to the folder, for example because a disk is full."""
+        try:
+            yield
+        except OSError as error:
+            raise EntropySentinelError(
+                f"{self.folder}: the folder of the engines cannot be written: {error.strerror or error}; make room "
+                "there, or set TMPDIR to another folder of this machine"
+            ) from None
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether its process still runs."""
+        import psutil
+
+        with suppress(psutil.Error):
+            process = psutil.Process(self.process)
+            # Its start time moves with the machine's clock; a later process with the same id started much later.
+            same = abs(process.create_time() - self.started) < SAME_S
+            return bool(same and process.status() != psutil.STATUS_ZOMBIE)
+        return False
+
+
+def _share(descriptor: int) -> None:
+    """Lock an open folder together with others that use it, if the file system supports locks."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH)
+    except OSError as error:
+        if error.errno not in NO_LOCKS:
+            raise
+
+
+def folder_prefix() -> str:
+    """How the names of the folders of this user's runs begin; hexadecimal digits follow."""
+    return f"es-{os.getuid()}-"
+
+
+@cache
+def _own(process: int) -> tuple[str, str]:
+    """The number and the secret of the run of a process, which differ from those of the process that forked it.
+
+    No other user can guess the number, and thus make the folder first.
+    """
+    return secrets.token_hex(6), secrets.token_hex(32)
+
+
+def _for_sockets(name: str) -> Path:
+    """The path of `name` in the first temporary folder that supports sockets; network file systems may not.
+
+    A socket's path has at most 107 characters; an engine's folder takes 14 of them, vLLM's names 37.
+    """
+    for system in (tempfile.gettempdir(), "/tmp", "/dev/shm"):
+        with (
+            suppress(OSError),
+            tempfile.TemporaryDirectory(dir=system) as folder,
+            socket.socket(socket.AF_UNIX) as probe,
+        ):
+            probe.bind(f"{folder}/{'x' * (len(name) + 14 + 37)}")
+            return Path(system, name)
+    raise EntropySentinelError("TMPDIR: must be a folder on this machine, with a short path, for the engines' sockets")
+
+
+def announce_run(idle_s: float, main_process: bool) -> None:
+    """Let the jobs that this process of Snakemake starts share engines.
+
+    An engine ends after `idle_s` seconds without a job; with 0, each job has its own engine. Within another run on this
+    machine, or in the same Slurm job, the jobs share the engines of that run.
+    """
+    slurm = os.environ.get("SLURM_JOB_ID")
+    if not idle_s:
+        os.environ.pop(RUN, None)
+    elif not (
+        RUN in os.environ and (main_process or EngineRun.announced().slurm == slurm) and EngineRun.announced().goes_on
+    ):
+        run = EngineRun.of_this_process(idle_s)
+        os.environ |= run.announcement
+        if slurm and not main_process:
+            keep(run)

@@ -1,0 +1,242 @@
+"""Read the files of rows and the logs for a new study.
+
+In files of rows, the columns of question, reference and options are detected by name. A log is split into the files of
+a study: questions, traces and labels of each domain.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.api.label_reading import read_people_labels
+from entropy_sentinel.api.response_reading import read_logs
+from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.logs.reader_base import QUESTION as QUESTION_OF_A_LOG
+from entropy_sentinel.logs.response_keys import UNNAMED
+from entropy_sentinel.schemas.generation_schema import UNUSABLE
+from entropy_sentinel.study.items.benchmark_rows import local_rows
+from entropy_sentinel.study.items.benchmark_settings import FORMATS
+from entropy_sentinel.study.items.item_conversion import read_options, right_options
+from entropy_sentinel.study.items.row_fields import fill_first, is_empty
+
+# Names that data sets use, the likeliest first; case does not matter.
+QUESTION = ("question", "problem", "prompt", "query", "question_concat", "input", "instruction", "text", "q")
+REFERENCE = (
+    "answer",
+    "reference",
+    "reference_answer",
+    "correct_answer",
+    "final_answer",
+    "expected_answer",
+    "expected",
+    "gold",
+    "target",
+    "solution",
+    "label",
+    "output",
+    "a",
+)
+OPTIONS = ("options", "choices")
+# Names of columns with an option each, by its letter.
+LETTERED = ("{}", "option_{}", "option {}", "option{}", "choice_{}")
+LETTERS = "abcdefghij"
+# The mark before the final answer in references with reasoning, as in GSM8K.
+MARK = "####"
+# Number of rows to inspect.
+_ROWS = 500
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A file of rows and its columns; `reference` and `options` may be None.
+
+    `reference_is` is set if the rows do not show how references name options; `marked` means that final answers are
+    after MARK; `n` is the number of inspected rows, at most 500.
+    """
+
+    path: str
+    n: int
+    question: str
+    reference: str | None
+    marked: bool
+    options: str | tuple[str, ...] | None
+    reference_is: str | None
+
+
+def look_at(path: str, question: str | None = None, reference: str | None = None) -> Rows:
+    """Describe a file by its first rows; `question` and `reference` are columns that the user names.
+
+    Raises InputError for a file that cannot be read, has no rows, or no column for the question.
+    """
+    rows = list(islice(local_rows(path), _ROWS))
+    if not rows:
+        raise InputError(f"{path}: must have rows, has none")
+    columns = list(dict.fromkeys(chain.from_iterable(rows)))
+    for name in filter(None, (question, reference)):
+        if name not in columns:
+            raise InputError(f"{path}: has no column '{name}'; columns: {', '.join(columns)}")
+    question_column = question or _named(columns, QUESTION)
+    if question_column is None:
+        raise InputError(
+            f"{path}: which column is the question? Name it with --question; columns: {', '.join(columns)}"
+        )
+    options = _options(rows, _named(columns, OPTIONS)) or _by_letter(columns)
+    taken = {question_column, *([options] if isinstance(options, str) else options or ())}
+    reference_column = reference or _named([name for name in columns if name not in taken], REFERENCE)
+    references: list[str] = []
+    if reference_column:
+        answered = [row for row in rows if reference_column in row]
+        references = [text for row in answered if (text := fill_first([f"{{{reference_column}}}"], row, path))]
+    if not references:
+        reference_column = None
+    return Rows(
+        path,
+        n=len(rows),
+        question=question_column,
+        reference=reference_column,
+        marked=sum(MARK in text for text in references) > len(references) / 2,
+        options=options,
+        reference_is=_reading(rows, options, reference_column, path) if options and reference_column else None,
+    )
+
+
+def name_of(path: str) -> str:
+    """A name for a benchmark or model from its file's name, without suffixes and forbidden characters."""
+    stem = Path(path).name
+    for end in (".gz", *FORMATS, ".json", ".yaml", ".yml"):
+        stem = stem.removesuffix(end)
+    kept = "".join(char if char.isascii() and (char.isalnum() or char in "._-") else "-" for char in stem)
+    return kept.strip("._-")[:80] or "rows"
+
+
+def free_name(name: str, taken: Iterable[str]) -> str:
+    """The name, with a number if it is taken."""
+    names, candidate, number = set(taken), name, 1
+    while candidate in names:
+        number += 1
+        candidate = f"{name}-{number}"
+    return candidate
+
+
+def _named(columns: Sequence[str], likely: Sequence[str]) -> str | None:
+    """The column with the likeliest name, except names that a format string cannot contain."""
+    by_name = {name.casefold(): name for name in columns if not set(name) & set("{}[].:!")}
+    for name in likely:
+        if name in by_name:
+            return by_name[name]
+    return None
+
+
+def _options(rows: Sequence[Mapping[str, Any]], column: str | None) -> str | None:
+    """The column with the options, or the part of it that is a list."""
+    if column is None:
+        return None
+    values = [row.get(column) for row in rows if not is_empty(row.get(column))]
+    if not values:
+        return None
+    if all(isinstance(value, Mapping) and isinstance(value.get("text"), list) for value in values):
+        return f"{column}[text]"
+    return column if all(isinstance(value, list | Mapping) for value in values) else None
+
+
+def _by_letter(columns: Sequence[str]) -> tuple[str, ...] | None:
+    """The columns of a table with a column per option, such as `A`, `B`, `C` or `option_a`; None without."""
+    by_name = {name.casefold(): name for name in columns}
+    for form in LETTERED:
+        names = [form.format(letter) for letter in LETTERS]
+        present = [name for name in names if name in by_name]
+        # Without a gap: `a` and `c` are no options.
+        if len(present) >= 2 and present == names[: len(present)]:
+            return tuple(by_name[name] for name in present)
+    return None
+
+
+def _reading(
+    rows: Sequence[Mapping[str, Any]], options: str | tuple[str, ...], reference: str, path: str
+) -> str | None:
+    """`reference_is`: None if the rows show it; `index`, which the user must check, if several readings fit."""
+    columns = [options] if isinstance(options, str) else options
+    offered, references, places = [], [], []
+    for row in rows:
+        if reference in row:
+            offered.append(read_options(columns, row, path))
+            references.append(fill_first([f"{{{reference}}}"], row, path))
+            places.append(path)
+    try:
+        right_options(references, offered, None, places)
+    except InputError:
+        right_options(references, offered, "index", places)
+        return "index"
+    return None
+
+
+_TRACE = ("item_id", "text", "finish_reason", "tokens", "token_logprobs", "top_logprobs")
+
+
+def split_log(
+    log: Sequence[str], by: str, labels: Sequence[str], scorer: str | None, folder: Path, base: Mapping[str, Any]
+) -> tuple[str, dict[str, Rows], set[str]]:
+    """Write a log's responses by the values of the column `by`, the domains, to a new `folder`.
+
+    `benchmarks/{domain}.jsonl` has the questions, `traces/{domain}.parquet` the responses,
+    `labels/{model}/{domain}.parquet` the labels. Returns the model's name, the rows by domain, and the domains with a
+    label. Without `labels`, it takes the log's own, by its `scorer`. Unusable responses are dropped; names that
+    config.yaml, `base`, already has get a number. Raises InputError for a log without the column, questions or labels,
+    and for a log of several models.
+    """
+    frame = read_logs(log, columns=[QUESTION_OF_A_LOG, by], scorer=scorer)
+    files = ", ".join(log)
+    if by not in frame.columns or not frame[by].count():
+        raise InputError(f"{files}: has no column '{by}', which must have the domains; name another with --by")
+    usable = frame.filter(
+        pl.col(UNUSABLE).is_null() & pl.col(by).is_not_null() & pl.col(QUESTION_OF_A_LOG).is_not_null()
+    )
+    if usable.is_empty():
+        raise InputError(f"{files}: no response has log-probabilities, a value of '{by}' and its question")
+    # A response that failed may lack a name; it counts as one of the others' model.
+    models = usable["model"].drop_nulls().unique().sort().to_list()
+    models = [name for name in models if name != UNNAMED] or models
+    if len(models) != 1:
+        raise InputError(f"{files}: must have one model, has {len(models)} ({', '.join(models)})")
+    if labels:
+        verdicts = read_people_labels(labels, scorer).select("item_id", "label")
+        verdicts = verdicts.unique("item_id", keep="last", maintain_order=True)
+        usable = usable.drop("label", strict=False).join(verdicts, on="item_id", how="left", maintain_order="left")
+    if usable.schema.get("label") is None:
+        raise InputError(f"{files}: has no labels; name files of labels with --labels")
+    model = free_name(name_of(models[0]), base["models"])
+    domains, labelled = dict[str, Rows](), set[str]()
+    for (value,), part in usable.group_by(by, maintain_order=True):
+        name = free_name(name_of(str(value)), [*base["benchmarks"], *domains])
+        domains[name] = _write_domain(part, name, model, folder)
+        if part["label"].count():
+            labelled.add(name)
+    return model, domains, labelled
+
+
+def _write_domain(part: pl.DataFrame, name: str, model: str, folder: Path) -> Rows:
+    """Write the three files of one domain; items are numbered like in the stage `benchmarks`."""
+    rows = folder / "benchmarks" / f"{name}.jsonl"
+    traces, labels = folder / "traces" / f"{name}.parquet", folder / "labels" / model / f"{name}.parquet"
+    for path in (rows, traces, labels):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    with rows.open("w", encoding="utf-8") as lines:
+        for row in part.select(QUESTION_OF_A_LOG, log_id="item_id").iter_rows(named=True):
+            lines.write(json.dumps(row, ensure_ascii=False) + "\n")
+    items = part.with_columns(item_id=pl.format("{}-{}", pl.lit(name), pl.int_range(pl.len()).cast(str).str.zfill(5)))
+    items.select(_TRACE).write_parquet(traces)
+    items.select("item_id", "label").write_parquet(labels)
+    return Rows(
+        str(rows),
+        n=len(part),
+        question=QUESTION_OF_A_LOG,
+        reference=None,
+        marked=False,
+        options=None,
+        reference_is=None,
+    )

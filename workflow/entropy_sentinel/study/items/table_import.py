@@ -1,0 +1,221 @@
+"""Read a user's table in the dtypes of a contract, and check its rows and steps.
+
+Nothing is guessed. Columns that the contract lacks are dropped. An unusable value raises InputError with file, row and
+column.
+"""
+
+import logging
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.features.half_precision import rounding_error
+from entropy_sentinel.features.token_lists import ROUNDING, ZERO_PROBABILITY
+from entropy_sentinel.schemas.contract import Column, Contract, Dtype
+from entropy_sentinel.schemas.generation_schema import TOP_K
+from entropy_sentinel.schemas.response_schema import RESPONSE, SAMPLE
+
+# Number of responses whose traces are checked at a time, because arrays of traces take several times their memory.
+RESPONSES_AT_A_TIME = 1000
+log = logging.getLogger(__name__)
+
+
+class ImpossibleStep(NamedTuple):
+    """An impossible step: its row and number, both from 0; its column; the rule that it breaks; and its value."""
+
+    row: int
+    step: int
+    column: str
+    must: str
+    was: Any
+
+
+def of_one_width(top: pl.Series) -> pl.Series | ImpossibleStep:
+    """Convert `top`, which has a list of steps per response, to arrays with the number of entries of most steps.
+
+    If a step has another number of entries, returns the first such step instead.
+    """
+    steps = top.explode(empty_as_null=False, keep_nulls=False)
+    lengths = steps.arr.to_list().list.len() if isinstance(steps.dtype, pl.Array) else steps.list.len()
+    counts = lengths.drop_nulls().value_counts(sort=True, name="n").filter(pl.col(top.name) > 0)
+    width = counts.row(0)[0] if len(counts) else TOP_K
+    wrong = (lengths != width).arg_true()
+    if not len(wrong):
+        return top.cast(pl.List(pl.Array(pl.Float32, width)))
+    ends = top.list.len().fill_null(0).to_numpy().cumsum()
+    row = int(np.searchsorted(ends, wrong[0], side="right"))
+    step = wrong[0] - (int(ends[row - 1]) if row else 0)
+    must = f"must have as many entries as most other steps ({width}), has {lengths[wrong[0]]}"
+    return ImpossibleStep(row, step, top.name, must, steps[wrong[0]].to_list())
+
+
+def impossible_step(traces: pl.DataFrame) -> ImpossibleStep | None:
+    """The first impossible step of `traces` (columns token_logprobs and top_logprobs of GENERATIONS), or None.
+
+    NaN is allowed: it shows that the engine failed at the step, and the features become null with this reason.
+    """
+    for number, part in enumerate(traces.iter_slices(RESPONSES_AT_A_TIME)):
+        ends = part["token_logprobs"].list.len().to_numpy().astype(np.int64).cumsum()
+        top = part["top_logprobs"].explode(empty_as_null=False, keep_nulls=False)
+        sampled = part["token_logprobs"].explode(empty_as_null=False, keep_nulls=False)
+        lengths = np.diff(ends, prepend=0)
+        for column, must, wrong in _checks(top, sampled.to_numpy(), lengths):
+            if wrong.any():
+                at = int(wrong.argmax())
+                row = int(np.searchsorted(ends, at, side="right"))
+                start = int(ends[row - 1]) if row else 0
+                was = sampled[at] if column == "token_logprobs" else top[at]
+                was = was.to_list() if isinstance(was, pl.Series) else was
+                return ImpossibleStep(number * RESPONSES_AT_A_TIME + row, at - start, column, must, was)
+    return None
+
+
+def _checks(top: pl.Series, sampled: np.ndarray, lengths: np.ndarray) -> Iterator[tuple[str, str, np.ndarray]]:
+    """Yield each check of `top` (n_steps, k) and `sampled` (n_steps,) in nats: column, rule, and failing steps.
+
+    `lengths` (n,) are the numbers of steps of the responses.
+    """
+    nulls = top.arr.eval(pl.element().is_null(), as_list=True).list.any().fill_null(True).to_numpy()
+    values = top.to_numpy()
+    rising = (values[:, 1:] > values[:, :-1]).any(axis=1)
+    largest = f"must have the {values.shape[1]} largest log-probabilities of every step, largest first, without null"
+    yield "top_logprobs", largest, nulls | rising
+    yield "top_logprobs", "must have a token of probability above 0", values[:, 0] <= ZERO_PROBABILITY
+    # Rounding to half precision changes the sum.
+    error = np.repeat(rounding_error(sampled, values, lengths), lengths)
+    with np.errstate(over="ignore", invalid="ignore"):  # of raw logits
+        p = np.exp(values)
+        entropy = -np.sum(p * np.where(p > 0, values, 0), axis=1)
+        too_much = p.sum(axis=1) - np.where(error > 0, error * entropy, 0) > 1 + ROUNDING
+    yield "top_logprobs", "must be logarithms of probabilities whose sum is at most 1", too_much
+    above = sampled > values[:, 0] + ROUNDING
+    yield "token_logprobs", "must be at most the largest of the step's top_logprobs", above
+
+
+def read_columns(source: str, contract: Contract, required: Mapping[str, bool]) -> pl.DataFrame:
+    """Read the contract's columns from a Parquet file in the contract's dtypes; number a missing `sample` per item.
+
+    `required` names the columns that the file must have, and whether each may be null.
+    """
+    try:
+        raw = pl.read_parquet(source)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise InputError(f"{source}: must be a Parquet file: {error}") from None
+    return checked_columns(raw, source, contract, required)
+
+
+def checked_columns(raw: pl.DataFrame, source: str, contract: Contract, required: Mapping[str, bool]) -> pl.DataFrame:
+    """The contract's columns of `raw`, the table in the file `source`, as `read_columns` does."""
+    for name in required:
+        if name not in raw.columns:
+            raise InputError(f"{source}: column '{name}' is missing; columns: {', '.join(raw.columns)}")
+    if not len(raw):
+        raise InputError(f"{source}: has no rows")
+    known = [column for column in contract.columns if column.name in raw.columns]
+    frame = pl.DataFrame([_column(raw[column.name], column, source) for column in known])
+    for column in known:
+        if not required.get(column.name, column.nullable):
+            refuse_rows(frame, source, {column.name: (pl.col(column.name).is_null(), "must not be null")})
+    if "sample" not in frame.columns:
+        frame = frame.with_columns(sample=pl.int_range(pl.len(), dtype=pl.UInt16).over("item_id"))
+    # The study knows the model and the benchmark.
+    key = [name for name in contract.key if name in SAMPLE or name not in RESPONSE]
+    twice = pl.struct(key).is_first_distinct().not_()
+    refuse_rows(frame, source, {"item_id": (twice, f"must occur once per {' and '.join(key[1:])}")})
+    return frame
+
+
+def with_missing(frame: pl.DataFrame, contract: Contract, values: Mapping[str, Any] | None = None) -> pl.DataFrame:
+    """`frame` with all columns of the contract; missing ones are taken from `values`, or null."""
+    missing = {}
+    for name, dtype in contract.schema.items():
+        if name not in frame.columns:
+            value = (values or {}).get(name)
+            missing[name] = (value if isinstance(value, pl.Expr) else pl.lit(value)).cast(dtype)
+    return frame.with_columns(**missing)
+
+
+def refuse_rows(frame: pl.DataFrame, source: str, checks: Mapping[str, tuple[pl.Expr, str]]) -> None:
+    """Raise InputError for the first row that fails a check."""
+    for column, (wrong, must) in checks.items():
+        rows = frame.select(wrong.fill_null(False)).to_series().arg_true()
+        if len(rows):
+            raise unusable(source, rows[0], column, must, frame[column][rows[0]])
+
+
+def has_null(column: str) -> pl.Expr:
+    """Whether the list of a row contains null."""
+    return pl.col(column).list.eval(pl.element().is_null()).list.any()
+
+
+def of_none(responses: pl.DataFrame) -> pl.Expr:
+    """Whether a row names an item of `responses` (item_id, sample) but none of the item's samples."""
+    answered = pl.col("item_id").is_in(responses["item_id"].implode())
+    return answered & ~pl.struct(SAMPLE).is_in(responses.select(pl.struct(SAMPLE)).to_series().implode())
+
+
+def of_items(frame: pl.DataFrame, known: pl.Series, source: str) -> tuple[pl.DataFrame, int]:
+    """The rows of `frame` with item ids in `known`, and the number of other rows.
+
+    Raises InputError for the first id that no item of the benchmark can have, and if no row remains.
+    """
+    benchmark = known[0].rpartition("-")[0]
+    possible = pl.col("item_id").str.contains(rf"^{re.escape(benchmark)}-[0-9]{{5,}}$")
+    refuse_rows(frame, source, {"item_id": (~possible, f"must be an item of the benchmark, {benchmark}-NNNNN")})
+    used = frame.filter(pl.col("item_id").is_in(known.implode()))
+    unused = len(frame) - len(used)
+    if used.is_empty():
+        raise InputError(
+            f"{source}: none of its {unused} rows belongs to an item of the study, such as {known[0]}; the "
+            "number in an id must be the item's row in the benchmark's source, from 0"
+        )
+    if unused:
+        log.info("%s: skipped %d of %d rows for items that the study does not use", source, unused, len(frame))
+    return used, unused
+
+
+def _column(given: pl.Series, column: Column, source: str) -> pl.Series:
+    """A column in the contract's dtype; `top_logprobs` keeps its number of entries."""
+    inner = given.dtype.inner if isinstance(given.dtype, pl.List) else None
+    if column.name == "top_logprobs" and isinstance(inner, pl.List | pl.Array) and inner.inner.is_numeric():
+        top = of_one_width(given)
+        if isinstance(top, ImpossibleStep):
+            raise unusable(source, f"{top.row}, step {top.step}", top.column, top.must, top.was)
+        return top
+    return _cast(given, column.dtype, source)
+
+
+def _cast(column: pl.Series, dtype: Dtype, source: str) -> pl.Series:
+    """The column in the contract's dtype; raises InputError for the first value that does not convert."""
+    if dtype == pl.Boolean and column.dtype not in (pl.Boolean, pl.Null):
+        raise InputError(f"{source}: column '{column.name}' must be Boolean, was {column.dtype}")
+    try:
+        return _whole_numbers(column, dtype)
+    except pl.exceptions.PolarsError:
+        row = next(row for row in range(len(column)) if not _fits(column[row : row + 1], dtype))
+        raise unusable(source, row, column.name, f"must be {dtype}", column[row]) from None
+
+
+def _whole_numbers(column: pl.Series, dtype: Dtype) -> pl.Series:
+    """Convert a column; raise PolarsError for a value that does not convert, such as 0.5 to an integer."""
+    cast = column.cast(dtype)
+    if dtype.is_integer() and column.dtype.is_float() and not cast.cast(column.dtype).equals(column):
+        raise pl.exceptions.InvalidOperationError("not a whole number")
+    return cast
+
+
+def _fits(value: pl.Series, dtype: Dtype) -> bool:
+    try:
+        _whole_numbers(value, dtype)
+    except pl.exceptions.PolarsError:
+        return False
+    return True
+
+
+def unusable(source: str, row: int | str, column: str, must: str, was: Any) -> InputError:
+    was = was.to_list() if isinstance(was, pl.Series) else was
+    return InputError(f"{source}: row {row}: '{column}' {must}; was {str(was)[:200]}")

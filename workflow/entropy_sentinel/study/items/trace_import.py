@@ -1,0 +1,277 @@
+"""Import traces, labels and passes from other tools: check their files and complete their columns.
+
+An unusable value raises InputError with file, row, step (from 0) and column. Rows for items that the study does not
+use, because of its limit or because the benchmark's row has no question, are skipped and counted.
+"""
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from polars.datatypes import DataTypeClass
+
+from entropy_sentinel.core.errors import ContractError, InputError
+from entropy_sentinel.features.token_lists import ROUNDING
+from entropy_sentinel.logs.label_table import labels_of
+from entropy_sentinel.schemas.contract import Contract, Dtype, read_provenance
+from entropy_sentinel.schemas.generation_schema import (
+    GENERATIONS,
+    NO_LOGPROBS,
+    OTHER_STOPS,
+    UNUSABLE,
+    WAS_REFUSED,
+    top_k_of,
+)
+from entropy_sentinel.schemas.label_schema import LABELS
+from entropy_sentinel.schemas.response_schema import RESPONSE, SAMPLE
+from entropy_sentinel.schemas.signal_schema import EnginePass
+from entropy_sentinel.study.items.benchmark_settings import SourceSettings
+from entropy_sentinel.study.items.table_import import (
+    checked_columns,
+    has_null,
+    impossible_step,
+    of_items,
+    of_none,
+    read_columns,
+    refuse_rows,
+    unusable,
+    with_missing,
+)
+
+log = logging.getLogger(__name__)
+
+# Columns that a file without log-probabilities must have, the further ones of a file of traces, and all of the latter;
+# none may be null.
+_REQUIRED_BARE = dict.fromkeys(("item_id", "text", "finish_reason"), False)
+_STEPS = ("token_logprobs", "top_logprobs")
+_REQUIRED = _REQUIRED_BARE | dict.fromkeys(_STEPS, False)
+# Columns of imported labels; ids such as 007 must stay text.
+_LABEL_COLUMNS = {"item_id": pl.String, "sample": pl.Int64, "reason": pl.String}
+# Settings that the provenance records.
+_FROM_CONFIG = ("version", "model", "benchmark", "engine", "source", "samples")
+# Provenance of the job that wrote a file, which says nothing of the rows that are imported from it.
+_OF_OWN_JOB = ("stage", "identity", "reuse_key")
+# Finish reasons, in lower case, that are refused unless they are exactly `stop` or `length`: none, and words for these
+# two. Only the exact word shows whether a response was truncated.
+_OTHER_WORDS = ("", "stop", "length", *(word.lower() for word in OTHER_STOPS))
+# The smallest and largest value of each unit, for entropies and areas, log-probabilities, and probabilities.
+_LIMITS = {"bits": (0.0, float("inf")), "nats": (float("-inf"), 0.0), "1": (0.0, 1.0)}
+
+
+def import_generations(items: pl.DataFrame, settings: SourceSettings, output: str) -> None:
+    """Import the traces in the file `settings["source"]` for `items` (contract BENCHMARKS), in benchmark order.
+
+    The log and the provenance count the items without a response, and the rows for other items. Raises InputError for
+    an unusable value.
+    """
+    source = settings["source"]
+    facts = source_provenance(source, settings)
+    bare = facts["logprobs_mode"] == NO_LOGPROBS
+    if source.endswith(".parquet"):
+        frame = complete_generations(read_columns(source, GENERATIONS, _REQUIRED_BARE if bare else _REQUIRED))
+        numbered = "sample" in pl.read_parquet_schema(source)
+    else:
+        frame, numbered = _from_log(source, bare, items), False
+    refuse_rows(frame, source, _checks(settings["samples"], numbered))
+    if bare:
+        must = f"must be null, because models.{settings['model']}.source_logprobs_mode is {NO_LOGPROBS}"
+        for name in _STEPS:
+            refuse_rows(frame, source, {name: (pl.col(name).is_not_null(), must)})
+    elif wrong := impossible_step(frame):
+        raise unusable(source, f"{wrong.row}, step {wrong.step}", wrong.column, wrong.must, wrong.was)
+    frame, unused = of_items(frame, items["item_id"], source)
+    missing = items.join(frame, on="item_id", how="anti").height
+    if missing:
+        log.warning("%s: has no response to %d of %d items", source, missing, len(items))
+    frame = items.select("item_id").join(frame.sort(SAMPLE), on="item_id", how="inner", maintain_order="left_right")
+    facts |= {
+        "top_k_returned": 0 if bare else top_k_of(frame.schema),
+        "missing_items": missing,
+        "unused_rows": unused,
+    }
+    GENERATIONS.write(frame.select(GENERATIONS.schema.names()), output, facts)
+
+
+def _from_log(source: str, bare: bool, items: pl.DataFrame) -> pl.DataFrame:
+    """The responses of a log in the columns of GENERATIONS; raises InputError for the first unusable response.
+
+    If no id of the log is an item id, responses are matched with items by their questions. If `bare`, responses have
+    no log-probabilities.
+    """
+    from entropy_sentinel.logs.log_options import ReadOptions
+    from entropy_sentinel.logs.log_stream import Logs
+    from entropy_sentinel.logs.reader_base import QUESTION
+    from entropy_sentinel.logs.trace_frames import combined
+
+    frames = list(Logs([source], ReadOptions(strict=True, columns=(QUESTION,))))
+    if not frames:
+        raise InputError(f"{source}: no response")
+    frame = combined(frames)
+    if QUESTION in frame.columns and frame.join(items, on="item_id", how="semi").is_empty():
+        frame = _by_question(frame, items)
+    if bare:
+        nulls = {name: pl.lit(None, GENERATIONS.schema[name]) for name in (*_STEPS, "tokens")}
+        return frame.select(GENERATIONS.schema.names()).with_columns(**nulls)
+    unusable = pl.col(UNUSABLE).is_not_null() & ~WAS_REFUSED
+    refuse_rows(frame, source, {"text": (unusable, "must have log-probabilities")})
+    return frame.select(GENERATIONS.schema.names())
+
+
+def _by_question(frame: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
+    """Replace ids with the ids of items with the same question, or null; repeated questions are matched in id order."""
+    key = {"question": pl.col("question").str.strip_chars(), "repeat": pl.col("item_id").rank("dense").over("question")}
+    ids = items.select("question", "item_id").with_columns(**key).rename({"item_id": "of_study"})
+    matched = frame.with_columns(**key).join(ids, on=list(key), how="left", maintain_order="left", nulls_equal=False)
+    return frame if matched["of_study"].is_null().all() else matched.with_columns(item_id="of_study")
+
+
+def complete_generations(frame: pl.DataFrame) -> pl.DataFrame:
+    """Fill in the columns of contract GENERATIONS that a file of traces lacks.
+
+    Seed -1, prompt hash "", 0 prompt tokens, and 0 tokens of a response without log-probabilities mean "unknown".
+    """
+    known = {
+        "seed": -1,
+        "run": 0,
+        "prompt_hash": "",
+        "prompt_tokens": 0,
+        "n_tokens": pl.col("token_logprobs").list.len() if "token_logprobs" in frame.columns else 0,
+        "trace_start": 0,
+        "displaced_steps": 0,
+    }
+    return with_missing(frame, GENERATIONS, known)
+
+
+def source_provenance(source: str, settings: SourceSettings) -> dict[str, Any]:
+    """The provenance of imported traces; `sampling` is "unknown" unless the file states it.
+
+    Raises InputError if neither the file nor the settings state the kind of log-probabilities.
+    """
+    try:
+        own = read_provenance(source)
+    except ContractError:
+        own = {}
+    mode = own.get("logprobs_mode") or settings["logprobs_mode"]
+    if mode == NO_LOGPROBS and settings["logprobs_mode"] != NO_LOGPROBS:
+        # The config must state this, because planning needs to know it before any job runs.
+        raise InputError(
+            f"{source}: has no log-probabilities; set models.{settings['model']}.source_logprobs_mode: none"
+        )
+    if mode is None:
+        raise InputError(
+            f"{source}: does not state whether its log-probabilities are from before temperature; if they "
+            f"are, set models.{settings['model']}.source_logprobs_mode: raw_logprobs"
+        )
+    from_file = dict(own)
+    for key in _OF_OWN_JOB:
+        from_file.pop(key, None)
+    from_config = {key: value for key, value in settings.items() if key in _FROM_CONFIG}
+    return {
+        "sampling": "unknown",
+        **from_file,
+        **from_config,
+        "logprobs_mode": mode,
+        "source_content": settings.get("content"),
+        "source_engine": own.get("engine"),
+        "source_model": own.get("model"),
+    }
+
+
+def _checks(samples: int, numbered: bool) -> dict[str, tuple[pl.Expr, str]]:
+    """For each column of traces an expression that is true for unusable rows, and the rule that they break."""
+    steps, reason = pl.col("token_logprobs").list.len(), pl.col("finish_reason")
+    too_many = f"must be below generation.samples, {samples}"
+    if not numbered:
+        too_many = f"must occur once per sample; there are {samples} (generation.samples)"
+    other_word = reason.str.strip_chars().str.to_lowercase().is_in(_OTHER_WORDS) & ~reason.is_in(["stop", "length"])
+    checks = {
+        "finish_reason": (other_word, "must be 'stop', 'length' or the reason for truncation"),
+        "token_logprobs": (has_null("token_logprobs"), "must not contain null"),
+    }
+    for name in ("top_logprobs", "token_ids", "top_token_ids", "top_tokens"):
+        checks[name] = (pl.col(name).list.len() != steps, "must have as many steps as token_logprobs")
+    checks["n_tokens"] = (pl.col("n_tokens") != steps, "must be the number of steps in token_logprobs")
+    after_the_end = pl.col("trace_start") > steps
+    checks["trace_start"] = (after_the_end, "must be at most the number of steps in token_logprobs")
+    checks["sample" if numbered else "item_id"] = (pl.col("sample") >= samples, too_many)
+    return checks
+
+
+def import_labels(responses: pl.DataFrame, source: str) -> tuple[pl.DataFrame, dict[str, int]]:
+    """The labels of `responses` (item_id, sample) from a Parquet, CSV or JSON Lines file, and two counts.
+
+    The labels are a frame of contract LABELS. If the file has no label for a response, the label is null and a reason
+    is given; `missing_rows` counts these responses. Rows for items without a response are skipped, and counted in
+    `unused_rows`. Raises InputError for an unusable value.
+    """
+    required = {"item_id": False, "label": True}
+    if source.endswith(".parquet"):
+        labels = read_columns(source, LABELS, required)
+        numbered = "sample" in pl.read_parquet_schema(source)
+    else:
+        table = labels_of(Path(source), _LABEL_COLUMNS)
+        labels, numbered = checked_columns(table, source, LABELS, required), "sample" in table.columns
+    if numbered:
+        refuse_rows(labels, source, {"sample": (of_none(responses), "must belong to a response of the model")})
+    refuse_rows(labels, source, {"item_id": (of_none(responses), "must not occur more often than it has responses")})
+    labels, unused = of_items(labels, responses["item_id"], source)
+    frame = responses.select(SAMPLE).join(with_missing(labels, LABELS), on=SAMPLE, how="left", maintain_order="left")
+    missing = frame.select(SAMPLE).join(labels, on=SAMPLE, how="anti").height
+    if missing:
+        log.warning("%s: has no row for %d of %d responses", source, missing, len(frame))
+    reason = pl.when(pl.col("label").is_null()).then(pl.col("reason").fill_null("no label in the file"))
+    counts = {"missing_rows": missing, "unused_rows": unused}
+    return frame.with_columns(reason=reason).select(LABELS.schema.names()), counts
+
+
+def import_pass(responses: pl.DataFrame, source: str, asks: EnginePass) -> tuple[pl.DataFrame, int]:
+    """The rows of a pass for `responses` (columns RESPONSE) from a file, and the number of skipped rows.
+
+    The rows are a frame of `asks.contract` in the order of the responses; a response may have no row. Rows for items
+    without a response are skipped. Raises InputError for an unusable value.
+    """
+    contract = asks.contract
+    required = {}
+    for column in contract.columns:
+        known_to_study = column.name in RESPONSE and column.name not in SAMPLE
+        if not column.added and not known_to_study:
+            required[column.name] = column.nullable
+    table = read_columns(source, contract, required)
+    refuse_rows(table, source, {"sample": (of_none(responses), "must belong to a response of the model")})
+    refuse_rows(table, source, dict(_impossible_numbers(contract)))
+    for column in contract.columns:
+        if isinstance(column.dtype, pl.List):
+            refuse_rows(table, source, {column.name: (has_null(column.name), "must not contain null")})
+    refuse_rows(table, source, dict(_other_lengths(asks)))
+    table, unused = of_items(table, responses["item_id"], source)
+    rows = with_missing(table, contract).drop("model", "benchmark")
+    frame = responses.join(rows, on=SAMPLE, how="inner", maintain_order="left_right")
+    return frame.select(contract.schema.names()), unused
+
+
+def _impossible_numbers(contract: Contract) -> Iterator[tuple[str, tuple[pl.Expr, str]]]:
+    for column in contract.columns:
+        if column.unit in _LIMITS and _of_floats(column.dtype):
+            low, high = _LIMITS[column.unit]
+            wrong = _beyond(pl.col(column.name), column.dtype, low - ROUNDING, high + ROUNDING)
+            yield column.name, (wrong, f"must be finite and from {low:g} to {high:g} ({column.unit})")
+
+
+def _of_floats(dtype: Dtype | DataTypeClass) -> bool:
+    return _of_floats(dtype.inner) if isinstance(dtype, pl.List) else dtype.is_float()
+
+
+def _beyond(values: pl.Expr, dtype: Dtype | DataTypeClass, low: float, high: float) -> pl.Expr:
+    """Whether a row has a number that is not finite or is outside the limits, also in nested lists."""
+    if isinstance(dtype, pl.List):
+        return values.list.eval(_beyond(pl.element(), dtype.inner, low, high)).list.any()
+    return ~(values.is_finite() & values.is_between(low, high))
+
+
+def _other_lengths(asks: EnginePass) -> Iterator[tuple[str, tuple[pl.Expr, str]]]:
+    for first, *others in asks.alike:
+        for name in others:
+            other = pl.col(first).list.len().ne_missing(pl.col(name).list.len())
+            yield name, (other, f"must have an entry for each of {first}")

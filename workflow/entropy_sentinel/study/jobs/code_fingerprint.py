@@ -1,0 +1,195 @@
+"""The identity of a job's code: a hash of each folder of the package that its module imports from.
+
+Snakemake's own trigger checks only the script file and its modification time. Here any edit in these folders reruns
+the job, except edits to comments, docstrings, layout and assertions. Jobs that cost GPU time or money depend on a
+version instead (GENERATION_VERSION and so on in schemas/). The core does not count, because it decides no value.
+"""
+
+import dis
+import hashlib
+from collections.abc import Iterator
+from functools import cache
+from importlib.util import resolve_name
+from pathlib import Path
+from types import CodeType
+from typing import NamedTuple
+
+from entropy_sentinel.core.extensions import declaring, full_name, roots
+
+_ROOT = Path(__file__).parents[2]
+# Each module in this folder is a separate unit, because together the stages import every other folder.
+_STAGES = _ROOT / "study" / "stages"
+# How files are written, locked and sent, how extensions are found, how errors read: never a value in a result.
+_CORE = "core"
+# The code with which a family of signals asks the model again, in a folder of this name: the version of its pass
+# stands for it.
+_REQUERY = "requery"
+# Kinds of declarations whose code runs in the jobs that import their catalogue. Signals have jobs of their own, and a
+# version stands for the code of models, judges and formats.
+_RUN_WITH_CATALOGUE = {"features", "estimators", "statistics", "outputs"}
+# Kinds whose declaring functions lead to code of other jobs: rules name the functions of an analysis themselves.
+_RUN_ELSEWHERE = {"analyses", "judges", "models", "formats", "prompts", "judge_prompts", "benchmarks", "commands"}
+# What no job's code reads: rules, which Snakemake follows itself, texts, and an extension's tests and example data.
+_NOT_READ = {".smk", ".yaml", ".md", ".toml"}
+_NOT_CODE = {"tests", "example"}
+_NOP = bytes([dis.opmap["NOP"], 0])
+_IMPORT = dis.opmap["IMPORT_NAME"]
+
+
+class _Unit(NamedTuple):
+    """12 hex digits of SHA-256 of a folder, or of a stage's module, and the units that it imports from."""
+
+    hash: str
+    imports: frozenset[Path]
+
+
+def fingerprint(*modules: str) -> list[str]:
+    """`folder hash` for the folders of `modules` and all that they import from, directly or not, sorted.
+
+    `modules` are dotted names below the package, such as `study.stages.feature_stage`, or full names of an extension's
+    modules; a name of a folder stands for that folder. Besides Python files, templates and other data in a folder
+    count. Raises FileNotFoundError for an unknown module.
+    """
+    units: dict[Path, str] = {}
+    waiting = [_place(full_name(name)) for name in modules]
+    while waiting:
+        place = waiting.pop()
+        if place not in units and place != _ROOT / _CORE and place.name != _REQUERY:
+            units[place], imports = _read(place)
+            waiting.extend(imports)
+    return sorted(f"{_shown(place)} {digest}" for place, digest in units.items())
+
+
+@cache
+def _tops() -> dict[str, Path]:
+    """The folder of each extension, this package's included, or the file of one that is a file, by its name."""
+    files = roots().items()
+    return {name: file.parent if file.name == "__init__.py" else file for name, file in files}
+
+
+def _shown(place: Path) -> str:
+    """A unit's path: below this package, or for an extension with the extension's name."""
+    for name, top in _tops().items():
+        if top in (place, *place.parents):
+            folder = Path() if top == _ROOT else Path(*name.split("."))
+            return (folder / place.relative_to(top)).as_posix()
+    raise AssertionError(f"{place} is in no extension")
+
+
+def _place(module: str) -> Path:
+    """The folder of a module by its full name, or its file if the file is a unit of its own."""
+    place = _found(module)
+    if place is None:
+        raise FileNotFoundError(f"{module}: the package has no such module")
+    return place
+
+
+def _found(module: str) -> Path | None:
+    """The `_place` of a module; None if neither the package nor an extension has it."""
+    for root, top in _tops().items():
+        if f"{module}.".startswith(f"{root}."):
+            path = top.joinpath(*module.removeprefix(root).split(".")[1:])
+            file = path.with_suffix(".py")
+            if file.is_file():
+                is_unit = file.parent == _STAGES or file == top
+                return file if is_unit else file.parent
+            return path if path.is_dir() else None
+    return None
+
+
+@cache
+def _read(place: Path) -> _Unit:
+    """The unit at `place`, with data folders below it; folders with Python files are units of their own."""
+    digest, imports = hashlib.sha256(), set[Path]()
+    for file in _files(place):
+        digest.update(_shown(file).encode())
+        content = file.read_bytes()
+        if file.suffix == ".py":
+            code = compile(content, file.name, "exec", dont_inherit=True, optimize=2)
+            for part in _parts(code):
+                digest.update(part.encode())
+            if _ROOT in file.parents:
+                imports |= {_place(name) for name in _imported(code)}
+            else:
+                imports |= set(filter(None, map(_found, _imported_by_extension(code, _package(file)))))
+        else:
+            digest.update(content)
+    return _Unit(digest.hexdigest()[:12], frozenset(imports - {place}))
+
+
+def _files(place: Path) -> Iterator[Path]:
+    if place.is_file():
+        yield place
+        return
+    for path in sorted(place.iterdir()):
+        if path.is_dir():
+            is_read = path.name not in _NOT_CODE and not path.name.startswith(("_", "."))
+            if is_read and not any(path.glob("*.py")):
+                yield from _files(path)
+        elif path.suffix not in _NOT_READ:
+            yield path
+
+
+def _parts(code: CodeType) -> Iterator[str]:
+    """The behaviour of a compiled module, without line numbers."""
+    # The compiler leaves a NOP where a docstring stood: the places of handlers are counted from the end.
+    steps = code.co_code
+    if _NOP in steps:
+        pairs = [steps[place : place + 2] for place in range(0, len(steps), 2)]
+        steps = b"".join(step for step in pairs if step != _NOP)
+    if code.co_exceptiontable:
+        size = len(code.co_code)
+        for entry in dis.Bytecode(code).exception_entries:  # type: ignore[attr-defined]  # typeshed lacks it
+            yield f"{size - entry.start} {size - entry.end} {size - entry.target} {entry.depth} {entry.lasti}"
+    yield f"{steps!r} {code.co_names} {code.co_varnames} {code.co_freevars} {code.co_cellvars}"
+    yield f"{code.co_flags} {code.co_argcount} {code.co_posonlyargcount} {code.co_kwonlyargcount}"
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _parts(constant)
+        else:
+            # The order of a set's elements changes from process to process.
+            yield repr(sorted(map(repr, constant)) if isinstance(constant, frozenset) else constant)
+
+
+def _imported(code: CodeType) -> Iterator[str]:
+    """Yield the modules that compiled code of the package imports anywhere, by their full names.
+
+    It imports no extension by name, but a catalogue has the declarations of all.
+    """
+    for name in code.co_names:
+        package, *inner = name.split(".")
+        if package == _ROOT.name:
+            if inner:
+                yield name
+            # `from entropy_sentinel.study.analyses.accuracy import tables`: the last name may be a folder, too.
+            folder = _ROOT.joinpath(*inner)
+            for other in code.co_names if folder.is_dir() else ():
+                if (folder / other).is_dir():
+                    yield f"{name}.{other}"
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _imported(constant)
+        elif "declared" in code.co_names and constant in _RUN_WITH_CATALOGUE:
+            yield from declaring(constant)
+
+
+def _package(file: Path) -> str:
+    """The name of the package that has a file of an extension."""
+    return ".".join(_shown(file.parent if file not in _tops().values() else file).split("/"))
+
+
+def _imported_by_extension(code: CodeType, package: str) -> Iterator[str]:
+    """Yield the modules that compiled code of an extension imports anywhere, and names that may be modules in them."""
+    steps = []
+    if _IMPORT in code.co_code[::2]:  # most functions import nothing
+        steps = [step for step in dis.get_instructions(code) if step.opname != "EXTENDED_ARG"]
+    for level, names, step in zip(steps, steps[1:], steps[2:], strict=False):
+        if step.opname == "IMPORT_NAME":
+            module = resolve_name("." * level.argval + step.argval, package)
+            inner = [f"{module}.{name}" for name in names.argval or ()]
+            yield from inner
+            if module != _ROOT.name and not (inner and all(map(_found, inner))):
+                yield module
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType) and not (code.co_name == "<module>" and constant.co_name in _RUN_ELSEWHERE):
+            yield from _imported_by_extension(constant, package)

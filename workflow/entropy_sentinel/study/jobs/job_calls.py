@@ -1,0 +1,137 @@
+"""The function of the package, or of an extension, that a job calls."""
+
+import ast
+import re
+from difflib import get_close_matches
+from functools import cache
+from importlib.util import find_spec
+from inspect import signature
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from entropy_sentinel.core import extensions
+from entropy_sentinel.core.errors import ConfigError
+
+# What each job offers its function, besides what the rule names.
+_OF_EVERY_JOB = {"files", "output", "outputs", "folder", "threads"}
+# Parameters of `calls` (common.smk), which only Snakemake reads.
+_COMPARED = re.compile("call|declared|code_.*")
+
+
+class _Parameters(NamedTuple):
+    """The parameters of a function: those without a default and those with one, and whether it has `**inputs`.
+
+    A decorator may change them.
+    """
+
+    required: list[str]
+    optional: list[str]
+    has_further: bool
+    are_decorated: bool
+
+
+def check(function: str) -> None:
+    """Raise ConfigError if the function that a rule names does not exist; its module is not imported."""
+    _definition(function)
+
+
+def check_rule(rule: Any, function: str) -> None:
+    """Raise ConfigError unless a rule of Snakemake gives `function` what it takes, and names nothing else.
+
+    An input without a name is only waited for, a parameter without a name is only compared.
+    """
+    parameters = _definition(function)
+    if parameters.are_decorated:
+        return
+    required, optional = parameters.required, parameters.optional
+    inputs, outputs, params = list(rule.input.keys()), list(rule.output.keys()), list(rule.params.keys())
+    given = {*_OF_EVERY_JOB, *rule.wildcard_names, *inputs, *params, *outputs, *map(_output_name, outputs)}
+    missing = [name for name in required if name not in given]
+    if any("unpack" in getattr(file, "flags", ()) for file in rule.input):
+        missing = []  # each job names its own inputs
+    taken = {*required, *optional}
+    unknown = [] if parameters.has_further or "files" in taken else [name for name in inputs if name not in taken]
+    unknown += [name for name in params if name not in taken and not _COMPARED.fullmatch(name)]
+    if not taken & {"output", "outputs", "folder"}:
+        unknown += [name for name in outputs if not taken & {name, _output_name(name)}]
+    problems = [f"the rule has no input, output, parameter or wildcard '{name}'" for name in missing]
+    problems += [f"the function has no parameter '{name}'" for name in unknown]
+    if problems:
+        call = f"{function}({', '.join([*required, *optional])})"
+        advice = " (what the job only waits for, or is only compared, needs no name)" if unknown else ""
+        raise ConfigError(
+            f"rule '{rule.name}' ({rule.snakefile}): its job cannot call {call}: {'; '.join(problems)}{advice}"
+        )
+
+
+def _definition(function: str) -> _Parameters:
+    """The parameters of a function; raises ConfigError if it does not exist."""
+    module, _, name = function.rpartition(".")
+    try:
+        spec = find_spec(extensions.full_name(module)) if module else None
+    except ModuleNotFoundError:
+        spec = None
+    if spec is None or not spec.origin:
+        raise ConfigError(f"calls(\"{function}\"): there is no module '{module}'")
+    definitions = _definitions(spec.origin)
+    if name not in definitions:
+        near = get_close_matches(name, definitions, n=1)
+        advice = f"; did you mean '{near[0]}'?" if near else ""
+        raise ConfigError(f"calls(\"{function}\"): {spec.origin} has no function '{name}'{advice}")
+    return definitions[name]
+
+
+@cache
+def _definitions(file: str) -> dict[str, _Parameters]:
+    """The parameters of a module's functions by their names."""
+    tree = ast.parse(Path(file).read_text("utf-8"))
+    return {node.name: _parameters(node) for node in tree.body if isinstance(node, ast.FunctionDef)}
+
+
+def _parameters(function: ast.FunctionDef) -> _Parameters:
+    takes = function.args
+    positional = [argument.arg for argument in (*takes.posonlyargs, *takes.args)]
+    n_required = len(positional) - len(takes.defaults)
+    required, optional = positional[:n_required], positional[n_required:]
+    for argument, default in zip(takes.kwonlyargs, takes.kw_defaults, strict=True):
+        (required if default is None else optional).append(argument.arg)
+    return _Parameters(required, optional, takes.kwarg is not None, bool(function.decorator_list))
+
+
+def _output_name(name: str) -> str:
+    """The name of an output for a function that has an input of the same name."""
+    return f"{name}_output"
+
+
+def call(job: Any) -> None:
+    """Call the function that the rule names in `call`, such as `study.stages.feature_stage.write_features`.
+
+    An extension's function has its full name, such as `mine.tables.write_tables`.
+
+    `job` is the object that Snakemake passes to a script. Each parameter of the function gets the rule's item of the
+    same name: an input, output (also as `NAME_output`), parameter or wildcard. `files` gets all inputs, `output` the
+    first output, `outputs` all of them, `folder` the folder of the first, `threads` their number; `**inputs` all named
+    inputs.
+    """
+    module, _, name = job.params.call.rpartition(".")
+    function = getattr(extensions.imported(module), name)
+    inputs, outputs = dict(job.input.items()), dict(job.output.items())
+    offered = {
+        "files": job.input,
+        "output": job.output[0],
+        "outputs": job.output,
+        "folder": str(Path(job.output[0]).parent),
+        "threads": job.threads,
+        **dict(job.wildcards.items()),
+        **inputs,
+        **outputs,
+        **{_output_name(name): path for name, path in outputs.items()},
+        **dict(job.params.items()),
+    }
+    arguments: dict[str, Any] = {}
+    for parameter in signature(function).parameters.values():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            arguments = inputs | arguments
+        elif parameter.name in offered:
+            arguments[parameter.name] = offered[parameter.name]
+    function(**arguments)

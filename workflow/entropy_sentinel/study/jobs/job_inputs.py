@@ -1,0 +1,50 @@
+"""Check that a job's inputs belong at their paths: a file copied over another has another model's results."""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from entropy_sentinel.core.errors import ContractError
+from entropy_sentinel.estimators.estimator_settings import group_file
+from entropy_sentinel.schemas.contract import whose
+from entropy_sentinel.study.config.study_paths import STAGE_FOLDERS, StudyLayout
+
+
+def check_inputs(paths: Iterable[str]) -> None:
+    """Raise ContractError for a study file whose model, benchmark, judge or group differs from its path.
+
+    Files elsewhere, and facts that a file does not record, are not checked. Raises DamagedFileError for damaged files.
+    """
+    for path in paths:
+        folder = _below_study(path)[1:2]
+        stage = folder[0] if folder and folder[0] in STAGE_FOLDERS else Path(path).stem
+        for name, wanted in place(path).items():
+            for owner in whose(path, name, stage):
+                named = group_file(owner) if name == "group" else owner
+                if named != wanted:
+                    raise ContractError(
+                        f"{path}: must be of {name} '{wanted}', is of '{owner}', perhaps copied from elsewhere. "
+                        "Delete it: the right one is rebuilt when needed"
+                    )
+
+
+def place(path: str) -> dict[str, str]:
+    """The names in a path of `study.config.study_paths`, such as model and benchmark; empty for any other path."""
+    folders = _below_study(path)
+    if len(folders) < 2:
+        return {}
+    root = str(Path(path)).removesuffix("/".join(folders))
+    for template in vars(StudyLayout(folders[0], root)).values():
+        pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]+)", re.escape(template))
+        match = re.fullmatch(pattern, path)
+        if match is not None and template.endswith(".parquet"):
+            return match.groupdict()
+    return {}
+
+
+def _below_study(path: str) -> tuple[str, ...]:
+    """The parts of a relative path below the first folder `results`: the study, its folder and so on."""
+    folders = Path(path).parts
+    if Path(path).is_absolute() or "results" not in folders:
+        return ()
+    return folders[folders.index("results") + 1 :]

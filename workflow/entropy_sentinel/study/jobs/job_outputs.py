@@ -1,0 +1,32 @@
+"""Outputs of jobs: their folders, and a second name that keeps a finished output."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from entropy_sentinel.core.errors import InputError
+
+# In the folder of a job's partial results (study/stages/job_parts.py).
+FINISHED = "whole.parquet"
+
+
+def keep(output: str | Path, folder: str | Path) -> bool:
+    """Give `output` a second name in `folder`, which takes no space; False on file systems without hard links."""
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    try:
+        os.link(output, Path(folder, FINISHED))
+    except FileExistsError:
+        return True
+    except OSError:
+        return False
+    return True
+
+
+def check_folders(names: Iterable[str]) -> None:
+    """Raise InputError if a file exists where the files `names` need a folder."""
+    folders: set[Path] = set()
+    for name in names:
+        folders.update(Path(name).parents)
+    for folder in sorted(folders):
+        if folder.exists() and not folder.is_dir():
+            raise InputError(f"{folder}: must be a folder, is a file; move it away")

@@ -1,0 +1,217 @@
+"""Snakemake's records of a study's jobs, a second time in the study's folder, so that they move with the results.
+
+Snakemake keeps them in `.snakemake/metadata`, by the names of the outputs. Without them it compares only dates: results
+that were moved, copied or renamed, or whose `.snakemake` is gone, would stay as they are after a change of the config.
+
+Results without any record, as of earlier versions, are compared by the provenance in their files.
+"""
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from entropy_sentinel.core.errors import EntropySentinelError
+from entropy_sentinel.core.whole_files import write_whole
+from entropy_sentinel.schemas.contract import read_provenance
+from entropy_sentinel.study.jobs.file_content import are_made
+from entropy_sentinel.study.jobs.result_reuse import without_places
+
+# In the folder of a study: a line for each job, the last one for an output counts.
+RECORDS = "jobs.jsonl"
+# The fields of Snakemake's record that decide whether a job runs, and those that its report shows.
+_DECIDING = ("rule", "input", "params", "code", "record_format_version", "software_stack_hash", "input_checksums")
+_FIELDS = (*_DECIDING, "job_hash", "starttime", "endtime")
+# In place of the study's folder, whose name may change.
+_FOLDER = "${study}/"
+# Files that cost GPU time or money, with all their settings in their provenance.
+_COMPARED = {
+    "study.stages.generation_stage.write_generations",
+    "study.stages.engine_pass.write_engine_pass",
+    "study.stages.label_stage.write_labels",
+    "study.stages.label_stage.write_served_labels",
+}
+# Items are compared themselves.
+_ITEMS = "study.stages.benchmark_stage.write_benchmark"
+# Settings that mean something else in the provenance. The path has model and benchmark.
+_NOT_COMPARED = {"engine", "model", "benchmark"}
+# What the provenance of imported traces takes from the settings.
+_OF_IMPORTED = {"version", "source", "samples"}
+
+# A record of Snakemake, a job, and the class that keeps records.
+_Record = Any
+_Job = Any
+_Persistence = Any
+
+
+class StudyRecords:
+    """The records of the jobs of a study in `folder`, by output; None is the record of an output that was accepted."""
+
+    def __init__(self, folder: str) -> None:
+        self.path, self._folder = Path(folder, RECORDS), f"{folder}/"
+        self._records: dict[str, dict[str, Any] | None] | None = None
+        self._n_lines = 0
+        self._announced: set[str] = set()
+
+    def add(self, outputs: Sequence[str], record: Mapping[str, Any] | None) -> None:
+        """Append the record of a job that has made these outputs; None makes Snakemake ignore their differences."""
+        outputs = [output for output in outputs if output.startswith(self._folder)]
+        if not outputs:
+            return
+        kept = None if record is None else {name: record[name] for name in _FIELDS if record.get(name) is not None}
+        line = json.dumps({"outputs": outputs, "record": kept}).replace(self._folder, _FOLDER)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("a") as file:
+            file.write(line + "\n")
+        self._n_lines += 1
+        if self._records is not None:
+            self._records |= dict.fromkeys(outputs, kept)
+
+    def find(self, output: str) -> dict[str, Any] | None:
+        """The record of the job that has made an output; None without one."""
+        return self._read().get(output) if output.startswith(self._folder) else None
+
+    def recover(self, output: str) -> dict[str, Any] | None:
+        """The record of an output that Snakemake has no record of, and say once that it is used."""
+        record = self.find(output)
+        if record and Path(output).exists():
+            self.announce(
+                f"{self.path.parent}: has files without metadata of Snakemake, because they were moved or copied, or "
+                f"because .snakemake is gone; what {self.path} says of their jobs is compared"
+            )
+        return record
+
+    def is_accepted(self, output: str) -> bool:
+        """Whether the user has told Snakemake to forget the record of an output, and so to accept it."""
+        return output in self._read() and self._read()[output] is None
+
+    def compact(self) -> None:
+        """Rewrite the file without lines that later ones replace, if they are most of it."""
+        jobs: dict[str, list[str]] = {}
+        for output, record in self._read().items():
+            jobs.setdefault(json.dumps(record), []).append(output)
+        if self._n_lines > 2 * len(jobs) + 100:
+            lines = [f'{{"outputs": {json.dumps(outputs)}, "record": {record}}}\n' for record, outputs in jobs.items()]
+            write_whole(self.path, "".join(lines).replace(self._folder, _FOLDER))
+            self._n_lines = len(lines)
+
+    def _read(self) -> dict[str, dict[str, Any] | None]:
+        if self._records is None:
+            self._records = {}
+            for entry in self._entries():
+                self._records |= dict.fromkeys(entry["outputs"], entry.get("record"))
+        return self._records
+
+    def _entries(self) -> Iterator[dict[str, Any]]:
+        try:
+            lines = self.path.read_text().splitlines()
+        except OSError:
+            return
+        self._n_lines = len(lines)
+        for line in lines:
+            try:
+                entry = json.loads(line.replace(_FOLDER, self._folder))
+            except ValueError:  # another run is writing it, or was killed
+                continue
+            if isinstance(entry, dict) and isinstance(entry.get("outputs"), list):
+                yield entry
+
+    def announce(self, line: str) -> None:
+        """Print a line on standard error, once."""
+        if line not in self._announced:
+            self._announced.add(line)
+            print(line, file=sys.stderr)
+
+
+def remember_jobs(
+    persistence: _Persistence, make_record: Callable[..., _Record], version: int, records: StudyRecords
+) -> None:
+    """Let Snakemake write its records to `records` as well, and read them there where it has none.
+
+    `persistence` is its class for records, `make_record` makes one, and `version` is that of their format.
+    """
+    metadata, has_metadata = persistence.metadata, persistence.has_metadata
+    finished, cleanup_metadata = persistence.finished, persistence.cleanup_metadata
+    inferred: dict[str, _Record] = {}
+
+    def find_metadata(self: _Persistence, target: Any) -> _Record | None:
+        found = metadata(self, target)
+        if found is None:
+            record = records.recover(str(target))
+            return inferred.get(str(target)) if record is None else make_record(**record)
+        return found
+
+    def find_all_metadata(self: _Persistence, job: _Job) -> bool:
+        if has_metadata(self, job):
+            return True
+        for output, keys in find_differences(job, records):
+            records.announce(
+                f"{Path(output).parent}: has files without metadata of Snakemake that were made with another "
+                f"{', '.join(keys)}; they are rebuilt"
+            )
+            inferred[output] = make_record(params=[f"of {output}"], record_format_version=version)
+        return bool(has_metadata(self, job))
+
+    async def finish(self: _Persistence, job: _Job) -> None:
+        await finished(self, job)
+        self._clear_cache()
+        record = metadata(self, job.output[0]) if job.output else None
+        if record is not None:
+            records.add([str(output) for output in job.output], dict(record.items()))
+
+    def clean_up(self: _Persistence, target: Any) -> bool:
+        is_recorded = find_metadata(self, target) is not None
+        if is_recorded:
+            records.add([str(target)], None)
+        return bool(cleanup_metadata(self, target)) or is_recorded
+
+    persistence.metadata, persistence.has_metadata = find_metadata, find_all_metadata
+    persistence.finished, persistence.cleanup_metadata = finish, clean_up
+
+
+def find_differences(job: _Job, records: StudyRecords) -> Iterator[tuple[str, list[str]]]:
+    """Yield outputs of a job that were made with other settings by their provenance, with the names of these settings.
+
+    Only for outputs without a record, of jobs that cost GPU time or money.
+    """
+    params = dict(job.params.items())
+    if params.get("call") not in (*_COMPARED, _ITEMS):
+        return
+    for output in map(str, job.output):
+        if records.find(output) is not None or records.is_accepted(output) or not Path(output).exists():
+            continue
+        if params["call"] == _ITEMS:
+            keys = ["source or mapping"] if are_made(params["settings"], output) is False else []
+        else:
+            keys = _stated_differences(params["settings"], output)
+        if keys:
+            yield output, keys
+
+
+def _stated_differences(settings: Mapping[str, Any], output: str) -> list[str]:
+    try:
+        return different_settings(settings, read_provenance(output))
+    except EntropySentinelError:
+        return []
+
+
+def different_settings(settings: Mapping[str, Any], provenance: Mapping[str, Any]) -> list[str]:
+    """The names of settings that the provenance of a file states, with another value."""
+    stated, settings = without_places({**provenance, **provenance.get("pass", {})}), without_places(_as_json(settings))
+    if "labelled_by" in provenance:
+        stated["judge"] = provenance["labelled_by"]
+    names = stated.keys() & (_OF_IMPORTED if "source" in stated else settings.keys() - _NOT_COMPARED)
+    return sorted(name for name in names if not _agree(settings.get(name), stated[name]))
+
+
+def _agree(value: Any, stated: Any) -> bool:
+    """Whether two settings agree in what both of them state."""
+    if isinstance(value, dict) and isinstance(stated, dict) and {"sampling", "weights"} & value.keys():
+        return all(value[name] == stated[name] for name in value.keys() & stated.keys())
+    return bool(value == stated)
+
+
+def _as_json(settings: Mapping[str, Any]) -> dict[str, Any]:
+    decoded: dict[str, Any] = json.loads(json.dumps(dict(settings)))
+    return decoded

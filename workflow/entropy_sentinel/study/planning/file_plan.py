@@ -1,0 +1,246 @@
+"""The files of a study, and which of them are missing or outdated, from names, times and Parquet metadata.
+
+This repeats the dependencies of the rules for three reasons. `progress` also needs the files that are finished, and a
+dry run of Snakemake lists only those to make. For the paper's study it takes a sixth of a dry run's time, each time
+that `progress --watch` looks. It needs no Snakemake. A test compares it with Snakemake's own plan
+(tests/study/planning/test_against_snakemake.py).
+
+The rules are those of Snakemake. A missing file is made only if another file needs it. A file is outdated if one of its
+inputs is newer and has other content. All files made from an outdated file are outdated too. If an input is newer, for
+example after a copy without dates, its content is compared with the record of the job in the study's folder. Settings
+and code are not compared.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain, product
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.core.analysis import StageFiles
+from entropy_sentinel.signal_families.signal_registry import FAMILIES
+from entropy_sentinel.study.config.group_estimates import group_files, groups_of_judge, kept_estimators
+from entropy_sentinel.study.config.study_config import Config
+from entropy_sentinel.study.jobs.file_content import LARGEST_BYTES, checksum
+from entropy_sentinel.study.jobs.job_records import StudyRecords
+
+
+@dataclass(frozen=True)
+class StudyFiles:
+    """The files of a study: `stages` gives every file of a stage with the files that it is made from."""
+
+    records: StudyRecords
+    stages: Mapping[str, Mapping[Path, Sequence[Path]]]
+    axes: Mapping[str, Sequence[str]]
+    # For stages whose files combine others: the column that identifies them, and the axis it must match.
+    gathered: Mapping[str, Mapping[str, str]]
+
+    @cached_property
+    def inputs(self) -> dict[Path, Sequence[Path]]:
+        """Every file with the files that it is made from."""
+        inputs: dict[Path, Sequence[Path]] = {}
+        for files in self.stages.values():
+            inputs.update(files)
+        return inputs
+
+    @cached_property
+    def modified(self) -> dict[Path, float]:
+        """The time of the last change of each existing file, in seconds since the epoch."""
+        times = {}
+        for path in self.inputs:
+            changed_at = modified(path)
+            if changed_at is not None:
+                times[path] = changed_at
+        return times
+
+    @cached_property
+    def damaged(self) -> set[Path]:
+        """Existing files that cannot be read."""
+        return {path for path in self.modified if not _is_whole(path)}
+
+    @cached_property
+    def to_make(self) -> set[Path]:
+        """Files to make: those with their own reason, and the files that depend on them."""
+        used_by: dict[Path, list[Path]] = {path: [] for path in self.inputs}
+        for path, sources in self.inputs.items():
+            for source in sources:
+                used_by[source].append(path)
+        waiting = []
+        for path, users in used_by.items():
+            is_missing_target = not users and path not in self.modified  # no other file is made from a target
+            if is_missing_target or path in self.damaged or self._is_outdated(path, users):
+                waiting.append(path)
+        for stage, columns in self.gathered.items():
+            waiting += self._incomplete(stage, columns)
+        waiting += self._without_signals()
+        outputs: set[Path] = set()
+        while waiting:
+            path = waiting.pop()
+            if path not in outputs:
+                outputs.add(path)
+                waiting += used_by[path]
+                waiting += [source for source in self.inputs[path] if source not in self.modified]
+        return outputs
+
+    def _is_outdated(self, path: Path, users: Sequence[Path]) -> bool:
+        """Whether a file is older than an input of its own; for a missing file, whether files made from it are.
+
+        A newer input does not count if it is recorded that the file was made from exactly this content.
+        """
+        outputs = [path] if path in self.modified else users
+        times = [self.modified[output] for output in outputs if output in self.modified]
+        if not times:
+            return False
+        oldest = min(times)
+        newer = [source for source in self.inputs[path] if self.modified.get(source, 0) > oldest]
+        return not all(self._is_as_recorded(source, path) for source in newer)
+
+    def _is_as_recorded(self, source: Path, made: Path) -> bool:
+        """Whether `source` still has the content from which `made` was made; False without a record.
+
+        Files above LARGEST_BYTES are compared only by date, as in Snakemake.
+        """
+        checksums = (self.records.find(str(made)) or {}).get("input_checksums")
+        recorded = checksums.get(str(source)) if isinstance(checksums, dict) else None
+        if recorded is None:
+            return False
+        try:
+            stat = source.stat()
+            return stat.st_size <= LARGEST_BYTES and recorded == checksum(str(source), stat.st_size, stat.st_mtime_ns)
+        except OSError:
+            return False
+
+    def _readable(self, stage: str) -> list[Path]:
+        return [path for path in self.stages[stage] if path in self.modified and path not in self.damaged]
+
+    def _incomplete(self, stage: str, columns: Mapping[str, str]) -> Iterator[Path]:
+        """Yield the files whose models, benchmarks or groups differ from those of the config."""
+        wanted = {column: set(self.axes[axis]) for column, axis in columns.items()}
+        for path in self._readable(stage):
+            lists = read(pl.scan_parquet(path).select(pl.col(*columns).unique().implode()))
+            if lists is None or {column: set(lists[column].item()) for column in columns} != wanted:
+                yield path
+
+    def _without_signals(self) -> Iterator[Path]:
+        """Yield the files of observations that lack the signals of a family in run.features."""
+        names: set[str] = set()
+        for family in self.axes["family"]:
+            names.update(signal.name for signal in FAMILIES[family].signals)
+        for path in self._readable("observations"):
+            if not names <= set(pl.read_parquet_schema(path)):
+                yield path
+
+
+def study_files(config: Config) -> StudyFiles:
+    """The files that a study has or will have. Nothing is read yet."""
+    run, stages = config.run, _stages(config)
+    axes: dict[str, Sequence[str]] = {
+        "model": run.models,
+        "benchmark": run.benchmarks,
+        "judge": run.judges,
+        "family": run.further_families,
+        "group": list(group_files(config)),
+        "group_id": list(group_files(config).values()),
+        "name": list(kept_estimators(config)),
+    }
+    groups_by_judge = {judge: set(groups_of_judge(config, judge)) for judge in run.judges}
+
+    def files_of(stage: str, axes: Mapping[str, Sequence[str]]) -> Iterator[tuple[Path, dict[str, str]]]:
+        for path, values in _expand(stages[stage].file, axes):
+            if _is_made(config, groups_by_judge, stage, values):
+                yield path, values
+
+    files: dict[str, dict[Path, list[Path]]] = {}
+    for stage, declaration in stages.items():
+        files[stage] = {}
+        for path, values in files_of(stage, axes):
+            # A source has the file's own model, benchmark and so on, and every value of its further wildcards.
+            axes_of_sources = axes | {name: [value] for name, value in values.items()}
+            sources = [files_of(name, axes_of_sources) for name in declaration.made_from]
+            files[stage][path] = [source for source, _ in chain(*sources)]
+    gathered = {stage: declaration.gathers for stage, declaration in stages.items() if declaration.gathers}
+    return StudyFiles(StudyRecords(config.layout.results), files, axes, gathered)
+
+
+def _stages(config: Config) -> dict[str, StageFiles]:
+    """The stages of the pipeline, then those that the analyses of the study declare, in their order."""
+    layout = config.layout
+    passes = ("passes",) if config.run.asking_families else ()
+    signals = ("signals",) if config.run.further_families else ()
+    stages = {
+        "benchmarks": StageFiles(layout.items),
+        "generations": StageFiles(layout.generations, ("benchmarks",)),
+        "labels": StageFiles(layout.labels, ("benchmarks", "generations")),
+        "features": StageFiles(layout.features, ("generations",)),
+    }
+    if passes:
+        stages["passes"] = StageFiles(layout.passes, ("benchmarks", "generations"))
+    if signals:
+        stages["signals"] = StageFiles(layout.signals, ("generations", *passes))
+    sources = ("benchmarks", "labels", "features", *signals)
+    stages["observations"] = StageFiles(layout.observations, sources, {"benchmark": "benchmark"})
+    stages["estimates"] = StageFiles(layout.estimates, ("observations",))
+    # Their job writes the scores last.
+    stages["estimators"] = StageFiles(layout.scores, ("observations",))
+    for section in config.shown.values():
+        for stage, declaration in section.STAGES.items():
+            stages[stage] = replace(declaration, file=f"{layout.results}/{declaration.file}")
+    return stages
+
+
+def _is_made(config: Config, groups_by_judge: Mapping[str, set[str]], stage: str, values: Mapping[str, str]) -> bool:
+    """Whether a file is needed. A judge has few estimated groups if no analysis uses it."""
+    if stage == "passes":
+        return values["family"] in config.run.asking_families
+    if stage == "estimates":
+        return values["group"] in groups_by_judge[values["judge"]]
+    if stage in ("labels", "observations") and not config.reads_labels:
+        return False
+    owners = [section for section in config.shown.values() if stage in section.STAGES]
+    return "judge" not in values or all(section.is_of(values["judge"]) for section in owners)
+
+
+def _expand(template: str, axes: Mapping[str, Sequence[str]]) -> Iterator[tuple[Path, dict[str, str]]]:
+    """Yield every file of a template with the values of its wildcards."""
+    names = [name for name in axes if f"{{{name}}}" in template]
+    for values in product(*(axes[name] for name in names)):
+        chosen = dict(zip(names, values, strict=True))
+        yield Path(template.format(**chosen)), chosen
+
+
+def generations_file(config: Config, model: str, benchmark: str) -> Path:
+    """The file of a model's responses to a benchmark."""
+    return Path(config.layout.generations.format(model=model, benchmark=benchmark))
+
+
+def modified(path: Path) -> float | None:
+    """The time of a file's last change in seconds since the epoch; None if it does not exist."""
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return None
+
+
+def read(frame: pl.LazyFrame) -> pl.DataFrame | None:
+    """Read a file into a frame; None if the file is missing, damaged or has other columns."""
+    try:
+        return frame.collect()
+    except (OSError, pl.exceptions.PolarsError):
+        return None
+
+
+def row_count(path: Path) -> int:
+    """The number of rows of a Parquet file, from its metadata; 0 if it cannot be read."""
+    count: Any = read(pl.scan_parquet(path).select(pl.len()))
+    return 0 if count is None else count.item()
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether a file can be read as the type in its name; for Parquet, only the schema is read."""
+    try:
+        return bool(pl.read_parquet_schema(path)) if path.suffix == ".parquet" else path.stat().st_size > 0
+    except (OSError, pl.exceptions.PolarsError):
+        return False

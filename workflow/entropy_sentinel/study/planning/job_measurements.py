@@ -1,0 +1,132 @@
+"""What finished jobs took, as Snakemake measured it: `benchmark:` files beside their logs.
+
+A job that only copied its output from another study is left out, and so is the speed of a generation that went on where
+another job had stopped: its file has more responses than the job made.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+import polars as pl
+
+from entropy_sentinel.core.errors import ContractError
+from entropy_sentinel.estimators.estimator_registry import CONFIGURATION_NAMES
+from entropy_sentinel.formatting.text_format import counted
+from entropy_sentinel.rendering.terminal_text import Part, table
+from entropy_sentinel.schemas.contract import read_provenance
+from entropy_sentinel.study.config.generation_requests import gpus
+from entropy_sentinel.study.config.group_estimates import estimate_batches, group_files, training_groups
+from entropy_sentinel.study.config.study_config import Config
+from entropy_sentinel.study.jobs.result_reuse import was_reused
+from entropy_sentinel.study.planning.file_plan import generations_file, read
+
+# The folders of the logs of measured jobs, in the order of the pipeline.
+_STAGES = ("generations", "passes", "labels", "features", "signals", "observations", "estimates", "estimators")
+# What Snakemake writes if it could not look at a job's processes.
+_UNKNOWN = "NA"
+
+
+@dataclass(frozen=True)
+class JobMeasurement:
+    """What one job took: seconds on the clock, CPU-seconds, and the most memory of its processes, MB.
+
+    `path` is the measurement's file. CPU time and memory are null for a job that ended before it was looked at.
+    """
+
+    path: Path
+    wall_s: float
+    cpu_s: float | None
+    memory_mb: float | None
+
+
+def read_measurements(config: Config) -> dict[str, list[JobMeasurement]]:
+    """The measurements of a study's finished jobs by stage; unreadable files are left out."""
+    logs = Path(config.layout.logs)
+    return {stage: list(_measurements(logs / stage)) for stage in _STAGES}
+
+
+def _measurements(folder: Path) -> Iterator[JobMeasurement]:
+    for path in sorted(folder.rglob("*.tsv")):
+        if was_reused(path.with_suffix(".log")):
+            continue
+        rows = read(pl.scan_csv(path, separator="\t", infer_schema=False).select("s", "cpu_time", "max_rss"))
+        if rows is None or rows.is_empty():
+            continue
+        wall_s, cpu_s, memory_mb = (_number(text) for text in rows.row(-1))
+        if wall_s is not None:
+            yield JobMeasurement(path, wall_s, cpu_s, memory_mb)
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        return None if text in (None, _UNKNOWN) else float(text)
+    except ValueError:
+        return None
+
+
+@dataclass(frozen=True)
+class MeasuredRate:
+    """A rate from `n_jobs` finished jobs."""
+
+    value: float
+    n_jobs: int
+
+
+def measured_speed(config: Config, model: str, generations: Sequence[JobMeasurement]) -> MeasuredRate | None:
+    """The tokens per second of a model's generation jobs, the starts of engines included; null without any."""
+    tokens, seconds, n_jobs = 0, 0.0, 0
+    if not gpus(config, model):
+        return None
+    for job in generations:
+        path = generations_file(config, model, job.path.stem)
+        if job.path.parent.name != model or not _is_of_one_job(path):
+            continue
+        sums = read(pl.scan_parquet(path).select(pl.col("n_tokens").sum()))
+        if sums is not None and job.wall_s:
+            tokens, seconds, n_jobs = tokens + sums.item(), seconds + job.wall_s, n_jobs + 1
+    return MeasuredRate(tokens / seconds, n_jobs) if tokens else None
+
+
+def _is_of_one_job(path: Path) -> bool:
+    """Whether one job has generated all responses of a file."""
+    try:
+        return read_provenance(path).get("resumed_responses") == 0
+    except (OSError, ContractError, ValueError, pl.exceptions.PolarsError):
+        return False
+
+
+def measured_search_cpu_s(config: Config, estimates: Sequence[JobMeasurement]) -> MeasuredRate | None:
+    """The CPU-seconds of the search over all configurations for one training group; null without any job."""
+    batches, files, estimators = estimate_batches(config), group_files(config), training_groups(config)
+    names = set(CONFIGURATION_NAMES)
+    seconds, searches, n_jobs = 0.0, 0.0, 0
+    for job in estimates:
+        groups = [file for file in batches.get(job.path.stem, [job.path.stem]) if file in files]
+        weight = sum(len(names & set(estimators[files[file]])) / len(names) for file in groups)
+        if job.cpu_s is not None and weight:
+            seconds, searches, n_jobs = seconds + job.cpu_s, searches + weight, n_jobs + 1
+    return MeasuredRate(seconds / searches, n_jobs) if searches else None
+
+
+def describe_measurements(measurements: Mapping[str, Sequence[JobMeasurement]]) -> list[Part]:
+    """A table of what finished jobs took, with a line that says how it was measured; nothing without any job."""
+    rows = []
+    for stage, jobs in measurements.items():
+        if jobs:
+            memory = max((job.memory_mb for job in jobs if job.memory_mb is not None), default=None)
+            cpu = sum(job.cpu_s or 0 for job in jobs)
+            times = [job.wall_s for job in jobs]
+            most = "-" if memory is None else f"{memory:,.0f}"
+            rows.append([stage, f"{len(jobs):,}", f"{median(times):,.0f}", f"{max(times):,.0f}", f"{cpu:,.0f}", most])
+    if not rows:
+        return []
+    n_jobs = sum(map(len, measurements.values()))
+    headings = ("measured", "jobs", "median (s)", "longest (s)", "CPU (s)", "most memory (MB)")
+    return [
+        table(headings, rows),
+        f"Measured by Snakemake in {counted(n_jobs, 'finished job')} of this study (logs/**/*.tsv). Memory is that of "
+        "the job's processes; an engine that an earlier job started is not among them. Set `runtime` and `mem_mb` in "
+        "your profile from these.",
+    ]

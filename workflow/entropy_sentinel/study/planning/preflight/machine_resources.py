@@ -1,0 +1,104 @@
+"""What the machine or cluster has: disk space and GPUs."""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from enum import StrEnum
+from pathlib import Path
+
+from entropy_sentinel.study.config.generation_requests import gpus
+from entropy_sentinel.study.engines.cpu_settings import is_cpu_build
+from entropy_sentinel.study.engines.generation_section import PARALLEL_SIZES
+from entropy_sentinel.study.engines.gpu_devices import visible
+from entropy_sentinel.study.planning.file_plan import study_files
+from entropy_sentinel.study.planning.forecast import Cost, forecast
+from entropy_sentinel.study.planning.judge_cost import judging
+from entropy_sentinel.study.planning.pass_cost import passes
+from entropy_sentinel.study.planning.preflight.pending_work import PendingWork
+from entropy_sentinel.study.planning.preflight.preflight_problem import Problem, ProblemCode, Severity
+from entropy_sentinel.study.planning.response_cost import Outlook
+
+
+class Executor(StrEnum):
+    """Where the jobs of a run are executed."""
+
+    LOCAL = "local"
+    SLURM = "slurm"
+    OTHER = "other"  # another cluster, of which nothing is known here
+
+
+# Seconds for an answer of Slurm.
+_PATIENCE_S = 10
+
+
+def find_full_disk(work: PendingWork) -> Iterator[Problem]:
+    """Yield a problem if the disk of the results has less space than the traces that `plan` forecasts."""
+    if not work.models:
+        return
+    config = work.config
+    outlook = Outlook(config, study_files(config))
+    costs = forecast(outlook, judging(outlook), passes(outlook))
+    needed_gb = sum(costs.values(), Cost()).disk_gb
+    folder = Path(config.layout.results).absolute()
+    while not folder.exists():
+        folder = folder.parent
+    free_gb = shutil.disk_usage(folder).free / 1e9
+    if free_gb < needed_gb:
+        yield Problem(
+            ProblemCode.DISK_SPACE,
+            Severity.WARNING,
+            "",
+            f"{folder} has {free_gb:,.1f} GB of free space, and the traces will take about {needed_gb:,.1f} GB",
+            "Make room, or run in a folder on a larger disk; weights of the hub (HF_HOME) come on top.",
+        )
+
+
+def find_missing_gpus(work: PendingWork, executor: Executor) -> Iterator[Problem]:
+    """Yield a problem for each model that needs more GPUs than this machine, or the largest node of Slurm, has."""
+    needed = {model: gpus(work.config, model) for model in work.models}
+    if executor is Executor.OTHER or not any(needed.values()):
+        return
+    on_slurm = executor is Executor.SLURM
+    available = read_slurm_gpus() if on_slurm else _local_gpus()
+    if available is None:
+        return
+    place = "the largest node of the cluster" if on_slurm else "this machine"
+    for model, count in needed.items():
+        if count > available:
+            yield Problem(
+                ProblemCode.TOO_FEW_GPUS,
+                # `sinfo` may not list all GPUs, and other GPUs than NVIDIA's are not seen here.
+                Severity.WARNING if on_slurm or not available else Severity.ERROR,
+                f"models.{model}",
+                f"needs {count} GPUs ({', '.join(PARALLEL_SIZES)}), and {place} has {available}",
+                "Set smaller sizes in its engine_args, or run where there are more GPUs.",
+            )
+
+
+def _local_gpus() -> int | None:
+    """The number of visible GPUs; None if the engine runs on CPUs."""
+    return None if is_cpu_build() else len(visible(os.environ) or [])
+
+
+def read_slurm_gpus() -> int | None:
+    """The GPUs of the node of Slurm that has most; None if `sinfo` does not say."""
+    if not shutil.which("sinfo"):
+        return None
+    try:
+        command = ["sinfo", "--noheader", "--format=%G"]
+        shown = subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE_S, check=True).stdout
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return parse_gpu_counts(shown)
+
+
+def parse_gpu_counts(shown: str) -> int | None:
+    """The largest number of GPUs in lines such as `gpu:a100:4(S:0-1),shard:8`; None without any GPU."""
+    counts = []
+    for line in re.sub(r"\([^)]*\)", "", shown).splitlines():
+        resources = [resource.split(":") for resource in line.split(",")]
+        numbers = [parts[-1] for parts in resources if parts[0] == "gpu"]
+        counts.append(sum(int(number) for number in numbers if number.isdecimal()))
+    return max(counts, default=0) or None

@@ -1,0 +1,174 @@
+"""Responses of a study: how many are planned, how many exist, and the cost of each.
+
+Rates are measured in finished files if there are any, and otherwise taken from the config.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import astuple, dataclass
+from itertools import product
+from operator import add
+from pathlib import Path
+
+import polars as pl
+
+from entropy_sentinel.core.errors import ContractError
+from entropy_sentinel.schemas.contract import read_provenance
+from entropy_sentinel.study.config.generation_requests import item_limit, sampling_of
+from entropy_sentinel.study.config.study_config import Config
+from entropy_sentinel.study.config.study_paths import parts_folder
+from entropy_sentinel.study.engines.generation_section import Rates
+from entropy_sentinel.study.items.benchmark_rows import local_rows
+from entropy_sentinel.study.jobs.reuse_plan import find_reusable
+from entropy_sentinel.study.planning.file_plan import StudyFiles, generations_file, modified, read, row_count
+
+Event = tuple[float, int]  # when a file was last changed, seconds since the epoch; amount of work done with it
+
+
+@dataclass(frozen=True)
+class ResponseCount:
+    """Responses of one model to one benchmark; `total` is None if the number of items is unknown."""
+
+    total: int | None
+    events: tuple[Event, ...]
+    finished: bool
+
+    @property
+    def done(self) -> int:
+        """Responses in the finished file, or in the parts of a running job."""
+        if self.finished:
+            return self.total or 0
+        return sum(amount for _, amount in self.events)
+
+    @property
+    def left(self) -> int:
+        """Responses still to be generated; 0 if unknown."""
+        return max((self.total or 0) - self.done, 0)
+
+
+def responses(
+    config: Config, files: StudyFiles, reusable: Collection[tuple[str, str]] = ()
+) -> dict[tuple[str, str], ResponseCount]:
+    """The responses of each model and benchmark that is run; those that are only copied count as finished."""
+    items = item_counts(config)
+    counts = {}
+    for model, benchmark in product(config.run.models, items):
+        n_items, path = items[benchmark], generations_file(config, model, benchmark)
+        planned = n_items and n_items * config.samples_of(model)
+        if (model, benchmark) in reusable:
+            counts[model, benchmark] = ResponseCount(planned, (), finished=True)
+        else:
+            counts[model, benchmark] = _responses(path, files, planned)
+    return counts
+
+
+def _responses(path: Path, files: StudyFiles, planned: int | None) -> ResponseCount:
+    if path in files.to_make:
+        return ResponseCount(planned, tuple(_part_events(path)), finished=False)
+    if path not in files.modified:  # deleted, and no other file needs it
+        return ResponseCount(planned, (), finished=True)
+    rows = row_count(path)
+    return ResponseCount(rows, ((files.modified[path], rows),), finished=True)
+
+
+def _part_events(output: Path) -> Iterator[Event]:
+    for path in Path(parts_folder(str(output))).glob("part-*.parquet"):
+        changed_at = modified(path)
+        if changed_at is not None:
+            yield changed_at, row_count(path)
+
+
+class Outlook:
+    """The data of a forecast: a config, its files, and each model's responses and rates."""
+
+    def __init__(self, config: Config, files: StudyFiles) -> None:
+        """Read the number and length of responses from the metadata of files."""
+        self.config, self.files = config, files
+        self.reusable = find_reusable(config)
+        self.responses, self.rates = responses(config, files, self.reusable), model_rates(config, files)
+
+    def longest(self, model: str) -> int:
+        """The longest response of a model, tokens."""
+        return int(sampling_of(self.config, model)["max_tokens"])
+
+    def is_to_make(self, template: str, **names: str) -> bool:
+        """Whether a template's file is still to be made."""
+        return Path(template.format(**names)) in self.files.to_make
+
+
+def item_counts(config: Config) -> dict[str, int | None]:
+    """The number of items per benchmark; None if no earlier run, config key or local file gives it."""
+    return {name: _items(config, name) for name in config.run.benchmarks}
+
+
+def _items(config: Config, benchmark: str) -> int | None:
+    settings = config.benchmarks[benchmark]
+    count = _items_made(Path(config.layout.items.format(benchmark=benchmark)))
+    if count is None and settings.path is not None:
+        count = sum(1 for _ in local_rows(settings.path))
+    if count is None:
+        count = settings.expected_items
+    limit = item_limit(config, benchmark)
+    if count is None or limit is None:
+        return limit if count is None else count
+    return min(count, limit)
+
+
+def _items_made(path: Path) -> int | None:
+    """The number of usable items in the source of a finished benchmark, whatever its limit was."""
+    try:
+        provenance: Mapping[str, int] = read_provenance(path)
+    except (OSError, ContractError, ValueError, pl.exceptions.PolarsError):
+        return None
+    return provenance.get("items_in_source")
+
+
+@dataclass(frozen=True)
+class Traces:
+    """The size of finished generations: numbers of responses and tokens, and bytes on disk."""
+
+    responses: int = 0
+    tokens: int = 0
+    size: int = 0
+
+    def __add__(self, other: "Traces") -> "Traces":
+        return Traces(*map(add, astuple(self), astuple(other)))
+
+    @property
+    def rates(self) -> dict[str, float]:
+        """Tokens per response and bytes per token; empty if there are no tokens."""
+        if not self.tokens:
+            return {}
+        return {"tokens_per_response": self.tokens / self.responses, "bytes_per_token": self.size / self.tokens}
+
+
+def model_rates(config: Config, files: StudyFiles) -> dict[str, tuple[Rates, str]]:
+    """The rates of each model that is run, and the source of its response lengths.
+
+    The model's own files come first, then its settings in the config, then the files of the study's other models, then
+    the config's settings for all models.
+    """
+    traces = {model: _traces(config, model, files) for model in config.run.models}
+    all_traces = sum(traces.values(), Traces())
+    rates = {}
+    for model, own in traces.items():
+        of_model = config.models[model].rates
+        values = config.rates.model_dump() | all_traces.rates | of_model | own.rates
+        origin = "config"
+        if own.tokens:
+            origin = "own files"
+        elif all_traces.tokens and "tokens_per_response" not in of_model:
+            origin = "others' files"
+        rates[model] = (Rates(**values), origin)
+    return rates
+
+
+def _traces(config: Config, model: str, files: StudyFiles) -> Traces:
+    traces = Traces()
+    for benchmark in config.run.benchmarks:
+        path = generations_file(config, model, benchmark)
+        if path not in files.modified:
+            continue
+        sums = read(pl.scan_parquet(path).select(responses=pl.len(), tokens=pl.col("n_tokens").sum()))
+        if sums is not None:
+            traces += Traces(sums["responses"].item(), sums["tokens"].item(), path.stat().st_size)
+    return traces

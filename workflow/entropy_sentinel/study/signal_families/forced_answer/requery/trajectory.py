@@ -1,0 +1,78 @@
+"""The positions at which the answer is inserted, and the entropies there, in bits, with their area."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from entropy_sentinel.features.token_lists import error_bound
+from entropy_sentinel.statistics.array_types import Numbers
+from entropy_sentinel.study.engines.engine_interface import NextToken
+
+_SENTENCE_END = re.compile(r"[.!?](?=\s)|\n(?=[^\n])")
+
+
+def tokens_up_to(texts: Sequence[str], response: str, end: int) -> int | None:
+    """T: the number of tokens in `texts` up to the one with the response's character before `end`.
+
+    Returns None if the tokens' texts do not add up to the response.
+    """
+    start = "".join(texts).find(response[:end])
+    if start < 0:
+        return None
+    ends = np.cumsum([len(text) for text in texts])
+    return int(np.searchsorted(ends, start + end)) + 1
+
+
+def chosen(which: str | int, texts: Sequence[str], last: int) -> list[int]:
+    """The positions t in 1 .. `last` after which the answer is inserted, in order.
+
+    `which` is `all`, `sentence-ends`, or a number n for every n-th. The first and the last are always included, so the
+    area has both ends.
+    """
+    if which == "all":
+        return list(range(1, last + 1))
+    if which == "sentence-ends":
+        ends = np.cumsum([len(text) for text in texts])
+        sentence_ends = [match.end() for match in _SENTENCE_END.finditer("".join(texts))]
+        places = {int(place) + 1 for place in np.searchsorted(ends, sentence_ends)}
+    else:
+        places = set(range(1, last + 1, int(which)))
+    return sorted({1, last} | {place for place in places if place <= last})
+
+
+def area(positions: Sequence[int], values: Numbers, last: int) -> float:
+    """The sum of values over t = 1 .. `last`, with linear interpolation between `positions`.
+
+    With all positions it is the plain sum.
+    """
+    return float(np.interp(np.arange(1, last + 1), positions, values).sum())
+
+
+@dataclass(frozen=True)
+class Step:
+    """H(t) in bits over the most likely tokens, not renormalised; eps, the others' probability; the bound in bits.
+
+    `options` has the probabilities of the requested tokens, None for a token that is not among the most likely.
+    """
+
+    entropy: float
+    missing_mass: float
+    bound: float
+    options: tuple[float | None, ...] = ()
+
+
+def step(next_token: NextToken, vocabulary: int, options: Sequence[int] = ()) -> Step:
+    """The step for a distribution over `vocabulary` tokens, V; `options` are token ids.
+
+    Source: Entropy Area Score, section 2, and the equation for the error of the top K.
+    """
+    logprobs = next_token.logprobs.astype(np.float64)
+    possible = logprobs[logprobs > -np.inf]
+    probabilities = np.exp(possible)
+    missing = max(0.0, 1 - float(probabilities.sum()))
+    bound = float(error_bound(np.array(missing), vocabulary - len(logprobs))) / float(np.log(2))
+    by_id = dict(zip(next_token.token_ids.tolist(), logprobs.tolist(), strict=True)) if options else {}
+    named = tuple(float(np.exp(by_id[token])) if token in by_id else None for token in options)
+    return Step(abs(float(-(probabilities * possible).sum())) / float(np.log(2)), missing, bound, named)

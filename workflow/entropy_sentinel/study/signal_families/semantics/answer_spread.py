@@ -1,0 +1,102 @@
+"""The classes of a model's answers to each item of a benchmark, and the spread of the answers over them."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.features.token_lists import ZERO_PROBABILITY
+from entropy_sentinel.judges.final_answers import final_answer
+from entropy_sentinel.judges.judge_interface import Unclear
+from entropy_sentinel.schemas.generation_schema import CUT_OFF, WAS_REFUSED
+from entropy_sentinel.statistics.ambiguity import LEAST_SAMPLES, stable_classes
+from entropy_sentinel.study.semantic_clustering.backend_interface import Backend, questions_of, tell_fewer
+from entropy_sentinel.study.semantic_clustering.greedy_clustering import classes
+from entropy_sentinel.study.semantic_clustering.semantic_entropy import class_probabilities, semantic_entropy
+
+
+def answer_of(response: str, truncated: bool) -> str:
+    """The final answer, or else the whole response, stripped; it may be empty.
+
+    Of a truncated response it is the text so far.
+    """
+    try:
+        return final_answer(response, truncated).text.strip()
+    except Unclear:
+        return response.strip()
+
+
+_FREQUENCIES = "of frequencies: a log-probability is not known of each answer to the item"
+_ALONE = "the item has one answer, needs at least 2"
+_FEW = f"stable_classes: the item has {{}} answers, needs at least {LEAST_SAMPLES}"
+COLUMNS = pl.Schema(
+    {
+        "semantic_entropy": pl.Float64,
+        "answer_classes": pl.Float64,
+        "stable_classes": pl.Float64,
+        "answer": pl.String,
+        "answer_class": pl.UInt16,
+        "probability": pl.Float64,
+        "class_probability": pl.Float64,
+        "semantics_reason": pl.String,
+    }
+)
+
+
+def spread(traces: pl.LazyFrame, benchmark: str, backend: Backend, by_frequency: bool) -> pl.DataFrame:
+    """A row per response, in order, with COLUMNS; `benchmark` is the file of the items."""
+    logprobs = pl.col("token_logprobs").cast(pl.List(pl.Float64))
+    # A sampled token cannot have probability 0: the server's value is not a log-probability.
+    known = logprobs.list.min().fill_null(0) > ZERO_PROBABILITY
+    rows = traces.select(
+        "item_id",
+        "text",
+        refused=pl.when(WAS_REFUSED).then("finish_reason"),
+        cut_off=CUT_OFF,
+        logprob=pl.when(known).then(logprobs.list.sum()),
+    ).collect()
+    answers = [answer_of(*row) for row in rows.select("text", "cut_off").iter_rows()]
+    rows = rows.with_columns(answer=pl.Series(answers, dtype=pl.String)).with_row_index("row")
+    items = rows.filter(pl.col("refused").is_null()).partition_by("item_id", maintain_order=True)
+    tell_fewer([len(item) for item in items])
+    questions = questions_of(benchmark)
+    answered = [(questions[item["item_id"][0]], item["answer"].to_list()) for item in items]
+    spreads: list[Mapping[str, Any]] = []
+    for item, numbers in zip(items, classes(answered, backend), strict=True):
+        spreads += _of_item(item, numbers, by_frequency)
+    frame = pl.DataFrame(spreads, schema={"row": rows["row"].dtype, **COLUMNS})
+    joined = rows.select("row", "refused").join(frame, on="row", how="left", maintain_order="left", validate="1:1")
+    return joined.select(*COLUMNS.names()[:-1], pl.coalesce("refused", "semantics_reason").alias("semantics_reason"))
+
+
+def _of_item(item: pl.DataFrame, numbers: list[int], by_frequency: bool) -> list[Mapping[str, Any]]:
+    """The rows of the answers to an item; `numbers` are their classes."""
+    usable = not item["logprob"].has_nulls()
+    logprobs = item["logprob"].to_list() if usable and not by_frequency else None
+    shares = class_probabilities(numbers, logprobs)
+    enough = len(item) > 1
+    stable = stable_classes(np.bincount(numbers))
+    reasons = []
+    if enough and not usable and not by_frequency:
+        reasons.append(_FREQUENCIES)
+    if stable is None:
+        reasons.append(_FEW.format(len(item)) if enough else _ALONE)
+    of_item = {
+        "semantic_entropy": semantic_entropy(shares) if enough else None,
+        "answer_classes": len(shares) if enough else None,
+        "stable_classes": stable,
+        "semantics_reason": "; ".join(reasons) or None,
+    }
+    rows: list[Mapping[str, Any]] = []
+    for (row, answer, logprob), number in zip(item.select("row", "answer", "logprob").rows(), numbers, strict=True):
+        of_answer = {
+            "row": row,
+            "answer": answer,
+            "answer_class": number,
+            "probability": None if logprob is None else math.exp(logprob),
+            "class_probability": shares[number],
+        }
+        rows.append(of_item | of_answer)
+    return rows

@@ -1,0 +1,206 @@
+"""Stage `estimate`: fit a training group's estimators, estimate every domain with features, and keep some as files."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.core.errors import ProvenanceError
+from entropy_sentinel.estimators.estimator_base import Estimator, FitFailure
+from entropy_sentinel.estimators.estimator_file import save_estimator
+from entropy_sentinel.estimators.estimator_registry import further_signals
+from entropy_sentinel.estimators.estimator_settings import EstimationSettings, Fitting
+from entropy_sentinel.estimators.fit_metadata import describe_fit
+from entropy_sentinel.estimators.training_rows import TrainingRows, fit_estimators, score
+from entropy_sentinel.features.hashed_tokens import SCHEMA
+from entropy_sentinel.schemas.contract import read_provenance
+from entropy_sentinel.schemas.estimate_schema import ESTIMATES, SCORES
+from entropy_sentinel.schemas.response_schema import RESPONSE, item_numbers
+from entropy_sentinel.schemas.signal_schema import with_reasons
+from entropy_sentinel.signal_families.observation_frame import DOMAIN, OBSERVATIONS, read_observations
+from entropy_sentinel.statistics.ambiguity import ambiguous_shares
+
+RAW = "raw_logprobs"
+_FEATURED, _LABELLED = pl.col("feature_reason").is_null(), pl.col("label").is_not_null()
+
+
+def write_groups(observations: str, groups: Sequence[tuple[str, EstimationSettings]], outputs: Sequence[str]) -> None:
+    """Write the estimates of several training groups, each with its settings, to one file each."""
+    for (group, settings), output in zip(groups, outputs, strict=True):
+        write_estimates(observations, group, settings, output)
+
+
+def write_estimates(observations: str, group: str, settings: EstimationSettings, output: str) -> None:
+    """Write the estimates of one training group (`a+b`) from the file `observations` of one model.
+
+    Raises ProvenanceError for traces whose log-probabilities are not from the model's distribution before temperature.
+    """
+    rows, logprobs = read_raw(observations)
+    frame = estimate(rows, group, settings)
+    ESTIMATES.write(frame, output, {"group": group, "settings": dict(settings), "logprobs": logprobs})
+
+
+def read_raw(observations: str) -> tuple[pl.DataFrame, dict[str, Any]]:
+    """Rows and facts of a file of observations; raises ProvenanceError unless they are before temperature."""
+    rows, logprobs = read_observations(observations), read_provenance(observations)["logprobs"]
+    if logprobs["logprobs_mode"] != RAW:
+        raise ProvenanceError(
+            f"{observations}: log-probabilities must be '{RAW}' (before temperature), were "
+            f"'{logprobs['logprobs_mode']}'; generate the traces with that mode"
+        )
+    return rows, logprobs
+
+
+def estimate(observations: pl.DataFrame, group: str, settings: EstimationSettings) -> pl.DataFrame:
+    """Fit on the group's `train` rows and score every domain of one model; a frame of contract ESTIMATES.
+
+    A training benchmark is scored on its `test` rows, any other on all its rows.
+    """
+    estimates: dict[str, pl.DataFrame] = {}
+    for view, names in by_signals(observations, settings["estimators"]):
+        estimates |= _estimated(view, group, settings, names)
+    return pl.concat(estimates[name] for name in settings["estimators"])
+
+
+def by_signals(observations: pl.DataFrame, estimators: Iterable[str]) -> Iterator[tuple[pl.DataFrame, list[str]]]:
+    """Yield the estimators that need the same further signals, and their view of the observations.
+
+    In this view, a response without one of the signals has no features.
+    """
+    names_by_signals: dict[tuple[str, ...], list[str]] = {}
+    for name in estimators:
+        names_by_signals.setdefault(further_signals(name), []).append(name)
+    for signals, names in names_by_signals.items():
+        yield with_reasons(observations, signals, "feature_reason").select(*OBSERVATIONS.schema, *signals), names
+
+
+def _estimated(
+    observations: pl.DataFrame, group: str, settings: EstimationSettings, estimators: Sequence[str]
+) -> dict[str, pl.DataFrame]:
+    """Each estimator's rows of contract ESTIMATES."""
+    training = training_rows(observations, group, settings)
+    trains = pl.col("benchmark").is_in(group.split("+"))
+    rows = observations.filter(~trains | (pl.col("split") == "test"))
+    domains = _domains(rows, trains)
+    scored = rows.filter(_FEATURED)
+    slices = _slices(scored)
+    domains = domains.with_columns(
+        model=pl.lit(observations["model"][0]),
+        group=pl.lit(group),
+        n_training_rows=pl.lit(len(training), pl.UInt32),
+        caution=pl.lit(training.caution, pl.String),
+    )
+    estimates = {}
+    for name, estimator in fit_estimators(training, estimators).items():
+        accuracies = score(estimator, scored, slices)
+        estimates[name] = _estimates(estimator, accuracies, domains).select(ESTIMATES.schema.names())
+    return estimates
+
+
+def training_rows(observations: pl.DataFrame, group: str, settings: EstimationSettings) -> TrainingRows:
+    """The rows of a group for fitting: those in its `train` split with a label and features."""
+    of_group = observations.filter(pl.col("benchmark").is_in(group.split("+")), pl.col("split") == "train")
+    return labelled_rows(of_group, settings)
+
+
+def labelled_rows(observations: pl.DataFrame, settings: EstimationSettings | Fitting) -> TrainingRows:
+    """All rows with a label and features, with their domains; benchmarks with kinds are groups of domains."""
+    rows = observations.filter(_FEATURED, _LABELLED)
+    domains = rows.select(DOMAIN).to_series()
+    groups = rows["benchmark"] if rows["kind"].count() else None
+    words = rows.select(*SCHEMA) if set(SCHEMA) <= set(rows.columns) else None
+    return TrainingRows(rows, rows["label"].to_numpy(), settings, domains, item_numbers(rows), groups, words)
+
+
+def _domains(rows: pl.DataFrame, trains: pl.Expr) -> pl.DataFrame:
+    """One row per domain: role, true accuracy and counts."""
+    both = _FEATURED & _LABELLED
+    return rows.group_by("benchmark", maintain_order=True).agg(
+        role=pl.when(trains).then(pl.lit("training")).otherwise(pl.lit("held_out")).first(),
+        true_accuracy=pl.col("label").filter(both).mean(),
+        n_rows=_FEATURED.sum().cast(pl.UInt32),
+        n_labelled=both.sum().cast(pl.UInt32),
+        n_excluded=(~_FEATURED).sum().cast(pl.UInt32),
+    )
+
+
+def _slices(scored: pl.DataFrame) -> dict[str, np.ndarray]:
+    """The mask of each domain's rows, and under `<domain> labelled` that of its labelled rows."""
+    benchmark, labelled = scored["benchmark"].to_numpy(), scored["label"].is_not_null().to_numpy()
+    masks = {}
+    for name in scored["benchmark"].unique(maintain_order=True):
+        masks[name] = benchmark == name
+        masks[f"{name} labelled"] = masks[name] & labelled
+    return masks
+
+
+def _estimates(
+    estimator: Estimator | FitFailure, accuracies: Mapping[str, float | None], domains: pl.DataFrame
+) -> pl.DataFrame:
+    """One estimator's estimates of all domains, null with the reason; `accuracies` are by name of `_slices`."""
+    if isinstance(estimator, FitFailure):
+        chosen, reason = None, pl.lit(estimator.reason)
+    else:
+        chosen = estimator.chosen
+        reason = pl.when(pl.col("n_rows") == 0).then(pl.lit("no row of the domain has features"))
+    names = domains["benchmark"]
+    return domains.with_columns(
+        estimator=pl.lit(estimator.name),
+        estimated_accuracy=pl.Series([accuracies.get(name) for name in names], dtype=pl.Float64),
+        estimated_on_labelled=pl.Series([accuracies.get(f"{name} labelled") for name in names], dtype=pl.Float64),
+        hyperparameters=pl.lit(json.dumps(chosen) if chosen else None, pl.String),
+        reason=reason,
+    )
+
+
+def write_kept(
+    observations: str,
+    groups: Sequence[tuple[str, EstimationSettings]],
+    estimators: Sequence[str],
+    scores: Sequence[str],
+) -> None:
+    """Write the estimators of several training groups, each with its settings.
+
+    `estimators` are the files of the estimators, group by group; `scores` has a file for each group.
+    """
+    files = iter(estimators)
+    for (group, settings), scores_file in zip(groups, scores, strict=True):
+        write_estimators(observations, group, settings, list(islice(files, len(settings["estimators"]))), scores_file)
+
+
+def write_estimators(
+    observations: str, group: str, settings: EstimationSettings, outputs: Sequence[str], scores: str
+) -> None:
+    """Fit the group's (`a+b`) estimators `settings["estimators"]` and write each to its file of `outputs`.
+
+    P(correct) of all responses with features goes to `scores`.
+    """
+    rows, logprobs = read_raw(observations)
+    trained = rows.filter(pl.col("benchmark").is_in(group.split("+")), pl.col("split") == "train")
+    ambiguous, origin = ambiguous_shares(trained), {"model": rows["model"][0], "group": group, "logprobs": logprobs}
+    paths, parts = dict(zip(settings["estimators"], outputs, strict=True)), []
+    for view, names in by_signals(rows, settings["estimators"]):
+        training = training_rows(view, group, settings)
+        estimators = fit_estimators(training, names)
+        for name, estimator in estimators.items():
+            metadata = describe_fit(estimator, training, ambiguous=ambiguous, **origin)
+            save_estimator(estimator, paths[name], metadata)
+        parts.append(p_correct(estimators.values(), view))
+    shares = None if ambiguous is None else {name: asdict(share) for name, share in ambiguous.items()}
+    SCORES.write(pl.concat([SCORES.schema.to_frame(), *parts]), scores, origin | {"ambiguous": shares})
+
+
+def p_correct(estimators: Iterable[Estimator | FitFailure], observations: pl.DataFrame) -> pl.DataFrame:
+    """P(correct) of every response with features by every estimator that gives it; contract SCORES."""
+    featured = observations.filter(_FEATURED)
+    parts = [SCORES.schema.to_frame()]
+    for estimator in estimators if len(featured) else ():
+        p = None if isinstance(estimator, FitFailure) else estimator.p_correct(featured)
+        if p is not None:
+            column = pl.Series(p, dtype=pl.Float64)
+            parts.append(featured.select(*RESPONSE, estimator=pl.lit(estimator.name), p=column))
+    return pl.concat(parts)

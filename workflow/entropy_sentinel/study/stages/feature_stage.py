@@ -1,0 +1,22 @@
+"""Stage `features`: compute 17 statistics of each response's trace."""
+
+import polars as pl
+
+from entropy_sentinel.features.feature_computation import USED, compute_features, missing_mass, start_after
+from entropy_sentinel.features.feature_registry import FEATURE_FRAME
+from entropy_sentinel.features.feature_settings import FeatureSettings
+from entropy_sentinel.schemas.arrow_lists import read_traces
+from entropy_sentinel.schemas.contract import read_provenance
+
+
+def write_features(generations: str, settings: FeatureSettings, output: str) -> None:
+    """Write the features of every response in the file `generations`, with its provenance.
+
+    The memory does not grow with the file. Raises InputError if the token that ends the thinking cannot be found.
+    """
+    origin, parts = read_provenance(generations), [FEATURE_FRAME.frame([])]
+    for batch in read_traces(generations, [*USED, "tokens", "text"]):
+        traces = start_after(batch, settings["trace_after"], origin.get("trace_after"))
+        parts.append(compute_features(traces, settings["vocabulary"]))
+    frame = pl.concat(parts)
+    FEATURE_FRAME.write(frame, output, {**origin, **settings, "missing_mass": missing_mass(frame)})

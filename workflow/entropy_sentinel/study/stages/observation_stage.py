@@ -1,0 +1,90 @@
+"""Stage `observation`: join the rows of one model that estimators use."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.core.errors import ProvenanceError
+from entropy_sentinel.features.feature_registry import FEATURE_FRAME
+from entropy_sentinel.features.feature_settings import SplitSettings
+from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
+from entropy_sentinel.schemas.contract import read_provenance
+from entropy_sentinel.schemas.generation_schema import LOGPROBS
+from entropy_sentinel.schemas.label_schema import LABELS
+from entropy_sentinel.schemas.response_schema import RESPONSE, SAMPLE
+from entropy_sentinel.schemas.signal_schema import contract_of
+from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS, observations_of
+from entropy_sentinel.signal_families.signal_registry import FAMILIES
+from entropy_sentinel.statistics.splits import train_or_test
+
+# Facts that must be equal in all traces that an estimator is fitted on or applied to.
+ONE_KIND = (*LOGPROBS, "sampling", "commit")
+
+
+def write_observations(
+    benchmarks: Sequence[str],
+    labels: Sequence[str],
+    features: Sequence[str],
+    split: SplitSettings,
+    output: str,
+    signals: Sequence[str] = (),
+) -> None:
+    """Join the files of one model, one of each kind per benchmark, into one.
+
+    `signals` are files of further signals. Raises ProvenanceError if the traces differ in the kind of
+    log-probabilities, or in the commit of the weights.
+    """
+    first_kind = _kind(features[0])
+    for path in features[1:]:
+        kind = _kind(path)
+        if kind != first_kind:
+            raise ProvenanceError(
+                f"{path}: its traces differ in kind from those of {features[0]}: {kind} instead of {first_kind}; "
+                "generate both with the same settings"
+            )
+    frame = observe(
+        pl.concat(_splits_and_kinds(BENCHMARKS.read(path), split) for path in benchmarks),
+        pl.concat(map(LABELS.read, labels)),
+        pl.concat(map(FEATURE_FRAME.read, features)),
+    )
+    about: dict[str, Any] = {"logprobs": first_kind, "split": dict(split)}
+    files_by_family: dict[str, list[str]] = {}
+    for path in signals:
+        files_by_family.setdefault(read_provenance(path)["family"], []).append(path)
+    for family, paths in files_by_family.items():
+        contract = contract_of(FAMILIES[family])
+        rows = pl.concat(contract.read(path) for path in paths)
+        frame = frame.join(rows, on=RESPONSE, how="left", maintain_order="left", validate="1:1")
+    if files_by_family:
+        about["families"] = list(files_by_family)
+    observations_of(files_by_family).write(frame, output, about)
+
+
+def _kind(path: str) -> dict[str, Any]:
+    provenance = read_provenance(path)
+    return {key: provenance.get(key) for key in ONE_KIND}
+
+
+def _splits_and_kinds(items: pl.DataFrame, split: SplitSettings) -> pl.DataFrame:
+    kinds = items.select("item_id", kind="group")
+    return train_or_test(items, **split).join(kinds, on="item_id", maintain_order="left", validate="1:1")
+
+
+def observe(items: pl.DataFrame, labels: pl.DataFrame, features: pl.DataFrame) -> pl.DataFrame:
+    """Join features and labels on item and sample, and the items' split and kind; a frame of contract OBSERVATIONS.
+
+    Item ids begin with their benchmark's name, so that those of all benchmarks differ.
+    """
+    return (
+        features.rename({"reason": "feature_reason"})
+        .join(
+            labels.rename({"reason": "label_reason"}),
+            on=SAMPLE,
+            how="left",
+            maintain_order="left",
+            validate="1:1",
+        )
+        .join(items, on="item_id", how="left", maintain_order="left", validate="m:1")
+        .select(OBSERVATIONS.schema.names())
+    )

@@ -1,0 +1,30 @@
+"""Stage `signals`: compute a family of signals of a model's responses to a benchmark, from its traces."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.schemas.contract import read_provenance
+from entropy_sentinel.schemas.generation_schema import scan_traces
+from entropy_sentinel.schemas.response_schema import RESPONSE
+from entropy_sentinel.schemas.signal_schema import contract_of
+from entropy_sentinel.signal_families.signal_computation import compute_signals
+from entropy_sentinel.signal_families.signal_registry import FAMILIES
+
+
+def write_signals(
+    family: str, generations: str, output: str, settings: Mapping[str, Any] | None = None, **inputs: str
+) -> None:
+    """Write the signals of every response in the file `generations`, with its provenance.
+
+    `settings` and further files, `inputs`, are the other arguments of the family's `compute`. The provenance includes
+    the facts that it returns.
+    """
+    traces, origin, settings = scan_traces(generations), read_provenance(generations), dict(settings or {})
+    whose = traces.select(RESPONSE).collect()
+    values, facts = compute_signals(family, traces, **inputs, **settings)
+    contract = contract_of(FAMILIES[family])
+    further = [name for name in values.columns if name not in contract.schema]
+    frame = pl.concat([whose, values], how="horizontal").select(*contract.schema, *further)
+    contract.write(frame, output, origin | {"family": family, "signal_settings": settings} | facts)
