@@ -33,7 +33,12 @@ def _contracts() -> Iterator[tuple[str, Contract]]:
     declaring = [module_of("signals", name) for name in sorted(declared("signals"))]
     declaring += [module_of("analyses", name) for name in sorted(declared("analyses"))]
     folders = [f"{name}{inner}" for name in declaring for inner in ("", ".measuring")]
-    modules += [f"{name}.frames" for name in folders if find_spec(name) and find_spec(f"{name}.frames")]
+    for folder in filter(find_spec, folders):
+        modules += [
+            f"{folder}.{one.name}"
+            for one in pkgutil.iter_modules(import_module(folder).__path__)
+            if one.name.endswith("_frames")
+        ]
     for name in modules:
         module = import_module(name)
         source = Path(module.__file__ or "").read_text()
