@@ -163,7 +163,9 @@ def test_an_option_that_is_unknown_or_does_not_go_with_others() -> None:
         es.monitor("none", "none", windows="day")
 
 
-@pytest.mark.parametrize(("output", "function"), [("metrics", "result_files.write_metrics"), ("page", "monitor_page.write_page")])
+@pytest.mark.parametrize(
+    ("output", "function"), [("metrics", "result_files.write_metrics"), ("page", "monitor_page.write_page")]
+)
 def test_a_target_that_fails_hides_neither_findings_nor_alert(
     output: str, function: str, tmp_path: Path, monkeypatch
 ) -> None:

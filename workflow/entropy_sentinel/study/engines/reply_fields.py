@@ -276,7 +276,10 @@ def _text_problem(field: str, value: Any) -> Problem | None:
     except UnicodeEncodeError as error:
         was = repr(value[error.start : error.end])[:40]
         return Problem(
-            field, "must be Unicode without half of a surrogate pair", was, "use llm_client.request_results.storable(text)"
+            field,
+            "must be Unicode without half of a surrogate pair",
+            was,
+            "use llm_client.request_results.storable(text)",
         )
     return None
 
