@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import os
+import signal
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -348,3 +350,22 @@ def test_an_error_of_the_caller_ends_everything() -> None:
     with fake_api(lambda *_: ok(completion())) as api, pytest.raises(ConfigError, match="needs another server"):
         answers(client(api), 9, keep)
     assert len(api.requests) == 1
+
+
+@pytest.mark.parametrize("interrupts", [1, 2])
+def test_an_interrupt_waits_for_requests_under_way_and_a_second_one_does_not(interrupts: int) -> None:
+    """The server delays all replies after the first by a second, and interrupts at the third request."""
+
+    def reply(_: Any, n: int) -> Any:
+        if n == 2:
+            for pause_s in [0.0, 0.2][:interrupts]:
+                time.sleep(pause_s)
+                os.kill(os.getpid(), signal.SIGINT)
+        return ok(completion(), 1.0 if n else 0.0)
+
+    replies: list[int] = []
+    with fake_api(reply) as api:
+        with pytest.raises(KeyboardInterrupt):
+            replies.extend(position for position, _ in client(api, concurrency=2).ask(questions(20), text))
+        assert len(api.requests) == 3
+    assert sorted(replies) == ([0, 1, 2] if interrupts == 1 else [0])

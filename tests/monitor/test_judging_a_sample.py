@@ -1,5 +1,7 @@
 """A language model judges a sample of a log, and the monitor uses its verdicts: with a server on this machine."""
 
+import os
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -157,6 +159,36 @@ def test_a_server_that_fails_halfway_leaves_a_file(api: FakeApi, folder: Path, c
     assert verdicts.filter(~is_missing.fill_null(False)).height == 40
     assert "60 of 100 responses have no answer (reason: server)" in caplog.text
     assert "no key" in caplog.text
+
+
+@pytest.mark.parametrize("way", ["--model", "--second-opinion"])
+def test_an_interrupt_leaves_a_file_of_what_was_paid_for(api: FakeApi, folder: Path, capsys, caplog, way: str) -> None:
+    """Those under way are waited for; the same command asks the rest. A notebook's cell ends, with all in the cache."""
+    reply = api.reply
+
+    def interrupt(body: dict, n: int) -> tuple:
+        if n == 30:
+            os.kill(os.getpid(), signal.SIGINT)
+        return (*reply(body, n)[:3], 0.3 if n >= 30 else 0)
+
+    sample, out = folder / "to_judge.csv", folder / "verdicts.csv"
+    options = {"base_url": api.base_url, "concurrency": 2}
+    call = ("judge", sample, way, "hosted_vllm/j", "--base-url", api.base_url, "--concurrency", 2, "-o", out)
+    api.reply = interrupt
+    status, _, errors = run(capsys, *call)
+    done = len(api.requests)
+    assert (status, 30 < done < 40) == (130, True)
+    assert "interrupt again to end at once" in caplog.text
+    assert f"{100 - done} of 100 responses have no answer (reason: interrupted)" in errors
+    partial = pl.read_csv(out)
+    assert (partial["reason"] == "interrupted").sum() == 100 - done
+    assert partial["weight"].sum() == pytest.approx(pl.read_csv(sample)["weight"].sum())
+    api.reply = lambda body, n: interrupt(body, n - done)
+    with pytest.raises(KeyboardInterrupt, match=r"\(reason: interrupted\).*from the cache"):
+        es.judge(sample, **{way.removeprefix("--").replace("-", "_"): "hosted_vllm/j"}, **options)
+    more, api.reply = len(api.requests), reply
+    status, text, _ = run(capsys, *call)
+    assert (status, f"{100 - more} requests answered; {more} replies from the cache" in text) == (0, True)
 
 
 def test_the_budget_of_a_plan_pays_for_the_plan(api: FakeApi, folder: Path, capsys) -> None:

@@ -5,7 +5,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from entropy_sentinel.cli.shared_arguments import INTERRUPTED, Json, check_table_path, print_json, say, taking, working
+from entropy_sentinel.cli.shared_arguments import (
+    INTERRUPTED,
+    STOPPED_BY_USER,
+    Json,
+    check_table_path,
+    print_json,
+    say,
+    taking,
+    working,
+)
 from entropy_sentinel.core.option_classes import Panel
 from entropy_sentinel.monitor.monitor_options import JudgeOptions
 from entropy_sentinel.schemas.witness_schema import PROBABILITY, WitnessKind
@@ -68,9 +77,10 @@ def command(
     one that is watched. On 23 kinds of questions, the share that agrees was off by 0.09 on average without any label,
     against 0.28 for the estimator from log-probabilities. Ask 30 to 60 questions per slice.
 
-    If the budget is spent or the server fails after some answers, the file has these, and their weights are larger, so
-    that they still represent the slices. The others have the reason `budget` or `server`. The same command again asks
-    only these. Exit status: 0; 1 for an error; 6 for such a file.
+    If the budget is spent, the server fails or you press Ctrl-C after some answers, the file has these, and their
+    weights are larger, so that they still represent the slices. The others have the reason `budget`, `server` or
+    `interrupted`. The same command again asks only these. Exit status: 0; 1 for an error; 6 for such a file, or 130
+    after Ctrl-C.
 
     \b
     Two samples, many responses for the judge and a few for people:
@@ -80,6 +90,7 @@ def command(
     """
     from entropy_sentinel.core.whole_files import check_outputs
     from entropy_sentinel.formatting.spreadsheet import write_table
+    from entropy_sentinel.monitor.labelling.interruption import InterruptionCode
     from entropy_sentinel.monitor.labelling.judge_run import check_target, judge_sample
     from entropy_sentinel.monitor.labelling.label_sheet import SUFFIXES
 
@@ -104,7 +115,8 @@ def command(
         say(notice, err=True)
     if result.interruption is not None:
         say(str(result.interruption), err=True)
-        raise typer.Exit(INTERRUPTED)
+        stopped = result.interruption.code == InterruptionCode.INTERRUPTED
+        raise typer.Exit(STOPPED_BY_USER if stopped else INTERRUPTED)
 
 
 def _say_summary(result: "JudgedSample", output: Path) -> None:

@@ -28,6 +28,8 @@ Command = TypeVar("Command", bound=Callable[..., None])
 INCOMPLETE = 3
 # Exit status if the budget or the server ended the requests, and the file has only a part of the answers.
 INTERRUPTED = 6
+# Exit status after Ctrl-C, as of a process that SIGINT ends.
+STOPPED_BY_USER = 130
 # Seconds without output after which a command says on a terminal what it is doing.
 PATIENCE_S = 2.0
 

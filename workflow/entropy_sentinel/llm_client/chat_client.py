@@ -145,7 +145,8 @@ class ChatClient:
         """Yield (position in `requests`, kept content of the reply or a Refusal) for each request, as they finish.
 
         If another process or thread with the same cache has sent the same request, this one waits for its reply. After
-        a failure, no more requests are sent, those under way are finished, and then the error is raised.
+        a failure or an interrupt, no more requests are sent, those under way are finished, and then the error is
+        raised. A second interrupt does not wait for them.
 
         Args:
             requests: The arguments of `litellm.completion` without model and base_url; with a `prompt`, those of
@@ -158,6 +159,7 @@ class ChatClient:
         Raises:
             BudgetSpentError: If the budget has no room for the next request.
             EntropySentinelError: If a request failed for good, a reply cannot be used, or the cache cannot be written.
+            KeyboardInterrupt: If the user interrupted the process.
         """
         waiting = deque(enumerate(requests))
         running: dict[Future[tuple[Any, BaseException | None]], int] = {}
@@ -172,7 +174,23 @@ class ChatClient:
                     while waiting and len(running) < (2 * self.concurrency if self._server_is_known else 1):
                         position, request = waiting.popleft()
                         running[portal.start_task_soon(self._outcome, position, request, turn)] = position
-                    for future in self._finished(running):
+                    try:
+                        finished = self._finished(running)
+                    except KeyboardInterrupt as interrupt:
+                        if isinstance(failure, KeyboardInterrupt):
+                            for future in running:
+                                future.cancel()
+                            raise
+                        failure = interrupt
+                        waiting.clear()
+                        portal.call(stop.set)
+                        log.warning(
+                            "%s: interrupted: no more requests are sent; waiting for those under way, which cost "
+                            "money (interrupt again to end at once)",
+                            self.name,
+                        )
+                        continue
+                    for future in finished:
                         position = running.pop(future)
                         outcome, error = future.result()
                         if outcome is _LATER:

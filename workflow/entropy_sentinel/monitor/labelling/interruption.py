@@ -14,6 +14,7 @@ class InterruptionCode(StrEnum):
 
     BUDGET = "budget"
     SERVER = "server"
+    INTERRUPTED = "interrupted"
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from entropy_sentinel.judges.judge_kinds import Llm
 from entropy_sentinel.judges.judge_prompts import WITHOUT_REFERENCE
 from entropy_sentinel.llm_client.server_settings import Prompt, check_placeholders
 from entropy_sentinel.logs.reader_base import QUESTION
+from entropy_sentinel.monitor.labelling.interruption import InterruptionCode
 from entropy_sentinel.monitor.labelling.judged_sample import (
     NO_TEXTS,
     RESPONSE_TEXT,
@@ -50,7 +51,8 @@ def judge(
     keys of the provider are in the environment.
 
     If the budget is spent or the server fails after some answers, these are returned, and a warning says how many are
-    missing. Their weights are larger, so that they still represent the slices. The same call again asks only the rest.
+    missing. Their weights are larger, so that they still represent the slices. The same call again asks only the rest,
+    also after an interrupt, which ends the call with KeyboardInterrupt: replies that came before it are in the cache.
 
     Args:
         responses: Responses to judge, from `sample`: its table, its file, or several. The verdicts represent the first;
@@ -77,6 +79,8 @@ def judge(
         responses, JudgeOptions.of_keywords("judge", {"model": model, **options}), agrees_with, agrees_with_model
     )
     if result.interruption is not None:
+        if result.interruption.code == InterruptionCode.INTERRUPTED:
+            raise KeyboardInterrupt(str(result.interruption))
         log.warning("%s", result.interruption)
     return result.rows
 

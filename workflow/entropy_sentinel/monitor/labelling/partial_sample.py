@@ -1,4 +1,4 @@
-"""A sample of which a model has answered only a part, because the budget was spent or the server failed.
+"""A sample of which a model has answered only a part: the budget was spent, the server failed, or the user stopped.
 
 Requests are sent in an order in which every beginning represents all slices: the responses of each slice and stratum
 are in random order, and all slices advance at the same pace. So the answered responses are a smaller random sample, and
@@ -24,6 +24,10 @@ _SEED = 42
 _ORDER, _PLACE, _KEPT, _SIZE = "(order)", "(place)", "(kept)", "(size)"
 
 
+class StoppedByUserError(EntropySentinelError):
+    """The user interrupted the requests, such as with Ctrl-C."""
+
+
 @dataclass(frozen=True)
 class Answers(Generic[Answer]):
     """The answers about rows that were asked about, `asked`, and the error that ended the requests, if any."""
@@ -39,10 +43,17 @@ class Answers(Generic[Answer]):
         return missing
 
 
+# The codes of errors; any other error is the server's.
+_CODES: dict[type[EntropySentinelError], InterruptionCode] = {
+    BudgetSpentError: InterruptionCode.BUDGET,
+    StoppedByUserError: InterruptionCode.INTERRUPTED,
+}
+
+
 def collect_answers(
     answers: Iterable[tuple[int, Answer]], asked: Sequence[int], counts: Mapping[str, int], progress: str
 ) -> Answers[Answer]:
-    """All answers that come before an error; raise the error if there is none from the server or the cache.
+    """All answers that come before an error or interrupt; raise it if there is none from the server or the cache.
 
     `asked` are the rows of a sample in the order of the requests, `counts` the replies so far. The error gets the
     number of these and `progress`, what is true of them.
@@ -58,6 +69,10 @@ def collect_answers(
         if not n_replies:
             raise stopped from None
         return Answers(asked, by_row, stopped)
+    except KeyboardInterrupt:
+        if not by_row:
+            raise
+        return Answers(asked, by_row, StoppedByUserError(f"interrupted ({len(by_row):,} of {len(asked):,} {progress})"))
     return Answers(asked, by_row, None)
 
 
@@ -94,7 +109,7 @@ def keep_answered(rows: pl.DataFrame, answers: Answers[Answer]) -> PartialSample
     error, missing = answers.error, answers.find_missing(len(rows))
     if error is None or not missing.any():
         return PartialSample(rows, None)
-    code = InterruptionCode.BUDGET if isinstance(error, BudgetSpentError) else InterruptionCode.SERVER
+    code = _CODES.get(type(error), InterruptionCode.SERVER)
     is_missing = pl.Series(missing)
     has_weights = WEIGHT in rows.columns and rows[WEIGHT].count() > 0
     slices = _slices_without(rows, is_missing) if has_weights else ()
