@@ -98,6 +98,27 @@ def test_true_accuracies_of_a_perfect_judge_by_hand(features: pl.DataFrame) -> N
     assert judge.worth == pytest.approx(160 / 24)
 
 
+def test_samples_of_overlapping_logs_count_each_response_once(features: pl.DataFrame) -> None:
+    """The first half of each domain, and each second response of all: only the second sample covers the domain.
+
+    The verdicts of the first correct the judge. The same sample in two files is one sample.
+    """
+    every = verdicts(features).with_columns(features["place"])
+    first_half = every.filter(pl.col("place") < 20).with_columns(weight=pl.lit(1.0))
+    thinned = every.filter(pl.col("place") % 2 == 0).with_columns(weight=pl.lit(2.0))
+    for judged in ([first_half, thinned], [thinned, first_half]):
+        validation = es.fit(features, people(features, 6), "group-accuracy", judged=judged).validation
+        assert validation is not None
+        for domain in validation.domains:
+            shares = features.filter(pl.col("benchmark") == domain.domain, pl.col("place") % 2 == 0)["right"]
+            assert domain.true == pytest.approx(true_by_hand(features, domain.domain, float(shares.mean())))
+    one, two = (
+        es.fit(features, people(features, 6), "group-accuracy", judged=judged).validation
+        for judged in (thinned, [thinned, thinned])
+    )
+    assert one == two
+
+
 def test_several_witnesses_count_in_the_domains_that_they_have_seen(features: pl.DataFrame, tmp_path: Path) -> None:
     """A judge of all, one with probabilities of two domains only, and a second opinion that has seen too little."""
     first, second, *_ = features["benchmark"].unique().sort().to_list()

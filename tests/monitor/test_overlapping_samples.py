@@ -9,7 +9,7 @@ import pytest
 from production import traffic
 
 import entropy_sentinel as es
-from entropy_sentinel.monitor.labelling.overlapping_samples import combine_weights
+from entropy_sentinel.api.overlapping_samples import combine_weights
 
 DAYS, A_DAY = 14, 60
 FIRST = datetime(2026, 11, 1, tzinfo=UTC)

@@ -9,14 +9,15 @@ import polars as pl
 
 from entropy_sentinel.api.cluster_numbers import cluster_numbers
 from entropy_sentinel.api.input_checks import WEIGHT, with_labels
-from entropy_sentinel.api.witness_reading import JUDGED, read_witnesses
+from entropy_sentinel.api.overlapping_samples import combine_weights
+from entropy_sentinel.api.witness_reading import JUDGED, Witness, read_witnesses
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.estimators.training_rows import TrainingRows
 from entropy_sentinel.estimators.witness_validation import WitnessedRows, WitnessModel
 from entropy_sentinel.features.feature_registry import FEATURES
 from entropy_sentinel.formatting.text_format import counted
 from entropy_sentinel.schemas.response_schema import RESPONSE
-from entropy_sentinel.schemas.witness_schema import VALUE
+from entropy_sentinel.schemas.witness_schema import SAMPLES, VALUE
 
 log = logging.getLogger(__name__)
 _LABEL_WEIGHT = "(weight of the label)"
@@ -44,11 +45,13 @@ def witnessed_rows(
     rows = responses.with_columns(
         *[_values(responses, witness.rows).alias(_value(number)) for number, witness in enumerate(witnesses)],
         *[_weights(responses, witness.rows).alias(_weight(number)) for number, witness in enumerate(witnesses)],
+        *[_samples(responses, witness).alias(_sample(number)) for number, witness in enumerate(witnesses)],
         (pl.lit(None, pl.Float64) if labels is None else _weights(responses, labels)).alias(_LABEL_WEIGHT),
     )
     has_label = pl.col("label").is_not_null()
     rows = rows.filter(pl.col("reason").is_null(), pl.col(domain).is_in(np.unique(training.domains).tolist()))
     rows = rows.filter(*[pl.col(name).eq_missing(value) for name, value in kind.items()])
+    rows = _combine_samples(rows, domain, len(witnesses))
     n_labelled = rows.filter(has_label).height
     rows = rows.filter(pl.any_horizontal(pl.col(map(_value, numbers)).is_not_null()))
     n_both = rows.filter(has_label).height
@@ -85,6 +88,33 @@ def _value(number: int) -> str:
 def _weight(number: int) -> str:
     """The column with the weights of a witness's sample."""
     return f"(weight {number})"
+
+
+def _sample(number: int) -> str:
+    """The column with the samples of a witness that a response is in."""
+    return f"(samples {number})"
+
+
+def _samples(responses: pl.DataFrame, witness: Witness) -> pl.Series:
+    """The SAMPLES of each response, (n_rows,); null if the witness has one sample or none."""
+    if witness.samples is None:
+        return pl.Series(SAMPLES, [None] * len(responses))
+    key = [name for name in witness.key if name in responses.columns]
+    samples = witness.samples.select(*key, SAMPLES).unique(key, keep="last")
+    return responses.select(key).join(samples, on=key, how="left", maintain_order="left")[SAMPLES]
+
+
+def _combine_samples(rows: pl.DataFrame, domain: str, n_witnesses: int) -> pl.DataFrame:
+    """The rows with the weights of all samples of a witness together, so that each response of a domain counts once.
+
+    Times are not read, so of samples that overlap only those that cover the most have weights.
+    """
+    untimed = rows.group_by(slice=domain).agg(n=pl.len())
+    rows = rows.with_columns(pl.col(domain).alias("slice"), pl.lit(None, pl.Datetime("us", "UTC")).alias("grain"))
+    for number in range(n_witnesses):
+        if rows[_sample(number)].count():
+            rows = combine_weights(rows, _sample(number), _weight(number), untimed)
+    return rows.drop("slice", "grain")
 
 
 def _values(responses: pl.DataFrame, witness: pl.DataFrame) -> pl.Series:

@@ -7,10 +7,10 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.api.input_checks import WEIGHT
+from entropy_sentinel.api.overlapping_samples import combine_weights
 from entropy_sentinel.api.witness_reading import JUDGED, Witness
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.features.feature_registry import FEATURE_FRAME
-from entropy_sentinel.monitor.labelling.overlapping_samples import combine_weights
 from entropy_sentinel.monitor.labelling.post_stratification import weigh_by_strata
 from entropy_sentinel.monitor.reading.dependence import CLUSTER
 from entropy_sentinel.schemas.witness_schema import SAMPLES, VALUE

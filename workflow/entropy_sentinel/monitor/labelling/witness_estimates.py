@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.api.input_checks import WEIGHT
+from entropy_sentinel.api.overlapping_samples import combine_weights
 from entropy_sentinel.api.witness_reading import Witness
 from entropy_sentinel.features.feature_registry import FEATURE_FRAME
 from entropy_sentinel.formatting.text_format import counted
@@ -22,7 +23,6 @@ from entropy_sentinel.judges.answer_matching import match_answers
 from entropy_sentinel.monitor.alert_codes import AccuracyNote
 from entropy_sentinel.monitor.labelling.label_corrected_estimates import prepare_labels
 from entropy_sentinel.monitor.labelling.monitor_witnesses import LEAST_SHARE, require_weights
-from entropy_sentinel.monitor.labelling.overlapping_samples import combine_weights
 from entropy_sentinel.monitor.labelling.witness_support import PEOPLE, AskedWitness, describe_witness
 from entropy_sentinel.monitor.monitor_options import FROM_JUDGE, FROM_MEAN, FROM_OPINION
 from entropy_sentinel.monitor.monitor_result import slice_name
