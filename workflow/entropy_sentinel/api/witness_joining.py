@@ -45,7 +45,7 @@ def witnessed_rows(
     rows = responses.with_columns(
         *[_values(responses, witness.rows).alias(_value(number)) for number, witness in enumerate(witnesses)],
         *[_weights(responses, witness.rows).alias(_weight(number)) for number, witness in enumerate(witnesses)],
-        *[_samples(responses, witness).alias(_sample(number)) for number, witness in enumerate(witnesses)],
+        *[_join_samples(responses, witness).alias(_sample_column(number)) for number, witness in enumerate(witnesses)],
         (pl.lit(None, pl.Float64) if labels is None else _weights(responses, labels)).alias(_LABEL_WEIGHT),
     )
     has_label = pl.col("label").is_not_null()
@@ -90,12 +90,12 @@ def _weight(number: int) -> str:
     return f"(weight {number})"
 
 
-def _sample(number: int) -> str:
+def _sample_column(number: int) -> str:
     """The column with the samples of a witness that a response is in."""
     return f"(samples {number})"
 
 
-def _samples(responses: pl.DataFrame, witness: Witness) -> pl.Series:
+def _join_samples(responses: pl.DataFrame, witness: Witness) -> pl.Series:
     """The SAMPLES of each response, (n_rows,); null if the witness has one sample or none."""
     if witness.samples is None:
         return pl.Series(SAMPLES, [None] * len(responses))
@@ -112,8 +112,8 @@ def _combine_samples(rows: pl.DataFrame, domain: str, n_witnesses: int) -> pl.Da
     untimed = rows.group_by(slice=domain).agg(n=pl.len())
     rows = rows.with_columns(pl.col(domain).alias("slice"), pl.lit(None, pl.Datetime("us", "UTC")).alias("grain"))
     for number in range(n_witnesses):
-        if rows[_sample(number)].count():
-            rows = combine_weights(rows, _sample(number), _weight(number), untimed)
+        if rows[_sample_column(number)].count():
+            rows = combine_weights(rows, _sample_column(number), _weight(number), untimed)
     return rows.drop("slice", "grain")
 
 
