@@ -87,7 +87,7 @@ def test_points_stand_in_the_middle_of_their_windows_and_within_the_box() -> Non
     assert [y for _, y, *_ in panel.points] == [BOTTOM, TOP, (BOTTOM + TOP) / 2]
     assert TOP - 5 > 0  # a dot at 1 is drawn whole
     # The third day has no estimate: the line ends before it, and begins anew.
-    assert [len(line.split()) for line in panel.lines] == [2, 1]
+    assert [len(line) for line in panel.lines] == [2, 1]
 
 
 def test_slices_and_windows_unlike_the_labels_are_not_drawn() -> None:

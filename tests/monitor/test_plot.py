@@ -1,6 +1,7 @@
 """The verb `plot`: what it draws is what the page draws, and what the validation says; and the page of `fit`."""
 
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -154,3 +155,49 @@ def test_three_sentences_explain_a_verdict(domains: list, times: int, verdict: s
     # With two domains nothing is known about new ones.
     limits = [answer.error_at_most, answer.error_at_least]
     assert [any(f"{limit:.3f}" in sentence for limit in limits) for sentence in third] == [True] * (len(rows) > 2)
+
+
+def test_a_picture_is_saved_and_is_a_figure_with_the_same_numbers(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="the extra `plots` is not installed")
+    picture = es.plot(estimator := fitted("log-3d"))
+    begins = {".html": b"<!doctype html>", ".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}
+    for suffix, begin in begins.items():
+        picture.save(tmp_path / f"plot{suffix}")
+        assert (tmp_path / f"plot{suffix}").read_bytes().startswith(begin)
+    assert picture.html in (tmp_path / "plot.html").read_text()
+    with pytest.raises(InputError, match=r"must end with \.html, \.png, \.svg, \.pdf, was '.*plot\.bmp'"):
+        picture.save(tmp_path / "plot.bmp")
+    (bars,) = [axes for axes in picture.figure.axes if "accuracy:" in axes.get_xlabel()]
+    marks = {line.get_marker(): [] for line in bars.lines}
+    for line in bars.lines:
+        marks[line.get_marker()].extend(line.get_xdata())
+    domains = sorted(estimator.validation.domains, key=lambda domain: -domain.true)
+    assert marks["o"] == pytest.approx([100 * domain.estimated for domain in domains], abs=0.01)
+    assert marks["s"] == pytest.approx([100 * domain.true for domain in domains], abs=0.01)
+    assert [text.get_text() for text in bars.get_yticklabels()] == [domain.domain for domain in domains]
+
+
+def test_a_result_over_time_is_a_figure(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="the extra `plots` is not installed")
+    options = {"by": "route", "window": "day", "reference": "2026-11-02", "events": "2026-11-04=prompt v2"}
+    result = es.monitor(fitted("log-3d"), traffic(300), **options)
+    figure = es.plot(result).figure
+    panels = [axes for axes in figure.axes if axes.get_title()]
+    assert {axes.get_title() for axes in panels} == {"shop", "school", "support"}
+    for axes in panels:
+        rows = result.windows.filter(pl.col("route") == axes.get_title()).sort("window")
+        (line,) = [line for line in axes.lines if line.get_marker() == "None" and len(line.get_xdata()) == len(rows)]
+        bottom, top = axes.get_ylim()
+        shares = [(y - bottom) / (top - bottom) for y in line.get_ydata()]
+        assert shares == pytest.approx(rows["estimated_accuracy"].to_list(), abs=0.001)
+
+
+def test_without_matplotlib_a_picture_is_saved_as_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.startswith(("entropy_sentinel.rendering.figure", "matplotlib"))]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delitem(sys.modules, "entropy_sentinel.monitor.showing.plot_figure", raising=False)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    picture = es.plot(fitted("log-3d"))
+    picture.save(tmp_path / "plot.html")
+    with pytest.raises(InputError, match=r"needs matplotlib.*as \.html"):
+        picture.save(tmp_path / "plot.png")

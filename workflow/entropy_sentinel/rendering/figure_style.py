@@ -18,6 +18,7 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 from matplotlib.typing import RcKeyType
 
+from entropy_sentinel.core.whole_files import whole_file
 from entropy_sentinel.rendering.exhibit_style import Style
 from entropy_sentinel.rendering.html_pages import Exhibit, fragment
 from entropy_sentinel.rendering.latex import format_float, join, write_symbols
@@ -146,6 +147,13 @@ def write_figure(exhibit: Exhibit, drawing: Drawing, folder: str | Path) -> None
 def _write_pdf(figure: Figure, path: str, look: Style | None = None) -> None:
     with style(look):
         figure.savefig(path, metadata={"CreationDate": None})
+
+
+def save_figure(figure: Figure, path: Path) -> None:
+    """Write a figure in the format of the file's suffix, without a date."""
+    dates: dict[str, dict[str, Any]] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+    with style(), rc_context({"svg.hashsalt": path.stem}), whole_file(path) as partial:
+        figure.savefig(partial, format=path.suffix[1:], dpi=_PNG_DPI, metadata=dates.get(path.suffix))
 
 
 def write_paper_figure(exhibit: Exhibit, drawing: Drawing, look: Style, folder: str | Path) -> None:

@@ -2,13 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.core.whole_files import write_whole
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.monitor.monitor_result import Monitored
-from entropy_sentinel.monitor.showing.page_pictures import Ranges, labelled, over_time, ranked
+from entropy_sentinel.monitor.showing.page_pictures import AccuracyOverTime, Ranges, labelled, over_time, ranked
 from entropy_sentinel.monitor.showing.validation_diagrams import (
     Diagram,
     compare_domains,
@@ -17,18 +19,66 @@ from entropy_sentinel.monitor.showing.validation_diagrams import (
 )
 from entropy_sentinel.rendering.html_pages import render
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 _TEMPLATE = Path(__file__).with_name("plot.html.j2")
+# The page that `save` writes: the colours of its text are the browser's.
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Entropy Sentinel</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<style>:root {{ color-scheme: light dark; }} body {{ font-family: system-ui, sans-serif; margin: 1rem; }}</style></head>
+<body>{html}</body></html>
+"""
+_SUFFIXES = (".html", ".png", ".svg", ".pdf")
 
 
 @dataclass(frozen=True)
 class Picture:
-    """Pictures that a notebook shows.
+    """Pictures that a notebook shows, and that `save` writes to a file.
 
     Attributes:
-        html: A self-contained HTML fragment; write it to a file to keep the picture.
+        html: A self-contained HTML fragment.
     """
 
     html: str = field(repr=False)
+    _diagrams: tuple[Diagram, ...] = field(repr=False)
+    _ranges: tuple[Ranges, ...] = field(repr=False)
+    _over_time: AccuracyOverTime | None = field(repr=False)
+
+    @cached_property
+    def figure(self) -> "Figure":
+        """The pictures as a figure of matplotlib, to change or to put into a report."""
+        try:
+            from entropy_sentinel.monitor.showing.plot_figure import draw_figure
+            from entropy_sentinel.rendering.figure_style import style
+        except ModuleNotFoundError as error:
+            raise InputError(
+                f"plot: a figure needs {error.name}: pip install {error.name}; without it, save the picture as .html"
+            ) from None
+        with style():
+            return draw_figure(self._diagrams, self._ranges, self._over_time)
+
+    def save(self, path: str | Path) -> None:
+        """Write the pictures to a file.
+
+        Args:
+            path: The file: .html for a page that looks as in a notebook; .png, .svg or .pdf for the figure, which needs
+                matplotlib.
+
+        Raises:
+            InputError: For another suffix, or without matplotlib.
+        """
+        path = Path(path)
+        if path.suffix not in _SUFFIXES:
+            raise InputError(f"plot: the name of the file must end with {', '.join(_SUFFIXES)}, was '{path}'")
+        if path.suffix == ".html":
+            write_whole(path, _PAGE.format(html=self.html))
+            return
+        figure = self.figure
+        from entropy_sentinel.rendering.figure_style import save_figure
+
+        save_figure(figure, path)
 
     def _repr_html_(self) -> str:
         return self.html
@@ -44,7 +94,7 @@ def plot(shown: Monitored | FittedEstimator) -> Picture:
             reliability diagram, the share of correct responses by P(correct).
 
     Returns:
-        The pictures; a notebook shows them if they are the value of a cell.
+        The pictures; a notebook shows them if they are the value of a cell, and `save("plot.png")` writes a file.
 
     Raises:
         InputError: For any other value, and if there is nothing to draw.
@@ -68,11 +118,15 @@ def plot(shown: Monitored | FittedEstimator) -> Picture:
 
 
 def _picture(
-    ranges: Sequence[Ranges | None], panels: Any, nothing: str, diagrams: Sequence[Diagram | None] = ()
+    ranges: Sequence[Ranges | None],
+    panels: AccuracyOverTime | None,
+    nothing: str,
+    diagrams: Sequence[Diagram | None] = (),
 ) -> Picture:
     """The pictures that are there."""
     bars = [picture for picture in ranges if picture is not None]
     squares = [diagram for diagram in diagrams if diagram is not None]
     if not bars and not squares:
         raise InputError(f"plot: there is nothing to draw: {nothing}")
-    return Picture(render(_TEMPLATE, diagrams=squares, ranges=bars, over_time=panels))
+    html = render(_TEMPLATE, diagrams=squares, ranges=bars, over_time=panels)
+    return Picture(html, tuple(squares), tuple(bars), panels)

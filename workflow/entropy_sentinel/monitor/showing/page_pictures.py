@@ -4,7 +4,7 @@ The template draws the pictures, so they follow the page's width and colours, an
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -185,14 +185,14 @@ class SlicePanel:
     """Estimates of one slice, in units of a box of WIDTH x HEIGHT.
 
     `points` are x, y, whether the window is part of a drop, and the text. For each run of consecutive windows, `bands`
-    has the outline of the intervals and `lines` has the estimates, as points of an SVG line. `ticks` are x and text;
+    has the outline of the intervals and `lines` has the estimates, as points. `ticks` are x and text;
     `reference` is x and width of the reference, or null.
     """
 
     name: str
     points: tuple[tuple[float, float, bool, str], ...]
-    bands: tuple[str, ...]
-    lines: tuple[str, ...]
+    bands: tuple[tuple[Point, ...], ...]
+    lines: tuple[tuple[Point, ...], ...]
     ticks: tuple[tuple[float, str], ...]
     reference: Point | None
 
@@ -335,8 +335,8 @@ def _panel(
         name,
         points=tuple(points),
         # The outline of the intervals: along the upper limits, and back along the lower ones.
-        bands=tuple(_path([*run.upper, *reversed(run.lower)]) for run in runs),
-        lines=tuple(_path(run.estimates) for run in runs),
+        bands=tuple((*run.upper, *reversed(run.lower)) for run in runs),
+        lines=tuple(tuple(run.estimates) for run in runs),
         ticks=tuple(axis.ticks()),
         reference=reference,
     )
@@ -376,10 +376,6 @@ def _events(result: Monitored, axis: _Axis) -> tuple[tuple[tuple[float, str, str
 
 def _y(accuracy: float) -> float:
     return round(BOTTOM - accuracy * (BOTTOM - TOP), 1)
-
-
-def _path(points: Iterable[Point]) -> str:
-    return " ".join(f"{x:g},{y:g}" for x, y in points)
 
 
 def _reference(result: Monitored, axis: _Axis) -> Point | None:
