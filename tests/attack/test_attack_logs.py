@@ -24,7 +24,7 @@ from entropy_sentinel.features.feature_registry import FEATURES
 from entropy_sentinel.logs.json_values import END
 from entropy_sentinel.logs.log_record import PlacedRecord
 from entropy_sentinel.logs.log_summary import LogSummary
-from entropy_sentinel.logs.record_decoding import records
+from entropy_sentinel.logs.record_decoding import read_records
 
 pytestmark = pytest.mark.slow
 
@@ -182,7 +182,7 @@ def test_one_of_a_batch_of_which_no_frame_can_be_made_is_found(tmp_path: Path, m
     """Whatever a library raises, its panics too."""
     from entropy_sentinel.logs import log_stream
 
-    whole, tries = log_stream.gathered, []
+    whole, tries = log_stream.build_batch, []
 
     def fails(replies: Any, *others: Any) -> Any:
         tries.append(len(replies))
@@ -190,7 +190,7 @@ def test_one_of_a_batch_of_which_no_frame_can_be_made_is_found(tmp_path: Path, m
             raise pl.exceptions.PanicException("index out of bounds")
         return whole(replies, *others)
 
-    monkeypatch.setattr(log_stream, "gathered", fails)
+    monkeypatch.setattr(log_stream, "build_batch", fails)
     lines = [reply(f"r-{number}") for number in range(700)] + [reply("r-0", [step(), step(-1.5)])]
     frame, summary = read(write(tmp_path / "log.jsonl", *lines), places=True)
     assert len(frame) == 700
@@ -206,7 +206,7 @@ def test_one_of_a_batch_of_which_no_frame_can_be_made_is_found(tmp_path: Path, m
 def test_an_invalid_id_ends_the_reading_of_its_file(tmp_path: Path, monkeypatch: Any) -> None:
     from entropy_sentinel.logs import response_keys
 
-    monkeypatch.setattr(response_keys, "_MOST", 10)
+    monkeypatch.setattr(response_keys, "_MAX_SAMPLES", 10)
     with pytest.raises(InputError, match="log.jsonl: the id 'same' occurs more than 10 times"):
         read(write(tmp_path / "log.jsonl", *[reply("same", [step()] * (1 + n)) for n in range(11)]))
 
@@ -216,7 +216,7 @@ def sample(path: Path) -> list[Any]:
     """The records of a format's sample."""
     return [
         record.content
-        for record in records(str(path))
+        for record in read_records(str(path))
         if isinstance(record, PlacedRecord) and record.content is not END
     ]
 
@@ -326,7 +326,7 @@ def test_a_line_beyond_the_longest_is_named_and_the_next_ones_are_read(tmp_path:
     path = write(tmp_path / "log.jsonl", reply("first"), long, reply("last"))
     frame, summary = read(path, max_record_mb=1)
     assert frame["item_id"].to_list() == ["first", "last"]
-    assert summary.lines() == [
+    assert summary.format_problems() == [
         f"{path}: line 2: is longer than 1 MB and was skipped; raise max_record_mb (`features --max-record-mb`) to "
         "read it"
     ]

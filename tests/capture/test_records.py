@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from entropy_sentinel.capture.record_forms import safe_record
-from entropy_sentinel.logs.stream_bodies import joined
+from entropy_sentinel.logs.stream_bodies import join_events
 
 KEY = "sk-" + "a1" * 12
 
@@ -92,7 +92,7 @@ def test_a_key_in_the_pieces_of_a_streamed_tool_call() -> None:
     ]
     events = [{"id": "r", "model": "m", "choices": [{"index": 0, "delta": {"tool_calls": [one]}}]} for one in pieces]
     body = "".join(f"data: {json.dumps(event)}\n\n" for event in events)
-    (choice,) = safe_record(joined(body))["choices"]
+    (choice,) = safe_record(join_events(body))["choices"]
     first, second = choice["message"]["tool_calls"]
     assert first["function"] == {"name": "login", "arguments": '{"key": "***"}'}
     assert (first["id"], second["function"]) == ("c", {"name": "g", "arguments": "{}"})

@@ -49,7 +49,7 @@ def test_error_messages_name_the_url(store: MemoryFileSystem) -> None:
     store.pipe_file("/logs/day-1.jsonl", LOG + b"{\n")
     logs = es.open_logs("memory://logs/day-1.jsonl")
     assert sum(map(len, logs)) == 15
-    (line,) = logs.summary.lines()
+    (line,) = logs.summary.format_problems()
     assert line.startswith("memory://")
 
 

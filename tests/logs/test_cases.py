@@ -195,7 +195,7 @@ def test_a_reply_that_was_logged_twice_counts_once(tmp_path: Path) -> None:
     assert frame["item_id"].to_list()[:3] == ["a", "a", "b"]
     assert frame["sample"].to_list()[:3] == [0, 1, 0]
     assert (len(frame), summary.twice, summary.equal) == (6, 2, 1)
-    kept = dict(summary.rows())
+    kept = dict(summary.format_rows())
     assert (kept["logged twice (counted once)"], kept["equal in every column, without an id"]) == ("2", "1")
     assert es.features(es.read_logs(path)).equals(es.read_features(path))
     copy = tmp_path / "copy.jsonl"
@@ -395,7 +395,7 @@ def test_a_retried_evaluation_counts_its_newest_finished_samples(tmp_path: Path)
     frame, summary = read(tmp_path)
     finished = frame.filter(pl.col("text") != "")
     assert dict(finished.select("item_id", "text").iter_rows()) == {"1": "new", "2": "done", "3": "kept"}
-    assert (summary.replaced, dict(summary.rows())["replaced by a newer attempt"]) == (2, "2")
+    assert (summary.replaced, dict(summary.format_rows())["replaced by a newer attempt"]) == (2, "2")
     labels = es.read_labels(sorted(tmp_path.glob("*.json")))
     assert dict(labels.drop_nulls("label").select("item_id", "label").rows()) == {"1": True, "2": True, "3": True}
 

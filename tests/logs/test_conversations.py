@@ -8,7 +8,7 @@ import pytest
 from fake_api import completion
 
 import entropy_sentinel as es
-from entropy_sentinel.logs.conversation import CONVERSATION, conversation_of
+from entropy_sentinel.logs.conversation import CONVERSATION, extract_conversation
 
 _PLAIN = [("system", "Be brief."), ("user", "2 + 3?")]
 _IMAGE = {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}
@@ -118,7 +118,7 @@ _RECORDS: dict[str, tuple[dict[str, Any], Any]] = {
 
 @pytest.mark.parametrize(("record", "expected"), _RECORDS.values(), ids=_RECORDS)
 def test_reads_the_conversation(record: dict[str, Any], expected: Any) -> None:
-    found = conversation_of(record)
+    found = extract_conversation(record)
     messages = None if found is None else [tuple(message.values()) for message in json.loads(found)]
     assert messages == expected
 

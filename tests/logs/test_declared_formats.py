@@ -11,7 +11,7 @@ from entropy_sentinel.logs.format_registry import FORMATS
 
 INIT = r"""
 def formats():
-    from entropy_sentinel.logs.format_declaration import Container, Format, of_envelope, of_layout
+    from entropy_sentinel.logs.format_declaration import Container, Format, make_envelope_format, make_layout_format
     from entropy_sentinel.logs.envelopes import Envelope
     from entropy_sentinel.logs.layouts import Layout
     from entropy_sentinel.logs.stream_declarations import Part, Stream
@@ -29,28 +29,28 @@ def formats():
             containers=(Container(lambda begin: begin.startswith(b"STEPS"), steps.listed, ".steps"),),
             labels=True,
         ),
-        "places": of_layout("places", "other places", "nothing", stood),
-        "wrapped": of_envelope("wrapped", "replies within", "nothing", Envelope(reply=("inner.reply",))),
+        "places": make_layout_format("places", "other places", "nothing", stood),
+        "wrapped": make_envelope_format("wrapped", "replies within", "nothing", Envelope(reply=("inner.reply",))),
     }
 """
 STEPS = r"""
 from entropy_sentinel.logs import parsed_response
-from entropy_sentinel.logs.json_values import json_records
+from entropy_sentinel.logs.json_values import read_json_records
 from entropy_sentinel.logs.reader_base import Reader
 from entropy_sentinel.logs.parsed_response import Reply
 
 
 class StepsReader(Reader):
     def replies(self, record):
-        steps, text = record["steps"], reply.storable(record["said"])
-        found = reply.trace([step["sampled"] for step in steps], [step["likely"] for step in steps])
+        steps, text = record["steps"], parsed_response.replace_surrogates(record["said"])
+        found = parsed_response.build_trace([step["sampled"] for step in steps], [step["likely"] for step in steps])
         columns = self.columns(record, {"route": record.get("route")})
         yield Reply(record["number"], None, text, "stop", found, columns=columns, label=record.get("right"))
 
 
 def listed(stream, name, longest):
     stream.readline()
-    return json_records(stream, name, longest)
+    return read_json_records(stream, name, longest)
 """
 COIN, BIASED = [math.log(0.5)] * 2, [math.log(0.75), math.log(0.25)]
 STEPPED = {"number": "a-1", "said": "yes", "route": "shop", "right": True}

@@ -16,7 +16,7 @@ from calling import run
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import IncompleteFileError, InputError
 from entropy_sentinel.features.feature_registry import FEATURES
-from entropy_sentinel.logs.inspect_samples import archived_samples, label_of, listed_samples
+from entropy_sentinel.logs.inspect_samples import read_archive, read_json_log, read_label
 from entropy_sentinel.logs.log_stream import Logs
 from entropy_sentinel.schemas.generation_schema import REFUSED
 
@@ -66,14 +66,14 @@ def test_estimates_and_labels_come_from_one_reading(tmp_path: Path, monkeypatch:
     """A retried evaluation has a log for each attempt: the newest one's scores are the labels of both."""
     features = es.read_features(LOGS["json"], scorer="exact").filter(pl.col("reason").is_null())
     estimator = es.fit(features, estimator="atc-max", domain="item_id")
-    read, read_file = list[str](), Logs._file
+    read, read_file = list[str](), Logs._read_file
 
     def record(self: Logs, path: Any) -> Iterator[pl.DataFrame]:
         if isinstance(path, str):  # not the first record, whose columns are looked up
             read.append(Path(path).name)
         return read_file(self, path)
 
-    monkeypatch.setattr(Logs, "_file", record)
+    monkeypatch.setattr(Logs, "_read_file", record)
     (row,) = es.estimate(estimator, LOGS["json"], (), scorer="exact").iter_rows(named=True)
     assert read == ["numbers.json"]
     # Three epochs of one, which is right, and of two, which is wrong.
@@ -93,16 +93,16 @@ def test_estimates_and_labels_come_from_one_reading(tmp_path: Path, monkeypatch:
 
 def test_what_a_score_says() -> None:
     def verdict(value: Any, **more: Any) -> bool | None:
-        return label_of({"scores": {"s": {"value": value, **more}}}, None)[0]
+        return read_label({"scores": {"s": {"value": value, **more}}}, None)[0]
 
     given = ["C", "I", "N", "P", True, False, 1, 0.0, 0.5, float("nan"), 7, "maybe", ["C"]]
     expected = [True, False, False, None, True, False, True, False, None, None, None, None, None]
     assert [verdict(value) for value in given] == expected
     sub = {"scores": {"s": {"value": {"right": 1, "neat": 0}}}}
-    assert [label_of(sub, f"s.{key}")[0] for key in ("right", "neat")] == [True, False]
+    assert [read_label(sub, f"s.{key}")[0] for key in ("right", "neat")] == [True, False]
     failed = {"scores": {"s": {"value": float("nan"), "reason": "grader_failed"}}}
-    assert label_of(failed, "s") == (None, "grader_failed")
-    assert label_of({"scores": {}, "error": {"message": "x"}}, None)[1] == "the sample failed before it was scored"
+    assert read_label(failed, "s") == (None, "grader_failed")
+    assert read_label({"scores": {}, "error": {"message": "x"}}, None)[1] == "the sample failed before it was scored"
 
 
 def test_fit_and_estimate_need_no_files_of_labels(tmp_path: Path, capsys: Any) -> None:
@@ -146,7 +146,7 @@ def test_a_log_that_is_damaged_or_of_something_else(tmp_path: Path) -> None:
                 new.writestr(name, b"{" if name == "samples/one_epoch_2.json" else old.read(name))
     read = es.open_logs(tmp_path / "cut.eval")
     assert sum(map(len, read)) == 8
-    assert ["samples/one_epoch_2.json" in line for line in read.summary.lines()] == [True]
+    assert ["samples/one_epoch_2.json" in line for line in read.summary.format_problems()] == [True]
 
 
 HEADER: Any = {"eval": {"task": "t", "model": "m", "model_generate_config": {}}, "plan": {"config": {}}}
@@ -179,7 +179,7 @@ def stream_of(content: bytes) -> io.BufferedReader:
 )
 def test_a_header_of_another_type_is_an_error(tmp_path: Path, header: Any, words: str, form: str) -> None:
     packed = archive_of(tmp_path / "a.eval", header, SAMPLE).read_bytes()
-    content, read = (packed, archived_samples) if form == "eval" else (json.dumps(header).encode(), listed_samples)
+    content, read = (packed, read_archive) if form == "eval" else (json.dumps(header).encode(), read_json_log)
     with pytest.raises(IncompleteFileError, match=rf"^name.*{words}"):
         list(read(stream_of(content), "name", 1 << 20))
 
@@ -187,7 +187,7 @@ def test_a_header_of_another_type_is_an_error(tmp_path: Path, header: Any, words
 def test_samples_of_another_type_than_a_list_are_an_error(tmp_path: Path) -> None:
     content = json.dumps({**HEADER, "samples": {"a": 1}}).encode()
     with pytest.raises(IncompleteFileError, match="^name: samples must be a list, is dict"):
-        list(listed_samples(stream_of(content), "name", 1 << 20))
+        list(read_json_log(stream_of(content), "name", 1 << 20))
 
 
 def test_times_with_and_without_a_zone_are_of_one_type(tmp_path: Path) -> None:
@@ -226,7 +226,7 @@ def test_what_an_archive_unpacks_to_is_bounded_whatever_size_it_states(tmp_path:
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert most < 16 << 20
-    assert ["samples/1_epoch_1.json" in line for line in logs.summary.lines()] == [True]
+    assert ["samples/1_epoch_1.json" in line for line in logs.summary.format_problems()] == [True]
 
 
 def test_samples_of_epochs_and_choices_do_not_collide_and_only_the_first_choice_is_scored(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from entropy_sentinel.logs.format_registry import FORMATS
 from entropy_sentinel.logs.log_options import ReadOptions
 from entropy_sentinel.logs.log_stream import Logs
 from entropy_sentinel.logs.log_summary import LogSummary
-from entropy_sentinel.logs.trace_frames import combined
+from entropy_sentinel.logs.trace_frames import combine_frames
 from entropy_sentinel.schemas.generation_schema import GENERATIONS
 
 SAMPLES = Path(__file__).parent / "samples"
@@ -40,7 +40,7 @@ YES_MEAN, NO_MEAN = (entropy(FIRST) + entropy(YES)) / 2, (entropy(FIRST) + entro
 def read(*paths: str | Path, **options: Any) -> tuple[pl.DataFrame, LogSummary]:
     logs = Logs([SAMPLES / path if isinstance(path, str) else path for path in paths], ReadOptions.of(options))
     frames = list(logs)
-    return (combined(frames) if frames else pl.DataFrame()), logs.summary
+    return (combine_frames(frames) if frames else pl.DataFrame()), logs.summary
 
 
 def rows(frame: pl.DataFrame, *names: str) -> list[tuple]:
@@ -362,8 +362,8 @@ def test_bytes_that_are_not_text(tmp_path: Path) -> None:
 def test_a_long_list_of_bad_lines_is_cut(tmp_path: Path) -> None:
     lines = [json.dumps({name: 1}) for name in "abcdefghi"]
     _, summary = read(log_file(tmp_path / "a.jsonl", lines))
-    assert len(summary.lines()) == 6
-    assert summary.lines()[-1] == "... and 4 more"
+    assert len(summary.format_problems()) == 6
+    assert summary.format_problems()[-1] == "... and 4 more"
 
 
 def test_a_servers_own_text_log_has_nothing_to_read() -> None:
@@ -428,14 +428,14 @@ def test_arrays_without_end_and_white_space_take_the_memory_of_a_block(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     longest = 0
-    fill = json_values._Values._fill
+    fill = json_values._JsonStream._fill
 
-    def measured(self: json_values._Values) -> None:
+    def measured(self: json_values._JsonStream) -> None:
         nonlocal longest
         fill(self)
         longest = max(longest, len(self._text) + len(self._arrays))
 
-    monkeypatch.setattr(json_values._Values, "_fill", measured)
+    monkeypatch.setattr(json_values._JsonStream, "_fill", measured)
     monkeypatch.setattr(json_values, "_BLOCK", 1000)
     good = json.dumps(chat((-0.5, [-0.5, -2])))
     path = tmp_path / "a.json"
@@ -492,7 +492,7 @@ def test_frames_are_of_bounded_size_and_the_same_whole(monkeypatch: pytest.Monke
     logs = Logs([SAMPLES / name for name in ("openai.jsonl", "table.jsonl", "vllm.jsonl")], ReadOptions())
     frames = list(logs)
     assert max(int(frame["n_tokens"].sum()) for frame in frames) <= 6  # full at 3, with the reply of 4 on top
-    assert combined(frames).equals(whole)
+    assert combine_frames(frames).equals(whole)
     monkeypatch.setattr(log_stream, "TOKENS_AT_A_TIME", 100)
     monkeypatch.setattr(log_stream, "RESPONSES_AT_A_TIME", 2)
     frames = list(Logs([SAMPLES / "openai.jsonl"], ReadOptions()))
@@ -508,7 +508,7 @@ def test_a_frame_of_a_log_has_the_columns_of_generations() -> None:
 
 def test_what_is_reported_of_a_log() -> None:
     _, summary = read("openai.jsonl", logprobs_mode="raw_logprobs")
-    expected = dict(summary.rows())
+    expected = dict(summary.format_rows())
     assert expected["alternatives per token"] == "3 (7), 2 (1)"
     assert expected["log-probabilities"] == "raw_logprobs, as you stated (11)"
     assert expected["no features possible"] == f"{NO_LOGPROBS} (1), {A_CALL} (1)"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from entropy_sentinel.api.response_reading import open_logs
-from entropy_sentinel.logs.reader_base import question_of
+from entropy_sentinel.logs.reader_base import extract_question
 
 CHAT = [
     {"role": "system", "content": "Be brief."},
@@ -37,7 +37,7 @@ PARTS = [{"role": "user", "content": [{"type": "text", "text": "What is "}, {"ty
     ],
 )
 def test_question_of_a_record(record: Any, question: str | None) -> None:
-    assert question_of(record) == question
+    assert extract_question(record) == question
 
 
 def test_a_log_is_asked_for_it_as_for_a_column(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from production import line, log_file, saved
 
 import entropy_sentinel as es
-from entropy_sentinel.logs.log_summary import EQUAL
+from entropy_sentinel.logs.log_summary import EQUAL_NOTE
 
 STEPS = [
     {
@@ -68,7 +68,7 @@ def test_an_empty_id_is_no_id(tmp_path: Path, blank: str | None) -> None:
 
 
 def test_more_replies_with_an_empty_id_than_an_id_may_have(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("entropy_sentinel.logs.response_keys._MOST", 4)
+    monkeypatch.setattr("entropy_sentinel.logs.response_keys._MAX_SAMPLES", 4)
     path = log_file(tmp_path / "a.jsonl", [reply(id="")] * 9)
     assert len(es.read_features(path)) == 9
 
@@ -121,7 +121,7 @@ def test_exports_without_ids_that_overlap_are_reported_alike(estimator, tmp_path
     assert counts(paths, estimator) == [45] * 5
     logs = es.open_logs(paths)
     assert sum(map(len, logs)) == 45
-    assert logs.summary.notes() == {EQUAL: 10}
+    assert logs.summary.count_duplicates() == {EQUAL_NOTE: 10}
     assert es.monitor(estimator, paths).problems.notes["equal-response"] == 10
     nights = [es.monitor(estimator, paths[:n], state=tmp_path / "state") for n in (1, 2, 3)]
     assert [night.problems.notes.get("equal-response", 0) for night in nights] == [0, 5, 5]

@@ -32,15 +32,15 @@ import entropy_sentinel as es
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.logs.log_summary import LogSummary
 from entropy_sentinel.logs.partial_reply import PartialReply
-from entropy_sentinel.logs.stream_bodies import joined
-from entropy_sentinel.logs.trace_frames import combined
-from entropy_sentinel.logs.value_paths import snake
+from entropy_sentinel.logs.stream_bodies import join_events
+from entropy_sentinel.logs.trace_frames import combine_frames
+from entropy_sentinel.logs.value_paths import to_snake_case
 
 
 def read(path: Path, **options: Any) -> tuple[pl.DataFrame, LogSummary]:
     logs = es.open_logs(path, **options)
     frames = list(logs)
-    return combined(frames) if frames else pl.DataFrame(schema={"text": pl.String}), logs.summary
+    return combine_frames(frames) if frames else pl.DataFrame(schema={"text": pl.String}), logs.summary
 
 
 def check(frame: pl.DataFrame, *expected: Said, finish: str = "stop") -> None:
@@ -184,7 +184,7 @@ def test_a_body_of_two_replies_is_refused() -> None:
 def test_a_text_with_other_ends_of_lines_is_whole(end: str) -> None:
     """JSON may have these raw, and Python's `splitlines` cuts there."""
     said = Said("a", tuple(Word(text, -0.5, -1.5) for text in ("one\u2028", "two\u2029", "three\u0085", "four\x0b")))
-    (choice,) = (joined(events(chat(said), end)) or {})["choices"]
+    (choice,) = (join_events(events(chat(said), end)) or {})["choices"]
     assert choice["message"]["content"] == said.text
     assert len(choice["logprobs"]["content"]) == 4
 
@@ -193,7 +193,7 @@ def test_an_event_whose_data_has_several_lines() -> None:
     pretty = "".join(
         "".join(f"data: {line}\n" for line in json.dumps(record, indent=1).split("\n")) + "\n" for record in chat(A)
     )
-    assert joined(pretty) == joined(events(chat(A)))
+    assert join_events(pretty) == join_events(events(chat(A)))
 
 
 def test_candidates_of_one_reply_are_samples(tmp_path: Path) -> None:
@@ -299,7 +299,7 @@ def test_pieces_of_a_client_that_renames_the_fields(tmp_path: Path) -> None:
             return [renamed(part) for part in value]
         if not isinstance(value, dict):
             return value
-        return {snake(name): renamed(part) for name, part in value.items()}
+        return {to_snake_case(name): renamed(part) for name, part in value.items()}
 
     pieces = [renamed(piece) for said in (A, B) for piece in gemini(said)]
     for piece in pieces:

@@ -54,7 +54,7 @@ def row(result: Monitored, frame: pl.DataFrame, route: str = "shop") -> dict[str
     ],
 )
 def test_names(pairs: list[str], name: str, expected: str | None) -> None:
-    assert SameModels.of_pairs(pairs, ["b", "m"] if pairs == ["m=*"] else []).old_name(name) == expected
+    assert SameModels.from_pairs(pairs, ["b", "m"] if pairs == ["m=*"] else []).find_old_name(name) == expected
 
 
 def test_estimates_are_the_same_and_intervals_wider(estimator: FittedEstimator) -> None:

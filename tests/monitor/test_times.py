@@ -10,7 +10,7 @@ import entropy_sentinel as es
 from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.monitor.monitor_options import EARLIEST, WINDOWS, period_text, reference
 from entropy_sentinel.monitor.monitor_result import Monitored
-from entropy_sentinel.monitor.reading.window_times import moments, plausible, starts
+from entropy_sentinel.monitor.reading.window_times import parse_times, plausible, starts
 from entropy_sentinel.monitor.showing.monitor_terminal import without_traffic
 
 NOON = datetime(2026, 11, 4, 12, tzinfo=UTC)  # a Wednesday
@@ -37,30 +37,30 @@ SECONDS = int(NOON.timestamp())
 def test_forms_of_one_moment(text: str) -> None:
     # Beside others, as in a log of several programs.
     column = pl.Series(["2026-11-01", text, None, "yesterday"])
-    assert moments(column).to_list() == [datetime(2026, 11, 1, tzinfo=UTC), NOON, None, None]
+    assert parse_times(column).to_list() == [datetime(2026, 11, 1, tzinfo=UTC), NOON, None, None]
 
 
 @pytest.mark.parametrize("scale", [1, 1_000, 1_000_000, 1_000_000_000])
 def test_numbers_since_1970(scale: int) -> None:
     for dtype in (pl.Int64, pl.Float64):
-        assert moments(pl.Series([SECONDS * scale, None], dtype=dtype)).to_list() == [NOON, None]
-    result = moments(pl.Series([SECONDS + 0.5, float("nan"), float("inf"), 1e300])).to_list()
+        assert parse_times(pl.Series([SECONDS * scale, None], dtype=dtype)).to_list() == [NOON, None]
+    result = parse_times(pl.Series([SECONDS + 0.5, float("nan"), float("inf"), 1e300])).to_list()
     assert result == [NOON.replace(microsecond=500_000), None, None, None]
 
 
 def test_dates_and_datetimes_of_any_zone() -> None:
     berlin = pl.Series([NOON]).dt.convert_time_zone("Europe/Berlin")
-    assert moments(berlin).to_list() == [NOON]
-    assert moments(pl.Series([NOON.replace(tzinfo=None)], dtype=pl.Datetime("ms"))).to_list() == [NOON]
-    assert moments(pl.Series([date(2026, 11, 4)])).to_list() == [NOON.replace(hour=0)]
-    assert moments(pl.Series([True])).to_list() == [None]
+    assert parse_times(berlin).to_list() == [NOON]
+    assert parse_times(pl.Series([NOON.replace(tzinfo=None)], dtype=pl.Datetime("ms"))).to_list() == [NOON]
+    assert parse_times(pl.Series([date(2026, 11, 4)])).to_list() == [NOON.replace(hour=0)]
+    assert parse_times(pl.Series([True])).to_list() == [None]
 
 
 def test_a_clock_that_was_never_set_is_not_plausible() -> None:
     texts = ["1970-01-01", "2014-12-31T23:59:59", "2015-01-01", "2099-12-31", "2100-01-01"]
     round_numbers = [1e9, 1e12, 1e15, 1e18]  # seconds, or as many milli-, micro- and nanoseconds, are of 2001
     for values, expected in ((texts, [False, False, True, True, False]), (round_numbers, [False] * 4)):
-        times = moments(pl.Series(values)).to_frame("t")
+        times = parse_times(pl.Series(values)).to_frame("t")
         assert times.select(plausible(pl.col("t"))).to_series().to_list() == expected
 
 

@@ -34,10 +34,10 @@ PRESCRIBED = frozenset({"__init__.py", "rules.smk", "names.smk", "report.html.j2
 
 # Measured; they only fall.
 CEILINGS: Mapping[str, float] = {
-    "words": 788,
-    "prepositions": 5.8,
-    "participles": 280,
-    "one_word": 1339,
+    "words": 738,
+    "prepositions": 5.1,
+    "participles": 252,
+    "one_word": 1233,
     "returns": 0.0,
     "repeated_files": 0,
 }

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.logs.reader_base import QUESTION, REQUEST
-from entropy_sentinel.logs.response_selection import as_text, first_of
+from entropy_sentinel.logs.response_selection import coalesce_columns, to_text
 from entropy_sentinel.schemas.response_schema import item_numbers
 
 
@@ -15,7 +15,7 @@ def cluster_numbers(rows: pl.DataFrame, column: str | None) -> np.ndarray:
     response without a value of the column is its own cluster.
     """
     names = [column] if column is not None else [REQUEST, QUESTION]
-    texts = as_text(first_of(rows, names))
+    texts = to_text(coalesce_columns(rows, names))
     own = -1 - np.arange(len(rows))
     others = own if column is not None else item_numbers(rows)
     if texts.null_count() == len(texts):

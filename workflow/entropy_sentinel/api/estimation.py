@@ -33,7 +33,7 @@ from entropy_sentinel.estimators.verdict_limits import Limits
 from entropy_sentinel.features.feature_registry import FEATURES
 from entropy_sentinel.features.hashed_tokens import COLUMN, SCHEMA
 from entropy_sentinel.formatting.text_format import counted
-from entropy_sentinel.logs.label_table import ASKED
+from entropy_sentinel.logs.label_table import QUESTION_COLUMN
 from entropy_sentinel.logs.reader_base import QUESTION, REQUEST
 from entropy_sentinel.schemas.generation_schema import LOGPROBS
 from entropy_sentinel.statistics.ambiguity import ambiguous_shares
@@ -104,7 +104,7 @@ def fit(
     limits = Limits.of_keywords("fit", options)
     further = [REQUEST, *[name for name in (domain, group, cluster) if name]]
     labels = None if labels is None else labels_from(labels)
-    if labels is not None and ASKED in labels.columns:
+    if labels is not None and QUESTION_COLUMN in labels.columns:
         further.append(QUESTION)
     features = features_from(features, signals, OneModel(labels), further=further)
     if domain is None:

@@ -14,7 +14,7 @@ from entropy_sentinel.features.feature_files import feature_batches, holds_featu
 from entropy_sentinel.logs.in_memory_logs import MemoryRecords
 from entropy_sentinel.logs.log_options import ReadOptions
 from entropy_sentinel.logs.log_stream import Logs
-from entropy_sentinel.logs.response_selection import PLACE, first_of
+from entropy_sentinel.logs.response_selection import PLACE, coalesce_columns
 from entropy_sentinel.schemas.generation_schema import GENERATIONS
 from entropy_sentinel.signal_families.signal_computation import with_signals
 
@@ -87,7 +87,7 @@ class FeatureFrames:
             for column in self._texts:
                 if column not in rows.columns:
                     rows = rows.with_columns(pl.lit(None, pl.String).alias(column))
-            chosen = self.logs.selection.of(rows)
+            chosen = self.logs.selection.select(rows)
             self.logs.summary.add_features(chosen)
             if len(chosen):
                 yield chosen
@@ -95,7 +95,7 @@ class FeatureFrames:
 
     def _compute(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The features of a frame of traces."""
-        texts = [first_of(frame, [name]).cast(pl.String) for name in self._texts if name != RESPONSE_TEXT]
+        texts = [coalesce_columns(frame, [name]).cast(pl.String) for name in self._texts if name != RESPONSE_TEXT]
         if RESPONSE_TEXT in self._texts:
             frame = frame.with_columns(pl.col("text").alias(RESPONSE_TEXT))
         features = with_signals(compute_features(frame, self._vocabulary), frame, self._signals)

@@ -19,11 +19,11 @@ from entropy_sentinel.core.urls import file_name, shown_path, url_of
 from entropy_sentinel.features.feature_registry import FEATURE_FRAME, FEATURES
 from entropy_sentinel.formatting.text_format import counted
 from entropy_sentinel.logs.format_registry import SUFFIXES
-from entropy_sentinel.logs.label_table import ASKED, OF_LABELS
+from entropy_sentinel.logs.label_table import QUESTION_COLUMN, REQUIRED_COLUMNS
 from entropy_sentinel.logs.reader_base import QUESTION
-from entropy_sentinel.logs.record_decoding import is_log
-from entropy_sentinel.logs.response_selection import first_of
-from entropy_sentinel.logs.table_format import TRACES
+from entropy_sentinel.logs.record_decoding import is_csv_log
+from entropy_sentinel.logs.response_selection import coalesce_columns
+from entropy_sentinel.logs.table_format import TRACE_COLUMNS
 from entropy_sentinel.schemas.response_schema import RESPONSE
 from entropy_sentinel.schemas.signal_schema import with_reasons
 from entropy_sentinel.schemas.witness_schema import JUDGE, WITNESS
@@ -73,7 +73,7 @@ def log_files(paths: Any) -> list[Path]:
     for path in named(paths):
         every = files(path, SUFFIXES)
         in_folder = _is_folder(path, every)
-        skipped = [file for file in every if in_folder and _ends(file.name, (".csv",)) and not is_log(file)]
+        skipped = [file for file in every if in_folder and _ends(file.name, (".csv",)) and not is_csv_log(file)]
         if skipped == every:
             raise InputError(f"{shown_path(path)}: {_nothing(path, SUFFIXES)}; {_skipped_files(skipped)}")
         if skipped:
@@ -116,7 +116,7 @@ def _skipped_files(tables: Sequence[Path]) -> str:
     names = [file.name for file in tables[:_SHOWN]]
     if len(tables) > _SHOWN:
         names.append("...")
-    return f"skipped CSV files without the columns {' and '.join(TRACES)}: {', '.join(names)}"
+    return f"skipped CSV files without the columns {' and '.join(TRACE_COLUMNS)}: {', '.join(names)}"
 
 
 def _ends(name: str, suffixes: Sequence[str]) -> bool:
@@ -178,14 +178,14 @@ def labels_table(given: Any, name: str = "labels") -> pl.DataFrame:
     Raises InputError for any other table, and for verdicts of a judge.
     """
     frame = table(given, name)
-    _require(frame, OF_LABELS, name)
+    _require(frame, REQUIRED_COLUMNS, name)
     refuse_verdicts(frame, name)
     frame = frame.drop(JUDGE, WITNESS, strict=False)
     label = frame["label"]
     if label.dtype != pl.Boolean and label.null_count() < len(label):
         raise InputError(f"{name}: column 'label' must be true, false or null, was {label.dtype}")
     dtypes = {column: FEATURE_FRAME.schema[column] for column in RESPONSE}
-    frame = _cast(frame, dtypes | {"label": pl.Boolean, WEIGHT: pl.Float64, ASKED: pl.String}, name)
+    frame = _cast(frame, dtypes | {"label": pl.Boolean, WEIGHT: pl.Float64, QUESTION_COLUMN: pl.String}, name)
     if WEIGHT in frame.columns:
         wrong = frame.filter(pl.col("label").is_not_null(), ~(pl.col(WEIGHT).is_finite() & (pl.col(WEIGHT) > 0)))
         if len(wrong):
@@ -214,7 +214,7 @@ def slice_values(frame: pl.DataFrame, column: str, name: str) -> pl.Series:
 
     Raises InputError, which begins with `name`, for a column that is empty, or has several values per row.
     """
-    values = first_of(frame, [column])
+    values = coalesce_columns(frame, [column])
     if values.null_count() == len(frame):
         raise InputError(f"{name}: column '{column}' is empty for every response; {_columns_text(frame)}")
     if values.dtype.is_nested():
@@ -227,7 +227,7 @@ def with_labels(features: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
 
     If no id of a label is that of a response, labels with questions are joined by the question.
     """
-    has_questions = ASKED in labels.columns and labels[ASKED].null_count() < len(labels)
+    has_questions = QUESTION_COLUMN in labels.columns and labels[QUESTION_COLUMN].null_count() < len(labels)
     if has_questions and not labels["item_id"].is_in(features["item_id"].unique().implode()).any():
         return _with_labels_of_questions(features, labels)
     key = [name for name in RESPONSE if name in labels.columns and name in features.columns]
@@ -246,8 +246,8 @@ def _with_labels_of_questions(features: pl.DataFrame, labels: pl.DataFrame) -> p
         )
     key = pl.col(QUESTION).str.strip_chars().alias("(question)")
     of_questions = (
-        labels.drop_nulls(["label", ASKED])
-        .group_by(pl.col(ASKED).str.strip_chars().alias("(question)"))
+        labels.drop_nulls(["label", QUESTION_COLUMN])
+        .group_by(pl.col(QUESTION_COLUMN).str.strip_chars().alias("(question)"))
         .agg(label=pl.when(pl.col("label").n_unique() == 1).then(pl.col("label").first()))
     )
     joined = features.drop("label", strict=False).with_columns(key)

@@ -11,10 +11,10 @@ from entropy_sentinel.api.input_checks import WEIGHT, Paths, files, is_table, la
 from entropy_sentinel.api.label_merging import LABELLED_AT, LabelFile, merge_label_files
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.core.external_files import STANDARD_INPUT
-from entropy_sentinel.logs.label_table import ASKED, OF_LABELS, label_columns, labels_of
+from entropy_sentinel.logs.label_table import QUESTION_COLUMN, REQUIRED_COLUMNS, list_label_columns, read_label_file
 from entropy_sentinel.logs.log_options import ReadOptions
 from entropy_sentinel.logs.log_stream import Logs, sort_attempts
-from entropy_sentinel.logs.record_decoding import brings_labels
+from entropy_sentinel.logs.record_decoding import has_labels
 from entropy_sentinel.schemas.response_schema import RESPONSE
 from entropy_sentinel.schemas.witness_schema import (
     ANSWER,
@@ -31,7 +31,7 @@ _SLICE_PREFIX = "slice_"
 _OF_EVALUATIONS = [*RESPONSE, "label"]
 # Further columns of labels; ids such as 007 must stay text.
 _LABEL_COLUMNS = {
-    **dict.fromkeys((*RESPONSE[:3], ASKED, LABELLED_AT, JUDGE), pl.String),
+    **dict.fromkeys((*RESPONSE[:3], QUESTION_COLUMN, LABELLED_AT, JUDGE), pl.String),
     "sample": pl.Int64,
     WEIGHT: pl.Float64,
 }
@@ -100,10 +100,10 @@ def read_label_frames(paths: Paths, scorer: str | None = None, title: str = "lab
     evaluations: list[Path] = []
     label_frames: list[LabelFile] = []
     for path in label_files(paths):
-        if brings_labels(path):
+        if has_labels(path):
             evaluations.append(path)
         else:
-            label_frames.append(LabelFile(str(path), labels_of(path, _LABEL_COLUMNS, scorer, _WITNESS_COLUMNS)))
+            label_frames.append(LabelFile(str(path), read_label_file(path, _LABEL_COLUMNS, scorer, _WITNESS_COLUMNS)))
     if evaluations:  # together, because a newer attempt replaces an older one
         label_frames.append(LabelFile(str(evaluations[-1]), _of_evaluations(evaluations, scorer)))
     if not label_frames:
@@ -120,8 +120,8 @@ def drawn_by(paths: Paths) -> list[str]:
     """The columns by which the labels in files of `sample` were drawn; empty if they differ or are unknown."""
     found: set[tuple[str, ...]] = set()
     for path in label_files(paths):
-        if not brings_labels(path):
-            found.add(tuple(drawn_columns(label_columns(path))))
+        if not has_labels(path):
+            found.add(tuple(drawn_columns(list_label_columns(path))))
     return list(found.pop()) if len(found) == 1 else []
 
 
@@ -158,4 +158,4 @@ def merge_logged_labels(labels_by_path: Mapping[str, Sequence[pl.DataFrame]]) ->
 
 def _of_evaluations(paths: Sequence[Path], scorer: str | None) -> pl.DataFrame:
     frames = [frame.select(*_OF_EVALUATIONS, "label_reason") for frame in Logs(paths, ReadOptions(scorer=scorer))]
-    return pl.concat(frames) if frames else pl.DataFrame(schema=dict.fromkeys(OF_LABELS, pl.Null))
+    return pl.concat(frames) if frames else pl.DataFrame(schema=dict.fromkeys(REQUIRED_COLUMNS, pl.Null))

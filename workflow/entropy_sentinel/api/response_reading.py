@@ -18,11 +18,11 @@ from entropy_sentinel.core.whole_files import check_outputs
 from entropy_sentinel.features.feature_computation import compute_features, is_traces, missing_mass
 from entropy_sentinel.features.feature_files import CAPTURED
 from entropy_sentinel.features.feature_registry import FEATURE_FRAME, FEATURES
-from entropy_sentinel.logs.in_memory_logs import Replies, records_in_memory
+from entropy_sentinel.logs.in_memory_logs import Replies, wrap_memory_records
 from entropy_sentinel.logs.log_options import ReadOptions
-from entropy_sentinel.logs.log_stream import Logs, of_replies
+from entropy_sentinel.logs.log_stream import Logs, read_replies
 from entropy_sentinel.logs.log_summary import LogSummary
-from entropy_sentinel.logs.trace_frames import combined
+from entropy_sentinel.logs.trace_frames import combine_frames
 from entropy_sentinel.schemas.generation_schema import LOGPROBS
 from entropy_sentinel.signal_families.signal_computation import with_signals
 
@@ -102,7 +102,7 @@ def open_logs(
 
 
 def _opened(paths: Paths | Replies, options: ReadOptions) -> Logs:
-    replies = records_in_memory(paths)
+    replies = wrap_memory_records(paths)
     if replies is not None:
         return Logs([replies], options)
     files = log_files(paths)
@@ -144,7 +144,7 @@ def read_logs(
     logs = _opened(paths, ReadOptions.of_keywords("read_logs", options))
     frames = _some(list(logs), logs.summary)
     _warn(logs.summary)
-    return combined(frames)
+    return combine_frames(frames)
 
 
 @document_options(ReadOptions)
@@ -189,7 +189,7 @@ def _read_responses(
 ) -> pl.DataFrame:
     """The result of `read_features`; `inspect` is called with each frame and may raise an error."""
     settings = ReadOptions.of_keywords("read_features", {**options, "further": (*options.get("further", ()), *signals)})
-    replies = records_in_memory(paths)
+    replies = wrap_memory_records(paths)
     sources = log_files(paths) if replies is None else [replies]
     if not sources:
         raise InputError("features: name at least one file")
@@ -229,7 +229,7 @@ def _collect(
         if inspect is not None:
             inspect(frame)
         collected.append(frame)
-    return combined(_some(collected, frames.logs.summary))
+    return combine_frames(_some(collected, frames.logs.summary))
 
 
 def features_from(
@@ -255,16 +255,16 @@ def features_from(
 
 def _some(frames: list[pl.DataFrame], summary: LogSummary) -> list[pl.DataFrame]:
     if not frames:
-        raise InputError(f"the logs contain no usable response: {summary.why_none()}")
+        raise InputError(f"the logs contain no usable response: {summary.explain_empty()}")
     return frames
 
 
 def _warn(summary: LogSummary) -> None:
     """Warn about records that could not be read."""
-    for kind, count in summary.notes().items():
+    for kind, count in summary.count_duplicates().items():
         log.warning("%d %s", count, kind)
     if summary.n_bad:
-        log.warning("%d records could not be read: %s", summary.n_bad, one_line("; ".join(summary.lines())))
+        log.warning("%d records could not be read: %s", summary.n_bad, one_line("; ".join(summary.format_problems())))
 
 
 def write_features(
@@ -384,6 +384,6 @@ def features(traces: Replies, vocabulary: int | None = None, signals: Sequence[s
         >>> es.features(es.read_logs(es.example().traces)).select("item_id", pl.col("max").round(3)).row(0)
         ('gsm8k-00000', ...)
     """
-    frame = traces if isinstance(traces, pl.DataFrame | pl.LazyFrame) and is_traces(traces) else of_replies(traces)
+    frame = traces if isinstance(traces, pl.DataFrame | pl.LazyFrame) and is_traces(traces) else read_replies(traces)
     computed, names = compute_features(frame, vocabulary), list_names(signals, "signals", "names")
     return with_signals(computed, frame.lazy().collect(), names) if names else computed

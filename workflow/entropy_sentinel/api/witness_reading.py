@@ -19,7 +19,7 @@ from entropy_sentinel.api.label_reading import read_label_frames
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.core.printable import one_line
 from entropy_sentinel.formatting.text_format import counted, listed
-from entropy_sentinel.logs.label_table import ASKED
+from entropy_sentinel.logs.label_table import QUESTION_COLUMN
 from entropy_sentinel.schemas.response_schema import RESPONSE
 from entropy_sentinel.schemas.witness_schema import (
     ANSWER,
@@ -174,7 +174,7 @@ def _merge_parts(kind: WitnessKind, model: str | None, files: Sequence[LabelFile
     """The witness whose rows these files have."""
     sources = tuple(dict.fromkeys(file.name for file in files))
     name = name_witness(kind, model)
-    columns = [*RESPONSE, ASKED, LABELLED_AT, "label", VALUE, WEIGHT, COMPARABLE]
+    columns = [*RESPONSE, QUESTION_COLUMN, LABELLED_AT, "label", VALUE, WEIGHT, COMPARABLE]
     if kind == WitnessKind.SECOND_OPINION:
         columns += [ANSWER, RESPONSE_TEXT, TARGET]
     kept = [

@@ -122,7 +122,7 @@ class Callback(CustomLogger):  # type: ignore[misc]  # LiteLLM counts as untyped
         if payload := kwargs.get("standard_logging_object"):
             # A choice that lacks a piece has no log-probabilities rather than wrong ones.
             pieces: dict[int, PartialChoice] = kwargs.get(STREAMED) or {}
-            streamed = {index: {} if choice.n_unreadable else choice.whole() for index, choice in pieces.items()}
+            streamed = {index: {} if choice.n_unreadable else choice.join_pieces() for index, choice in pieces.items()}
             self.writer.put(partial(_records, (payload, streamed), self._keep), _size(payload, streamed))
 
     def _with_logprobs(self, kwargs: dict[str, Any], call: Any) -> dict[str, Any] | None:

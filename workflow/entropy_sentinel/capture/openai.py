@@ -22,7 +22,7 @@ from entropy_sentinel.capture.record_writer import LogWriter, Record
 from entropy_sentinel.capture.service_columns import check_columns, columns_now, merge_columns
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.logs.envelopes import LOGPROBS_REFUSED
-from entropy_sentinel.logs.stream_bodies import joined
+from entropy_sentinel.logs.stream_bodies import join_events
 
 if TYPE_CHECKING:
     import httpx
@@ -55,7 +55,7 @@ class Exchange:
         headers = httpx.Headers(list(self.headers))
         body = httpx.Response(200, headers=headers, content=self.body).content
         if headers.get("content-type", "").startswith(STREAM):
-            response, finite = joined(body.decode(errors="replace")), False
+            response, finite = join_events(body.decode(errors="replace")), False
         else:
             response, finite = loads(body)
         if response is None:

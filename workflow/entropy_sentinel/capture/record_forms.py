@@ -8,7 +8,7 @@ from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.core.secrets import is_secret_name, may_count, without_keys
 from entropy_sentinel.features.feature_computation import compute_features
 from entropy_sentinel.features.feature_files import CAPTURED
-from entropy_sentinel.logs.log_stream import of_replies
+from entropy_sentinel.logs.log_stream import read_replies
 
 Keep = Literal["texts", "features"]
 HIDDEN = "***"
@@ -33,7 +33,7 @@ def ending(keep: str, name: str = "keep") -> str:
 def kept(record: Mapping[str, Any], keep: str) -> list[dict[str, Any]]:
     """The records to write: the reply without secrets, or the features of each response in it."""
     safe = safe_record(record)
-    return [safe] if keep == "texts" else compute_features(of_replies(safe)).to_dicts()
+    return [safe] if keep == "texts" else compute_features(read_replies(safe)).to_dicts()
 
 
 def safe_record(record: Mapping[str, Any]) -> dict[str, Any]:

@@ -140,7 +140,7 @@ def features(
     rows, summary = features_in(inputs, vocabulary, further, columns=_names(columns), **options)
     _show(summary)
     rows, left_out = (rows, "") if split else most_common_kind(rows)
-    written = write_features(rows, output, {"log": dict(summary.rows())}, split, inputs)
+    written = write_features(rows, output, {"log": dict(summary.format_rows())}, split, inputs)
     without = rows["reason"].is_not_null().sum()
     names = ", ".join(map(str, written))
     say(f"{names}: {len(rows):,} responses, {without:,} of them without features")
@@ -165,9 +165,9 @@ def _show(summary: "LogSummary") -> None:
     from entropy_sentinel.rendering.terminal_text import show
 
     shown = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
-    for row in summary.rows():
+    for row in summary.format_rows():
         shown.add_row(*map(one_line, row))
-    show([shown, *map(one_line, summary.lines())], sys.stderr)
+    show([shown, *map(one_line, summary.format_problems())], sys.stderr)
 
 
 class _FitOptions(Limits, LogOptions):
@@ -211,7 +211,7 @@ def fit(
     from entropy_sentinel.estimators.familiarity import NO_WORDS
     from entropy_sentinel.estimators.validation_count import count_validations
     from entropy_sentinel.formatting.text_format import number
-    from entropy_sentinel.logs.label_table import ASKED
+    from entropy_sentinel.logs.label_table import QUESTION_COLUMN
     from entropy_sentinel.logs.reader_base import QUESTION, REQUEST
     from entropy_sentinel.monitor.showing.validation_page import write_validation
 
@@ -219,7 +219,7 @@ def fit(
     check_outputs({"--output": output, "--page": page}, inputs)
     limits = {name: options.pop(name) for name in Limits.model_fields}
     known = read_people_labels(labels, options["scorer"]) if labels else None
-    asked = [REQUEST, *([QUESTION] if known is not None and ASKED in known.columns else [])]
+    asked = [REQUEST, *([QUESTION] if known is not None and QUESTION_COLUMN in known.columns else [])]
     features = features_from(files, further_signals(estimator), OneModel(known), further=asked, **options)
     witnesses = read_witnesses(judged, options["scorer"], known) if judged else None
     columns: dict[str, Any] = {"domain": domain, "group": group, "cluster": cluster}

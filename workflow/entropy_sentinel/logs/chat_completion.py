@@ -10,16 +10,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from pydantic import BaseModel
 
-from entropy_sentinel.logs.format_registry import recognise
-from entropy_sentinel.logs.in_memory_logs import NAME
-from entropy_sentinel.logs.model_names import bare
-from entropy_sentinel.logs.parsed_response import LARGEST, finish, storable
-from entropy_sentinel.logs.response_keys import numbered_id
+from entropy_sentinel.logs.format_registry import find_format
+from entropy_sentinel.logs.in_memory_logs import MEMORY_NAME
+from entropy_sentinel.logs.model_names import strip_prefix
+from entropy_sentinel.logs.parsed_response import MAX_VALUES, parse_finish_reason, replace_surrogates
+from entropy_sentinel.logs.response_keys import make_numbered_id
 from entropy_sentinel.logs.trace_frames import sort_steps
 
 _FORMAT = "openai"
-_OF_STREAMS = {"delta", "prompt_filter_results"}
-_OTHER_TRACES = ("refusal", "reasoning_content")
+_STREAM_FIELDS = {"delta", "prompt_filter_results"}
+_UNSUPPORTED_TRACES = ("refusal", "reasoning_content")
 
 
 class Completion(NamedTuple):
@@ -35,49 +35,49 @@ class Completion(NamedTuple):
 def read_completion(reply: Any) -> Completion | None:
     """The response in a reply; null for a reply of any other shape, such as one without log-probabilities."""
     try:
-        return _read(reply)
+        return _parse_completion(reply)
     except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
         return None
 
 
-def _read(reply: Any) -> Completion | None:
-    body = _fields(reply)
+def _parse_completion(reply: Any) -> Completion | None:
+    body = _read_fields(reply)
     if body.get("object") != "chat.completion" or not isinstance(body["choices"], list) or len(body["choices"]) != 1:
         return None
-    choice = _fields(body["choices"][0])
-    message, logprobs = _fields(choice["message"]), _fields(choice["logprobs"])
+    choice = _read_fields(body["choices"][0])
+    message, logprobs = _read_fields(choice["message"]), _read_fields(choice["logprobs"])
     outline = {**body, "choices": [{**choice, "message": message, "logprobs": logprobs}]}
     steps, text = logprobs["content"], message.get("content")
     model, item_id, usage = body.get("model"), body.get("id"), body.get("usage")
     unusual = (
-        not _OF_STREAMS.isdisjoint((*body, *choice))
+        not _STREAM_FIELDS.isdisjoint((*body, *choice))
         or "text" in choice
         or choice.get("token_ids") is not None
-        or any(logprobs.get(name) for name in _OTHER_TRACES)
+        or any(logprobs.get(name) for name in _UNSUPPORTED_TRACES)
         or not isinstance(steps, list)
         or not steps
         or type(text) not in (str, type(None))
         or type(model) not in (str, type(None))
         or type(item_id) not in (str, type(None))
         or item_id == ""
-        or not _is_count(None if usage is None else _fields(usage).get("prompt_tokens"))
+        or not _is_count(None if usage is None else _read_fields(usage).get("prompt_tokens"))
     )
-    if unusual or (format := recognise(outline)) is None or format.name != _FORMAT:
+    if unusual or (format := find_format(outline)) is None or format.name != _FORMAT:
         return None
-    trace = _trace(steps)
+    trace = _parse_steps(steps)
     if trace is None:
         return None
     sampled, top = trace
     return Completion(
-        model=None if model is None else storable(bare(model)),
-        item_id=numbered_id(NAME, 0) if item_id is None else storable(item_id),
-        finish_reason=finish(choice.get("finish_reason")),
+        model=None if model is None else replace_surrogates(strip_prefix(model)),
+        item_id=make_numbered_id(MEMORY_NAME, 0) if item_id is None else replace_surrogates(item_id),
+        finish_reason=parse_finish_reason(choice.get("finish_reason")),
         sampled=sampled,
         top=sort_steps(top)[0],
     )
 
 
-def _trace(steps: list[Any]) -> tuple[np.ndarray, np.ndarray] | None:
+def _parse_steps(steps: list[Any]) -> tuple[np.ndarray, np.ndarray] | None:
     """The log-probabilities of the sampled tokens, (T,), and of the alternatives, (T, k), both float32.
 
     Null if steps differ in k, or a value is no number.
@@ -104,10 +104,10 @@ def _trace(steps: list[Any]) -> tuple[np.ndarray, np.ndarray] | None:
 
 
 def _is_count(value: Any) -> bool:
-    return value is None or (type(value) is int and 0 <= value <= LARGEST["prompt_tokens"])
+    return value is None or (type(value) is int and 0 <= value <= MAX_VALUES["prompt_tokens"])
 
 
-def _fields(part: Any) -> Mapping[str, Any]:
+def _read_fields(part: Any) -> Mapping[str, Any]:
     """The fields of an object of a reply; raises TypeError for anything else."""
     if type(part) is dict:
         return part

@@ -36,57 +36,57 @@ class LoggedMessage(TypedDict):
     omitted: NotRequired[list[str]]
 
 
-def conversation_of(record: Any) -> str | None:
+def extract_conversation(record: Any) -> str | None:
     """The messages of a record's request as JSON, up to the model's response; None without messages."""
     if not isinstance(record, Mapping):
         return None
-    messages = list(_messages(record))
+    messages = list(_iterate_messages(record))
     # A log may have the response after the request.
     while messages and messages[-1]["role"] == "assistant" and "omitted" not in messages[-1]:
         messages.pop()
     if any(message["role"] != "system" for message in messages):
         return json.dumps(messages, ensure_ascii=False)
     for name in REQUESTS:
-        if found := conversation_of(record.get(name)):
+        if found := extract_conversation(record.get(name)):
             return found
     return None
 
 
-def messages_in(record: Mapping[str, Any]) -> list[Any]:
+def list_messages(record: Mapping[str, Any]) -> list[Any]:
     """The messages of a request as it has them; LangChain has lists of messages in a list."""
     messages: list[Any] = next((record[name] for name in MESSAGES if isinstance(record.get(name), list)), [])
     return messages[-1] if messages and all(isinstance(part, list) for part in messages) else messages
 
 
-def text_of_content(content: Any) -> str:
+def join_text(content: Any) -> str:
     """The text of a message, which may be in parts."""
     if isinstance(content, str):
         return content
     parts: Sequence[Any] = content if isinstance(content, list) else ()
-    return "".join(map(_text_of_part, parts))
+    return "".join(map(_read_part_text, parts))
 
 
-def _text_of_part(part: Any) -> str:
+def _read_part_text(part: Any) -> str:
     if isinstance(part, Mapping):
         return str(part.get("text") or "")
     return part if isinstance(part, str) else ""
 
 
-def _messages(record: Mapping[str, Any]) -> Iterator[LoggedMessage]:
+def _iterate_messages(record: Mapping[str, Any]) -> Iterator[LoggedMessage]:
     """Yield the instructions of a request, then its messages."""
-    logged = [message for message in messages_in(record) if isinstance(message, Mapping)]
+    logged = [message for message in list_messages(record) if isinstance(message, Mapping)]
     if not logged:
         return
     for name in INSTRUCTIONS:
-        given = record.get(name)
-        given = given.get("parts") if isinstance(given, Mapping) else given
-        if text := text_of_content(given):
+        instructions = record.get(name)
+        instructions = instructions.get("parts") if isinstance(instructions, Mapping) else instructions
+        if text := join_text(instructions):
             yield {"role": "system", "content": text}
     for message in logged:
-        yield _message(message)
+        yield _normalise_message(message)
 
 
-def _message(message: Mapping[str, Any]) -> LoggedMessage:
+def _normalise_message(message: Mapping[str, Any]) -> LoggedMessage:
     """A message of any API in the form of OpenAI's."""
     if isinstance(message.get("kwargs"), Mapping):  # a dump of LangChain, whose `id` ends with the class
         path = message.get("id")
@@ -94,17 +94,17 @@ def _message(message: Mapping[str, Any]) -> LoggedMessage:
     role = str(message.get("role") or message.get("type"))
     content = message.get("content") or message.get("parts")
     parts: Sequence[Any] = content if isinstance(content, list) else ()
-    omitted = {_kind(part) for part in parts} - {""}
+    omitted = {_name_nontext_kind(part) for part in parts} - {""}
     omitted |= {name for name in ("tool_calls", "function_call") if message.get(name)}
     if role not in _ROLES:
         omitted.add(role)
-    logged: LoggedMessage = {"role": _ROLES.get(role, role), "content": text_of_content(content)}
+    logged: LoggedMessage = {"role": _ROLES.get(role, role), "content": join_text(content)}
     if omitted:
         logged["omitted"] = sorted(omitted)
     return logged
 
 
-def _kind(part: Any) -> str:
+def _name_nontext_kind(part: Any) -> str:
     """What a part of a message is besides text; "" for text."""
     if isinstance(part, Mapping):
         kind = None if part.get("type") is None else str(part["type"])

@@ -7,18 +7,24 @@ from typing import Any
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.features.exclusion_reasons import UNREADABLE
 from entropy_sentinel.logs.envelopes import ANYWHERE, LOGPROBS_REFUSED, Envelope
-from entropy_sentinel.logs.layouts import layout_of
+from entropy_sentinel.logs.layouts import find_layout
 from entropy_sentinel.logs.nested_replies import find_replies
-from entropy_sentinel.logs.openai_format import error_in, error_reply, parsed, responses_in
-from entropy_sentinel.logs.parsed_response import NotAResponse, Reply, first_id, storable
-from entropy_sentinel.logs.reader_base import Reader, metadata_columns, request_columns, time_column, usual_columns
-from entropy_sentinel.logs.value_paths import EVERY, first, from_json
+from entropy_sentinel.logs.openai_format import find_error, make_error_reply, parse_body, parse_responses
+from entropy_sentinel.logs.parsed_response import NotAResponse, Reply, find_id, replace_surrogates
+from entropy_sentinel.logs.reader_base import (
+    Reader,
+    collect_columns,
+    collect_metadata,
+    collect_request_columns,
+    parse_time_column,
+)
+from entropy_sentinel.logs.value_paths import EVERY, find_value, parse_json
 
 _STATUS = re.compile(r"\s*(-?\d{1,9})(?:\s|$)")
 # The first status of HTTP that is an error.
 _FIRST_ERROR = 400
 # Words of a status that are no reason for a missing reply.
-_FINE = ("", "ok", "success", "succeeded", "completed", "done")
+_SUCCESS_WORDS = ("", "ok", "success", "succeeded", "completed", "done")
 
 
 class EnvelopeReader(Reader):
@@ -31,35 +37,35 @@ class EnvelopeReader(Reader):
     def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
         """Yield the responses to the request, or to each request of a record with several."""
         if self._envelope.each:
-            yield from self._of_parts(record)
-        elif self._envelope.is_other(record) and first(record, self._envelope.children):
-            yield from self._of_children(record)
-        elif self._envelope.is_other(record):
+            yield from self._read_calls(record)
+        elif self._envelope.is_other_step(record) and find_value(record, self._envelope.children):
+            yield from self._read_children(record)
+        elif self._envelope.is_other_step(record):
             raise NotAResponse("spans of other steps than a model's call")
         else:
-            yield from self._of_call(record, {})
+            yield from self._read_call(record, {})
 
-    def _of_children(self, record: Mapping[str, Any]) -> Iterator[Reply]:
+    def _read_children(self, record: Mapping[str, Any]) -> Iterator[Reply]:
         """Yield the responses of the records within a record, such as the runs of a chain."""
-        children = first(record, self._envelope.children)
+        children = find_value(record, self._envelope.children)
         for child in filter(self._envelope.recognises, children if isinstance(children, list) else ()):
             try:
                 yield from self.replies(child)
             except NotAResponse:
                 continue
 
-    def _of_parts(self, record: Mapping[str, Any]) -> Iterator[Reply]:
+    def _read_calls(self, record: Mapping[str, Any]) -> Iterator[Reply]:
         """Yield the responses of a record's calls; what is no call of a model is left out."""
-        parts = [part for part in first(record, self._envelope.each) or () if isinstance(part, Mapping)]
+        parts = [part for part in find_value(record, self._envelope.each) or () if isinstance(part, Mapping)]
         calls = [part for part in parts if self._envelope.is_call(part)]
         n, seen = 0, set[bytes]()
         for part in calls or parts:
             try:
-                replies = list(self._of_call(part, record))
+                replies = list(self._read_call(part, record))
             except InputError as error:
                 if not calls:
                     continue
-                replies = [Reply(None, None, "", "unknown", None, unusable=storable(f"{UNREADABLE}{error}"))]
+                replies = [Reply(None, None, "", "unknown", None, unusable=replace_surrogates(f"{UNREADABLE}{error}"))]
             for reply in replies:
                 content = b"" if reply.trace is None else reply.trace.sampled.tobytes()
                 # Spans of unknown kinds may repeat the reply of a span within.
@@ -70,77 +76,77 @@ class EnvelopeReader(Reader):
         if not n:
             raise NotAResponse("traces without a model's reply")
 
-    def _of_call(self, call: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[Reply]:
+    def _read_call(self, call: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[Reply]:
         """Yield the responses of a call; what it lacks is looked up in the `record` around it."""
         envelope = self._envelope
-        contents, status = self._contents(call), first(call, envelope.status)
-        why = self._why_none(call, status)
-        if not contents and why is None:
+        contents, status = self._find_contents(call), find_value(call, envelope.status)
+        failure = self._explain_missing_reply(call, status)
+        if not contents and failure is None:
             raise InputError(f"has no reply in {' or '.join(envelope.reply)}; fields: {', '.join(call)[:200]}")
-        request = _body(first(call, envelope.request))
+        request = _unwrap_request(find_value(call, envelope.request))
         request = (
             request if isinstance(request, Mapping) else {"messages": request} if isinstance(request, list) else {}
         )
-        own_id = first_id(call, envelope.item_id)
+        call_id = find_id(call, envelope.item_id)
         try:
-            replies, facts = self._responses(contents, status, why)
+            replies, facts = self._parse_contents(contents, status, failure)
         except InputError:
             if not any(find_replies(call)):
                 raise
             # Such as a table of traces: the answer as text, and the spans with the whole reply.
-            replies, facts = responses_in(call)
-            own_id = None if any(reply.item_id for reply in replies) else own_id
-        columns = self._columns(call, record, request, facts)
+            replies, facts = parse_responses(call)
+            call_id = None if any(reply.item_id for reply in replies) else call_id
+        columns = self._build_columns(call, record, request, facts)
         seed = request.get("seed")
         for reply in replies:
-            reply.item_id = reply.item_id if own_id is None else own_id
-            reply.model = reply.model or request.get("model") or first(call, envelope.model)
+            reply.item_id = reply.item_id if call_id is None else call_id
+            reply.model = reply.model or request.get("model") or find_value(call, envelope.model)
             reply.columns = columns
             if reply.unusable and isinstance(refusal := call.get(LOGPROBS_REFUSED), str):
-                reply.unusable = storable(f"{reply.unusable}: {refusal}")
+                reply.unusable = replace_surrogates(f"{reply.unusable}: {refusal}")
             reply.seed = seed if type(seed) is int and 0 <= seed < 2**63 else -1
             yield reply
 
-    def _contents(self, call: Mapping[str, Any]) -> list[Any]:
+    def _find_contents(self, call: Mapping[str, Any]) -> list[Any]:
         """The replies of a call: one, or several of a path with `*`."""
         for path in self._envelope.reply:
-            found = first(call, [path])
+            found = find_value(call, [path])
             if found is not None:
                 contents = found if EVERY in path else [found]
                 return [content for content in contents if content not in ({}, "")]
         # A span may have the reply, or its parts, in other attributes.
-        return [call] if self._envelope.each and (layout_of(call) or any(find_replies(call))) else []
+        return [call] if self._envelope.each and (find_layout(call) or any(find_replies(call))) else []
 
-    def _why_none(self, call: Mapping[str, Any], status: Any) -> Any:
+    def _explain_missing_reply(self, call: Mapping[str, Any], status: Any) -> Any:
         """Why a call has no reply, if it has none: an error, a status of HTTP, or its words; else None."""
-        if error := first(call, self._envelope.error):
+        if error := find_value(call, self._envelope.error):
             return error
-        number = _status_number(status)
+        number = _parse_status(status)
         if number is not None:
             return f"status {number}" if number >= _FIRST_ERROR or number < 0 else None
-        is_reason = isinstance(status, str) and status.strip().lower() not in _FINE
-        return _reason_in(str(status)) if is_reason else None
+        is_reason = isinstance(status, str) and status.strip().lower() not in _SUCCESS_WORDS
+        return _extract_reason(str(status)) if is_reason else None
 
-    def _responses(self, contents: list[Any], status: Any, why: Any) -> tuple[list[Reply], dict[str, Any]]:
+    def _parse_contents(self, contents: list[Any], status: Any, failure: Any) -> tuple[list[Reply], dict[str, Any]]:
         responses: list[Reply] = []
         facts: dict[str, Any] = {}
         for content in contents:
             try:
-                found, columns = _responses_of(content, status)
+                found, columns = _parse_content(content, status)
             except InputError:
-                if why is None:
+                if failure is None:
                     raise
                 continue
             responses += found
             facts = columns | facts
         if not responses:
-            return [error_reply(why, {})], facts
+            return [make_error_reply(failure, {})], facts
         if len(contents) > 1:
             for position, reply in enumerate(responses):
                 reply.sample = position
         return responses, facts
 
-    def _columns(
+    def _build_columns(
         self,
         call: Mapping[str, Any],
         record: Mapping[str, Any],
@@ -150,39 +156,45 @@ class EnvelopeReader(Reader):
         envelope = self._envelope
         paths = (*envelope.reply, *envelope.request, *envelope.item_id)
         fields_of_parts = {path.split(".")[0].split("[")[0] for path in paths}
-        own = usual_columns(call, leave_out={LOGPROBS_REFUSED, *fields_of_parts})
-        named = time_column(first(call, envelope.time) or first(record, envelope.time))
-        metadata = first(call, envelope.metadata) or first(record, envelope.metadata)
-        metadata = from_json(metadata) if isinstance(metadata, str) else metadata
-        usual = named | dict(facts) | request_columns(request) | own | metadata_columns({"metadata": metadata})
+        call_columns = collect_columns(call, leave_out={LOGPROBS_REFUSED, *fields_of_parts})
+        time = parse_time_column(find_value(call, envelope.time) or find_value(record, envelope.time))
+        metadata = find_value(call, envelope.metadata) or find_value(record, envelope.metadata)
+        metadata = parse_json(metadata) if isinstance(metadata, str) else metadata
+        usual = (
+            time
+            | dict(facts)
+            | collect_request_columns(request)
+            | call_columns
+            | collect_metadata({"metadata": metadata})
+        )
         return self.columns({**record, **call, "request": request}, usual)
 
 
-def _responses_of(content: Any, status: Any) -> tuple[list[Reply], dict[str, Any]]:
+def _parse_content(content: Any, status: Any) -> tuple[list[Reply], dict[str, Any]]:
     # In an HTTP log, the body is a field next to the status.
-    response = parsed(content) if isinstance(content, str) and _is_json(content) else content
+    response = parse_body(content) if isinstance(content, str) and _is_json(content) else content
     if isinstance(response, Mapping) and "body" in response and "choices" not in response:
         status = response.get("status_code", response.get("status", status))
         response = response["body"]
-    return responses_in(response, _status_number(status))
+    return parse_responses(response, _parse_status(status))
 
 
-def _status_number(status: Any) -> int | None:
+def _parse_status(status: Any) -> int | None:
     """A status of HTTP, or another number, which may be the beginning of a text such as `200 OK`."""
     if isinstance(status, str) and (number := _STATUS.match(status)):
         return int(number[1])
     return status if type(status) is int else None
 
 
-def _reason_in(status: str) -> Any:
+def _extract_reason(status: str) -> Any:
     """The reason in the words of a status, which may end with the server's error as JSON."""
     words, brace, rest = status.partition("{")
-    error = error_in(from_json(brace + rest)) if brace else None
+    error = find_error(parse_json(brace + rest)) if brace else None
     return status if error is None else error
 
 
-def _body(request: Any) -> Any:
-    request = from_json(request) if isinstance(request, str) else request
+def _unwrap_request(request: Any) -> Any:
+    request = parse_json(request) if isinstance(request, str) else request
     return request.get("body", request) if isinstance(request, Mapping) else request
 
 
@@ -197,5 +209,5 @@ class NestedReader(EnvelopeReader):
         """Start a file."""
         super().__init__(ANYWHERE)
 
-    def _contents(self, call: Mapping[str, Any]) -> list[Any]:
+    def _find_contents(self, call: Mapping[str, Any]) -> list[Any]:
         return [call]

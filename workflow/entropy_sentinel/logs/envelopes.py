@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from entropy_sentinel.logs.value_paths import Paths, as_object, first
+from entropy_sentinel.logs.value_paths import Paths, find_value, to_object
 
 # Names of columns with a log's own id; the first existing column counts.
 IDS = ("item_id", "prompt_id", "custom_id", "request_id", "id")
@@ -28,10 +28,10 @@ ERRORS = (
     "status.message",
 )
 # The kinds of a trace's spans that are calls of a model, in lower case.
-_CALLS = ("llm", "chat_model", "chat", "generation", "completion", "text_completion", "generate_content")
+_CALL_KINDS = ("llm", "chat_model", "chat", "generation", "completion", "text_completion", "generate_content")
 
 # The kinds that are none, and whose output repeats that of the calls within.
-_OTHERS = (
+_OTHER_KINDS = (
     "chain",
     "agent",
     "tool",
@@ -85,25 +85,25 @@ class Envelope:
 
     def recognises(self, record: Mapping[str, Any]) -> bool:
         """Whether a record has this form."""
-        if any(first(record, [path]) is None for path in self.needs):
+        if any(find_value(record, [path]) is None for path in self.needs):
             return False
         if self.each:
-            return first(record, self.each) is not None
-        reply, failed = first(record, self.reply), bool(self.needs) and first(record, self.error)
+            return find_value(record, self.each) is not None
+        reply, failed = find_value(record, self.reply), bool(self.needs) and find_value(record, self.error)
         if self.needs_object:
-            return isinstance(as_object(reply), Mapping) or isinstance(failed, Mapping)
+            return isinstance(to_object(reply), Mapping) or isinstance(failed, Mapping)
         return self.reply_may_lack or bool(failed) or reply is not None
 
     def is_call(self, part: Mapping[str, Any]) -> bool:
         """Whether a part says that it is a call of a model."""
-        return self._kind_of(part) in _CALLS
+        return self._read_kind(part) in _CALL_KINDS
 
-    def is_other(self, part: Mapping[str, Any]) -> bool:
+    def is_other_step(self, part: Mapping[str, Any]) -> bool:
         """Whether a part says that it is another step, such as a tool."""
-        return self._kind_of(part) in _OTHERS
+        return self._read_kind(part) in _OTHER_KINDS
 
-    def _kind_of(self, part: Mapping[str, Any]) -> str:
-        kind = first(part, self.kind)
+    def _read_kind(self, part: Mapping[str, Any]) -> str:
+        kind = find_value(part, self.kind)
         return kind.strip('"').lower() if isinstance(kind, str) else ""
 
 

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.logs.parsed_response import id_text
+from entropy_sentinel.logs.parsed_response import parse_id
 from entropy_sentinel.logs.partial_reply import PartialReply
 from entropy_sentinel.logs.stream_declarations import Events, Stream
 from entropy_sentinel.logs.stream_joiner import Joiner
@@ -36,7 +36,7 @@ class PartialEvents(PartialReply):
         """The values of events that have them whole, by the places of the pieces."""
         return {}
 
-    def whole(self) -> dict[str, Any]:
+    def build_reply(self) -> dict[str, Any]:
         """The reply with the texts and log-probabilities of its items, unless its output has them.
 
         Raises InputError if it is not known which pieces belong to it.
@@ -47,9 +47,9 @@ class PartialEvents(PartialReply):
             )
         if any(choice.n_unreadable for choice in self.choices.values()):
             raise InputError(f"the stream {str(self.key)[:100]!r} has an unreadable chunk")
-        return self.joined()
+        return self.join_pieces()
 
-    def joined(self) -> dict[str, Any]:
+    def join_pieces(self) -> dict[str, Any]:
         """The pieces so far as a reply that was not streamed."""
         output = self.fields.get("output")
         if not self.choices or (output is not None and not isinstance(output, list)):
@@ -57,12 +57,12 @@ class PartialEvents(PartialReply):
         items = [dict(item) if isinstance(item, Mapping) else item for item in output or ()]
         for (item_id, number, position), choice in sorted(self.choices.items(), key=lambda pair: pair[0][1:]):
             whole = self.whole_values.get((item_id, number, position)) or {}
-            whole = choice.whole() | {name: value for name, value in whole.items() if value}
-            _fill(_item_of(items, item_id, number), position, whole)
+            whole = choice.join_pieces() | {name: value for name, value in whole.items() if value}
+            _fill_content(_find_item(items, item_id, number), position, whole)
         return {**self.fields, "output": items}
 
 
-def _item_of(items: list[Any], item_id: Any, number: int) -> dict[str, Any]:
+def _find_item(items: list[Any], item_id: Any, number: int) -> dict[str, Any]:
     """The item with an id, or the message at its position (some servers change the id), or a new one."""
     messages = [item for item in items if isinstance(item, dict) and item.get("type") == "message"]
     for item in messages:
@@ -76,7 +76,7 @@ def _item_of(items: list[Any], item_id: Any, number: int) -> dict[str, Any]:
     return added
 
 
-def _fill(item: dict[str, Any], position: int, piece: Mapping[str, Any]) -> None:
+def _fill_content(item: dict[str, Any], position: int, piece: Mapping[str, Any]) -> None:
     """Add the text and the log-probabilities of a content of an item if they are missing."""
     content = item["content"] = list(item.get("content") or ())
     if position >= len(content):  # a large position must not take memory
@@ -90,7 +90,7 @@ def _fill(item: dict[str, Any], position: int, piece: Mapping[str, Any]) -> None
         content[position] = {**part, **{name: value for name, value in piece.items() if value and not part.get(name)}}
 
 
-def _position(value: Any) -> int:
+def _parse_position(value: Any) -> int:
     return value if type(value) is int and value >= 0 else 0
 
 
@@ -103,18 +103,18 @@ class EventJoiner(Joiner):
         assert stream.events is not None
         self._events: Events = stream.events
         # The reply of each item, null if it is not known, and the open replies without an item.
-        self._reply_of: dict[Any, Any] = {}
-        self._without_item: dict[Any, None] = {}
+        self._reply_by_item: dict[Any, Any] = {}
+        self._awaiting_item: dict[Any, None] = {}
 
-    def has(self, record: Mapping[str, Any]) -> bool:
+    def has_open_reply(self, record: Mapping[str, Any]) -> bool:
         """Whether the reply with this id is open."""
-        return id_text(record.get("id")) in self._open
+        return parse_id(record.get("id")) in self._open_replies
 
-    def drop(self, record: Mapping[str, Any]) -> None:
+    def drop_reply(self, record: Mapping[str, Any]) -> None:
         """Forget the open reply of a whole one."""
-        self._without_item.pop(id_text(record.get("id")), None)
-        if (key := id_text(record.get("id"))) is not None:
-            self._open.pop(key, None)
+        self._awaiting_item.pop(parse_id(record.get("id")), None)
+        if (key := parse_id(record.get("id"))) is not None:
+            self._open_replies.pop(key, None)
 
     def add(self, record: Mapping[str, Any], place: str = "") -> list[PartialReply]:
         """Add an event; return the reply that it closes."""
@@ -122,14 +122,14 @@ class EventJoiner(Joiner):
         if kind in self._events.closing:
             return [self._close_reply(record[self._events.reply], place)]
         body = record.get(self._events.reply)
-        if isinstance(body, Mapping) and (key := id_text(body.get("id"))) is not None:
-            if key not in self._open:
-                self._without_item[key] = None
-            self._reply(key, place).fields |= {name: value for name, value in body.items() if name != "status"}
+        if isinstance(body, Mapping) and (key := parse_id(body.get("id"))) is not None:
+            if key not in self._open_replies:
+                self._awaiting_item[key] = None
+            self._open_reply(key, place).fields |= {name: value for name, value in body.items() if name != "status"}
         elif kind in (*self._events.adding, *self._events.whole):
-            item = id_text(record.get(self._events.item))
-            places = [_position(record.get(name)) for name in self._events.places]
-            reply = self._reply(self._owner(item), place)
+            item = parse_id(record.get(self._events.item))
+            places = [_parse_position(record.get(name)) for name in self._events.places]
+            reply = self._open_reply(self._find_owner(item), place)
             choice = reply.choices.setdefault((item, *places), PartialChoice(self._stream))
             if kind in self._events.whole:
                 reply.whole_values[item, *places] = {
@@ -139,44 +139,44 @@ class EventJoiner(Joiner):
                 choice.add({part.path: record.get(part.path) for part in self._stream.parts})
         return []
 
-    def _reply(self, key: Any, place: str) -> PartialEvents:
-        reply = self._open.get(key)
+    def _open_reply(self, key: Any, place: str) -> PartialEvents:
+        reply = self._open_replies.get(key)
         if not isinstance(reply, PartialEvents):
-            reply = self._open[key] = PartialEvents(self._stream, key, place)
+            reply = self._open_replies[key] = PartialEvents(self._stream, key, place)
         return reply
 
-    def _owner(self, item: Any) -> Any:
+    def _find_owner(self, item: Any) -> Any:
         """The key of the reply to which an item belongs; null if several may be meant, or none is open."""
-        if item not in self._reply_of:
-            n = len(self._without_item)
-            candidates = list(islice(self._without_item or filter(None, self._open), 2))
-            self._reply_of[item] = owner = candidates[0] if len(candidates) == 1 else None
-            self._without_item.pop(owner, None)
+        if item not in self._reply_by_item:
+            n = len(self._awaiting_item)
+            candidates = list(islice(self._awaiting_item or filter(None, self._open_replies), 2))
+            self._reply_by_item[item] = owner = candidates[0] if len(candidates) == 1 else None
+            self._awaiting_item.pop(owner, None)
             if len(candidates) > 1:
-                pool = self._reply(None, "")
+                pool = self._open_reply(None, "")
                 pool.n_mixed = max(pool.n_mixed, n, 2)
-        return self._reply_of[item]
+        return self._reply_by_item[item]
 
     def _close_reply(self, body: Any, place: str) -> PartialReply:
-        key = id_text(body.get("id")) if isinstance(body, Mapping) else None
-        self._without_item.pop(key, None)
-        reply = self._open.pop(key, None) if key is not None else None
+        key = parse_id(body.get("id")) if isinstance(body, Mapping) else None
+        self._awaiting_item.pop(key, None)
+        reply = self._open_replies.pop(key, None) if key is not None else None
         reply = PartialEvents(self._stream, key, place) if reply is None else reply
         assert isinstance(reply, PartialEvents)
         reply.fields, reply.has_closed = body, True
-        pool = self._open.get(None)
+        pool = self._open_replies.get(None)
         if isinstance(pool, PartialEvents) and isinstance(body, Mapping):
-            self._take(reply, pool, body)
+            self._claim_choices(reply, pool, body)
         for item, *_ in reply.choices:
-            self._reply_of.pop(item, None)
+            self._reply_by_item.pop(item, None)
         return reply
 
-    def _take(self, reply: PartialEvents, pool: PartialEvents, body: Mapping[str, Any]) -> None:
+    def _claim_choices(self, reply: PartialEvents, pool: PartialEvents, body: Mapping[str, Any]) -> None:
         """Move to a reply its choices among those whose reply is not known."""
         output = body.get("output")
         ids = {item.get("id") for item in output if isinstance(item, Mapping)} if isinstance(output, list) else set()
         n_items = len({item for item, *_ in pool.choices})
-        if not pool.n_mixed and n_items == 1 and len(self._open) == 1:
+        if not pool.n_mixed and n_items == 1 and len(self._open_replies) == 1:
             owned = list(pool.choices)
         elif ids or reply.choices:
             owned = [place for place in pool.choices if place[0] in ids]
@@ -187,11 +187,11 @@ class EventJoiner(Joiner):
         for place in owned:
             reply.choices[place] = pool.choices.pop(place)
         if not pool.choices:
-            del self._open[None]
+            del self._open_replies[None]
 
-    def rest(self) -> list[PartialReply]:
+    def close_all(self) -> list[PartialReply]:
         """The replies whose closing event did not come."""
-        replies, self._open = list(self._open.values()), {}
+        replies, self._open_replies = list(self._open_replies.values()), {}
         return replies
 
     def end_stream(self) -> list[PartialReply]:

@@ -53,25 +53,25 @@ class Format:
     labels: bool = False
 
 
-def of_layout(name: str, meaning: str, request: str, layout: Layout) -> Format:
+def make_layout_format(name: str, meaning: str, request: str, layout: Layout) -> Format:
     """The format of a server's replies whose parts stand where `layout` says; it needs no reader of its own."""
     marks = (*layout.needs, *layout.steps[:1], *layout.text[:1])
-    return Format(name, meaning, request, _layout_reader, layout.recognises, marks, layout)
+    return Format(name, meaning, request, _load_layout_reader, layout.recognises, marks, layout)
 
 
-def of_envelope(name: str, meaning: str, request: str, envelope: Envelope) -> Format:
+def make_envelope_format(name: str, meaning: str, request: str, envelope: Envelope) -> Format:
     """The format of records that have a server's reply where `envelope` says; it needs no reader of its own."""
     marks = (*envelope.needs, *envelope.reply[:1])
-    return Format(name, meaning, request, envelope_reader, envelope.recognises, marks, envelope)
+    return Format(name, meaning, request, load_envelope_reader, envelope.recognises, marks, envelope)
 
 
-def _layout_reader() -> "Callable[..., Reader]":
+def _load_layout_reader() -> "Callable[..., Reader]":
     from entropy_sentinel.logs.layout_reader import LayoutReader
 
     return LayoutReader
 
 
-def envelope_reader() -> "Callable[..., Reader]":
+def load_envelope_reader() -> "Callable[..., Reader]":
     """Import and return the reader of envelopes."""
     from entropy_sentinel.logs.envelope_reader import EnvelopeReader
 

@@ -27,20 +27,20 @@ Records = Callable[[Stream, str, int], Iterator[PlacedRecord | BadRecord]]
 log = logging.getLogger(__name__)
 
 
-def _guarded(format: Format) -> Format:
+def _guard_format(format: Format) -> Format:
     """A format whose functions name the extension if they fail; one of the package's stays as it is."""
     name, fails = format.name, f"format '{format.name}': {{}} failed"
     if is_own("formats", name):
         return format
     containers = []
     for kind in format.containers:
-        recognises = _guarded_test(name, fails.format("recognises"), kind.recognises)
-        records = _guarded_records(name, fails.format("records"), kind.records)
+        recognises = _guard_test(name, fails.format("recognises"), kind.recognises)
+        records = _guard_records(name, fails.format("records"), kind.records)
         containers.append(replace(kind, recognises=recognises, records=records))
     return replace(
         format,
         load=guard_function("formats", name, fails.format("load"), partial(_load_reader, format)),
-        recognises=_guarded_test(name, fails.format("recognises"), format.recognises),
+        recognises=_guard_test(name, fails.format("recognises"), format.recognises),
         containers=tuple(containers),
     )
 
@@ -52,7 +52,7 @@ def _load_reader(format: Format) -> "Callable[..., Reader]":
     return make
 
 
-def _guarded_test(name: str, what: str, recognises: Callable[[Value], bool]) -> Callable[[Value], bool]:
+def _guard_test(name: str, what: str, recognises: Callable[[Value], bool]) -> Callable[[Value], bool]:
     """The test of a format; if it fails, it says so once, because other formats may recognise the value."""
 
     def test(value: Value) -> bool:
@@ -60,13 +60,13 @@ def _guarded_test(name: str, what: str, recognises: Callable[[Value], bool]) -> 
             with guard("formats", name, what):
                 return bool(recognises(value))
         except ExtensionError as error:
-            _tell_once(str(error))
+            _warn_once(str(error))
             return False
 
     return test
 
 
-def _guarded_records(name: str, what: str, records: Records) -> Records:
+def _guard_records(name: str, what: str, records: Records) -> Records:
     """The function that yields a container's records; it raises errors of a damaged file itself."""
 
     def yield_records(stream: Stream, file: str, longest: int) -> Iterator[PlacedRecord | BadRecord]:
@@ -77,16 +77,16 @@ def _guarded_records(name: str, what: str, records: Records) -> Records:
 
 
 @cache
-def _tell_once(line: str) -> None:
+def _warn_once(line: str) -> None:
     log.warning(line)
 
 
-_DECLARED = declared("formats", Format)
-_EXTENSIONS_FIRST = sorted(_DECLARED, key=partial(is_own, "formats"))
-FORMATS: dict[str, Format] = {name: _guarded(_DECLARED[name]) for name in _EXTENSIONS_FIRST}
+_DECLARATIONS = declared("formats", Format)
+_EXTENSIONS_FIRST = sorted(_DECLARATIONS, key=partial(is_own, "formats"))
+FORMATS: dict[str, Format] = {name: _guard_format(_DECLARATIONS[name]) for name in _EXTENSIONS_FIRST}
 
 
-def _suffixes() -> tuple[str, ...]:
+def _list_suffixes() -> tuple[str, ...]:
     suffixes = dict.fromkeys((".parquet", ".jsonl", ".ndjson", ".json", ".csv"))
     for format in FORMATS.values():
         for kind in format.containers:
@@ -95,10 +95,10 @@ def _suffixes() -> tuple[str, ...]:
 
 
 # Suffixes of the files to read in a folder; `.gz` may follow all but Parquet.
-SUFFIXES = _suffixes()
+SUFFIXES = _list_suffixes()
 
 
-def container(begin: bytes) -> tuple[Format, Container] | None:
+def find_container(begin: bytes) -> tuple[Format, Container] | None:
     """The format and the container of a file that begins with these bytes; None if it is not a container."""
     for format in FORMATS.values():
         for kind in format.containers:
@@ -107,12 +107,12 @@ def container(begin: bytes) -> tuple[Format, Container] | None:
     return None
 
 
-def recognise(record: Record) -> Format | None:
+def find_format(record: Record) -> Format | None:
     """The format of a record; None if no format matches."""
     return next((format for format in FORMATS.values() if format.recognises(record)), None)
 
 
-def nearest(record: Record) -> tuple[Format, list[str]] | None:
+def find_nearest_format(record: Record) -> tuple[Format, list[str]] | None:
     """The format of which a record has the largest share of the marks, and those that it lacks; None if none."""
     closest, smallest_share = None, 1.0
     for format in FORMATS.values():

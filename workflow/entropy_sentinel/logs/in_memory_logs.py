@@ -10,12 +10,12 @@ import polars as pl
 from entropy_sentinel.core.errors import InputError
 
 # The benchmark of replies that name none; for files, the file's name is used instead.
-NAME = "replies"
-_FORMS = (
+MEMORY_NAME = "replies"
+_ACCEPTED_FORMS = (
     "files, or replies: dicts, objects with `model_dump` from OpenAI's or LiteLLM's client, lists of "
     "these, or a frame of Polars, pandas or Arrow"
 )
-_PLAIN = {str, int, float, bool, type(None)}
+_JSON_TYPES = {str, int, float, bool, type(None)}
 # Missing values of pandas, recognised by name because pandas may not be installed.
 _MISSING = ("NaTType", "NAType")
 
@@ -39,27 +39,27 @@ class MemoryRecords:
         self._rows = rows
 
     def __fspath__(self) -> str:
-        return NAME
+        return MEMORY_NAME
 
     def __str__(self) -> str:
-        return NAME
+        return MEMORY_NAME
 
     def records(self) -> Iterator[tuple[str, Any]]:
         """Yield the place and the content of each record; a value that is not a mapping stays unchanged."""
         for number, row in enumerate(self._rows):
             try:
-                content = plain(row)
+                content = to_json_values(row)
             except Exception as error:  # of the object's own code, or of nesting without end
                 content = error
-            yield place_of(number), _without_missing(content) if isinstance(content, dict) else content
+            yield describe_place(number), _replace_missing(content) if isinstance(content, dict) else content
 
 
-def place_of(number: int) -> str:
+def describe_place(number: int) -> str:
     """The place of an entry, counted from 0."""
-    return f"{NAME}: entry {number + 1}"
+    return f"{MEMORY_NAME}: entry {number + 1}"
 
 
-def records_in_memory(logs: Any) -> MemoryRecords | None:
+def wrap_memory_records(logs: Any) -> MemoryRecords | None:
     """Replies in memory, or None for files; raises InputError for a mixture or any other value."""
     if isinstance(logs, MemoryRecords):
         return logs
@@ -74,26 +74,28 @@ def records_in_memory(logs: Any) -> MemoryRecords | None:
     if hasattr(logs, "to_dict") and hasattr(logs, "columns"):  # a frame of pandas
         return MemoryRecords(logs.to_dict("records"))
     if not isinstance(logs, Iterable):
-        raise InputError(f"logs: must be {_FORMS}; was {type(logs).__name__}")
-    given = list(logs)
-    n_paths = sum(isinstance(item, str | PathLike) for item in given)
-    if 0 < n_paths < len(given):
-        raise InputError(f"logs: must be {_FORMS}; was a list of {n_paths} paths and {len(given) - n_paths} others")
-    return None if n_paths == len(given) else MemoryRecords(given)
+        raise InputError(f"logs: must be {_ACCEPTED_FORMS}; was {type(logs).__name__}")
+    items = list(logs)
+    n_paths = sum(isinstance(item, str | PathLike) for item in items)
+    if 0 < n_paths < len(items):
+        raise InputError(
+            f"logs: must be {_ACCEPTED_FORMS}; was a list of {n_paths} paths and {len(items) - n_paths} others"
+        )
+    return None if n_paths == len(items) else MemoryRecords(items)
 
 
-def plain(value: Any) -> Any:
+def to_json_values(value: Any) -> Any:
     """Convert a value to dicts, lists, texts and numbers, like JSON; dates remain dates."""
-    if type(value) in _PLAIN:
+    if type(value) in _JSON_TYPES:
         return value
     if isinstance(value, Mapping):
-        return {str(name): plain(part) for name, part in value.items()}
+        return {str(name): to_json_values(part) for name, part in value.items()}
     if hasattr(value, "model_dump"):
-        return plain(value.model_dump())
+        return to_json_values(value.model_dump())
     if hasattr(value, "tolist"):  # numbers and arrays of NumPy
-        return plain(value.tolist())
+        return to_json_values(value.tolist())
     if isinstance(value, list | tuple):
-        return list(value) if _PLAIN.issuperset(map(type, value)) else [plain(part) for part in value]
+        return list(value) if _JSON_TYPES.issuperset(map(type, value)) else [to_json_values(part) for part in value]
     if type(value).__name__ in _MISSING:
         return None
     if isinstance(value, datetime) and hasattr(value, "to_pydatetime"):
@@ -101,6 +103,6 @@ def plain(value: Any) -> Any:
     return value
 
 
-def _without_missing(record: dict[str, Any]) -> dict[str, Any]:
+def _replace_missing(record: dict[str, Any]) -> dict[str, Any]:
     """A record with null instead of NaN, which is the missing value of frames."""
     return {name: None if isinstance(value, float) and value != value else value for name, value in record.items()}

@@ -16,23 +16,23 @@ from typing import Any, TypeVar
 
 from entropy_sentinel.core.errors import IncompleteFileError, InputError
 from entropy_sentinel.core.external_files import Stream
-from entropy_sentinel.logs.conversation import CONVERSATION, conversation_of
-from entropy_sentinel.logs.log_record import BadRecord, PlacedRecord, too_long
-from entropy_sentinel.logs.openai_format import message_choice
-from entropy_sentinel.logs.parsed_response import Reply, finish, refused, storable
-from entropy_sentinel.logs.reader_base import Reader, metadata_columns, request_columns
+from entropy_sentinel.logs.conversation import CONVERSATION, extract_conversation
+from entropy_sentinel.logs.log_record import BadRecord, PlacedRecord, describe_excess
+from entropy_sentinel.logs.openai_format import parse_message_choice
+from entropy_sentinel.logs.parsed_response import Reply, format_refusal, parse_finish_reason, replace_surrogates
+from entropy_sentinel.logs.reader_base import Reader, collect_metadata, collect_request_columns
 
 # The files of an archive with the facts of its evaluation; an interrupted run has only the second file.
 _HEADERS = ("header.json", "_journal/start.json")
 _VERDICTS = {"C": True, "I": False, "N": False}
 _BLOCK = 1 << 20
 _Kind = TypeVar("_Kind")
-_CUT_OFF = ("max_tokens", "model_length")
+_TRUNCATION_REASONS = ("max_tokens", "model_length")
 
 
-def archived_samples(stream: Stream, name: str, longest: int) -> Iterator[PlacedRecord | BadRecord]:
+def read_archive(stream: Stream, name: str, longest: int) -> Iterator[PlacedRecord | BadRecord]:
     """Yield the samples of a `.eval` file, each with the facts of its evaluation as `eval`."""
-    zipfile = _zipfile(name)
+    zipfile = _import_zipfile(name)
     try:
         archive = zipfile.ZipFile(stream)
     except (
@@ -47,28 +47,28 @@ def archived_samples(stream: Stream, name: str, longest: int) -> Iterator[Placed
     if header is None:
         raise InputError(f"{name}: is a zip archive without {_HEADERS[0]}, so it is not a log of inspect_ai")
 
-    def content(member: Any, where: str) -> PlacedRecord | BadRecord:
+    def read_member(member: Any, where: str) -> PlacedRecord | BadRecord:
         try:
-            document = _unpacked(archive, member, longest)
+            document = _unpack_member(archive, member, longest)
             return (
-                BadRecord(where, too_long(longest))
+                BadRecord(where, describe_excess(longest))
                 if len(document) > longest
                 else PlacedRecord(where, json.loads(document))
             )
         except Exception as error:  # of JSON, of the archive, or of its compression
             return BadRecord(where, f"must be a JSON object: {error}")
 
-    log = content(header, f"{name}: {header.filename}")
+    log = read_member(header, f"{name}: {header.filename}")
     if isinstance(log, BadRecord):
         raise IncompleteFileError(f"{log.where}: {log.problem}")
-    run = _run(log.content, log.where)
+    run = _read_evaluation(log.content, log.where)
     for member in members.values():
         if member.filename.startswith("samples/") and member.filename.endswith(".json"):
-            sample = content(member, f"{name}: {member.filename}")
-            yield sample if isinstance(sample, BadRecord) else _record(run, sample.content, sample.where)
+            sample = read_member(member, f"{name}: {member.filename}")
+            yield sample if isinstance(sample, BadRecord) else _build_record(run, sample.content, sample.where)
 
 
-def _unpacked(archive: Any, member: Any, longest: int) -> bytes:
+def _unpack_member(archive: Any, member: Any, longest: int) -> bytes:
     """A file of an archive, or a little more than `longest` bytes of it, whatever size the archive states."""
     document = bytearray()
     with archive.open(member) as packed:
@@ -77,32 +77,32 @@ def _unpacked(archive: Any, member: Any, longest: int) -> bytes:
     return bytes(document)
 
 
-def listed_samples(stream: Stream, name: str, longest: int) -> Iterator[PlacedRecord | BadRecord]:
+def read_json_log(stream: Stream, name: str, longest: int) -> Iterator[PlacedRecord | BadRecord]:
     """Yield the samples of a `.json` log, which is read as a whole."""
     document = stream.read(longest + 1)
     if len(document) > longest:
-        yield BadRecord(name, f"{too_long(longest)}, or convert it: inspect log convert --to eval")
+        yield BadRecord(name, f"{describe_excess(longest)}, or convert it: inspect log convert --to eval")
         return
     try:
         log = json.loads(document)
     except (ValueError, RecursionError) as error:
         raise IncompleteFileError(f"{name}: must be a JSON object: {error}") from None
-    run = _run(log, name)
-    for number, sample in enumerate(_of_type(list, log.get("samples") or [], "samples", name), start=1):
-        yield _record(run, sample, f"{name}: sample {number}")
+    run = _read_evaluation(log, name)
+    for number, sample in enumerate(_require_type(list, log.get("samples") or [], "samples", name), start=1):
+        yield _build_record(run, sample, f"{name}: sample {number}")
 
 
-def _run(log: Any, where: str) -> dict[str, Any]:
+def _read_evaluation(log: Any, where: str) -> dict[str, Any]:
     """The facts of an evaluation; settings of the run override those of its model."""
-    log = _of_type(dict, log, "the log", where)
-    run = _of_type(dict, log.get("eval"), "eval", where)
-    plan = _of_type(dict, log.get("plan") or {}, "plan", where)
-    of_model = _of_type(dict, run.get("model_generate_config") or {}, "model_generate_config", where)
-    of_run = _of_type(dict, plan.get("config") or {}, "config", where)
-    return {**run, "model_generate_config": of_model | of_run}
+    log = _require_type(dict, log, "the log", where)
+    run = _require_type(dict, log.get("eval"), "eval", where)
+    plan = _require_type(dict, log.get("plan") or {}, "plan", where)
+    model_config = _require_type(dict, run.get("model_generate_config") or {}, "model_generate_config", where)
+    run_config = _require_type(dict, plan.get("config") or {}, "config", where)
+    return {**run, "model_generate_config": model_config | run_config}
 
 
-def _of_type(kind: type[_Kind], value: Any, name: str, where: str) -> _Kind:
+def _require_type(kind: type[_Kind], value: Any, name: str, where: str) -> _Kind:
     """A value of a log's header; raises IncompleteFileError if it is of another type."""
     if not isinstance(value, kind):
         must = "a JSON object" if kind is dict else "a list"
@@ -110,13 +110,13 @@ def _of_type(kind: type[_Kind], value: Any, name: str, where: str) -> _Kind:
     return value
 
 
-def _record(run: Mapping[str, Any], sample: Any, where: str) -> PlacedRecord | BadRecord:
+def _build_record(run: Mapping[str, Any], sample: Any, where: str) -> PlacedRecord | BadRecord:
     if not isinstance(sample, dict):
         return BadRecord(where, f"must be a JSON object, is {type(sample).__name__}")
     return PlacedRecord(where, {**sample, "eval": run})
 
 
-def _zipfile(name: str) -> Any:
+def _import_zipfile(name: str) -> Any:
     """The module that unpacks archives, including zstd."""
     if sys.version_info >= (3, 14):
         import zipfile
@@ -138,60 +138,68 @@ class InspectReader(Reader):
         output = record.get("output") or {}
         choices = output.get("choices") or ()
         # The question is the sample's input; the messages contain it inside a template.
-        asked = {**record, "messages": None}
-        kept = self.columns(asked, _usual(record)) | {"benchmark": storable(record["eval"]["task"])}
-        if CONVERSATION in kept:
-            kept[CONVERSATION] = conversation_of(record)
+        question_record = {**record, "messages": None}
+        columns = self.columns(question_record, _build_columns(record)) | {
+            "benchmark": replace_surrogates(record["eval"]["task"])
+        }
+        if CONVERSATION in columns:
+            columns[CONVERSATION] = extract_conversation(record)
         seed = record["eval"]["model_generate_config"].get("seed")
-        replies = [_choice(choice, record) for choice in choices] or [Reply(None, None, "", _failure(record), None)]
+        replies = [_parse_choice(choice, record) for choice in choices] or [
+            Reply(None, None, "", _describe_failure(record), None)
+        ]
         for number, reply in enumerate(replies):
             # If there is no output, inspect_ai writes its own name for the model.
             reply.model = output.get("model") or None if choices else None
-            reply.item_id, reply.columns = str(record["id"]), kept
+            reply.item_id, reply.columns = str(record["id"]), columns
             reply.sample = (record["epoch"] - 1) * len(replies) + number
             reply.prompt_tokens = (output.get("usage") or {}).get("input_tokens") or 0
             reply.seed = -1 if seed is None else seed
             reply.task = record["eval"].get("task_id")
-            reply.label, reply.label_reason = label_of(record, self.scorer)
+            reply.label, reply.label_reason = read_label(record, self.scorer)
             if number:
                 reply.label, reply.label_reason = None, "only the first choice was scored"
             yield reply
 
 
-def _choice(choice: Mapping[str, Any], record: Mapping[str, Any]) -> Reply:
+def _parse_choice(choice: Mapping[str, Any], record: Mapping[str, Any]) -> Reply:
     reason = choice.get("stop_reason")
-    reply = message_choice({**choice, "finish_reason": reason}, choice.get("message"))
-    reply.finish_reason = "length" if reason in _CUT_OFF else _limit(record) or finish(reason)
+    reply = parse_message_choice({**choice, "finish_reason": reason}, choice.get("message"))
+    reply.finish_reason = (
+        "length" if reason in _TRUNCATION_REASONS else _describe_limit(record) or parse_finish_reason(reason)
+    )
     return reply
 
 
-def _failure(record: Mapping[str, Any]) -> str:
+def _describe_failure(record: Mapping[str, Any]) -> str:
     """The finish reason of a sample without output."""
     if record.get("error"):
-        return refused(record["error"])
-    return _limit(record) or "no output"
+        return format_refusal(record["error"])
+    return _describe_limit(record) or "no output"
 
 
-def _limit(record: Mapping[str, Any]) -> str | None:
+def _describe_limit(record: Mapping[str, Any]) -> str | None:
     limit = record.get("limit")
-    return f"{storable(str(limit['type']))} limit" if limit else None
+    return f"{replace_surrogates(str(limit['type']))} limit" if limit else None
 
 
-def _usual(record: Mapping[str, Any]) -> dict[str, Any]:
+def _build_columns(record: Mapping[str, Any]) -> dict[str, Any]:
     """The columns of a sample that may define slices."""
     run, end = record["eval"], record.get("completed_at")
     return (
-        ({"time": _time(end)} if end else {}) | request_columns(run["model_generate_config"]) | metadata_columns(record)
+        ({"time": _parse_time(end)} if end else {})
+        | collect_request_columns(run["model_generate_config"])
+        | collect_metadata(record)
     )
 
 
-def _time(text: str) -> datetime:
+def _parse_time(text: str) -> datetime:
     """A time with its zone, by default UTC, so that a log has times of one type."""
     time = datetime.fromisoformat(text)
     return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
-def label_of(record: Mapping[str, Any], scorer: str | None) -> tuple[bool | None, str | None]:
+def read_label(record: Mapping[str, Any], scorer: str | None) -> tuple[bool | None, str | None]:
     """Whether the sample is correct according to `scorer` or its only scorer; if unknown, null and the reason.
 
     A score with several values counts as one score per value, by the scorer `NAME.KEY`.
@@ -207,16 +215,16 @@ def label_of(record: Mapping[str, Any], scorer: str | None) -> tuple[bool | None
     if not scores:
         return None, "the sample failed before it was scored" if record.get("error") else "the sample has no score"
     if scorer is None and len(scores) > 1:
-        return None, storable(f"there are several scorers, {names}: name one of them with --scorer")
+        return None, replace_surrogates(f"there are several scorers, {names}: name one of them with --scorer")
     if scorer is not None and scorer not in scores:
-        return None, storable(f"there is no score of '{scorer}', only of {names}")
+        return None, replace_surrogates(f"there is no score of '{scorer}', only of {names}")
     score = scores[scorer or names]
-    label = _verdict(score["value"])
+    label = _parse_verdict(score["value"])
     why = score.get("reason") or f"score {score['value']!r} is neither right (C, 1, true) nor wrong (I, N, 0, false)"
-    return label, None if label is not None else storable(str(why))[:200]
+    return label, None if label is not None else replace_surrogates(str(why))[:200]
 
 
-def _verdict(value: Any) -> bool | None:
+def _parse_verdict(value: Any) -> bool | None:
     """The verdict of a score; null for a partial score or an unknown value."""
     if isinstance(value, str):
         return _VERDICTS.get(value)

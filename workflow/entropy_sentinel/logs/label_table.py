@@ -12,11 +12,11 @@ import polars as pl
 
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.formatting.spreadsheet import as_written
-from entropy_sentinel.logs.reader_base import question_of
-from entropy_sentinel.logs.value_paths import from_json
+from entropy_sentinel.logs.reader_base import extract_question
+from entropy_sentinel.logs.value_paths import parse_json
 from entropy_sentinel.schemas.witness_schema import JUDGE, PROBABILITY, WITNESS
 
-OF_LABELS = ("item_id", "label")
+REQUIRED_COLUMNS = ("item_id", "label")
 # Labels as text, in lower case.
 _LABELS = {"true": True, "yes": True, "1": True, "1.0": True, "false": False, "no": False, "0": False, "0.0": False}
 _SEPARATORS = ",;\t"
@@ -24,7 +24,7 @@ _SEPARATORS = ",;\t"
 _LONGEST_FIELD = 1 << 30
 
 
-def labels_of(
+def read_label_file(
     path: Path,
     columns: Mapping[str, Any],
     scorer: str | None = None,
@@ -39,26 +39,28 @@ def labels_of(
     a numeric column is not a number.
     """
     try:
-        columns_there, decimal = _READERS.get(path.suffix, _parquet)(path, scorer)
+        file_columns, decimal = _READERS.get(path.suffix, _read_parquet)(path, scorer)
     except (pl.exceptions.PolarsError, OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path}: must be a Parquet, CSV (UTF-8) or JSON Lines file of labels: {error}") from None
-    if absent := set(OF_LABELS) - set(columns_there):
-        raise InputError(f"{path}: column '{min(absent)}' is missing; columns: {', '.join(map(str, columns_there))}")
-    if {JUDGE, WITNESS} & set(columns_there):
+    if absent := set(REQUIRED_COLUMNS) - set(file_columns):
+        raise InputError(f"{path}: column '{min(absent)}' is missing; columns: {', '.join(map(str, file_columns))}")
+    if {JUDGE, WITNESS} & set(file_columns):
         columns = {**columns, **witness_columns}
-    wanted = {name: dtype for name, dtype in columns.items() if name in columns_there} | {"label": pl.Boolean}
-    return pl.DataFrame([_converted(columns_there[name], name, dtype, path, decimal) for name, dtype in wanted.items()])
+    wanted = {name: dtype for name, dtype in columns.items() if name in file_columns} | {"label": pl.Boolean}
+    return pl.DataFrame(
+        [_convert_column(file_columns[name], name, dtype, path, decimal) for name, dtype in wanted.items()]
+    )
 
 
-def label_columns(path: Path) -> list[str]:
+def list_label_columns(path: Path) -> list[str]:
     """The names of the columns of a file of labels, in order; empty for a file that cannot be read."""
     try:
-        return [str(name) for name in _READERS.get(path.suffix, _parquet)(path, None)[0]]
+        return [str(name) for name in _READERS.get(path.suffix, _read_parquet)(path, None)[0]]
     except (pl.exceptions.PolarsError, OSError, UnicodeDecodeError, csv.Error, InputError):
         return []
 
 
-def _converted(column: pl.Series | list[Any], name: str, dtype: Any, path: Path, decimal: str) -> pl.Series:
+def _convert_column(column: pl.Series | list[Any], name: str, dtype: Any, path: Path, decimal: str) -> pl.Series:
     """A column in its dtype; empty values become null."""
     if isinstance(column, pl.Series):
         if column.dtype == dtype or column.dtype.is_unsigned_integer() and dtype.is_integer():
@@ -79,27 +81,27 @@ def _converted(column: pl.Series | list[Any], name: str, dtype: Any, path: Path,
     return pl.Series(name, values, dtype=dtype)
 
 
-def _weight(value: Any) -> float:
+def _parse_weight(value: Any) -> float:
     number = float(value)
     if isinstance(value, bool) or not 0 < number < math.inf:
         raise ValueError
     return number
 
 
-def _probability(value: Any) -> float:
+def _parse_probability(value: Any) -> float:
     number = float(value)
     if isinstance(value, bool) or not 0 <= number <= 1:
         raise ValueError
     return number
 
 
-def _text(value: Any) -> str:
+def _parse_text(value: Any) -> str:
     text = str(value)
     text.encode()  # half a surrogate pair is a ValueError
     return text
 
 
-def _sample(value: Any) -> int:
+def _parse_sample(value: Any) -> int:
     number = float(value)
     if isinstance(value, bool) or not number.is_integer() or not 0 <= number < 2**63:
         raise ValueError
@@ -116,19 +118,19 @@ class _Converter(NamedTuple):
 # By dtype.
 _CONVERTERS = {
     pl.Boolean: _Converter(lambda value: _LABELS[str(value).strip().lower()], "true, false, yes, no, 1, 0 or empty"),
-    pl.String: _Converter(_text, "text that UTF-8 can hold"),
-    pl.Float64: _Converter(_weight, "a number above 0"),
-    pl.Int64: _Converter(_sample, "a whole number from 0"),
+    pl.String: _Converter(_parse_text, "text that UTF-8 can hold"),
+    pl.Float64: _Converter(_parse_weight, "a number above 0"),
+    pl.Int64: _Converter(_parse_sample, "a whole number from 0"),
 }
-_CONVERTERS_BY_NAME = {PROBABILITY: _Converter(_probability, "a number from 0 to 1, or empty")}
+_CONVERTERS_BY_NAME = {PROBABILITY: _Converter(_parse_probability, "a number from 0 to 1, or empty")}
 
 
-def _csv(path: Path, _: str | None) -> tuple[dict[str, pl.Series], str]:
+def _read_csv(path: Path, _: str | None) -> tuple[dict[str, pl.Series], str]:
     """The columns of a table separated by commas, semicolons or tabs, and its decimal separator."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         header = file.readline()
         file.seek(0)
-        separator = _separator(header)
+        separator = _guess_separator(header)
         csv.field_size_limit(_LONGEST_FIELD)
         rows = csv.reader(file, delimiter=separator, strict=True)
         names = [name.strip() for name in next(rows, [])]
@@ -148,17 +150,17 @@ def _csv(path: Path, _: str | None) -> tuple[dict[str, pl.Series], str]:
     return columns_read, "," if separator == ";" else "."
 
 
-def _separator(header: str) -> str:
+def _guess_separator(header: str) -> str:
     """The separator by which the first line has the most of the required columns."""
 
-    def n_required(separator: str) -> int:
+    def count_required(separator: str) -> int:
         names = {name.strip().strip('"') for name in header.split(separator)}
-        return len(names.intersection(OF_LABELS))
+        return len(names.intersection(REQUIRED_COLUMNS))
 
-    return max(_SEPARATORS, key=n_required)
+    return max(_SEPARATORS, key=count_required)
 
 
-def _json_lines(path: Path, scorer: str | None) -> tuple[dict[str, list[Any]], str]:
+def _read_json_lines(path: Path, scorer: str | None) -> tuple[dict[str, list[Any]], str]:
     rows = []
     for number, line in enumerate(path.read_text(encoding="utf-8-sig").split("\n"), 1):
         if line.strip():
@@ -169,23 +171,19 @@ def _json_lines(path: Path, scorer: str | None) -> tuple[dict[str, list[Any]], s
             if not isinstance(row, dict):
                 raise InputError(f"{path}: line {number}: must be a JSON object, was {line[:100]!r}")
             rows.append(row)
-    if rows and all(set(row) >= _OF_HARNESS for row in rows):
-        rows = _of_harness(rows, scorer, path)
-    columns: dict[str, list[Any]] = {}
-    for row in rows:
-        for name in row:
-            if name not in columns:
-                columns[name] = [other.get(name) for other in rows]
-    return columns, "."
+    if rows and all(set(row) >= _HARNESS_FIELDS for row in rows):
+        rows = _read_harness_labels(rows, scorer, path)
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: [row.get(name) for row in rows] for name in names}, "."
 
 
 # The column with the question of a label whose id is of the evaluation's own, not of the log's.
-ASKED = "asked"
+QUESTION_COLUMN = "asked"
 # Fields of the samples of lm-evaluation-harness, which `--log_samples` writes.
-_OF_HARNESS = {"doc_id", "arguments", "metrics"}
+_HARNESS_FIELDS = {"doc_id", "arguments", "metrics"}
 
 
-def _of_harness(samples: Sequence[Mapping[str, Any]], scorer: str | None, path: Path) -> list[dict[str, Any]]:
+def _read_harness_labels(samples: Sequence[Mapping[str, Any]], scorer: str | None, path: Path) -> list[dict[str, Any]]:
     """The labels of samples: their metrics with the value 0 or 1, and the questions for which they stand.
 
     Raises InputError if `scorer` names none of several filters, if the metrics of a sample are not a list of names, or
@@ -211,33 +209,35 @@ def _of_harness(samples: Sequence[Mapping[str, Any]], scorer: str | None, path: 
             metrics = ", ".join(dict.fromkeys(names))
             raise InputError(f"{path}: line {number}: metrics differ ({metrics}); keep one in the file")
         label = next(iter(verdicts), None)
-        labels.append({"item_id": str(sample["doc_id"]), "label": label, ASKED: _asked(sample["arguments"])})
+        labels.append(
+            {"item_id": str(sample["doc_id"]), "label": label, QUESTION_COLUMN: _extract_prompt(sample["arguments"])}
+        )
     return labels
 
 
-def _asked(arguments: Any) -> str | None:
+def _extract_prompt(arguments: Any) -> str | None:
     """The prompt of a sample: a text, or the last message of the user in JSON."""
-    text = _first_of(_first_of(arguments))
+    text = _take_first(_take_first(arguments))
     if isinstance(text, list):  # several texts, or JSON in a list
         text = text[0] if text else None
     if not isinstance(text, str):
         return None
-    messages = from_json(text)
-    return (question_of({"messages": messages}) if isinstance(messages, list) else None) or text
+    messages = parse_json(text)
+    return (extract_question({"messages": messages}) if isinstance(messages, list) else None) or text
 
 
-def _first_of(values: Any) -> Any:
+def _take_first(values: Any) -> Any:
     """The first value of a mapping or a list; None for an empty one and for any other value."""
     if isinstance(values, Mapping):
         values = list(values.values())
     return values[0] if isinstance(values, list) and values else None
 
 
-def _parquet(path: Path, _: str | None) -> tuple[dict[str, pl.Series], str]:
+def _read_parquet(path: Path, _: str | None) -> tuple[dict[str, pl.Series], str]:
     return pl.read_parquet(path).to_dict(), "."
 
 
 _READERS: dict[str, Callable[[Path, str | None], tuple[Mapping[str, pl.Series | list[Any]], str]]] = {
-    ".csv": _csv,
-    ".jsonl": _json_lines,
+    ".csv": _read_csv,
+    ".jsonl": _read_json_lines,
 }

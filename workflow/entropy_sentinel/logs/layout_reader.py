@@ -10,122 +10,128 @@ from entropy_sentinel.logs.parsed_response import (
     Reply,
     StreamPart,
     Trace,
-    finish,
-    first_id,
-    refused,
-    storable,
-    trace,
-    why_unusable,
+    build_trace,
+    explain_unusable,
+    find_id,
+    format_refusal,
+    parse_finish_reason,
+    replace_surrogates,
 )
-from entropy_sentinel.logs.reader_base import Reader, time_column, usual_columns
+from entropy_sentinel.logs.reader_base import Reader, collect_columns, parse_time_column
 from entropy_sentinel.logs.step_forms import LOGPROB_NAMES, TOKEN_NAMES
-from entropy_sentinel.logs.step_reading import entries_of, read_steps
-from entropy_sentinel.logs.stream_replies import BrokenStream, joined_replies, rest_of
-from entropy_sentinel.logs.value_paths import first, look_up, snake
+from entropy_sentinel.logs.step_reading import read_entries, read_steps
+from entropy_sentinel.logs.stream_replies import BrokenStream, close_streams, parse_streams
+from entropy_sentinel.logs.value_paths import find_value, look_up, to_snake_case
 
 # Servers' words for finish reasons, in lower case.
-_REASONS = {
+_FINISH_REASONS = {
     **{"limit": "length", "token_limit": "length", "incomplete": "length"},
     **{"word": "stop", "completed": "stop", "tool-calls": "stop"},
 }
 
 
-def responses(layout: Layout, record: Mapping[str, Any]) -> tuple[list[Reply], dict[str, Any]]:
+def parse_layout_responses(layout: Layout, record: Mapping[str, Any]) -> tuple[list[Reply], dict[str, Any]]:
     """The responses in a record, and its time; raises InputError for a list of steps of another form."""
-    several = [record] if layout.responses is None else look_up(record, layout.responses)
-    named = time_column(first(record, layout.time))
-    error = first(record, layout.error)
-    if not isinstance(several, list) or not several or (error and layout.responses is None and not layout.has(record)):
-        return [Reply(first_id(record, layout.item_id), first(record, layout.model), "", refused(error), None)], named
-    replies = [_response(layout, part) for part in several]
+    parts = [record] if layout.responses is None else look_up(record, layout.responses)
+    time = parse_time_column(find_value(record, layout.time))
+    error = find_value(record, layout.error)
+    if (
+        not isinstance(parts, list)
+        or not parts
+        or (error and layout.responses is None and not layout.has_steps(record))
+    ):
+        return [
+            Reply(find_id(record, layout.item_id), find_value(record, layout.model), "", format_refusal(error), None)
+        ], time
+    replies = [_parse_response(layout, part) for part in parts]
     for position, reply in enumerate(replies):
-        prompt = first(record, layout.prompt_tokens)
-        reply.item_id = reply.reply_id = first_id(record, layout.item_id)
-        reply.model = first(record, layout.model)
+        prompt = find_value(record, layout.prompt_tokens)
+        reply.item_id = reply.reply_id = find_id(record, layout.item_id)
+        reply.model = find_value(record, layout.model)
         reply.prompt_tokens = prompt if isinstance(prompt, int) else 0
         reply.sample = position if len(replies) > 1 else None
-    return replies, named
+    return replies, time
 
 
-def _response(layout: Layout, part: Any) -> Reply:
+def _parse_response(layout: Layout, part: Any) -> Reply:
     if not isinstance(part, Mapping):
         raise InputError(f"a response must be an object, was {part!r}"[:200])
-    steps = _steps_of(layout, part)
-    text = storable(_text(first(part, layout.text), layout))
-    thinking = first(part, layout.thinking)
+    steps = _find_steps(layout, part)
+    text = replace_surrogates(_read_text(find_value(part, layout.text), layout))
+    thinking = find_value(part, layout.thinking)
     logprobs, tokens, token_ids = None, list[str](), None
     if layout.has_usual_steps:
         logprobs, tokens = read_steps(steps)
     elif isinstance(steps, list):
-        logprobs, tokens = _trace(layout, part, steps), _tokens(layout, part, steps)
+        logprobs, tokens = _build_trace(layout, part, steps), _read_tokens(layout, part, steps)
         if layout.token_id is not None:
-            ids = [_value(step, layout.token_id) for step in steps]
+            ids = [_read_value(step, layout.token_id) for step in steps]
             token_ids = ids if all(type(token_id) is int and token_id >= 0 for token_id in ids) else None
-    reason = finish(first(part, layout.finish))
+    reason = parse_finish_reason(find_value(part, layout.finish))
     facts = ["reasoning"] if thinking else []
     return Reply(
         item_id=None,
         model=None,
         text=text or ("".join(tokens) if layout.tokens or layout.any_record else ""),
-        finish_reason=_REASONS.get(reason.casefold(), reason),
+        finish_reason=_FINISH_REASONS.get(reason.casefold(), reason),
         trace=logprobs,
         tokens=tokens,
         token_ids=token_ids,
         displaces=layout.displaces,
-        unusable=why_unusable(logprobs, text, facts),
+        unusable=explain_unusable(logprobs, text, facts),
         facts=facts,
     )
 
 
-def _steps_of(layout: Layout, part: Mapping[str, Any]) -> Any:
+def _find_steps(layout: Layout, part: Mapping[str, Any]) -> Any:
     """The steps of the first path that has any; an empty list only if no path has more."""
-    found = [value for path in layout.steps if (value := first(part, [path])) is not None]
+    found = [value for path in layout.steps if (value := find_value(part, [path])) is not None]
     return next((value for value in found if value), found[0] if found else None)
 
 
-def _trace(layout: Layout, part: Mapping[str, Any], steps: Sequence[Any]) -> Trace:
-    sampled = steps if layout.logprob is None else [_value(step, layout.logprob) for step in steps]
-    return trace(sampled, [_entries(layout, step) for step in _alternatives(layout, part, steps)])
+def _build_trace(layout: Layout, part: Mapping[str, Any], steps: Sequence[Any]) -> Trace:
+    sampled = steps if layout.logprob is None else [_read_value(step, layout.logprob) for step in steps]
+    return build_trace(sampled, [_parse_entries(layout, step) for step in _find_alternatives(layout, part, steps)])
 
 
-def _alternatives(layout: Layout, part: Mapping[str, Any], steps: Sequence[Any]) -> list[Any]:
+def _find_alternatives(layout: Layout, part: Mapping[str, Any], steps: Sequence[Any]) -> list[Any]:
     """The alternatives of each step as the server writes them; None if they are missing."""
     if layout.all_top is not None:
-        given = first(part, [layout.all_top])
-        top = given if isinstance(given, list) else [None] * len(steps)
+        entries = find_value(part, [layout.all_top])
+        top = entries if isinstance(entries, list) else [None] * len(steps)
         if layout.entries is not None:
-            top = [first(entry, [layout.entries]) for entry in top]
+            top = [find_value(entry, [layout.entries]) for entry in top]
         return top
     if layout.top is None:
         return [None] * len(steps)
-    return [first(step, [layout.top]) if isinstance(step, Mapping) else None for step in steps]
+    return [find_value(step, [layout.top]) if isinstance(step, Mapping) else None for step in steps]
 
 
-def _entries(layout: Layout, step: Any) -> list[Any]:
+def _parse_entries(layout: Layout, step: Any) -> list[Any]:
     if layout.top_logprob in LOGPROB_NAMES:
-        return entries_of(step)
+        return read_entries(step)
     if step is not None and not isinstance(step, list):
         raise InputError(f"the alternatives of a step must be a list, were {step!r}"[:200])
-    return [_value(entry, layout.top_logprob) for entry in step or ()]
+    return [_read_value(entry, layout.top_logprob) for entry in step or ()]
 
 
-def _tokens(layout: Layout, part: Mapping[str, Any], steps: Sequence[Any]) -> list[str]:
+def _read_tokens(layout: Layout, part: Mapping[str, Any], steps: Sequence[Any]) -> list[str]:
     """The texts of the sampled tokens; [] if any is missing."""
     if layout.tokens is not None:
-        given = look_up(part, layout.tokens)
-        texts = list(given) if isinstance(given, list) else []
+        listed = look_up(part, layout.tokens)
+        texts = list(listed) if isinstance(listed, list) else []
     else:
-        texts = [] if layout.token is None else [_value(step, layout.token) for step in steps]
-    return [storable(text) for text in texts] if all(isinstance(text, str) for text in texts) else []
+        texts = [] if layout.token is None else [_read_value(step, layout.token) for step in steps]
+    return [replace_surrogates(text) for text in texts] if all(isinstance(text, str) for text in texts) else []
 
 
-def _value(step: Any, key: Key) -> Any:
+def _read_value(step: Any, key: Key) -> Any:
     """A value of a step; raises InputError if the step does not have it."""
     if isinstance(key, int) and isinstance(step, list) and key < len(step):
         return step[key]
     if isinstance(step, Mapping):
         usual = LOGPROB_NAMES if key in LOGPROB_NAMES else TOKEN_NAMES if key in TOKEN_NAMES else ()
-        for name in (key, snake(str(key)), *usual):
+        for name in (key, to_snake_case(str(key)), *usual):
             if name in step:
                 return step[name]
     raise InputError(f"a step must have '{key}', was {step!r}"[:200])
@@ -135,20 +141,20 @@ def _value(step: Any, key: Key) -> Any:
 _TEXT_KINDS = (None, "text", "output_text", "refusal")
 
 
-def _text(value: Any, layout: Layout) -> str:
+def _read_text(value: Any, layout: Layout) -> str:
     if layout.parts and isinstance(value, list):
         parts = [{"text": part} if isinstance(part, str) else part for part in value]
-        return "".join(_text_of_part(part) for part in parts if isinstance(part, Mapping))
+        return "".join(_read_part_text(part) for part in parts if isinstance(part, Mapping))
     if value is None or isinstance(value, str):
         return value or ""
     if layout.parts and isinstance(value, Mapping):
-        return _text(first(value, ("content", "text")), layout)
+        return _read_text(find_value(value, ("content", "text")), layout)
     raise InputError(f"the text must be a string, was {value!r}"[:200])
 
 
-def _text_of_part(part: Mapping[str, Any]) -> str:
+def _read_part_text(part: Mapping[str, Any]) -> str:
     is_text = part.get("type") in _TEXT_KINDS and part.get("part_kind") in _TEXT_KINDS and not part.get("thought")
-    text = first(part, ("text", "content", "refusal")) if is_text else None
+    text = find_value(part, ("text", "content", "refusal")) if is_text else None
     return text if isinstance(text, str) else ""
 
 
@@ -169,48 +175,50 @@ class LayoutReader(Reader):
             self._request = record
             raise StreamPart("requests")
         if self.stated_format is not None:
-            self._check(record)
+            self._check_format(record)
         if joiner is None or layout.stream is None:
-            yield from self._whole(record)
-        elif layout.stream.is_piece(record) or (joiner.has(record) and first(record, layout.error) is None):
-            yield from joined_replies(joiner.add(record, self.place), self._whole, self._broken)
+            yield from self._read_whole(record)
+        elif layout.stream.is_piece(record) or (
+            joiner.has_open_reply(record) and find_value(record, layout.error) is None
+        ):
+            yield from parse_streams(joiner.add(record, self.place), self._read_whole, self._broken)
         else:
-            yield from self._whole(record)
+            yield from self._read_whole(record)
 
     def done(self) -> Iterator[Reply]:
         """Yield the responses of the streams that `[DONE]` ends."""
         if self._joiner is not None:
-            yield from joined_replies(self._joiner.end_stream(), self._whole, self._broken)
+            yield from parse_streams(self._joiner.end_stream(), self._read_whole, self._broken)
 
     def rest(self) -> Iterator[Callable[[], Reply]]:
         """Yield the responses whose stream ends with the file, and the errors of streams that cannot be joined."""
         if self._joiner is not None:
-            yield from rest_of(self._joiner, self._whole, self._broken)
+            yield from close_streams(self._joiner, self._read_whole, self._broken)
 
-    def _whole(self, whole: Mapping[str, Any]) -> Iterator[Reply]:
-        replies, time = responses(self._layout, whole)
-        usual = usual_columns(whole)
-        for name in self._fields_of_parts():
+    def _read_whole(self, whole: Mapping[str, Any]) -> Iterator[Reply]:
+        replies, time = parse_layout_responses(self._layout, whole)
+        usual = collect_columns(whole)
+        for name in self._list_part_fields():
             usual.pop(name, None)
-        asked = {} if self._request is None else {"request": self._request}
+        request = {} if self._request is None else {"request": self._request}
         self._request = None
-        columns = self.columns({**asked, **whole}, time | usual)
+        columns = self.columns({**request, **whole}, time | usual)
         for reply in replies:
             reply.columns = columns
             yield reply
 
-    def _check(self, record: Mapping[str, Any]) -> None:
+    def _check_format(self, record: Mapping[str, Any]) -> None:
         """Raise InputError if a record of the stated format has nothing of it."""
         layout = self._layout
         texts = layout.text if layout.responses is None else ()
-        if not layout.recognises(record) and first(record, (*texts, *layout.error)) is None:
+        if not layout.recognises(record) and find_value(record, (*texts, *layout.error)) is None:
             places = (*((layout.responses,) if layout.responses else ()), *layout.steps[:1], *texts[:1])
             raise InputError(
                 f"is not of the format '{self.stated_format}', which has {' or '.join(places)}; fields: "
                 f"{', '.join(record)[:200] or 'none'}; without --format, the format is recognised"
             )
 
-    def _fields_of_parts(self) -> set[str]:
+    def _list_part_fields(self) -> set[str]:
         """The top-level names that are parts of a response rather than columns."""
         layout, stream = self._layout, self._layout.stream
         paths = (*layout.steps, *layout.text, *layout.finish, *layout.item_id, *layout.model, *layout.thinking)

@@ -19,7 +19,7 @@ from entropy_sentinel.logs.stream_declarations import (
     RESPONSES,
     Stream,
 )
-from entropy_sentinel.logs.value_paths import Paths, first, look_up
+from entropy_sentinel.logs.value_paths import Paths, find_value, look_up
 
 # The place of a value in a step: a name, or a position in a list.
 Key = str | int
@@ -82,9 +82,9 @@ class Layout:
     def recognises(self, record: Mapping[str, Any]) -> bool:
         """Whether a record has this layout: its steps, a piece of its stream, or its `sign`."""
         return (
-            self.has(record)
+            self.has_steps(record)
             or (self.stream is not None and self.stream.is_piece(record))
-            or any(map(partial(_holds, record), (*self.sign, *self.requests)))
+            or any(map(partial(_has_sign, record), (*self.sign, *self.requests)))
         )
 
     @property
@@ -95,58 +95,58 @@ class Layout:
 
     def is_request(self, record: Mapping[str, Any]) -> bool:
         """Whether a record is a request, whose reply comes next."""
-        return any(_holds(record, sign) for sign in self.requests)
+        return any(_has_sign(record, sign) for sign in self.requests)
 
-    def has(self, record: Mapping[str, Any]) -> bool:
+    def has_steps(self, record: Mapping[str, Any]) -> bool:
         """Whether a record has the list of sampled tokens of this layout."""
-        if not all(_holds(record, sign) for sign in self.needs):
+        if not all(_has_sign(record, sign) for sign in self.needs):
             return False
         part: Any = record
         if self.responses is not None:
-            several = look_up(record, self.responses)
-            part = several[0] if isinstance(several, list) and several else None
-        steps = [first(part, [path]) for path in self.steps]
+            parts = look_up(record, self.responses)
+            part = parts[0] if isinstance(parts, list) and parts else None
+        steps = [find_value(part, [path]) for path in self.steps]
         if self.any_record:
             return any(map(are_steps, steps))
         return any(isinstance(value, list) or are_steps(value) for value in steps)
 
 
-def _holds(record: Mapping[str, Any], sign: str) -> bool:
+def _has_sign(record: Mapping[str, Any], sign: str) -> bool:
     """Whether a record has a value at each path of a sign, or the value that follows the path's `=`."""
     for part in sign.split("&"):
         path, _, must = part.partition("=")
-        value = first(record, [path])
+        value = find_value(record, [path])
         if value is None or must not in ("", value):
             return False
     return True
 
 
-def layout_of(record: Mapping[str, Any]) -> Layout | None:
+def find_layout(record: Mapping[str, Any]) -> Layout | None:
     """The layout of a server's reply; None if no layout has its steps."""
-    return next((layout for layout in declared_layouts() if layout.recognises(record)), None)
+    return next((layout for layout in load_layouts() if layout.recognises(record)), None)
 
 
-def layout_with_steps(record: Mapping[str, Any]) -> Layout | None:
+def find_layout_by_steps(record: Mapping[str, Any]) -> Layout | None:
     """The layout whose steps a record has; None if there is none."""
-    return next((layout for layout in declared_layouts() if layout.has(record)), None)
+    return next((layout for layout in load_layouts() if layout.has_steps(record)), None)
 
 
-def stream_of(record: Mapping[str, Any]) -> Stream | None:
+def find_stream(record: Mapping[str, Any]) -> Stream | None:
     """The declared stream that a record is a piece of; None if there is none."""
-    streams = (CHUNKS, RESPONSES, *(layout.stream for layout in declared_layouts()))
+    streams = (CHUNKS, RESPONSES, *(layout.stream for layout in load_layouts()))
     return next((stream for stream in streams if stream is not None and stream.is_piece(record)), None)
 
 
 def are_pieces(records: Sequence[Any]) -> bool:
     """Whether records are the pieces of a stream, and the first of them is not its last."""
     first_one = records[0] if len(records) > 1 else None
-    if not isinstance(first_one, Mapping) or (stream := stream_of(first_one)) is None:
+    if not isinstance(first_one, Mapping) or (stream := find_stream(first_one)) is None:
         return False
-    return stream.goes_on_after(first_one)
+    return stream.is_unfinished(first_one)
 
 
 @cache
-def declared_layouts() -> list[Layout]:
+def load_layouts() -> list[Layout]:
     """The layouts of all declared formats, those of extensions first. The catalogue imports this."""
     formats = declared("formats")
     forms = [formats[name].form for name in sorted(formats, key=partial(is_own, "formats"))]

@@ -8,15 +8,23 @@ addresses of people become columns only if the user names these columns.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from entropy_sentinel.logs.openai_format import error_reply, responses_in
+from entropy_sentinel.logs.openai_format import make_error_reply, parse_responses
 from entropy_sentinel.logs.parsed_response import NotAResponse, Reply
-from entropy_sentinel.logs.reader_base import Reader, request_columns, time_column, usual_columns
-from entropy_sentinel.logs.value_paths import from_json
+from entropy_sentinel.logs.reader_base import Reader, collect_columns, collect_request_columns, parse_time_column
+from entropy_sentinel.logs.value_paths import parse_json
 
-_KEPT = ("call_type", "model_group", "custom_llm_provider", "end_user", "request_tags", "cache_hit", "session_id")
-_KEPT_METADATA = ("user_api_key_alias", "user_api_key_team_alias")
-_FROM_THE_CLIENT = ("requester_metadata", "spend_logs_metadata")
-_COMPLETIONS = ("completion", "responses", "generate_content", "messages")
+_CALL_FIELDS = (
+    "call_type",
+    "model_group",
+    "custom_llm_provider",
+    "end_user",
+    "request_tags",
+    "cache_hit",
+    "session_id",
+)
+_SENDER_FIELDS = ("user_api_key_alias", "user_api_key_team_alias")
+_CLIENT_METADATA = ("requester_metadata", "spend_logs_metadata")
+_COMPLETION_CALLS = ("completion", "responses", "generate_content", "messages")
 
 
 class LiteLLMReader(Reader):
@@ -26,35 +34,35 @@ class LiteLLMReader(Reader):
         """Yield the responses of the call."""
         payload = record.get("standard_logging_object") or record
         call = str(payload.get("call_type") or "")
-        if not any(kind in call for kind in _COMPLETIONS):
+        if not any(kind in call for kind in _COMPLETION_CALLS):
             raise NotAResponse(f"calls of {call or 'no type'}")
         if payload.get("status") == "failure":
             error = payload.get("error_str") or (payload.get("error_information") or {}).get("error_message")
-            responses, facts = [error_reply(error, {})], dict[str, Any]()
+            responses, facts = [make_error_reply(error, {})], dict[str, Any]()
         else:
-            responses, facts = responses_in(payload.get("response") or None)
-        kept = self.columns(payload, facts | _usual(payload))
+            responses, facts = parse_responses(payload.get("response") or None)
+        columns = self.columns(payload, facts | _build_columns(payload))
         for reply in responses:
             reply.item_id = reply.reply_id = payload.get("id") or payload.get("request_id")
-            reply.model, reply.columns = payload.get("model"), kept
+            reply.model, reply.columns = payload.get("model"), columns
             yield reply
 
 
-def _usual(payload: Mapping[str, Any]) -> dict[str, Any]:
+def _build_columns(payload: Mapping[str, Any]) -> dict[str, Any]:
     metadata = payload.get("metadata") or {}
-    metadata = (from_json(metadata) if isinstance(metadata, str) else metadata) or {}
+    metadata = (parse_json(metadata) if isinstance(metadata, str) else metadata) or {}
     start = payload.get("startTime")
-    fields = {name: payload[name] for name in _KEPT if name in payload}
-    of_client: dict[str, Any] = {}
-    for part in _FROM_THE_CLIENT:
-        of_client = {**of_client, **(metadata.get(part) or {})}
-    of_sender = {}
-    for name in _KEPT_METADATA:
+    fields = {name: payload[name] for name in _CALL_FIELDS if name in payload}
+    client_metadata: dict[str, Any] = {}
+    for part in _CLIENT_METADATA:
+        client_metadata = {**client_metadata, **(metadata.get(part) or {})}
+    sender_columns = {}
+    for name in _SENDER_FIELDS:
         if metadata.get(name):
-            of_sender[name.removeprefix("user_api_")] = metadata[name]
+            sender_columns[name.removeprefix("user_api_")] = metadata[name]
     return (
-        request_columns(payload.get("model_parameters"))
-        | usual_columns(fields | {"metadata": of_client})
-        | of_sender
-        | time_column(start)
+        collect_request_columns(payload.get("model_parameters"))
+        | collect_columns(fields | {"metadata": client_metadata})
+        | sender_columns
+        | parse_time_column(start)
     )

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING
 
 from entropy_sentinel.core.external_files import Stream
 from entropy_sentinel.logs.envelopes import ENVELOPES, PAIRS
-from entropy_sentinel.logs.format_declaration import Container, Format, envelope_reader, of_envelope, of_layout
+from entropy_sentinel.logs.format_declaration import (
+    Container,
+    Format,
+    load_envelope_reader,
+    make_envelope_format,
+    make_layout_format,
+)
 from entropy_sentinel.logs.log_record import BadRecord, PlacedRecord, Record
 from entropy_sentinel.logs.nested_replies import find_replies, has_messages
 from entropy_sentinel.logs.server_layouts import LAYOUTS
@@ -21,49 +27,49 @@ if TYPE_CHECKING:
     from entropy_sentinel.logs.reader_base import Reader
 
 
-def _inspect_reader() -> "Callable[..., Reader]":
+def _load_inspect_reader() -> "Callable[..., Reader]":
     from entropy_sentinel.logs.inspect_samples import InspectReader
 
     return InspectReader
 
 
-def _litellm_reader() -> "Callable[..., Reader]":
+def _load_litellm_reader() -> "Callable[..., Reader]":
     from entropy_sentinel.logs.litellm_payload import LiteLLMReader
 
     return LiteLLMReader
 
 
-def _batch_reader() -> "Callable[..., Reader]":
+def _load_batch_reader() -> "Callable[..., Reader]":
     from entropy_sentinel.logs.openai_format import BatchReader
 
     return BatchReader
 
 
-def _openai_reader() -> "Callable[..., Reader]":
+def _load_openai_reader() -> "Callable[..., Reader]":
     from entropy_sentinel.logs.openai_format import OpenAIReader
 
     return OpenAIReader
 
 
-def _vllm_reader() -> "Callable[..., Reader]":
+def _load_vllm_reader() -> "Callable[..., Reader]":
     from entropy_sentinel.logs.vllm_outputs import VllmReader
 
     return VllmReader
 
 
-def _nested_reader() -> "Callable[..., Reader]":
+def _load_nested_reader() -> "Callable[..., Reader]":
     from entropy_sentinel.logs.envelope_reader import NestedReader
 
     return NestedReader
 
 
-def _table_reader() -> "Callable[..., Reader]":
+def _load_table_reader() -> "Callable[..., Reader]":
     from entropy_sentinel.logs.table_format import TableReader
 
     return TableReader
 
 
-def _text_table_reader() -> "Callable[..., Reader]":
+def _load_text_table_reader() -> "Callable[..., Reader]":
     from entropy_sentinel.logs.table_format import TextTableReader
 
     return TextTableReader
@@ -75,40 +81,46 @@ def _is_table_of_texts(record: Record) -> bool:
     return is_table_of_texts(record)
 
 
-def _archived_samples(stream: Stream, name: str, longest: int) -> Iterator[PlacedRecord | BadRecord]:
-    from entropy_sentinel.logs.inspect_samples import archived_samples
+def _read_inspect_archive(stream: Stream, name: str, longest: int) -> Iterator[PlacedRecord | BadRecord]:
+    from entropy_sentinel.logs.inspect_samples import read_archive
 
-    return archived_samples(stream, name, longest)
+    return read_archive(stream, name, longest)
 
 
-def _listed_samples(stream: Stream, name: str, longest: int) -> Iterator[PlacedRecord | BadRecord]:
-    from entropy_sentinel.logs.inspect_samples import listed_samples
+def _read_inspect_json(stream: Stream, name: str, longest: int) -> Iterator[PlacedRecord | BadRecord]:
+    from entropy_sentinel.logs.inspect_samples import read_json_log
 
-    return listed_samples(stream, name, longest)
+    return read_json_log(stream, name, longest)
 
 
 # Meaning, and what to ask of the server or to set.
-_ASKED = "`logprobs: true, top_logprobs: 5` in the traced call"
-_OF_BEDROCK = (
+_TRACED_CALL = "`logprobs: true, top_logprobs: 5` in the traced call"
+_BEDROCK_SETTINGS = (
     "an imported model, called in OpenAI's form with `logprobs: true, top_logprobs: 5`; `return_logprobs: true` gives "
     "no alternatives, and other models give no log-probabilities"
 )
 _ENVELOPES = {
-    "openinference": ("OpenTelemetry spans of OpenInference (Phoenix), with the reply in `output.value`", _ASKED),
-    "otlp": ("traces and logs in OTLP's JSON, as the collector's file exporter writes them: `resourceSpans`", _ASKED),
-    "mlflow": ("MLflow spans, with the reply in `mlflow.spanOutputs`", f"{_ASKED}; `mlflow.openai.autolog()`"),
-    "mlflow-traces": ("traces of MLflow, exported with `trace.to_json()`", f"{_ASKED}; `mlflow.openai.autolog()`"),
-    "weave": ("calls of W&B Weave", _ASKED),
+    "openinference": ("OpenTelemetry spans of OpenInference (Phoenix), with the reply in `output.value`", _TRACED_CALL),
+    "otlp": (
+        "traces and logs in OTLP's JSON, as the collector's file exporter writes them: `resourceSpans`",
+        _TRACED_CALL,
+    ),
+    "mlflow": ("MLflow spans, with the reply in `mlflow.spanOutputs`", f"{_TRACED_CALL}; `mlflow.openai.autolog()`"),
+    "mlflow-traces": (
+        "traces of MLflow, exported with `trace.to_json()`",
+        f"{_TRACED_CALL}; `mlflow.openai.autolog()`",
+    ),
+    "weave": ("calls of W&B Weave", _TRACED_CALL),
     "langsmith": ("runs of LangSmith", "`ChatOpenAI(logprobs=True, top_logprobs=5)`; export the runs as JSON"),
-    "braintrust": ("rows of Braintrust's logs", _ASKED),
-    "gateway": ("calls of a gateway: `request_body` and `response_body` (Helicone and others)", _ASKED),
+    "braintrust": ("rows of Braintrust's logs", _TRACED_CALL),
+    "gateway": ("calls of a gateway: `request_body` and `response_body` (Helicone and others)", _TRACED_CALL),
     "gemini-batch": (
         "output of Gemini's batch API: `key` and `response`",
         "`responseLogprobs: true, logprobs: 5` in `generationConfig`",
     ),
-    "bedrock-batch": ("output of Bedrock's batch inference: `modelInput` and `modelOutput`", _OF_BEDROCK),
-    "bedrock-log": ("Bedrock's log of model invocations", _OF_BEDROCK),
-    "raw-response": ("any record with a reply in `raw_response`", _ASKED),
+    "bedrock-batch": ("output of Bedrock's batch inference: `modelInput` and `modelOutput`", _BEDROCK_SETTINGS),
+    "bedrock-log": ("Bedrock's log of model invocations", _BEDROCK_SETTINGS),
+    "raw-response": ("any record with a reply in `raw_response`", _TRACED_CALL),
     "langchain-dump": ("LangChain's messages, by `dumps` or `dumpd`", "`ChatOpenAI(logprobs=True, top_logprobs=5)`"),
     "langchain-data": ("LangChain's messages, by `messages_to_dict`", "`ChatOpenAI(logprobs=True, top_logprobs=5)`"),
 }
@@ -139,7 +151,7 @@ _LAYOUTS = {
         "replies of IBM watsonx.ai's text generation, with `generated_tokens`",
         "`return_options: {generated_tokens: true, token_logprobs: true, top_n_tokens: 5}` in `parameters`",
     ),
-    "bedrock": ("replies of models imported into Bedrock, with `generation`", _OF_BEDROCK),
+    "bedrock": ("replies of models imported into Bedrock, with `generation`", _BEDROCK_SETTINGS),
     "pydantic-ai": (
         "messages of Pydantic AI, as `all_messages_json()` writes them",
         "`OpenAIModelSettings(openai_logprobs=True, openai_top_logprobs=5)`",
@@ -153,7 +165,7 @@ _LAYOUTS = {
 }
 # These recognise what any record may have, so they come last.
 _ANY_ENVELOPES = {
-    "spans": ("any record with a list of `spans` or `observations`, such as an exported trace", _ASKED),
+    "spans": ("any record with a list of `spans` or `observations`, such as an exported trace", _TRACED_CALL),
 }
 _ANY_LAYOUTS = {
     "any-logprobs": (
@@ -163,19 +175,19 @@ _ANY_LAYOUTS = {
 }
 
 
-_BY_PRIORITY = (
+_PRIORITY_ORDER = (
     Format(
         "inspect",
         "samples of an evaluation by inspect_ai, `.eval` and `.json`; their scores are labels",
         "`inspect eval ... --logprobs --top-logprobs 5`",
-        _inspect_reader,
+        _load_inspect_reader,
         lambda record: {"eval", "epoch"} <= set(record) and isinstance(record["eval"], Mapping),
         marks=("eval", "epoch", "output"),
         containers=(
-            Container(lambda begin: begin.startswith(b"PK"), _archived_samples, ".eval"),
+            Container(lambda begin: begin.startswith(b"PK"), _read_inspect_archive, ".eval"),
             Container(
                 lambda begin: re.match(rb'\s*{\s*"version":\s*\d+,\s*"status":\s*"\w+",\s*"eval":', begin) is not None,
-                _listed_samples,
+                _read_inspect_json,
                 ".json",
             ),
         ),
@@ -186,7 +198,7 @@ _BY_PRIORITY = (
         "LiteLLM's StandardLoggingPayload, from its callbacks, S3 or generic API loggers, and its spend logs",
         "`logprobs: true, top_logprobs: 5` in the requests; for spend logs also "
         "`store_prompts_in_spend_logs: true` in the `general_settings` of the proxy",
-        _litellm_reader,
+        _load_litellm_reader,
         lambda record: (
             "standard_logging_object" in record
             or ("call_type" in record and bool({"model_parameters", "spend"} & set(record)))
@@ -197,7 +209,7 @@ _BY_PRIORITY = (
         "openai-batch",
         "output or error file of the batch APIs of OpenAI, Mistral and Anthropic, and of vLLM's `run-batch`",
         "`logprobs: true, top_logprobs: 5` in the body of each request",
-        _batch_reader,
+        _load_batch_reader,
         lambda record: "custom_id" in record and bool({"response", "error", "result"} & set(record)),
         marks=("custom_id", "response"),
     ),
@@ -205,17 +217,17 @@ _BY_PRIORITY = (
         "openai-pairs",
         "requests and replies of an OpenAI-compatible server: `request`, `response`, and any other columns",
         "`logprobs: true, top_logprobs: 5` in the request; `es.capture` writes these pairs",
-        envelope_reader,
+        load_envelope_reader,
         lambda record: "request" in record and "response" in record,
         marks=("request", "response"),
         form=PAIRS,
     ),
-    *(of_envelope(name, *texts, ENVELOPES[name]) for name, texts in _ENVELOPES.items()),
+    *(make_envelope_format(name, *texts, ENVELOPES[name]) for name, texts in _ENVELOPES.items()),
     Format(
         "openai-stream",
         "chunks of streamed chat or text completions, one per line or as server-sent events, joined by id",
         "`stream: true, logprobs: true, top_logprobs: 5`; for text completions `logprobs: 5`",
-        _openai_reader,
+        _load_openai_reader,
         CHUNKS.is_piece,
         marks=("object", "choices"),
     ),
@@ -223,7 +235,7 @@ _BY_PRIORITY = (
         "openai-responses",
         "replies or events of OpenAI's Responses API, and what OpenAI's Agents keep of them: `output`",
         "`include: [message.output_text.logprobs], top_logprobs: 5`",
-        _openai_reader,
+        _load_openai_reader,
         lambda record: record.get("object") == "response" or RESPONSES.is_piece(record) or has_messages(record),
         marks=("object", "output"),
     ),
@@ -231,16 +243,16 @@ _BY_PRIORITY = (
         "openai",
         "replies of chat or text completions from OpenAI, vLLM and other servers",
         "`logprobs: true, top_logprobs: 5`; for text completions `logprobs: 5`",
-        _openai_reader,
+        _load_openai_reader,
         lambda record: "choices" in record or set(record) == {"error"},
         marks=("choices", "model"),
     ),
-    *(of_layout(name, *texts, LAYOUTS[name]) for name, texts in _LAYOUTS.items()),
+    *(make_layout_format(name, *texts, LAYOUTS[name]) for name, texts in _LAYOUTS.items()),
     Format(
         "vllm",
         "vLLM's RequestOutput as JSON, from offline generation, and rows of Ray Data's LLM processor",
         "`SamplingParams(logprobs=20)`",
-        _vllm_reader,
+        _load_vllm_reader,
         lambda record: (
             ("outputs" in record and bool({"request_id", "prompt_token_ids"} & set(record)))
             or {"generated_tokens", "generated_text"} <= set(record)
@@ -252,17 +264,17 @@ _BY_PRIORITY = (
         "table",
         "any table: `token_logprobs` and `top_logprobs` per response, and any other columns",
         "write these columns yourself, as JSON Lines, Parquet or CSV",
-        _table_reader,
+        _load_table_reader,
         lambda record: {"token_logprobs", "top_logprobs"} <= set(record),
         marks=("token_logprobs", "top_logprobs"),
     ),
-    *(of_layout(name, *texts, LAYOUTS[name]) for name, texts in _ANY_LAYOUTS.items()),
-    *(of_envelope(name, *texts, ENVELOPES[name]) for name, texts in _ANY_ENVELOPES.items()),
+    *(make_layout_format(name, *texts, LAYOUTS[name]) for name, texts in _ANY_LAYOUTS.items()),
+    *(make_envelope_format(name, *texts, ENVELOPES[name]) for name, texts in _ANY_ENVELOPES.items()),
     Format(
         "nested",
         "any record that has a reply of one of these formats within, at any depth and also as JSON text",
-        _ASKED,
-        _nested_reader,
+        _TRACED_CALL,
+        _load_nested_reader,
         lambda record: any(find_replies(record)),
     ),
     Format(
@@ -270,8 +282,8 @@ _BY_PRIORITY = (
         "any table with ids and texts of responses, in `text`, `response`, `completion`, `output` or `answer`, "
         "and no log-probabilities",
         "labels need none: `monitor --labels`",
-        _text_table_reader,
+        _load_text_table_reader,
         _is_table_of_texts,
     ),
 )
-FORMATS: dict[str, Format] = {format.name: format for format in _BY_PRIORITY}
+FORMATS: dict[str, Format] = {format.name: format for format in _PRIORITY_ORDER}

@@ -14,18 +14,18 @@ from entropy_sentinel.logs.format_registry import FORMATS
 LONGEST_MB = 256
 
 
-def _as_pairs(given: Any) -> Any:
+def _format_pairs(option: Any) -> Any:
     """Convert a mapping of names to values to `NAME=VALUE` texts, and one text to a list; leave other values as is."""
-    if not isinstance(given, Mapping):
-        return [given] if isinstance(given, str) else given
+    if not isinstance(option, Mapping):
+        return [option] if isinstance(option, str) else option
     pairs = []
-    for name, value in given.items():
+    for name, value in option.items():
         values = value if isinstance(value, list | tuple) else [value]
         pairs += [f"{name}={value}" for value in values]
     return pairs
 
 
-def _checked_pairs(pairs: tuple[str, ...]) -> tuple[str, ...]:
+def _check_pairs(pairs: tuple[str, ...]) -> tuple[str, ...]:
     for pair in pairs:
         name, sign, _ = pair.partition("=")
         if not name or not sign:
@@ -35,8 +35,8 @@ def _checked_pairs(pairs: tuple[str, ...]) -> tuple[str, ...]:
 
 Pairs = Annotated[
     tuple[str, ...],
-    BeforeValidator(_as_pairs, json_schema_input_type=list[str] | dict[str, str | list[str]]),
-    AfterValidator(_checked_pairs),
+    BeforeValidator(_format_pairs, json_schema_input_type=list[str] | dict[str, str | list[str]]),
+    AfterValidator(_check_pairs),
 ]
 
 
@@ -89,7 +89,7 @@ def _list_formats() -> str:
     return f"{', '.join(names[:middle])}; {', '.join(names[middle:])}"
 
 
-def _known(name: str) -> str:
+def _check_format(name: str) -> str:
     if name not in FORMATS:
         raise ValueError(f"unknown name '{name}'; known: {', '.join(FORMATS)}")
     return name
@@ -98,7 +98,7 @@ def _known(name: str) -> str:
 class FormatOptions(LogOptions):
     """Options for reading logs once."""
 
-    format: Annotated[Annotated[str, AfterValidator(_known)] | None, Shown(Panel.READING, "NAME", "-f")] = Field(
+    format: Annotated[Annotated[str, AfterValidator(_check_format)] | None, Shown(Panel.READING, "NAME", "-f")] = Field(
         None, description=f"The format of the logs, if it is not detected: {_list_formats()}."
     )
     max_record_mb: Annotated[Number, Shown(Panel.READING, "MB")] = Field(
@@ -120,7 +120,7 @@ class ReadOptions(FormatOptions):
     )
 
 
-class Matching(Options):
+class MatchOptions(Options):
     """Whether responses may differ from the estimator's training data."""
 
     same_model: Annotated[Pairs, Shown(Panel.READING, "OLD=NEW")] = Field(
@@ -141,5 +141,5 @@ class Matching(Options):
     )
 
 
-class ResponseOptions(Matching, LogOptions):
+class ResponseOptions(MatchOptions, LogOptions):
     """Options for reading and selecting responses."""

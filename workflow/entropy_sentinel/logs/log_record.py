@@ -21,12 +21,12 @@ class BadRecord(NamedTuple):
     problem: str
 
 
-def checked(content: Any, where: str) -> PlacedRecord | BadRecord:
+def check_record(content: Any, where: str) -> PlacedRecord | BadRecord:
     if not isinstance(content, dict):
         return BadRecord(where, f"must be a JSON object, is {type(content).__name__}: {content!r}"[:200])
     return PlacedRecord(where, content)
 
 
-def too_long(longest: int) -> str:
+def describe_excess(longest: int) -> str:
     raised = "raise max_record_mb (`features --max-record-mb`) to read it"
     return f"is longer than {longest / MB:g} MB and was skipped; {raised}"

@@ -15,20 +15,20 @@ from entropy_sentinel.core.external_files import STANDARD_INPUT
 from entropy_sentinel.features.zero_logprobs import ZeroLogprobsFilter
 from entropy_sentinel.logs import table_format
 from entropy_sentinel.logs.envelopes import PAIRS, Envelope
-from entropy_sentinel.logs.format_registry import FORMATS, nearest, recognise
-from entropy_sentinel.logs.in_memory_logs import MemoryRecords, records_in_memory
+from entropy_sentinel.logs.format_registry import FORMATS, find_format, find_nearest_format
+from entropy_sentinel.logs.in_memory_logs import MemoryRecords, wrap_memory_records
 from entropy_sentinel.logs.json_values import END
 from entropy_sentinel.logs.log_options import ReadOptions
 from entropy_sentinel.logs.log_record import BadRecord, PlacedRecord
-from entropy_sentinel.logs.log_summary import ANY_ERROR, LogSummary, WholeFileError, frames, reason_of
+from entropy_sentinel.logs.log_summary import ANY_ERROR, LogSummary, WholeFileError, build_frames, describe_error
 from entropy_sentinel.logs.missing_logprobs import describe_unused_field, search_logprobs
-from entropy_sentinel.logs.model_names import without_provider
-from entropy_sentinel.logs.parsed_response import NO_LOGPROBS, NotAResponse, Reply, StreamPart, storable
+from entropy_sentinel.logs.model_names import strip_prefixes
+from entropy_sentinel.logs.parsed_response import NO_LOGPROBS, NotAResponse, Reply, StreamPart, replace_surrogates
 from entropy_sentinel.logs.reader_base import Reader
-from entropy_sentinel.logs.record_decoding import records
-from entropy_sentinel.logs.response_keys import TIMES, UNNAMED, Numbers
-from entropy_sentinel.logs.response_selection import PLACE, ResponseSelection, own_name
-from entropy_sentinel.logs.trace_frames import LABELLED, ResponseBatch, combined, gathered, to_frame
+from entropy_sentinel.logs.record_decoding import read_records
+from entropy_sentinel.logs.response_keys import TIMES, UNKNOWN_MODEL, KeyCompleter
+from entropy_sentinel.logs.response_selection import PLACE, ResponseSelection, frame_name
+from entropy_sentinel.logs.trace_frames import LABEL_DTYPES, ResponseBatch, build_batch, combine_frames, to_frame
 from entropy_sentinel.schemas.arrow_lists import read_batches, read_traces
 from entropy_sentinel.schemas.contract import PROVENANCE_KEY, given, read_provenance
 from entropy_sentinel.schemas.generation_schema import GENERATIONS, LOGPROBS, UNUSABLE, top_k_of
@@ -53,27 +53,29 @@ class Logs:
         """Prepare to read `paths` in their order; `-` is standard input."""
         self._paths = sort_attempts([path if isinstance(path, MemoryRecords) else str(path) for path in paths])
         # Finished attempts: task, id and sample of evaluations.
-        self._finished: set[tuple[str, str | None, int | None]] = set()
+        self._finished_attempts: set[tuple[str, str | None, int | None]] = set()
         self._options, self.selection = options, ResponseSelection(options)
         self.summary = LogSummary(left_out=self.selection.left_out)
         # Replies in memory that gave no response, so that each can be answered; files have too many.
         self.unread: list[BadRecord] = []
         self._keeps_unread = any(isinstance(path, MemoryRecords) for path in paths)
-        further = self.selection.read_for(options.further)
-        self._columns = None if options.columns is None else self.selection.read_for((*options.columns, *further))
-        self._further = further
+        extra_columns = self.selection.list_columns(options.further)
+        self._columns = (
+            None if options.columns is None else self.selection.list_columns((*options.columns, *extra_columns))
+        )
+        self._extra_columns = extra_columns
         # Times tell apart responses with one id, so they are read even if no column is wanted.
-        self._hidden_columns = () if self._columns is None else tuple(set(TIMES) - {*self._columns, *further})
+        self._hidden_columns = () if self._columns is None else tuple(set(TIMES) - {*self._columns, *extra_columns})
         if self._columns is not None:
             self._columns += self._hidden_columns
-        self._numbers, self._zero_logprobs = Numbers(), ZeroLogprobsFilter()
-        self._given_form: Envelope | None = None
+        self._key_completer, self._zero_logprobs = KeyCompleter(), ZeroLogprobsFilter()
+        self._user_form: Envelope | None = None
         if options.reply is not None and options.format is not None:
             raise InputError(
                 f"format: '{options.format}' has no effect with `reply`, whose format is recognised; leave one out"
             )
         if options.reply is not None:
-            self._given_form = replace(
+            self._user_form = replace(
                 PAIRS, reply=(options.reply,), request=() if options.request is None else (options.request,)
             )
 
@@ -83,144 +85,155 @@ class Logs:
             self.summary.files += 1
             self._zero_logprobs = ZeroLogprobsFilter()
             try:
-                for frame in self._file(path):
-                    if len(chosen := self.selection.of(frame)) or not len(frame):
+                for frame in self._read_file(path):
+                    if len(chosen := self.selection.select(frame)) or not len(frame):
                         yield chosen
             except WholeFileError as error:
                 raise InputError(f"{path}: {error}") from None
 
-    def _file(self, path: str | MemoryRecords) -> Iterator[pl.DataFrame]:
+    def _read_file(self, path: str | MemoryRecords) -> Iterator[pl.DataFrame]:
         if isinstance(path, MemoryRecords) or Path(path).suffix != ".parquet":
-            yield from self._records(path)
+            yield from self._read_records(path)
             return
         with given(path):
             flat = self._options.format in (None, "table") and self._is_flat(path)
             if PROVENANCE_KEY in pl.read_parquet_metadata(path):
-                yield from self._own(path)
+                yield from self._read_pipeline_file(path)
             elif flat:
-                yield from self._flat(path)
+                yield from self._read_flat_table(path)
             else:
-                yield from self._records(path)
+                yield from self._read_records(path)
 
     def _is_flat(self, path: str) -> bool:
-        schema = table_format.unnested(pl.scan_parquet(path, glob=False)).collect_schema()
-        return table_format.is_flat(schema, (*(self._columns or ()), *self._further), self._options.trace_after)
+        schema = table_format.unnest_metadata(pl.scan_parquet(path, glob=False)).collect_schema()
+        return table_format.is_flat(schema, (*(self._columns or ()), *self._extra_columns), self._options.trace_after)
 
-    def _own(self, path: str) -> Iterator[pl.DataFrame]:
+    def _read_pipeline_file(self, path: str) -> Iterator[pl.DataFrame]:
         """Yield traces of this pipeline, whose file states its model and log-probabilities."""
         origin = read_provenance(path)
         logprobs, start = {name: pl.lit(origin.get(name)) for name in LOGPROBS}, 0
         for batch in read_traces(path):
-            frame = _cut(
-                batch.with_columns(**logprobs, **self._places(path, start + np.arange(len(batch)))), self._options.top_k
+            frame = _truncate_steps(
+                batch.with_columns(**logprobs, **self._build_place_column(path, start + np.arange(len(batch)))),
+                self._options.top_k,
             )
             start += len(batch)
-            self._count(frame, f"{origin.get('logprobs_mode')}, as the file states")
+            self._count_frame(frame, f"{origin.get('logprobs_mode')}, as the file states")
             self.summary.formats["traces of this pipeline"] += len(frame)
             yield frame
 
-    def _flat(self, path: str) -> Iterator[pl.DataFrame]:
+    def _read_flat_table(self, path: str) -> Iterator[pl.DataFrame]:
         start = 0
-        for batch in map(table_format.unnested, read_batches(path)):
-            problems = dict(table_format.bad_rows(batch))
+        for batch in map(table_format.unnest_metadata, read_batches(path)):
+            problems = dict(table_format.find_bad_rows(batch))
             for row, problem in problems.items():
-                self._bad(BadRecord(f"{path}: row {start + row}", problem))
+                self._record_bad(BadRecord(f"{path}: row {start + row}", problem))
             good = np.setdiff1d(np.arange(len(batch)), list(problems))
             if len(good) or not len(batch):
-                yield from frames(
-                    good, partial(self._flat_frame, batch, path, start), partial(self._bad_row, path, start)
+                yield from build_frames(
+                    good,
+                    partial(self._build_flat_frame, batch, path, start),
+                    partial(self._record_bad_row, path, start),
                 )
             start += len(batch)
 
-    def _flat_frame(self, batch: pl.DataFrame, path: str, start: int, rows: np.ndarray) -> pl.DataFrame:
+    def _build_flat_frame(self, batch: pl.DataFrame, path: str, start: int, rows: np.ndarray) -> pl.DataFrame:
         """The given `rows` of a batch as a frame; the batch begins with row `start` of the file."""
-        responses = table_format.responses(
-            batch if len(rows) == len(batch) else batch[rows], self._columns, self._further
+        responses = table_format.parse_batch(
+            batch if len(rows) == len(batch) else batch[rows], self._columns, self._extra_columns
         )
-        responses = replace(responses, rows=responses.rows.with_columns(**self._places(path, start + rows)))
-        frame = self._frame(responses, _name(path))
+        responses = replace(responses, rows=responses.rows.with_columns(**self._build_place_column(path, start + rows)))
+        frame = self._complete_frame(responses, _name_benchmark(path))
         self.summary.formats["table"] += len(frame)
         return frame
 
-    def _bad_row(self, path: str, start: int, row: np.ndarray, error: BaseException) -> None:
-        self._bad(BadRecord(f"{path}: row {start + row[0]}", reason_of(error)))
+    def _record_bad_row(self, path: str, start: int, row: np.ndarray, error: BaseException) -> None:
+        self._record_bad(BadRecord(f"{path}: row {start + row[0]}", describe_error(error)))
 
-    def _places(self, path: str, rows: np.ndarray) -> dict[str, pl.Expr]:
+    def _build_place_column(self, path: str, rows: np.ndarray) -> dict[str, pl.Expr]:
         """The column PLACE of `rows` of a file, if it is requested."""
         return {PLACE: pl.format("{}: row {}", pl.lit(path), pl.Series(rows))} if self._options.places else {}
 
-    def _records(self, path: str | MemoryRecords) -> Iterator[pl.DataFrame]:
+    def _read_records(self, path: str | MemoryRecords) -> Iterator[pl.DataFrame]:
         """Yield frames of records; the format of each record is detected unless the user names one."""
-        build = partial(self._frame_of_replies, _name(path))
+        build = partial(self._build_reply_frame, _name_benchmark(path))
         waiting: list[Reply] = []
         tokens, ending = 0, None
         try:
-            for reply in self._replies(path):
+            for reply in self._iterate_replies(path):
                 waiting.append(reply)
                 tokens += 0 if reply.trace is None else len(reply.trace.sampled)
                 if tokens >= TOKENS_AT_A_TIME or len(waiting) >= RESPONSES_AT_A_TIME:
-                    yield from frames(waiting, build, self._bad_reply)
+                    yield from build_frames(waiting, build, self._record_bad_reply)
                     waiting, tokens = [], 0
         except IncompleteFileError as error:  # raised again after the readable records
             ending = error
         if waiting:
-            yield from frames(waiting, build, self._bad_reply)
+            yield from build_frames(waiting, build, self._record_bad_reply)
         if ending:
             raise ending
 
-    def _frame_of_replies(self, file: str, replies: list[Reply]) -> pl.DataFrame:
-        frame = self._frame(gathered(replies, self._options.trace_after, PLACE if self._options.places else None), file)
+    def _build_reply_frame(self, file: str, replies: list[Reply]) -> pl.DataFrame:
+        frame = self._complete_frame(
+            build_batch(replies, self._options.trace_after, PLACE if self._options.places else None), file
+        )
         for reply in replies:
             self.summary.formats[reply.format] += 1
             self.summary.facts.update(reply.facts)
         return frame
 
-    def _bad_reply(self, replies: list[Reply], error: BaseException) -> None:
-        self._bad(BadRecord(replies[0].place, reason_of(error)))
+    def _record_bad_reply(self, replies: list[Reply], error: BaseException) -> None:
+        self._record_bad(BadRecord(replies[0].place, describe_error(error)))
 
-    def _replies(self, path: str | MemoryRecords) -> Iterator[Reply]:
+    def _iterate_replies(self, path: str | MemoryRecords) -> Iterator[Reply]:
         """Yield the responses in a file, and count bad records."""
         readers, where = Readers(), str(path)
-        for record in records(path, self._options.max_record_mb):
+        for record in read_records(path, self._options.max_record_mb):
             where = record.where
             if isinstance(record, BadRecord):
-                self._bad(record)
+                self._record_bad(record)
                 continue
             try:
-                replies = self._done(readers, where) if record.content is END else self._of_record(record, readers)
+                replies = (
+                    self._end_streams(readers, where) if record.content is END else self._parse_record(record, readers)
+                )
             except NotAResponse as other:
-                self.summary.ignored[storable(str(other))] += 1
+                self.summary.ignored[replace_surrogates(str(other))] += 1
                 if not isinstance(other, StreamPart):
-                    self._keep_unread(BadRecord(where, storable(str(other))))
+                    self._keep_unread(BadRecord(where, replace_surrogates(str(other))))
             except ANY_ERROR as error:
-                self._bad(BadRecord(where, reason_of(error)))
+                self._record_bad(BadRecord(where, describe_error(error)))
             else:
                 yield from replies
         for name, reader in readers.values():
             for finish in reader.rest():
                 try:
-                    reply = _known(finish(), name, where)
+                    reply = _complete_reply(finish(), name, where)
                 except ANY_ERROR as error:
-                    self._bad(BadRecord(where, f"at the end of the file: {reason_of(error)}"))
+                    self._record_bad(BadRecord(where, f"at the end of the file: {describe_error(error)}"))
                 else:
                     yield reply
 
-    def _done(self, readers: Readers, where: str) -> list[Reply]:
+    def _end_streams(self, readers: Readers, where: str) -> list[Reply]:
         replies = []
         for name, reader in readers.values():
             for reply in reader.done():
-                replies.append(_known(reply, name, where))
+                replies.append(_complete_reply(reply, name, where))
         return replies
 
-    def _of_record(self, record: PlacedRecord, readers: Readers) -> list[Reply]:
-        name = self._format_of(record)
+    def _parse_record(self, record: PlacedRecord, readers: Readers) -> list[Reply]:
+        name = self._detect_format(record)
         format = FORMATS[name]
-        form = self._given_form or format.form
+        form = self._user_form or format.form
         make = format.load()
         kind = (make, None if form is None else name)
         if kind not in readers:
             reader = make() if form is None else make(form)
-            reader.wanted, reader.further, reader.scorer = self._columns, self._further, self._options.scorer
+            reader.wanted, reader.extra_columns, reader.scorer = (
+                self._columns,
+                self._extra_columns,
+                self._options.scorer,
+            )
             reader.stated_format = self._options.format
             readers[kind] = name, reader
         replies = []
@@ -229,7 +242,7 @@ class Logs:
         for reply in reader.replies(record.content):
             if not reply.place:  # else it is of earlier records, which were joined
                 reply.record = record.content
-            if not self._is_replaced(_known(reply, name, record.where)):
+            if not self._is_replaced(_complete_reply(reply, name, record.where)):
                 replies.append(reply)
         return replies
 
@@ -238,24 +251,24 @@ class Logs:
         if reply.task is None:
             return False
         key = (reply.task, reply.item_id, reply.sample)
-        replaced = key in self._finished
+        replaced = key in self._finished_attempts
         self.summary.replaced += replaced
         if reply.trace is not None or reply.text:
-            self._finished.add(key)
+            self._finished_attempts.add(key)
         return replaced
 
-    def _format_of(self, record: PlacedRecord) -> str:
-        if self._given_form is not None:
+    def _detect_format(self, record: PlacedRecord) -> str:
+        if self._user_form is not None:
             return "openai-pairs"
         if self._options.format is not None:
             return self._options.format
-        format = recognise(record.content)
+        format = find_format(record.content)
         if format is None:
-            raise InputError(_unknown(record.content))
+            raise InputError(_describe_unknown(record.content))
         return format.name
 
-    def _bad(self, record: BadRecord) -> None:
-        record = BadRecord(record.where, storable(record.problem))
+    def _record_bad(self, record: BadRecord) -> None:
+        record = BadRecord(record.where, replace_surrogates(record.problem))
         if self._options.strict:
             raise InputError(f"{record.where}: {record.problem}")
         self.summary.add_bad(record)
@@ -265,34 +278,34 @@ class Logs:
         if self._keeps_unread:
             self.unread.append(record)
 
-    def _frame(self, responses: ResponseBatch, file: str) -> pl.DataFrame:
+    def _complete_frame(self, responses: ResponseBatch, file: str) -> pl.DataFrame:
         """A batch as a complete frame and count it; if this fails, nothing is counted."""
         frame, counted = to_frame(responses, self._options.top_k)
         # Some formats also keep the log's own column, under the second name.
-        frame = _with_own_names(frame).with_columns(
-            without_provider(pl.col("^(model|log_model)$").cast(pl.String)),
+        frame = _rename_log_columns(frame).with_columns(
+            strip_prefixes(pl.col("^(model|log_model)$").cast(pl.String)),
             run=pl.lit(0, pl.UInt16),
             prompt_hash=pl.lit(""),
             logprobs_mode=pl.lit(self._options.logprobs_mode or ASSUMED_MODE),
         )
         frame = self._zero_logprobs.exclude(frame)
-        frame = self._numbers.complete(frame, file, self._options.model or UNNAMED)
-        frame = frame.drop(map(own_name, self._hidden_columns), strict=False)
-        own = [*GENERATIONS.schema.names(), "model", "benchmark", *LOGPROBS, UNUSABLE]
-        slices = [column for column in frame.columns if column not in own]
-        frame = frame.select(*own, *slices)
+        frame = self._key_completer.complete(frame, file, self._options.model or UNKNOWN_MODEL)
+        frame = frame.drop(map(frame_name, self._hidden_columns), strict=False)
+        base_columns = [*GENERATIONS.schema.names(), "model", "benchmark", *LOGPROBS, UNUSABLE]
+        slices = [column for column in frame.columns if column not in base_columns]
+        frame = frame.select(*base_columns, *slices)
         self.summary.unsorted_steps += counted.unsorted_steps
         self.summary.short_steps += counted.short_steps
         for name, n in counted.rounded.items():
             self.summary.facts[f"rounded to {name}"] += n
-        self.summary.repeated_ids = self._numbers.repeats
-        self.summary.twice, self.summary.equal = self._numbers.twice, self._numbers.equal
-        self.summary.columns |= dict.fromkeys(name for name in slices if name not in (PLACE, *LABELLED))
+        self.summary.repeated_ids = self._key_completer.repeats
+        self.summary.twice, self.summary.equal = self._key_completer.twice, self._key_completer.equal
+        self.summary.columns |= dict.fromkeys(name for name in slices if name not in (PLACE, *LABEL_DTYPES))
         stated = f"{self._options.logprobs_mode}, as you stated"
-        self._count(frame, stated if self._options.logprobs_mode else f"{ASSUMED_MODE}, assumed")
+        self._count_frame(frame, stated if self._options.logprobs_mode else f"{ASSUMED_MODE}, assumed")
         return frame
 
-    def _count(self, frame: pl.DataFrame, mode: str) -> None:
+    def _count_frame(self, frame: pl.DataFrame, mode: str) -> None:
         summary = self.summary
         summary.responses += len(frame)
         summary.tokens += int(frame["n_tokens"].sum())
@@ -302,17 +315,17 @@ class Logs:
         summary.top_k.update(dict(frame["top_k_returned"].drop_nulls().value_counts().iter_rows()))
         if UNUSABLE in frame.columns:
             summary.unusable.update(dict(frame[UNUSABLE].drop_nulls().value_counts().iter_rows()))
-        cut_off = int((frame["finish_reason"] == "length").sum())
-        if cut_off:
-            summary.facts["truncated"] += cut_off
+        n_truncated = int((frame["finish_reason"] == "length").sum())
+        if n_truncated:
+            summary.facts["truncated"] += n_truncated
 
 
-def of_replies(replies: Any) -> pl.DataFrame:
+def read_replies(replies: Any) -> pl.DataFrame:
     """The responses in replies in memory as one frame; raises InputError for files and unreadable replies."""
-    records_given = records_in_memory(replies)
-    if records_given is None:
+    memory_records = wrap_memory_records(replies)
+    if memory_records is None:
         raise InputError("features: must be traces or replies; for files use es.read_features(paths)")
-    return read_strictly(records_given, "features: the replies contain no response")
+    return read_strictly(memory_records, "features: the replies contain no response")
 
 
 def read_strictly(source: str | MemoryRecords, empty: str) -> pl.DataFrame:
@@ -320,11 +333,11 @@ def read_strictly(source: str | MemoryRecords, empty: str) -> pl.DataFrame:
     frames = list(Logs([source], ReadOptions(strict=True)))
     if not frames:
         raise InputError(empty)
-    return combined(frames)
+    return combine_frames(frames)
 
 
 # The beginning of a log's name by inspect_ai: the time of its start.
-_STARTED = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d")
+_START_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d")
 
 
 def sort_attempts(paths: Sequence[PathOrRecords]) -> list[PathOrRecords]:
@@ -334,7 +347,7 @@ def sort_attempts(paths: Sequence[PathOrRecords]) -> list[PathOrRecords]:
     """
     places = []
     for place, path in enumerate(paths):
-        if isinstance(path, str) and _STARTED.match(Path(path).name):
+        if isinstance(path, str) and _START_TIME.match(Path(path).name):
             places.append(place)
     newest = sorted((paths[place] for place in places), key=lambda path: Path(str(path)).name, reverse=True)
     result = list(paths)
@@ -343,12 +356,12 @@ def sort_attempts(paths: Sequence[PathOrRecords]) -> list[PathOrRecords]:
     return result
 
 
-def _unknown(record: Mapping[str, Any]) -> str:
+def _describe_unknown(record: Mapping[str, Any]) -> str:
     """The message about a record of no known format: what is nearest, and what to do."""
     if {"doc_id", "resps"} <= set(record):
         return "is a sample of lm-evaluation-harness, which has labels but no log-probabilities; give it as --labels"
     near = ""
-    if (closest := nearest(record)) is not None:
+    if (closest := find_nearest_format(record)) is not None:
         format, lacking = closest
         near = f"; nearest is '{format.name}', but there is no {' or '.join(lacking)}"
     if (field := describe_unused_field(record)) is not None:
@@ -359,7 +372,7 @@ def _unknown(record: Mapping[str, Any]) -> str:
     )
 
 
-def _cut(frame: pl.DataFrame, top_k: int | None) -> pl.DataFrame:
+def _truncate_steps(frame: pl.DataFrame, top_k: int | None) -> pl.DataFrame:
     """Cut the steps of this pipeline's traces, whose entries are sorted, to `top_k` entries."""
     width = top_k_of(frame.schema)
     if top_k is None or top_k == width:
@@ -373,24 +386,24 @@ def _cut(frame: pl.DataFrame, top_k: int | None) -> pl.DataFrame:
     )
 
 
-def _with_own_names(frame: pl.DataFrame) -> pl.DataFrame:
+def _rename_log_columns(frame: pl.DataFrame) -> pl.DataFrame:
     """Give the log's columns their names; a name that the frame already uses gets the prefix `log_`."""
     names = {}
     for name in frame.columns:
         if name.startswith("column."):
-            names[name] = own_name(name.removeprefix("column."))
+            names[name] = frame_name(name.removeprefix("column."))
     return frame.rename(names)
 
 
-def _known(reply: Reply, format: str, place: str) -> Reply:
+def _complete_reply(reply: Reply, format: str, place: str) -> Reply:
     """A response with its format and place; raises InputError if a frame cannot hold it."""
     reply.format, reply.place = format, reply.place or place
     if reply.unusable == NO_LOGPROBS and reply.record is not None:
         search_logprobs(reply, reply.record)
     reply.record = None
-    return reply.checked()
+    return reply.check()
 
 
-def _name(path: str | MemoryRecords) -> str:
+def _name_benchmark(path: str | MemoryRecords) -> str:
     """The default benchmark of a file's responses: the file's name without its suffixes."""
     return "log" if path == STANDARD_INPUT else Path(path).name.split(".")[0] or "log"

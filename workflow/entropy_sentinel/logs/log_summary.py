@@ -11,26 +11,26 @@ import polars as pl
 from entropy_sentinel.core.errors import InputError, with_urls
 from entropy_sentinel.core.extension_import import failed
 from entropy_sentinel.logs.log_record import BadRecord
-from entropy_sentinel.logs.response_selection import LeftOut
+from entropy_sentinel.logs.response_selection import ExclusionReason
 
 # Any error that a record causes in a reader or a library: libraries in Rust raise their own panics, and a reader of an
 # extension may call `exit()`.
 ANY_ERROR = (Exception, SystemExit, pl.exceptions.PanicException)
 Rows = TypeVar("Rows", list[Any], np.ndarray)
 # Notes about responses that may be in the logs twice.
-REPLACED = "samples of an earlier attempt, replaced by those of a newer log of the same task"
-TWICE = "responses logged twice with the same id, text and log-probabilities, counted once"
-EQUAL = "responses without an id that equal an earlier one; all count: if exports overlap, give one of them"
+REPLACED_NOTE = "samples of an earlier attempt, replaced by those of a newer log of the same task"
+TWICE_NOTE = "responses logged twice with the same id, text and log-probabilities, counted once"
+EQUAL_NOTE = "responses without an id that equal an earlier one; all count: if exports overlap, give one of them"
 # Number of bad records to show; all are counted.
-SHOWN = 5
+MAX_EXAMPLES = 5
 
 
 class WholeFileError(InputError):
     """An error in a whole file, not in a single record."""
 
 
-def frames(
-    rows: Rows, build: Callable[[Rows], pl.DataFrame], bad: Callable[[Rows, BaseException], None]
+def build_frames(
+    rows: Rows, build: Callable[[Rows], pl.DataFrame], on_bad: Callable[[Rows, BaseException], None]
 ) -> Iterator[pl.DataFrame]:
     """Yield the frame that `build` returns for `rows`; if `build` raises an error, try each half, and so on.
 
@@ -47,23 +47,23 @@ def frames(
         yield frame
         return
     if len(rows) == 1:
-        bad(rows, problem)
+        on_bad(rows, problem)
         return
-    _check_without_rows(rows, build)
+    _check_columns(rows, build)
     middle = len(rows) // 2
-    yield from frames(rows[:middle], build, bad)
-    yield from frames(rows[middle:], build, bad)
+    yield from build_frames(rows[:middle], build, on_bad)
+    yield from build_frames(rows[middle:], build, on_bad)
 
 
-def _check_without_rows(rows: Rows, build: Callable[[Rows], pl.DataFrame]) -> None:
+def _check_columns(rows: Rows, build: Callable[[Rows], pl.DataFrame]) -> None:
     """Raise WholeFileError if `build` also fails without rows, which means that the columns are the cause."""
     try:
         build(rows[:0])
     except ANY_ERROR as error:
-        raise WholeFileError(reason_of(error)) from None
+        raise WholeFileError(describe_error(error)) from None
 
 
-def reason_of(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """A description of an error for the owner of the log."""
     if isinstance(error, InputError):
         return str(error)
@@ -103,14 +103,14 @@ class LogSummary:
     equal: int = 0
     ignored: Counter[str] = field(default_factory=Counter)
     # Responses that --where excludes, by their value.
-    left_out: Counter[LeftOut] = field(default_factory=Counter)
+    left_out: Counter[ExclusionReason] = field(default_factory=Counter)
     n_bad: int = 0
     bad: list[BadRecord] = field(default_factory=list)
 
     def add_bad(self, record: BadRecord) -> None:
         """Count an unusable record."""
         self.n_bad += 1
-        if len(self.bad) < SHOWN:
+        if len(self.bad) < MAX_EXAMPLES:
             self.bad.append(record)
 
     def add_features(self, rows: pl.DataFrame) -> None:
@@ -128,38 +128,38 @@ class LogSummary:
             if column in rows.columns:
                 counter.update(dict(rows[column].drop_nulls().value_counts().iter_rows()))
 
-    def notes(self) -> dict[str, int]:
+    def count_duplicates(self) -> dict[str, int]:
         """The numbers of responses that may count twice, by what they are, without zeros."""
-        counts = {REPLACED: self.replaced, TWICE: self.twice, EQUAL: self.equal}
+        counts = {REPLACED_NOTE: self.replaced, TWICE_NOTE: self.twice, EQUAL_NOTE: self.equal}
         return {kind: count for kind, count in counts.items() if count}
 
-    def rows(self) -> list[tuple[str, str]]:
+    def format_rows(self) -> list[tuple[str, str]]:
         """The names and values of a table for users, without empty values."""
-        named = {
+        values = {
             "files": f"{self.files:,}",
             "responses": f"{self.responses:,}",
             "tokens": f"{self.tokens:,}",
-            "format": _counts(self.formats),
-            "model": _counts(self.models),
-            "alternatives per token": _counts(self.top_k),
-            "log-probabilities": _counts(self.modes),
+            "format": _format_counts(self.formats),
+            "model": _format_counts(self.models),
+            "alternatives per token": _format_counts(self.top_k),
+            "log-probabilities": _format_counts(self.modes),
             "columns": ", ".join(self.columns),
-            "of these responses": _counts(self.facts),
-            "no features possible": _counts(self.unusable),
-            "steps sorted": _number(self.unsorted_steps),
-            "steps with fewer alternatives": _number(self.short_steps),
-            "steps that may lack the k-th": _number(self.displaced_steps),
-            "repeated ids (numbered)": _number(self.repeated_ids),
-            "logged twice (counted once)": _number(self.twice),
-            "replaced by a newer attempt": _number(self.replaced),
-            "equal in every column, without an id": _number(self.equal),
-            "excluded by --where": _counts(self.left_out),
-            "skipped": _counts(self.ignored),
-            "could not be read": _number(self.n_bad),
+            "of these responses": _format_counts(self.facts),
+            "no features possible": _format_counts(self.unusable),
+            "steps sorted": _format_count(self.unsorted_steps),
+            "steps with fewer alternatives": _format_count(self.short_steps),
+            "steps that may lack the k-th": _format_count(self.displaced_steps),
+            "repeated ids (numbered)": _format_count(self.repeated_ids),
+            "logged twice (counted once)": _format_count(self.twice),
+            "replaced by a newer attempt": _format_count(self.replaced),
+            "equal in every column, without an id": _format_count(self.equal),
+            "excluded by --where": _format_counts(self.left_out),
+            "skipped": _format_counts(self.ignored),
+            "could not be read": _format_count(self.n_bad),
         }
-        return [(name, value) for name, value in named.items() if value]
+        return [(name, value) for name, value in values.items() if value]
 
-    def lines(self) -> list[str]:
+    def format_problems(self) -> list[str]:
         """A line for each problem of the first bad records, with their places."""
         places: dict[str, list[str]] = {}
         for record in self.bad:
@@ -169,18 +169,18 @@ class LogSummary:
             lines.append(f"... and {self.n_bad - len(self.bad):,} more")
         return lines
 
-    def why_none(self) -> str:
+    def explain_empty(self) -> str:
         """Why there are no responses: all were excluded, none could be read, or the logs are empty."""
         if not self.left_out:
-            return "; ".join(self.lines()) or "they are empty"
-        return f"--where excludes all of them: {_counts(self.left_out)}; columns: {', '.join(self.columns)}"
+            return "; ".join(self.format_problems()) or "they are empty"
+        return f"--where excludes all of them: {_format_counts(self.left_out)}; columns: {', '.join(self.columns)}"
 
 
-def _number(count: int) -> str:
+def _format_count(count: int) -> str:
     return f"{count:,}" if count else ""
 
 
-def _counts(counter: Counter[Any]) -> str:
+def _format_counts(counter: Counter[Any]) -> str:
     """Counts as `a (10), b (2)`, the largest first; a single number of alternatives has no count."""
     if len(counter) == 1 and isinstance(next(iter(counter)), int):
         return str(next(iter(counter)))

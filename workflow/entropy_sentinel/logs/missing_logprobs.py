@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.logs.nested_replies import find_replies
-from entropy_sentinel.logs.openai_format import responses_in
+from entropy_sentinel.logs.openai_format import parse_responses
 from entropy_sentinel.logs.parsed_response import NO_LOGPROBS, NotAResponse, Reply
-from entropy_sentinel.logs.value_paths import as_object
+from entropy_sentinel.logs.value_paths import to_object
 
-_NAME = re.compile("log_?prob", re.IGNORECASE)
-_OF_PROMPT = re.compile("prompt|input", re.IGNORECASE)
+_LOGPROB_NAME = re.compile("log_?prob", re.IGNORECASE)
+_PROMPT_NAME = re.compile("prompt|input", re.IGNORECASE)
 # Fields of requests, whose settings have such names.
-_REQUESTS = (
+_REQUEST_FIELDS = (
     "request",
     "inputs",
     "modelInput",
@@ -26,7 +26,7 @@ _REQUESTS = (
     "parameters",
     "generationConfig",
 )
-_DEEPEST = 12
+_MAX_DEPTH = 12
 
 
 class _Field(NamedTuple):
@@ -38,59 +38,59 @@ class _Field(NamedTuple):
 
 def search_logprobs(reply: Reply, record: Mapping[str, Any]) -> None:
     """Complete a reply without log-probabilities from another one in its record, or name the unusable field."""
-    fields = list(_fields_of(record, "", 0))
+    fields = list(_find_fields(record, "", 0))
     if not fields:
         return
     found = {}
-    for other in _replies_with_traces(record):
-        if other.trace is not None and other.text.strip() in (reply.text.strip(), ""):
-            found[other.trace.sampled.tobytes()] = other
+    for candidate in _parse_nested_replies(record):
+        if candidate.trace is not None and candidate.text.strip() in (reply.text.strip(), ""):
+            found[candidate.trace.sampled.tobytes()] = candidate
     if len(found) == 1:
-        [other] = found.values()
-        reply.trace, reply.tokens, reply.token_ids = other.trace, other.tokens, other.token_ids
-        reply.displaces, reply.k, reply.unusable = other.displaces, other.k, other.unusable
+        [candidate] = found.values()
+        reply.trace, reply.tokens, reply.token_ids = candidate.trace, candidate.tokens, candidate.token_ids
+        reply.displaces, reply.k, reply.unusable = candidate.displaces, candidate.k, candidate.unusable
         return
-    reply.unusable = f"{NO_LOGPROBS}: {_why_unusable(fields)}"
+    reply.unusable = f"{NO_LOGPROBS}: {_explain_fields(fields)}"
 
 
 def describe_unused_field(record: Mapping[str, Any]) -> str | None:
     """Which field of a record seems to hold log-probabilities, and why it cannot be used; None if none does."""
-    fields = list(_fields_of(record, "", 0))
-    return _why_unusable(fields) if fields else None
+    fields = list(_find_fields(record, "", 0))
+    return _explain_fields(fields) if fields else None
 
 
-def _replies_with_traces(record: Mapping[str, Any]) -> list[Reply]:
+def _parse_nested_replies(record: Mapping[str, Any]) -> list[Reply]:
     replies: list[Reply] = []
     for body in find_replies(record):
         try:
-            replies += responses_in(body)[0]
+            replies += parse_responses(body)[0]
         except (InputError, NotAResponse):
             continue
     return replies
 
 
-def _fields_of(value: Any, path: str, depth: int) -> Iterator[_Field]:
+def _find_fields(value: Any, path: str, depth: int) -> Iterator[_Field]:
     """Yield the fields of a record that have numbers under the name of log-probabilities."""
-    value = as_object(value)
-    if depth > _DEEPEST:
+    value = to_object(value)
+    if depth > _MAX_DEPTH:
         return
     if isinstance(value, list):
         for part in value:
-            yield from _fields_of(part, f"{path}[*]", depth + 1)
+            yield from _find_fields(part, f"{path}[*]", depth + 1)
     elif isinstance(value, Mapping):
         for name, part in value.items():
             where = f"{path}.{name}" if path else str(name)
-            if name in _REQUESTS:
+            if name in _REQUEST_FIELDS:
                 continue
-            if _NAME.search(str(name)) and _has_number(part):
-                yield _Field(where, as_object(part) if isinstance(part, str) else part)
+            if _LOGPROB_NAME.search(str(name)) and _has_number(part):
+                yield _Field(where, to_object(part) if isinstance(part, str) else part)
             elif isinstance(part, Mapping | list | str):
-                yield from _fields_of(part, where, depth + 1)
+                yield from _find_fields(part, where, depth + 1)
 
 
 def _has_number(value: Any) -> bool:
     """Whether a value is or contains a number that can be a log-probability; settings are whole and positive."""
-    value = as_object(value)
+    value = to_object(value)
     if isinstance(value, Mapping):
         return any(map(_has_number, value.values()))
     if isinstance(value, list):
@@ -98,9 +98,9 @@ def _has_number(value: Any) -> bool:
     return type(value) is float or (type(value) is int and value < 0)
 
 
-def _why_unusable(fields: list[_Field]) -> str:
+def _explain_fields(fields: list[_Field]) -> str:
     """What the most promising field has, and why it cannot be used."""
-    answers = [field for field in fields if not _OF_PROMPT.search(field.path)]
+    answers = [field for field in fields if not _PROMPT_NAME.search(field.path)]
     field = next((field for field in answers if isinstance(field.value, list | Mapping)), (answers or fields)[0])
     if not answers:
         return f"`{field.path}` has those of the prompt"

@@ -20,12 +20,12 @@ _PROVIDERS = (
 _PREFIX = f"^(?:{'|'.join(map(re.escape, _PROVIDERS))})/"
 
 
-def without_provider(name: pl.Expr) -> pl.Expr:
+def strip_prefixes(name: pl.Expr) -> pl.Expr:
     """Models' names without LiteLLM's prefix: `hosted_vllm/tiny-1m` is `tiny-1m`."""
     return name.str.replace(_PREFIX, "")
 
 
-def bare(name: str) -> str:
+def strip_prefix(name: str) -> str:
     """A model's name without LiteLLM's prefix."""
     return re.sub(_PREFIX, "", name)
 
@@ -34,7 +34,7 @@ def bare(name: str) -> str:
 LOGGED_MODEL = "model_in_log"
 
 
-def _matches(name: str, pattern: str) -> bool:
+def _matches_pattern(name: str, pattern: str) -> bool:
     """Whether a name has the form of a pattern, in which only * is special."""
     return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), name, re.DOTALL) is not None
 
@@ -52,26 +52,26 @@ class SameModels:
     watched: frozenset[str] = frozenset()
 
     @classmethod
-    def of_pairs(cls, pairs: Iterable[str], watched: Iterable[str] = ()) -> "SameModels":
+    def from_pairs(cls, pairs: Iterable[str], watched: Iterable[str] = ()) -> "SameModels":
         """The names of `OLD=NEW` texts."""
         split = (pair.partition("=") for pair in pairs)
-        patterns = tuple((bare(old), bare(new)) for old, _, new in split)
-        return cls(patterns, frozenset(map(bare, watched)) | {old for old, _ in patterns})
+        patterns = tuple((strip_prefix(old), strip_prefix(new)) for old, _, new in split)
+        return cls(patterns, frozenset(map(strip_prefix, watched)) | {old for old, _ in patterns})
 
-    def old_name(self, name: str) -> str | None:
+    def find_old_name(self, name: str) -> str | None:
         """The model that a name counts as; null if it is a model of its own."""
-        if bare(name) in self.watched:
+        if strip_prefix(name) in self.watched:
             return None
-        return next((old for old, pattern in self.patterns if _matches(bare(name), pattern)), None)
+        return next((old for old, pattern in self.patterns if _matches_pattern(strip_prefix(name), pattern)), None)
 
     def rename(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Responses with the column LOGGED_MODEL, and with their model's old name."""
         if not self.patterns:
             return frame
         names = frame["model"].unique().drop_nulls().to_list()
-        old = {name: found for name in names if (found := self.old_name(name)) is not None}
+        old = {name: found for name in names if (found := self.find_old_name(name)) is not None}
         is_renamed = pl.col("model").is_in([*old])
         return frame.with_columns(
-            pl.when(is_renamed).then(without_provider(pl.col("model"))).alias(LOGGED_MODEL),
+            pl.when(is_renamed).then(strip_prefixes(pl.col("model"))).alias(LOGGED_MODEL),
             model=pl.col("model").replace(old),
         )

@@ -7,27 +7,27 @@ declared layout. A list of choices or of such messages is one reply. What a repl
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from entropy_sentinel.logs.layouts import are_pieces, layout_with_steps
+from entropy_sentinel.logs.layouts import are_pieces, find_layout_by_steps
 from entropy_sentinel.logs.step_forms import are_steps
-from entropy_sentinel.logs.value_paths import as_object
+from entropy_sentinel.logs.value_paths import to_object
 
 # Deeper than in any record of a tracing tool; a text of JSON counts as well.
-_DEEPEST = 12
+_MAX_DEPTH = 12
 # Fields about the prompt, whose log-probabilities are not those of a response, and fields of requests.
-_SKIPPED = {
+_IGNORED_FIELDS = {
     *("prompt_logprobs", "input_token_logprobs", "top_logprobs"),
     *("request", "request_body", "inputs", "input", "modelInput"),
 }
-_OF_CHOICES = ("finish_reason", "finishReason")
+_CHOICE_FIELDS = ("finish_reason", "finishReason")
 
 
 def find_replies(value: Any, depth: int = 0) -> Iterator[Mapping[str, Any]]:
     """Yield the replies in a value, in their order."""
-    value = as_object(value)
-    if depth > _DEEPEST or not value:
+    value = to_object(value)
+    if depth > _MAX_DEPTH or not value:
         return
     if isinstance(value, list):
-        yield from _replies_in_list(value, depth)
+        yield from _search_list(value, depth)
     elif isinstance(value, Mapping):
         if is_reply(value):
             yield value
@@ -35,23 +35,25 @@ def find_replies(value: Any, depth: int = 0) -> Iterator[Mapping[str, Any]]:
             yield {"choices": [value]}
         else:
             for name, part in value.items():
-                if name not in _SKIPPED and isinstance(part, Mapping | list | str):
+                if name not in _IGNORED_FIELDS and isinstance(part, Mapping | list | str):
                     yield from find_replies(part, depth + 1)
 
 
 def is_reply(value: Mapping[str, Any]) -> bool:
     """Whether an object is a server's reply, with or without log-probabilities."""
     return (
-        _has(value.get("choices"), _is_part_of_choices) or has_messages(value) or layout_with_steps(value) is not None
+        _contains_any(value.get("choices"), _is_part_of_choices)
+        or has_messages(value)
+        or find_layout_by_steps(value) is not None
     )
 
 
-def _replies_in_list(parts: Sequence[Any], depth: int) -> Iterator[Mapping[str, Any]]:
+def _search_list(parts: Sequence[Any], depth: int) -> Iterator[Mapping[str, Any]]:
     if are_pieces(parts):
         # Joining needs NumPy, which must not be imported when the command line starts.
-        from entropy_sentinel.logs.stream_bodies import joined_records
+        from entropy_sentinel.logs.stream_bodies import join_records
 
-        if (reply := joined_records(parts)) is not None:
+        if (reply := join_records(parts)) is not None:
             yield reply
     elif all(map(_is_choice, parts)):
         yield {"choices": parts}
@@ -63,7 +65,7 @@ def _replies_in_list(parts: Sequence[Any], depth: int) -> Iterator[Mapping[str, 
                 yield from find_replies(part, depth + 1)
 
 
-def _has(parts: Any, is_one: Any) -> bool:
+def _contains_any(parts: Any, is_one: Any) -> bool:
     return isinstance(parts, list) and any(map(is_one, parts))
 
 
@@ -76,13 +78,13 @@ def _is_choice(part: Any) -> bool:
     return (
         isinstance(part, Mapping)
         and isinstance(part.get("message"), Mapping)
-        and (any(name in part for name in _OF_CHOICES) or are_steps(part.get("logprobs")))
+        and (any(name in part for name in _CHOICE_FIELDS) or are_steps(part.get("logprobs")))
     )
 
 
 def has_messages(reply: Mapping[str, Any]) -> bool:
     """Whether an object has an `output` with messages of the Responses API."""
-    return _has(reply.get("output"), is_message)
+    return _contains_any(reply.get("output"), is_message)
 
 
 def is_message(item: Any) -> bool:

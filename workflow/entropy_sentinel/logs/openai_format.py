@@ -17,25 +17,25 @@ from typing import Any
 
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.logs.event_joining import EventJoiner
-from entropy_sentinel.logs.layout_reader import responses as layout_responses
-from entropy_sentinel.logs.layouts import layout_of
+from entropy_sentinel.logs.layout_reader import parse_layout_responses
+from entropy_sentinel.logs.layouts import find_layout
 from entropy_sentinel.logs.nested_replies import find_replies, has_messages
 from entropy_sentinel.logs.parsed_response import (
     NotAResponse,
     Reply,
-    finish,
-    id_text,
-    refused,
-    storable,
-    why_unusable,
+    explain_unusable,
+    format_refusal,
+    parse_finish_reason,
+    parse_id,
+    replace_surrogates,
 )
 from entropy_sentinel.logs.partial_reply import PartialReply
-from entropy_sentinel.logs.reader_base import Reader, request_columns, time_column, usual_columns
+from entropy_sentinel.logs.reader_base import Reader, collect_columns, collect_request_columns, parse_time_column
 from entropy_sentinel.logs.step_reading import NO_STEPS, read_steps
-from entropy_sentinel.logs.stream_bodies import is_stream, joined, joined_lines
+from entropy_sentinel.logs.stream_bodies import is_stream, join_events, join_lines
 from entropy_sentinel.logs.stream_declarations import CHUNKS, RESPONSES
 from entropy_sentinel.logs.stream_joiner import Joiner
-from entropy_sentinel.logs.stream_replies import BrokenStream, joined_replies, rest_of
+from entropy_sentinel.logs.stream_replies import BrokenStream, close_streams, parse_streams
 
 
 class OpenAIReader(Reader):
@@ -49,58 +49,58 @@ class OpenAIReader(Reader):
     def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
         """Yield a response for each choice of the reply, or of the streams that end before this piece."""
         if self.stated_format == "openai":
-            yield from self._of_reply(record)
+            yield from self._read_completion(record)
         elif RESPONSES.is_piece(record):
-            yield from self._joined(self._events.add(record, self.place))
+            yield from self._read_streams(self._events.add(record, self.place))
         elif (
             record.get("object") == "response"
             or ("choices" not in record and has_messages(record))
             or self.stated_format == "openai-responses"
         ):
-            self._events.drop(record)
-            yield self._of_response(record)
-        elif self.stated_format == "openai-stream" or CHUNKS.is_piece(record) or self._chunks.has(record):
-            yield from self._joined(self._chunks.add(record, self.place))
+            self._events.drop_reply(record)
+            yield self._read_response(record)
+        elif self.stated_format == "openai-stream" or CHUNKS.is_piece(record) or self._chunks.has_open_reply(record):
+            yield from self._read_streams(self._chunks.add(record, self.place))
         else:
-            yield from self._of_reply(record)
+            yield from self._read_completion(record)
 
     def done(self) -> Iterator[Reply]:
         """Yield the responses of the streams that `[DONE]` ends."""
-        yield from self._joined(self._chunks.end_stream())
+        yield from self._read_streams(self._chunks.end_stream())
 
     def rest(self) -> Iterator[Callable[[], Reply]]:
         """Yield the responses whose stream ends with the file, and the errors of streams that cannot be joined."""
         for joiner in (self._chunks, self._events):
-            yield from rest_of(joiner, self._of_whole, self._broken)
+            yield from close_streams(joiner, self._read_body, self._broken)
 
-    def _joined(self, streams: Iterable[PartialReply]) -> Iterator[Reply]:
-        return joined_replies(streams, self._of_whole, self._broken)
+    def _read_streams(self, streams: Iterable[PartialReply]) -> Iterator[Reply]:
+        return parse_streams(streams, self._read_body, self._broken)
 
-    def _of_whole(self, body: Mapping[str, Any]) -> Iterable[Reply]:
-        return self._of_reply(body) if "choices" in body else [self._of_response(body)]
+    def _read_body(self, body: Mapping[str, Any]) -> Iterable[Reply]:
+        return self._read_completion(body) if "choices" in body else [self._read_response(body)]
 
-    def _of_reply(self, body: Mapping[str, Any]) -> Iterator[Reply]:
-        columns = self.columns(body, facts_of(body))
-        for reply in choices(body):
+    def _read_completion(self, body: Mapping[str, Any]) -> Iterator[Reply]:
+        columns = self.columns(body, extract_completion_columns(body))
+        for reply in parse_choices(body):
             reply.columns = columns
             yield reply
 
-    def _of_response(self, body: Mapping[str, Any]) -> Reply:
-        reply = response_of(body)
-        reply.columns = self.columns(body, facts_of_response(body))
+    def _read_response(self, body: Mapping[str, Any]) -> Reply:
+        reply = parse_response(body)
+        reply.columns = self.columns(body, extract_response_columns(body))
         return reply
 
 
-def facts_of(body: Mapping[str, Any]) -> dict[str, Any]:
+def extract_completion_columns(body: Mapping[str, Any]) -> dict[str, Any]:
     """The columns of a reply that may define slices."""
-    named = {name: body[name] for name in ("system_fingerprint", "service_tier", "metadata") if name in body}
-    return time_column(body.get("created")) | usual_columns(named)
+    fields = {name: body[name] for name in ("system_fingerprint", "service_tier", "metadata") if name in body}
+    return parse_time_column(body.get("created")) | collect_columns(fields)
 
 
-def choices(body: Any) -> Iterator[Reply]:
+def parse_choices(body: Any) -> Iterator[Reply]:
     """Yield the responses in a reply's body, or a refused response for an error; else raise InputError."""
-    if isinstance(body, Mapping) and not body.get("choices") and (error := error_in(body)):
-        yield error_reply(error, body)
+    if isinstance(body, Mapping) and not body.get("choices") and (error := find_error(body)):
+        yield make_error_reply(error, body)
         return
     if not isinstance(body, Mapping) or not isinstance(body.get("choices"), list):
         raise InputError("a reply must have `choices`")
@@ -112,23 +112,23 @@ def choices(body: Any) -> Iterator[Reply]:
             raise InputError(f"a choice must be an object, was {choice!r}"[:200])
         prompt_tokens = (usage.get("prompt_tokens") if isinstance(usage, Mapping) else 0) or 0
         if "text" in choice:
-            reply = _text_choice(choice, prompt_tokens if isinstance(prompt_tokens, int) else 0)
+            reply = _parse_text_choice(choice, prompt_tokens if isinstance(prompt_tokens, int) else 0)
         else:
             # vLLM's endpoint for tokens has no message.
-            reply = message_choice(choice, choice.get("message", {} if "token_ids" in choice else None))
-        reply.item_id = reply.reply_id = id_text(body.get("id"))
+            reply = parse_message_choice(choice, choice.get("message", {} if "token_ids" in choice else None))
+        reply.item_id = reply.reply_id = parse_id(body.get("id"))
         reply.model = body.get("model")
         reply.sample = choice.get("index", position) if len(body["choices"]) > 1 else None
         reply.prompt_tokens = prompt_tokens
         yield reply
 
 
-def error_reply(error: Any, body: Mapping[str, Any]) -> Reply:
+def make_error_reply(error: Any, body: Mapping[str, Any]) -> Reply:
     """The response to a request that failed."""
-    return Reply(body.get("id"), body.get("model"), "", refused(error), None)
+    return Reply(body.get("id"), body.get("model"), "", format_refusal(error), None)
 
 
-def message_choice(choice: Mapping[str, Any], message: Any) -> Reply:
+def parse_message_choice(choice: Mapping[str, Any], message: Any) -> Reply:
     """The response of a choice whose message may have been joined from a stream's chunks."""
     if not isinstance(message, Mapping):
         chunk = "; chunks of a stream are --format openai-stream" if "delta" in choice else ""
@@ -146,26 +146,26 @@ def message_choice(choice: Mapping[str, Any], message: Any) -> Reply:
     text = content or message.get("refusal") or ""
     if not isinstance(text, str):
         raise InputError(f"the `content` of a message must be a string, was {text!r}"[:200])
-    text = storable(text)
+    text = replace_surrogates(text)
     logprobs = choice.get("logprobs")
-    response, tokens = read_steps(logprobs)
-    thought = logprobs.get("reasoning_content") if isinstance(logprobs, Mapping) else None
+    trace, tokens = read_steps(logprobs)
+    reasoning_steps = logprobs.get("reasoning_content") if isinstance(logprobs, Mapping) else None
     return Reply(
         item_id=None,
         model=None,
         text=text,
-        finish_reason=finish(choice.get("finish_reason")),
-        trace=response,
+        finish_reason=parse_finish_reason(choice.get("finish_reason")),
+        trace=trace,
         tokens=tokens,
         token_ids=choice.get("token_ids"),
         displaces=True,
-        unusable=why_unusable(response, text or "tool calls" * ("tool calls" in facts), facts),
+        unusable=explain_unusable(trace, text or "tool calls" * ("tool calls" in facts), facts),
         facts=facts,
-        thinking=len(thought) if thought else None,
+        thinking=len(reasoning_steps) if reasoning_steps else None,
     )
 
 
-def _text_choice(choice: Mapping[str, Any], prompt_tokens: int) -> Reply:
+def _parse_text_choice(choice: Mapping[str, Any], prompt_tokens: int) -> Reply:
     """The response of a text completion.
 
     With `echo`, the prompt's tokens come first, and the first has no value; they are left out.
@@ -178,29 +178,29 @@ def _text_choice(choice: Mapping[str, Any], prompt_tokens: int) -> Reply:
             )
         logprobs = {name: value[prompt_tokens:] for name, value in logprobs.items() if isinstance(value, list)}
         text = "".join(logprobs.get("tokens") or ())
-    response, tokens = read_steps(logprobs)
-    text = storable(text)
+    trace, tokens = read_steps(logprobs)
+    text = replace_surrogates(text)
     return Reply(
         item_id=None,
         model=None,
         text=text,
-        finish_reason=finish(choice.get("finish_reason")),
-        trace=response,
+        finish_reason=parse_finish_reason(choice.get("finish_reason")),
+        trace=trace,
         tokens=tokens,
         token_ids=choice.get("token_ids"),
-        unusable=why_unusable(response, text, ()),
+        unusable=explain_unusable(trace, text, ()),
     )
 
 
-def facts_of_response(body: Mapping[str, Any]) -> dict[str, Any]:
+def extract_response_columns(body: Mapping[str, Any]) -> dict[str, Any]:
     """The columns of a reply that may define slices; the reply repeats the settings of its request."""
-    return time_column(body.get("created_at")) | request_columns(body)
+    return parse_time_column(body.get("created_at")) | collect_request_columns(body)
 
 
-def response_of(body: Any) -> Reply:
+def parse_response(body: Any) -> Reply:
     """The response in a reply's body, or a refused response for an error; else raise InputError."""
     if isinstance(body, Mapping) and body.get("error"):
-        return error_reply(body["error"], body)
+        return make_error_reply(body["error"], body)
     if not isinstance(body, Mapping) or not isinstance(body.get("output"), list):
         raise InputError("a reply of the Responses API must have an `output`")
     parts: list[Mapping[str, Any]] = []
@@ -208,28 +208,28 @@ def response_of(body: Any) -> Reply:
         if item.get("type") == "message":
             parts += item.get("content") or ()
     texts = [part.get("text") or part.get("refusal") or "" for part in parts]
-    facts = _facts_of_items([item.get("type") for item in (*body["output"], *parts)])
+    facts = _list_facts([item.get("type") for item in (*body["output"], *parts)])
     lists_of_steps = [part["logprobs"] for part in parts if part.get("logprobs")]
     steps = list(chain.from_iterable(lists_of_steps))
-    (logprobs, tokens), text = read_steps(steps) if steps else NO_STEPS, storable("".join(texts))
+    (logprobs, tokens), text = read_steps(steps) if steps else NO_STEPS, replace_surrogates("".join(texts))
     if steps and len(lists_of_steps) < sum(map(bool, texts)):
         raise InputError("only part of the text has log-probabilities")
     return Reply(
-        item_id=id_text(body.get("id") or body.get("response_id")),
-        reply_id=id_text(body.get("id") or body.get("response_id")),
+        item_id=parse_id(body.get("id") or body.get("response_id")),
+        reply_id=parse_id(body.get("id") or body.get("response_id")),
         model=body.get("model"),
         text=text,
-        finish_reason=_finish_of(body),
+        finish_reason=_parse_finish(body),
         trace=logprobs,
         tokens=tokens,
         prompt_tokens=(body.get("usage") or {}).get("input_tokens") or 0,
         displaces=True,
-        unusable=why_unusable(logprobs, text, facts),
+        unusable=explain_unusable(logprobs, text, facts),
         facts=facts,
     )
 
 
-def _facts_of_items(kinds: Sequence[Any]) -> list[str]:
+def _list_facts(kinds: Sequence[Any]) -> list[str]:
     """The facts about a reply with items and parts of these kinds."""
     facts = []
     if "refusal" in kinds:
@@ -241,32 +241,32 @@ def _facts_of_items(kinds: Sequence[Any]) -> list[str]:
     return facts
 
 
-def _finish_of(body: Mapping[str, Any]) -> str:
+def _parse_finish(body: Mapping[str, Any]) -> str:
     """The finish reason of a reply; a client that keeps only the output has the status of its messages."""
     items = [item for item in body.get("output") or () if isinstance(item, Mapping)]
     status = body.get("status") or next((item["status"] for item in reversed(items) if item.get("status")), None)
     if status == "completed":
         return "stop"
-    why = (body.get("incomplete_details") or {}).get("reason")
-    return "length" if why == "max_output_tokens" else finish(why or status)
+    reason = (body.get("incomplete_details") or {}).get("reason")
+    return "length" if reason == "max_output_tokens" else parse_finish_reason(reason or status)
 
 
-def parsed(body: Any) -> Any:
+def parse_body(body: Any) -> Any:
     """Parse a body that was logged as text, JSON or a stream's events; return any other body unchanged."""
     if not isinstance(body, str):
         return body
     if is_stream(body):
-        return joined(body)
+        return join_events(body)
     try:
         value = json.loads(body)
-        return parsed(value) if isinstance(value, str) else value
+        return parse_body(value) if isinstance(value, str) else value
     except ValueError as error:
-        if (reply := joined_lines(body)) is not None:
+        if (reply := join_lines(body)) is not None:
             return reply
         raise InputError(f"the reply must be JSON: {error}; was {body[:80]!r}") from None
 
 
-def responses_in(body: Any, status: Any = None) -> tuple[list[Reply], dict[str, Any]]:
+def parse_responses(body: Any, status: Any = None) -> tuple[list[Reply], dict[str, Any]]:
     """The responses in a body, and the columns that may define slices; raises NotAResponse for lists.
 
     A body that is no reply is the error of a refused request if the server's `status` says so. Otherwise replies are
@@ -274,30 +274,30 @@ def responses_in(body: Any, status: Any = None) -> tuple[list[Reply], dict[str, 
     """
     failed = type(status) is int and status >= _FIRST_ERROR
     try:
-        body = parsed(body)
+        body = parse_body(body)
     except InputError:
         if not failed:
             raise
     if not isinstance(body, Mapping):
         if failed:
-            return [error_reply(body or f"status {status}", {})], {}
-        return _nested_responses(body)
+            return [make_error_reply(body or f"status {status}", {})], {}
+        return _parse_nested(body)
     if body.get("object") == "list":
         raise NotAResponse("lists, for example of embeddings")
     if "choices" in body:
-        responses = list(choices(body))
-        return responses, facts_of(body)
+        responses = list(parse_choices(body))
+        return responses, extract_completion_columns(body)
     if body.get("object") == "response" or has_messages(body):
-        return [response_of(body)], facts_of_response(body)
-    if layout := layout_of(body):
-        return layout_responses(layout, body)
-    error = error_in(body) or (body or f"status {status}" if failed else None)
+        return [parse_response(body)], extract_response_columns(body)
+    if layout := find_layout(body):
+        return parse_layout_responses(layout, body)
+    error = find_error(body) or (body or f"status {status}" if failed else None)
     if failed or (error is not None and not any(find_replies(body))):
-        return [error_reply(error, body)], {}
-    return _nested_responses(body)
+        return [make_error_reply(error, body)], {}
+    return _parse_nested(body)
 
 
-def _nested_responses(body: Any) -> tuple[list[Reply], dict[str, Any]]:
+def _parse_nested(body: Any) -> tuple[list[Reply], dict[str, Any]]:
     """The responses of the replies within a value, each once, with the columns of the first."""
     found = list(find_replies(body))
     if not found:
@@ -306,9 +306,9 @@ def _nested_responses(body: Any) -> tuple[list[Reply], dict[str, Any]]:
     facts: dict[str, Any] = {}
     seen = set[bytes]()
     for reply in found:
-        more, columns = responses_in(reply)
+        body_responses, columns = parse_responses(reply)
         facts = columns | facts
-        for response in more:
+        for response in body_responses:
             content = b"" if response.trace is None else response.trace.sampled.tobytes()
             if not content or content not in seen:
                 responses.append(response)
@@ -320,7 +320,7 @@ def _nested_responses(body: Any) -> tuple[list[Reply], dict[str, Any]]:
 _FIRST_ERROR = 400
 
 
-def error_in(body: Any) -> Any:
+def find_error(body: Any) -> Any:
     """The error in a server's body without an answer, in any of the usual forms; None if it is none.
 
     These are {"error"}, vLLM's {"object": "error", "message"}, {"detail"}, and {"error_code" or "code", "message"}.
@@ -339,26 +339,26 @@ class BatchReader(Reader):
 
     def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
         """Yield the responses to the request, or a refused response for an error."""
-        body, status, error = _answer_in(record)
+        body, status, error = _split_batch_line(record)
         if error or body in (None, "", {}):
-            responses, facts = [error_reply(error or {"message": "no response"}, {})], dict[str, Any]()
+            responses, facts = [make_error_reply(error or {"message": "no response"}, {})], dict[str, Any]()
         else:
-            responses, facts = responses_in(body, status)
+            responses, facts = parse_responses(body, status)
         columns = self.columns(record, facts)
-        custom_id = id_text(record["custom_id"])
+        custom_id = parse_id(record["custom_id"])
         for reply in responses:
             reply.item_id, reply.columns = custom_id or reply.item_id, columns
             yield reply
 
 
-def _answer_in(record: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+def _split_batch_line(record: Mapping[str, Any]) -> tuple[Any, Any, Any]:
     """The body, the status and the error in a line of a batch of OpenAI, Mistral or Anthropic."""
     result = record.get("result")
     if isinstance(result, Mapping) and "response" not in record:
         error = None if result.get("type") == "succeeded" else result.get("error") or {"message": result.get("type")}
         return result.get("message"), None, error
-    answered = record.get("response")
-    if not isinstance(answered, Mapping):
-        return answered, None, record.get("error")
-    has_body = "body" in answered or "status_code" in answered
-    return answered.get("body") if has_body else answered, answered.get("status_code"), record.get("error")
+    response = record.get("response")
+    if not isinstance(response, Mapping):
+        return response, None, record.get("error")
+    has_body = "body" in response or "status_code" in response
+    return response.get("body") if has_body else response, response.get("status_code"), record.get("error")

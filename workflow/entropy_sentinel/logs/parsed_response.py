@@ -10,19 +10,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.logs.value_paths import first
+from entropy_sentinel.logs.value_paths import find_value
 from entropy_sentinel.schemas.generation_schema import OTHER_STOPS, REFUSED
 
 # Integer fields and the largest value that a frame can hold. The smallest is 0, or -1 for an unknown seed.
-LARGEST = {"sample": 2**16 - 1, "prompt_tokens": 2**32 - 1, "seed": 2**63 - 1, "trace_start": 2**32 - 1}
+MAX_VALUES = {"sample": 2**16 - 1, "prompt_tokens": 2**32 - 1, "seed": 2**63 - 1, "trace_start": 2**32 - 1}
 NO_LOGPROBS = "no log-probabilities in the log"
 NO_TOKENS = "no tokens in the log, so the end of the thinking is unknown"
 NO_ALTERNATIVES = "no alternatives to the sampled tokens in the log"
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_NUMBERS = {int, float}
-_LENGTHS = {"length", "max_tokens", "max_output_tokens", "max_length"}
-STOPS = {"stop", *(word.lower() for word in OTHER_STOPS)}
+_NUMBER_TYPES = {int, float}
+_LENGTH_REASONS = {"length", "max_tokens", "max_output_tokens", "max_length"}
+STOP_REASONS = {"stop", *(word.lower() for word in OTHER_STOPS)}
 
 
 class NotAResponse(Exception):
@@ -80,11 +80,11 @@ class Reply:
     format: str = ""
     place: str = ""
 
-    def checked(self) -> "Reply":
+    def check(self) -> "Reply":
         """This reply; raises InputError if a frame could not hold it."""
         if not isinstance(self.text, str):
             raise InputError(f"the text must be a string, was {self.text!r}"[:200])
-        for name, largest in LARGEST.items():
+        for name, largest in MAX_VALUES.items():
             value = getattr(self, name)
             if value is not None and (type(value) is not int or not -(name == "seed") <= value <= largest):
                 raise InputError(f"{name} must be a whole number from 0 to {largest:,}, was {value!r}"[:200])
@@ -93,14 +93,14 @@ class Reply:
         return self
 
 
-def trace(sampled: Sequence[float], top: Sequence[Sequence[float]]) -> Trace:
+def build_trace(sampled: Sequence[float], top: Sequence[Sequence[float]]) -> Trace:
     """The trace of a response; raises InputError if the lengths differ or a value is not a number."""
     if len(sampled) != len(top):
         raise InputError(
             f"there must be as many alternatives as sampled tokens ({len(sampled)}), but there are {len(top)}"
         )
     _check_numbers([[value] for value in sampled])
-    top = [_without_null(entries) for entries in top]
+    top = [_fill_null(entries) for entries in top]
     _check_numbers(top)
     counts = np.fromiter(map(len, top), dtype=np.int64, count=len(top))
     with np.errstate(over="ignore"):  # -1e300 becomes -inf
@@ -108,68 +108,68 @@ def trace(sampled: Sequence[float], top: Sequence[Sequence[float]]) -> Trace:
         return Trace(np.array(sampled, dtype=np.float32), counts, values)
 
 
-def _without_null(entries: Sequence[float]) -> Sequence[float]:
+def _fill_null(entries: Sequence[float]) -> Sequence[float]:
     """The entries with -inf for null: a probability of 0, whose logarithm JSON cannot have."""
     if None not in entries:
         return entries
     return [-math.inf if value is None else value for value in entries]
 
 
-def why_unusable(trace: Trace | None, text: str, facts: Iterable[str]) -> str | None:
+def explain_unusable(trace: Trace | None, text: str, facts: Iterable[str]) -> str | None:
     """Why no features can be computed; None if they can be, or if the response has no tokens."""
     if trace is None or (not len(trace.sampled) and text):
         return f"{NO_LOGPROBS} (a tool call)" if "tool calls" in facts else NO_LOGPROBS
     return NO_ALTERNATIVES if len(trace.sampled) and not len(trace.values) else None
 
 
-def finish(reason: Any) -> str:
+def parse_finish_reason(reason: Any) -> str:
     """The finish reason in the form of contract GENERATIONS; `unknown` if the log has none."""
-    reason = "" if reason is None else storable(str(reason))
+    reason = "" if reason is None else replace_surrogates(str(reason))
     if not reason.strip():
         return "unknown"
     word = reason.strip().lower().removeprefix("finishreason.").removeprefix("finish_reason_")
-    if word in _LENGTHS:
+    if word in _LENGTH_REASONS:
         return "length"
-    return "stop" if word in STOPS else reason
+    return "stop" if word in STOP_REASONS else reason
 
 
 # The fields of an error, the one that says most first.
 _ERROR_FIELDS = ("message", "errorMessage", "error_message", "detail", "reason", "code", "errorCode", "type", "status")
 
 
-def refused(error: Any) -> str:
+def format_refusal(error: Any) -> str:
     """The finish reason of a request that failed, in the server's words."""
     while isinstance(error, Mapping) and isinstance(error.get("error"), Mapping):
         error = error["error"]
     if isinstance(error, Mapping):
         error = next((error[name] for name in _ERROR_FIELDS if error.get(name)), None)
-    return REFUSED + " ".join(storable(str(error or "an error without a message")).split())[:300]
+    return REFUSED + " ".join(replace_surrogates(str(error or "an error without a message")).split())[:300]
 
 
-def id_text(value: Any) -> str | None:
+def parse_id(value: Any) -> str | None:
     """An id as text; None for a missing one, which some servers write as an empty text."""
-    text = "" if value is None else storable(str(value))
+    text = "" if value is None else replace_surrogates(str(value))
     return text if text.strip() else None
 
 
-def first_id(record: Any, paths: Iterable[str]) -> str | None:
+def find_id(record: Any, paths: Iterable[str]) -> str | None:
     """The first id at the paths that is not missing."""
-    return next(filter(None, (id_text(first(record, [path])) for path in paths)), None)
+    return next(filter(None, (parse_id(find_value(record, [path])) for path in paths)), None)
 
 
-def storable(text: str) -> str:
+def replace_surrogates(text: str) -> str:
     """The text in a form that files can store: half a surrogate pair becomes U+FFFD."""
     return _SURROGATE.sub("\ufffd", text)
 
 
-def scalar(value: Any) -> Any:
+def to_scalar(value: Any) -> Any:
     """A text, number or truth value, or a list of these joined to a text; None for any other value."""
     if isinstance(value, list) and all(isinstance(part, str | int | float) for part in value):
-        return storable(", ".join(map(str, value)))
+        return replace_surrogates(", ".join(map(str, value)))
     if isinstance(value, int) and abs(value) >= 2**63:
         return str(value)
     if isinstance(value, str):
-        return storable(value)
+        return replace_surrogates(value)
     return value if isinstance(value, bool | int | float) else None
 
 
@@ -180,6 +180,6 @@ def most_common(counts: np.ndarray) -> int:
 
 def _check_numbers(steps: Sequence[Sequence[Any]]) -> None:
     for step, values in enumerate(steps):
-        if not _NUMBERS.issuperset(map(type, values)):
-            wrong = next(value for value in values if type(value) not in _NUMBERS)
+        if not _NUMBER_TYPES.issuperset(map(type, values)):
+            wrong = next(value for value in values if type(value) not in _NUMBER_TYPES)
             raise InputError(f"the log-probabilities of step {step} (from 0) must be numbers, were {wrong!r}"[:200])

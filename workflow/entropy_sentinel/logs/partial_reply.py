@@ -6,8 +6,8 @@ from typing import Any
 
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.logs.stream_declarations import Stream
-from entropy_sentinel.logs.stream_pieces import PartialChoice, merge
-from entropy_sentinel.logs.value_paths import first, look_up
+from entropy_sentinel.logs.stream_pieces import PartialChoice, merge_fields
+from entropy_sentinel.logs.value_paths import find_value, look_up
 
 # A part of a record: the position of a choice, and its piece.
 Parts = Sequence[tuple[Any, Mapping[str, Any]]]
@@ -38,10 +38,10 @@ class PartialReply:
     stream: Stream
     key: Any = None
     place: str = ""
-    print: int = 0
+    fingerprint: int = 0
     fields: dict[str, Any] = field(default_factory=dict)
     choices: dict[Any, PartialChoice] = field(default_factory=dict)
-    earlier: list["PartialReply"] = field(default_factory=list)
+    abandoned_replies: list["PartialReply"] = field(default_factory=list)
     last_number: int | None = None
     n_gaps: int = 0
     surplus: int = 0
@@ -49,7 +49,7 @@ class PartialReply:
     only_record: Mapping[str, Any] | None = None
 
     @property
-    def is_named(self) -> bool:
+    def has_unique_key(self) -> bool:
         """Whether an id tells the reply apart from all others, or it is alone."""
         return self.key == BODY or (self.key is not None and self.stream.key_is_id)
 
@@ -68,8 +68,8 @@ class PartialReply:
         stream = self.stream
         self.only_record = None if self.choices else record
         if stream.choices:
-            merge(self.fields, record, leave_out=(stream.choices,), keep=stream.first)
-        number = number_of(stream, record)
+            merge_fields(self.fields, record, leave_out=(stream.choices,), keep=stream.first)
+        number = read_token_number(stream, record)
         if number is not None:
             before = 0 if self.last_number is None else self.last_number
             is_next = number in (before, before + 1) if self.last_number is None else number == before + 1
@@ -81,31 +81,31 @@ class PartialReply:
                 choice = self.choices[index] = PartialChoice(stream)
             choice.add(part)
 
-    def n_streams(self) -> int:
+    def count_streams(self) -> int:
         """How many streams are mixed in this reply, at least; 1 if it is only its own."""
         n = 1
-        if self.is_named:
+        if self.has_unique_key:
             return n
         for choice in self.choices.values():
             n = max(n, choice.n_ends, 0 if choice.always_begins else choice.n_begins)
         if self.n_gaps:
-            n = max(n, 1 + len(self.earlier))
+            n = max(n, 1 + len(self.abandoned_replies))
         return max(n, 2) if self.surplus > 0 or self.is_rest else n
 
-    def whole(self) -> dict[str, Any]:
+    def build_reply(self) -> dict[str, Any]:
         """The reply in the form of one that was not streamed.
 
         Raises InputError if a piece was unreadable or is missing, or if streams are mixed.
         """
-        self._check()
-        return self.joined()
+        self._check_pieces()
+        return self.join_pieces()
 
-    def _check(self) -> None:
+    def _check_pieces(self) -> None:
         if any(choice.n_unreadable for choice in self.choices.values()):
             raise InputError(f"the stream {str(self.key)[:100]!r} has an unreadable chunk")
-        n, n_pieces, stream = self.n_streams(), self.n_pieces, self.stream
+        n, n_pieces, stream = self.count_streams(), self.n_pieces, self.stream
         if n > 1:
-            n_pieces += sum(reply.n_pieces for reply in self.earlier)
+            n_pieces += sum(reply.n_pieces for reply in self.abandoned_replies)
             raise InputError(
                 f"{n} streams without an id are mixed in {n_pieces} pieces, which cannot be told apart; {_REMEDY}"
             )
@@ -115,33 +115,33 @@ class PartialReply:
         if n_pieces > 1 and not has_marks:
             raise InputError(f"{n_pieces} pieces without an id and an end cannot be told apart; {_REMEDY}")
 
-    def joined(self) -> dict[str, Any]:
+    def join_pieces(self) -> dict[str, Any]:
         """The pieces so far as a reply that was not streamed."""
         stream = self.stream
         if not stream.choices:
             (choice,) = self.choices.values()
-            return choice.whole()
+            return choice.join_pieces()
         choices = []
         for index in sorted(self.choices):
-            choices.append({stream.index: index, **self.choices[index].whole()})
+            choices.append({stream.index: index, **self.choices[index].join_pieces()})
         whole = {**self.fields, stream.choices: choices}
         if isinstance(whole.get("object"), str):
             whole["object"] = whole["object"].removesuffix(".chunk")
         return whole
 
-    def count_surplus(self, other_surplus: int) -> None:
-        """Compare the tokens with the number that the server counted; the reply before had `other_surplus` tokens."""
+    def count_surplus(self, previous_surplus: int) -> None:
+        """Compare the tokens with the number that the server counted, after `previous_surplus` of the reply before."""
         stream = self.stream
-        if not stream.count or self.is_named or not self.has_ended:
+        if not stream.count or self.has_unique_key or not self.has_ended:
             return
-        whole = self.joined()
-        counted, steps = look_up(whole, stream.count), first(whole, stream.steps)
-        if type(counted) is int and (isinstance(steps, list) or other_surplus):
+        whole = self.join_pieces()
+        counted, steps = look_up(whole, stream.count), find_value(whole, stream.steps)
+        if type(counted) is int and (isinstance(steps, list) or previous_surplus):
             self.surplus = len(steps or ()) - counted
-            self.is_rest = self.surplus < 0 < other_surplus
+            self.is_rest = self.surplus < 0 < previous_surplus
 
 
-def number_of(stream: Stream, record: Mapping[str, Any]) -> int | None:
+def read_token_number(stream: Stream, record: Mapping[str, Any]) -> int | None:
     """The number of tokens so far that a piece states."""
     number = look_up(record, stream.order) if stream.order else None
     return number if type(number) is int else None

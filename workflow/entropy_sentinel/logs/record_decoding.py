@@ -15,64 +15,64 @@ from typing import Any, TextIO
 
 from entropy_sentinel.core.errors import EntropySentinelError, IncompleteFileError, InputError
 from entropy_sentinel.core.external_files import STANDARD_INPUT, Stream, opened
-from entropy_sentinel.logs.format_registry import container, recognise
+from entropy_sentinel.logs.format_registry import find_container, find_format
 from entropy_sentinel.logs.in_memory_logs import MemoryRecords
-from entropy_sentinel.logs.json_values import json_records
+from entropy_sentinel.logs.json_values import read_json_records
 from entropy_sentinel.logs.log_options import LONGEST_MB
-from entropy_sentinel.logs.log_record import MB, BadRecord, PlacedRecord, checked, too_long
-from entropy_sentinel.logs.table_format import TRACES, has_columns_of_texts
+from entropy_sentinel.logs.log_record import MB, BadRecord, PlacedRecord, check_record, describe_excess
+from entropy_sentinel.logs.table_format import TRACE_COLUMNS, has_columns_of_texts
 from entropy_sentinel.schemas.arrow_lists import read_batches
 from entropy_sentinel.schemas.contract import given
 
 # Columns of CSV files that contain JSON, and columns that contain whole numbers.
 _JSON_CELLS = ("token_logprobs", "top_logprobs", "tokens", "token_ids", "metadata")
 _WHOLE_CELLS = ("sample", "prompt_tokens", "seed")
-_LONGEST_HEAD = 1 << 20
+_MAX_HEADER_BYTES = 1 << 20
 _DELIMITERS = (",", ";", "\t")
 
 
-def _csv(stream: Stream, name: str, longest: int) -> Iterator[PlacedRecord | BadRecord]:
+def _read_csv(stream: Stream, name: str, longest: int) -> Iterator[PlacedRecord | BadRecord]:
     """Yield the rows of a CSV file, numbered from 1, up to a line that is too long; an empty cell is null.
 
     Raises InputError if the columns of traces are missing and it is no table of texts: then no row can be read.
     """
     # The limit is global: restore it.
-    before = csv.field_size_limit(longest)
+    previous_limit = csv.field_size_limit(longest)
     try:
         with io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace", newline="") as text:
-            lines = _bounded(text, name, longest)
-            names, delimiter = _head(next(lines, ""))
-            for column in TRACES:
+            lines = _read_lines(text, name, longest)
+            names, delimiter = _parse_header(next(lines, ""))
+            for column in TRACE_COLUMNS:
                 if column not in names and not has_columns_of_texts(names):
                     raise InputError(
-                        f"{name}: a CSV file of responses must have the columns {' and '.join(TRACES)}, with lists of "
-                        f"numbers as JSON; {column} is missing, columns: {', '.join(names)[:300] or 'none'}"
+                        f"{name}: a CSV file of responses must have the columns {' and '.join(TRACE_COLUMNS)}, with "
+                        f"lists of numbers as JSON; {column} is missing, columns: {', '.join(names)[:300] or 'none'}"
                     )
-            yield from _csv_rows(csv.reader(lines, delimiter=delimiter, strict=True), names, name)
+            yield from _iterate_csv_rows(csv.reader(lines, delimiter=delimiter, strict=True), names, name)
     finally:
-        csv.field_size_limit(before)
+        csv.field_size_limit(previous_limit)
 
 
-def _bounded(text: TextIO, name: str, longest: int) -> Iterator[str]:
+def _read_lines(text: TextIO, name: str, longest: int) -> Iterator[str]:
     number = 0
     while line := text.readline(longest + 1):
         number += 1
         if len(line) > longest:
-            raise IncompleteFileError(f"{name}: line {number} {too_long(longest)}, with everything after it")
+            raise IncompleteFileError(f"{name}: line {number} {describe_excess(longest)}, with everything after it")
         yield line
 
 
-def is_log(path: Path) -> bool:
+def is_csv_log(path: Path) -> bool:
     """Whether a CSV file, which may be packed, has the columns of log-probabilities."""
     try:
         with opened(path) as stream:
-            head = stream.readline(_LONGEST_HEAD)
+            head = stream.readline(_MAX_HEADER_BYTES)
     except (OSError, EOFError, zlib.error):
         return True  # reading it raises the error
-    return set(TRACES) <= set(_head(head.decode("utf-8-sig", errors="replace"))[0])
+    return set(TRACE_COLUMNS) <= set(_parse_header(head.decode("utf-8-sig", errors="replace"))[0])
 
 
-def _head(line: str) -> tuple[list[str], str]:
+def _parse_header(line: str) -> tuple[list[str], str]:
     """The names of the columns and their delimiter, from the first line."""
     delimiter = max(_DELIMITERS, key=line.count)
     try:
@@ -81,7 +81,7 @@ def _head(line: str) -> tuple[list[str], str]:
         return [], delimiter
 
 
-def _csv_rows(reader: Any, names: list[str], file: str) -> Iterator[PlacedRecord | BadRecord]:
+def _iterate_csv_rows(reader: Any, names: list[str], file: str) -> Iterator[PlacedRecord | BadRecord]:
     for number in count(1):
         where = f"{file}: row {number}"
         try:
@@ -92,12 +92,12 @@ def _csv_rows(reader: Any, names: list[str], file: str) -> Iterator[PlacedRecord
             yield BadRecord(where, f"must be a row of CSV: {error}")
             continue
         if len(cells) == len(names):
-            yield _csv_record(dict(zip(names, cells, strict=True)), where)
+            yield _parse_csv_cells(dict(zip(names, cells, strict=True)), where)
         elif cells:
             yield BadRecord(where, f"must have {len(names)} cells like the first line, has {len(cells)}")
 
 
-def _csv_record(cells: dict[str, str], where: str) -> PlacedRecord | BadRecord:
+def _parse_csv_cells(cells: dict[str, str], where: str) -> PlacedRecord | BadRecord:
     record: dict[str, Any] = {name: value or None for name, value in cells.items()}
     for name in _JSON_CELLS:
         if record.get(name) is not None:
@@ -111,7 +111,7 @@ def _csv_record(cells: dict[str, str], where: str) -> PlacedRecord | BadRecord:
     return PlacedRecord(where, record)
 
 
-def records(path: str | MemoryRecords, max_record_mb: float = LONGEST_MB) -> Iterator[PlacedRecord | BadRecord]:
+def read_records(path: str | MemoryRecords, max_record_mb: float = LONGEST_MB) -> Iterator[PlacedRecord | BadRecord]:
     """Yield the records of a file, also `.gz`, of standard input (`-`), or of replies in memory.
 
     JSON is read value by value, and arrays entry by entry. A record larger than `max_record_mb` is bad, and only
@@ -119,43 +119,43 @@ def records(path: str | MemoryRecords, max_record_mb: float = LONGEST_MB) -> Ite
     """
     if isinstance(path, MemoryRecords):
         for where, content in path.records():
-            yield checked(content, where)
+            yield check_record(content, where)
         return
     name = "standard input" if path == STANDARD_INPUT else path
     if Path(path).suffix == ".parquet":
-        yield from _parquet_rows(path)
+        yield from _iterate_parquet_rows(path)
         return
     try:
         with opened(path) as stream:
-            yield from _reader(stream, name)(stream, name, int(max_record_mb * MB))
+            yield from _choose_decoder(stream, name)(stream, name, int(max_record_mb * MB))
     except (OSError, EOFError, zlib.error) as error:
         raise IncompleteFileError(f"{name}: is damaged; only its beginning could be read: {error}") from None
 
 
-def _reader(stream: Stream, name: str) -> Callable[[Stream, str, int], Iterator[PlacedRecord | BadRecord]]:
+def _choose_decoder(stream: Stream, name: str) -> Callable[[Stream, str, int], Iterator[PlacedRecord | BadRecord]]:
     """The function that yields the records of a stream, by its first bytes and its name."""
-    if (known := container(stream.peek(1))) is not None:
-        _, kind = known
+    if (found := find_container(stream.peek(1))) is not None:
+        _, kind = found
         return kind.records
-    return _csv if name.removesuffix(".gz").endswith(".csv") else json_records
+    return _read_csv if name.removesuffix(".gz").endswith(".csv") else read_json_records
 
 
-def brings_labels(path: str | Path) -> bool:
+def has_labels(path: str | Path) -> bool:
     """Whether a file is a log in a format that has labels, such as the log of an evaluation."""
     if str(path) == STANDARD_INPUT or Path(path).suffix == ".parquet":
         return False
     try:
         with opened(path) as stream:
-            if (known := container(stream.peek(1))) is not None:
-                return known[0].labels
-            first = next(_reader(stream, str(path))(stream, str(path), LONGEST_MB * MB), None)
+            if (found := find_container(stream.peek(1))) is not None:
+                return found[0].labels
+            first = next(_choose_decoder(stream, str(path))(stream, str(path), LONGEST_MB * MB), None)
     except (OSError, EOFError, zlib.error, EntropySentinelError):
         return False  # reading it raises the error
-    format = recognise(first.content) if isinstance(first, PlacedRecord) else None
+    format = find_format(first.content) if isinstance(first, PlacedRecord) else None
     return format is not None and format.labels
 
 
-def _parquet_rows(path: str) -> Iterator[PlacedRecord]:
+def _iterate_parquet_rows(path: str) -> Iterator[PlacedRecord]:
     """Yield the rows of a Parquet file, numbered from 0."""
     with given(path):
         numbers = count()

@@ -9,14 +9,14 @@ import polars as pl
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.features.feature_registry import FEATURE_FRAME
 from entropy_sentinel.logs.log_options import LogOptions
-from entropy_sentinel.logs.model_names import LOGGED_MODEL, SameModels, bare
+from entropy_sentinel.logs.model_names import LOGGED_MODEL, SameModels, strip_prefix
 from entropy_sentinel.schemas.generation_schema import GENERATIONS, LOGPROBS, UNUSABLE
 
 # The optional column with the place of a response, file and line.
 PLACE = "place_in_log"
 # Columns of a frame of traces or features. A log's column with such a name becomes `log_NAME`, and a log's own
 # `log_NAME` becomes `log_log_NAME`.
-_TAKEN = {
+_RESERVED_NAMES = {
     *GENERATIONS.schema,
     *FEATURE_FRAME.schema,
     *LOGPROBS,
@@ -28,23 +28,23 @@ _TAKEN = {
     "label_reason",
 }
 # Other names that logs use for a column.
-_ALSO = {"time": ("timestamp",)}
+_ALIASES = {"time": ("timestamp",)}
 # Largest number of kinds to count separately; a column may have any number of values.
 _MOST_KINDS = 20
 
 
-class LeftOut(NamedTuple):
+class ExclusionReason(NamedTuple):
     """Why `where` excludes responses: their value in a column, null if they have none.
 
-    `several` stands for all other values of the column, because it may have any number.
+    `is_summary` stands for all other values of the column, because it may have any number.
     """
 
     column: str
     value: str | None
-    several: bool = False
+    is_summary: bool = False
 
     def __str__(self) -> str:
-        if self.several:
+        if self.is_summary:
             return f"other values of {self.column}"
         return f"without {self.column}" if self.value is None else f"{self.column} '{self.value}'"
 
@@ -57,72 +57,72 @@ class ResponseSelection:
 
     def __init__(self, options: LogOptions) -> None:
         """Prepare the two options."""
-        self._places, self._values = _grouped(options.column), _grouped(options.where)
-        self.left_out, self.seen = Counter[LeftOut](), set[str]()
+        self._places, self._values = _group_pairs(options.column), _group_pairs(options.where)
+        self.left_out, self.seen = Counter[ExclusionReason](), set[str]()
         # Called with the column of `where` and the responses that it excludes.
-        self.on_left_out: Callable[[str, pl.DataFrame], None] | None = None
+        self.on_excluded: Callable[[str, pl.DataFrame], None] | None = None
 
         # Names of models that count as another model's.
         self.same_models = SameModels()
 
-    def read_for(self, names: Iterable[str]) -> list[str]:
+    def list_columns(self, names: Iterable[str]) -> list[str]:
         """The columns to read from a log so that the columns `names` are available."""
         columns: dict[str, None] = {}
         for name in (*names, *self._places, *self._values):
             for place in (name, *self._places.get(name, ())):
-                columns |= dict.fromkeys((place, *_ALSO.get(place, ())))
+                columns |= dict.fromkeys((place, *_ALIASES.get(place, ())))
         return list(columns)
 
-    def of(self, frame: pl.DataFrame) -> pl.DataFrame:
+    def select(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The selected responses of a frame, with the renamed columns added."""
         frame = self.same_models.rename(frame)
-        named = {own_name(name): first_of(frame, (*places, name)) for name, places in self._places.items()}
-        frame = frame.with_columns(**named)
+        renamed = {frame_name(name): coalesce_columns(frame, (*places, name)) for name, places in self._places.items()}
+        frame = frame.with_columns(**renamed)
         for name, values in self._values.items():
-            text = as_text(first_of(frame, [name]))
+            text = to_text(coalesce_columns(frame, [name]))
             if text.null_count() < len(text):
                 self.seen.add(name)
             kept = text.fill_null("").is_in(values)
             if name == "model" and LOGGED_MODEL in frame.columns:
                 kept |= frame[LOGGED_MODEL].fill_null("").is_in(values)
-            self._count(name, text.filter(~kept))
-            if self.on_left_out is not None and not kept.all():
-                self.on_left_out(name, frame.filter(~kept))
+            self._count_excluded(name, text.filter(~kept))
+            if self.on_excluded is not None and not kept.all():
+                self.on_excluded(name, frame.filter(~kept))
             frame = frame.filter(kept)
         return frame
 
-    def _count(self, name: str, values: pl.Series) -> None:
+    def _count_excluded(self, name: str, values: pl.Series) -> None:
         for value, count in values.value_counts(sort=True).iter_rows():
-            kind = LeftOut(name, value)
-            known = kind in self.left_out or len(self.left_out) < _MOST_KINDS
-            self.left_out[kind if known else LeftOut(name, None, several=True)] += count
+            kind = ExclusionReason(name, value)
+            is_separate = kind in self.left_out or len(self.left_out) < _MOST_KINDS
+            self.left_out[kind if is_separate else ExclusionReason(name, None, is_summary=True)] += count
 
 
-def columns_called(frame: pl.DataFrame, name: str) -> list[str]:
+def find_columns(frame: pl.DataFrame, name: str) -> list[str]:
     """The frame's columns for a log's column with this name; the log's own column comes first."""
     columns = []
-    for place in (name, *_ALSO.get(name, ())):
-        if _is_taken(place):
-            columns.append(own_name(place))
+    for place in (name, *_ALIASES.get(name, ())):
+        if _is_reserved(place):
+            columns.append(frame_name(place))
         columns.append(place)
     return [column for column in columns if column in frame.columns]
 
 
-def first_of(frame: pl.DataFrame, names: Sequence[str]) -> pl.Series:
+def coalesce_columns(frame: pl.DataFrame, names: Sequence[str]) -> pl.Series:
     """Each row's value from the first of these columns that has a value, (n,), or null."""
     columns = []
     for name in names:
-        for column in columns_called(frame, name):
+        for column in find_columns(frame, name):
             if frame[column].null_count() < len(frame):
                 columns.append(frame[column])
     if not columns:
         return pl.Series(names[-1], [None] * len(frame), dtype=pl.Null)
     if len({column.dtype for column in columns}) > 1:
-        columns = [as_text(column) for column in columns]
+        columns = [to_text(column) for column in columns]
     return pl.select(pl.coalesce(*columns)).to_series().alias(names[-1])
 
 
-def as_text(column: pl.Series) -> pl.Series:
+def to_text(column: pl.Series) -> pl.Series:
     """A column as text, so that 7 and "7" are equal; raises InputError if rows can have several values."""
     if column.dtype.is_nested():
         raise InputError(f"column '{column.name}' must have one value per response, was {column.dtype}"[:300])
@@ -131,22 +131,22 @@ def as_text(column: pl.Series) -> pl.Series:
     return column.cast(pl.String, strict=False)
 
 
-def own_name(name: str) -> str:
+def frame_name(name: str) -> str:
     """The name that a log's column with this name has in a frame."""
-    return f"log_{name}" if _is_taken(name) else name
+    return f"log_{name}" if _is_reserved(name) else name
 
 
-def _is_taken(name: str) -> bool:
+def _is_reserved(name: str) -> bool:
     """Whether a frame has its own column with this name, or gives this name to a renamed column of a log."""
     while name.startswith("log_"):
         name = name.removeprefix("log_")
-    return name in _TAKEN
+    return name in _RESERVED_NAMES
 
 
-def _grouped(pairs: Iterable[str]) -> dict[str, list[str]]:
+def _group_pairs(pairs: Iterable[str]) -> dict[str, list[str]]:
     """The values of `NAME=VALUE` texts by name; values may contain `=`."""
     values_of: dict[str, list[str]] = {}
     for pair in pairs:
         name, _, value = pair.partition("=")
-        values_of.setdefault(name, []).append(bare(value) if name == "model" else value)
+        values_of.setdefault(name, []).append(strip_prefix(value) if name == "model" else value)
     return values_of

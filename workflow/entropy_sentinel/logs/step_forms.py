@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.logs.value_paths import first
+from entropy_sentinel.logs.value_paths import find_value
 
 # The names of a token's log-probability, of its text and of the list of alternatives in a step.
 LOGPROB_NAMES = ("logprob", "log_prob", "logProb", "logProbability", "log_probability")
@@ -39,11 +39,11 @@ def are_steps(value: Any) -> bool:
         if not steps or not isinstance(steps[0], Mapping):
             return False
         # Inner lists without further lists may be the alternatives of a step.
-        has_top = first_of(steps[0], TOP_NAMES) is not None
-        return has_top and first_of(steps[0], TOKEN_NAMES) is not None or (is_step(steps[0]) and steps is value)
+        has_top = read_first(steps[0], TOP_NAMES) is not None
+        return has_top and read_first(steps[0], TOKEN_NAMES) is not None or (is_step(steps[0]) and steps is value)
     if not isinstance(value, Mapping):
         return False
-    lists = [first_of(value, names) for names in (PARTS, SAMPLED_LISTS, CHOSEN)]
+    lists = [read_first(value, names) for names in (PARTS, SAMPLED_LISTS, CHOSEN)]
     return any(isinstance(part, list) for part in lists)
 
 
@@ -55,19 +55,19 @@ def is_step(value: Any) -> bool:
 def is_keyed_by_id(record: Mapping[str, Any]) -> bool:
     """Whether the steps of a record have the log-probabilities of tokens by their ids."""
     steps = record.get("logprobs")
-    if not isinstance(steps, list) or not steps or first(record, ROW_TEXTS) is None:
+    if not isinstance(steps, list) or not steps or find_value(record, ROW_TEXTS) is None:
         return False
     try:
-        entries = by_id(steps[0])
+        entries = index_by_id(steps[0])
     except InputError:
         return False
     # Numbers by id are also what servers write that do not say which token was sampled.
-    has_ids = first(record, ROW_TOKEN_IDS) is not None
+    has_ids = find_value(record, ROW_TOKEN_IDS) is not None
     are_entries = all(is_step(entry) or (has_ids and type(entry) in NUMBERS) for entry in entries.values())
     return bool(entries) and are_entries and all(key.isdecimal() for key in entries)
 
 
-def by_id(step: Any) -> dict[str, Any]:
+def index_by_id(step: Any) -> dict[str, Any]:
     """The entries of a step by token id; tables have numbers as ids, lists of pairs, or of {key, value}."""
     if isinstance(step, Mapping):
         return {str(token_id): entry for token_id, entry in step.items() if entry is not None}
@@ -82,5 +82,5 @@ def by_id(step: Any) -> dict[str, Any]:
     return entries
 
 
-def first_of(record: Mapping[str, Any], names: Iterable[str]) -> Any:
+def read_first(record: Mapping[str, Any], names: Iterable[str]) -> Any:
     return next((record[name] for name in names if record.get(name) is not None), None)

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.logs.parsed_response import Trace, trace
+from entropy_sentinel.logs.parsed_response import Trace, build_trace
 from entropy_sentinel.logs.step_forms import (
     CANDIDATES,
     CHOSEN,
@@ -26,9 +26,9 @@ from entropy_sentinel.logs.step_forms import (
     TOKEN_NAMES,
     TOP_CHOSEN,
     TOP_NAMES,
-    first_of,
     is_step,
     join_parts,
+    read_first,
 )
 
 
@@ -48,23 +48,25 @@ def read_steps(logprobs: Any) -> Steps:
     Raises InputError if they have such a form, but a value is missing or not a number.
     """
     if isinstance(logprobs, list):
-        return _of_steps(_split_chunks(join_parts(logprobs)))
+        return _parse_steps(_split_chunks(join_parts(logprobs)))
     if not isinstance(logprobs, Mapping):
         return NO_STEPS
     parts = [logprobs.get(name) for name in PARTS]
     if any(part is not None for part in parts):
         steps: list[Any] = []
         for part in parts:
-            steps += _as_list(part)
-        return _of_steps(steps)
-    if isinstance(sampled := first_of(logprobs, SAMPLED_LISTS), list):
-        top = _as_list(first_of(logprobs, TOP_NAMES)) or [None] * len(sampled)
-        tokens = _as_list(first_of(logprobs, TOKEN_LISTS))
-        return Steps(trace(sampled, list(map(entries_of, top))), _all_texts(tokens))
-    if isinstance(chosen := first_of(logprobs, CHOSEN), list):
-        top = _as_list(first_of(logprobs, TOP_CHOSEN)) or [None] * len(chosen)
+            steps += _to_list(part)
+        return _parse_steps(steps)
+    if isinstance(sampled := read_first(logprobs, SAMPLED_LISTS), list):
+        top = _to_list(read_first(logprobs, TOP_NAMES)) or [None] * len(sampled)
+        tokens = _to_list(read_first(logprobs, TOKEN_LISTS))
+        return Steps(build_trace(sampled, list(map(read_entries, top))), _validate_texts(tokens))
+    if isinstance(chosen := read_first(logprobs, CHOSEN), list):
+        top = _to_list(read_first(logprobs, TOP_CHOSEN)) or [None] * len(chosen)
         entries = [entry.get(CANDIDATES) if isinstance(entry, Mapping) else entry for entry in top]
-        return Steps(trace([logprob_of(step) for step in chosen], list(map(entries_of, entries))), _texts_of(chosen))
+        return Steps(
+            build_trace([read_logprob(step) for step in chosen], list(map(read_entries, entries))), _read_texts(chosen)
+        )
     return NO_STEPS
 
 
@@ -79,42 +81,42 @@ def _split_chunks(steps: list[Any]) -> list[Any]:
     return split
 
 
-def trace_of(steps: Sequence[Any]) -> Trace:
+def read_trace(steps: Sequence[Any]) -> Trace:
     """The log-probabilities of steps; a step may lack its alternatives."""
     try:  # as most servers write them
         sampled = [step["logprob"] for step in steps]
     except (KeyError, TypeError):
-        sampled = [_sampled(step) for step in steps]
-    return trace(sampled, [entries_of(_top_of(step)) for step in steps])
+        sampled = [_read_sampled(step) for step in steps]
+    return build_trace(sampled, [read_entries(_read_top(step)) for step in steps])
 
 
-def _of_steps(steps: list[Any]) -> Steps:
-    return Steps(trace_of(steps), _texts_of(steps))
+def _parse_steps(steps: list[Any]) -> Steps:
+    return Steps(read_trace(steps), _read_texts(steps))
 
 
-def _top_of(step: Any) -> Any:
+def _read_top(step: Any) -> Any:
     if not isinstance(step, Mapping):
         return None
     top = step.get("top_logprobs")
-    return first_of(step, TOP_NAMES) if top is None else top
+    return read_first(step, TOP_NAMES) if top is None else top
 
 
-def _sampled(step: Any) -> Any:
+def _read_sampled(step: Any) -> Any:
     """The log-probability of a step's token, which some clients keep only among the alternatives, by token."""
     if not isinstance(step, Mapping) or is_step(step):
-        return logprob_of(step)
-    token, by_token = first_of(step, TOKEN_NAMES), _by_token(_top_of(step))
-    if by_token is None or not isinstance(token, str):
-        return _only_value(step)
-    if token not in by_token:
+        return read_logprob(step)
+    token, values = read_first(step, TOKEN_NAMES), _index_by_token(_read_top(step))
+    if values is None or not isinstance(token, str):
+        return _read_only_value(step)
+    if token not in values:
         raise InputError(
             f"the sampled token {token[:40]!r} is not among its alternatives, which alone have log-probabilities; "
             "request more alternatives, or log the server's whole reply"
         )
-    return by_token[token]
+    return values[token]
 
 
-def _only_value(step: Mapping[str, Any]) -> Any:
+def _read_only_value(step: Mapping[str, Any]) -> Any:
     """The value in a step that has no more than the sampled token's value by its id."""
     by_id = all(str(key).isdecimal() and type(value) in NUMBERS for key, value in step.items())
     if by_id and len(step) > 1:
@@ -122,19 +124,19 @@ def _only_value(step: Mapping[str, Any]) -> Any:
             f"a step has the log-probabilities of {len(step)} tokens, but does not say which was sampled; log the "
             "sampled tokens, or request OpenAI's form"
         )
-    return next(iter(step.values())) if by_id and step else logprob_of(step)
+    return next(iter(step.values())) if by_id and step else read_logprob(step)
 
 
-def _by_token(top: Any) -> dict[str, Any] | None:
+def _index_by_token(top: Any) -> dict[str, Any] | None:
     """The values of alternatives by token, if they are written so; a list may have such an object."""
     if isinstance(top, list) and len(top) == 1:
         top = top[0]
     if not isinstance(top, Mapping) or is_step(top):
         return None
-    return dict(zip(map(str, top), entries_of(top), strict=False))
+    return dict(zip(map(str, top), read_entries(top), strict=False))
 
 
-def logprob_of(step: Any) -> Any:
+def read_logprob(step: Any) -> Any:
     """The log-probability in a step or an alternative; raises InputError if it has none."""
     if isinstance(step, Mapping):
         for name in LOGPROB_NAMES:
@@ -143,14 +145,14 @@ def logprob_of(step: Any) -> Any:
     raise InputError(f"a step must have '{LOGPROB_NAMES[0]}', was {step!r}"[:200])
 
 
-def entries_of(step: Any) -> list[Any]:
+def read_entries(step: Any) -> list[Any]:
     """The log-probabilities of a step's alternatives.
 
     By token, null means that the step lacks the token, because a table of dicts has every token in every step.
     """
     if isinstance(step, Mapping):
         step = [entry for entry in step.values() if entry is not None]
-    values = _as_list(step)
+    values = _to_list(step)
     kinds = set(map(type, values))
     if kinds <= NUMBERS:
         return values
@@ -160,13 +162,13 @@ def entries_of(step: Any) -> list[Any]:
     for entry in values:
         if isinstance(entry, Mapping):
             # An object without a log-probability has the values by token.
-            entries += [logprob_of(entry)] if is_step(entry) else entries_of(entry)
+            entries += [read_logprob(entry)] if is_step(entry) else read_entries(entry)
         else:
-            entries.append(_of_pair(entry) if isinstance(entry, list | tuple) else entry)
+            entries.append(_read_pair(entry) if isinstance(entry, list | tuple) else entry)
     return entries
 
 
-def _as_list(value: Any) -> list[Any]:
+def _to_list(value: Any) -> list[Any]:
     """A list of steps or alternatives, [] for null; raises InputError for any other value."""
     if value is None:
         return []
@@ -175,7 +177,7 @@ def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else list(value)
 
 
-def _of_pair(pair: Sequence[Any]) -> Any:
+def _read_pair(pair: Sequence[Any]) -> Any:
     """The log-probability in a pair of a token, or its id, and the value, in either order."""
     if len(pair) == 2 and isinstance(pair[1], str):
         return pair[0]
@@ -183,9 +185,9 @@ def _of_pair(pair: Sequence[Any]) -> Any:
     return pair[1] if is_id else list(pair)
 
 
-def _texts_of(steps: Iterable[Any]) -> list[str]:
-    return _all_texts([first_of(step, TOKEN_NAMES) if isinstance(step, Mapping) else None for step in steps])
+def _read_texts(steps: Iterable[Any]) -> list[str]:
+    return _validate_texts([read_first(step, TOKEN_NAMES) if isinstance(step, Mapping) else None for step in steps])
 
 
-def _all_texts(tokens: Sequence[Any]) -> list[str]:
+def _validate_texts(tokens: Sequence[Any]) -> list[str]:
     return list(tokens) if all(isinstance(token, str) for token in tokens) else []

@@ -7,7 +7,7 @@ from typing import Any
 
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.logs.event_joining import make_joiner
-from entropy_sentinel.logs.layouts import stream_of
+from entropy_sentinel.logs.layouts import find_stream
 from entropy_sentinel.logs.stream_declarations import Stream
 from entropy_sentinel.logs.stream_joiner import Joiner
 
@@ -23,26 +23,26 @@ def is_stream(text: str) -> bool:
     return _EVENTS.match(text) is not None
 
 
-def joined(text: str) -> dict[str, Any] | None:
+def join_events(text: str) -> dict[str, Any] | None:
     """The reply in the text of server-sent events, or None if there is none.
 
     A choice whose stream was left early has no `finish_reason`. Events after the first incomplete one are ignored.
     Raises InputError for several replies in one text, and if a piece cannot be joined.
     """
-    return joined_records(_events(text))
+    return join_records(_parse_events(text))
 
 
-def joined_lines(text: str) -> dict[str, Any] | None:
+def join_lines(text: str) -> dict[str, Any] | None:
     """The reply in a text with a JSON object per line, or None if there is none."""
     lines = [line for line in _LINE_END.split(text) if line.strip()]
     try:
         records = [json.loads(line) for line in lines]
     except (ValueError, RecursionError):
         return None
-    return joined_records(records) if len(records) > 1 else None
+    return join_records(records) if len(records) > 1 else None
 
 
-def joined_records(records: Iterable[Any]) -> dict[str, Any] | None:
+def join_records(records: Iterable[Any]) -> dict[str, Any] | None:
     """The reply in the pieces of one stream, or in a whole record; None if there is none."""
     joiner: Joiner | None = None
     stream: Stream | None = None
@@ -50,22 +50,22 @@ def joined_records(records: Iterable[Any]) -> dict[str, Any] | None:
     for record in records:
         if not isinstance(record, Mapping):
             continue
-        if stream is None and (stream := stream_of(record)) is not None:
+        if stream is None and (stream := find_stream(record)) is not None:
             joiner = make_joiner(stream, is_one_reply=True)
-        is_part = joiner is not None and joiner.has(record) and "error" not in record
+        is_part = joiner is not None and joiner.has_open_reply(record) and "error" not in record
         if joiner is not None and stream is not None and (stream.is_piece(record) or is_part):
-            whole += [reply.whole() for reply in joiner.add(record)]
+            whole += [reply.build_reply() for reply in joiner.add(record)]
         elif {"choices", "output", "error"} & record.keys():
             whole.append(dict(record))
     if joiner is not None:
-        whole += [reply.whole() for reply in joiner.rest()]
+        whole += [reply.build_reply() for reply in joiner.close_all()]
     replies = [reply for reply in whole if "error" not in reply] or whole
     if len(replies) > 1:
         raise InputError(f"the body has {len(replies)} replies, but a request has one; log each as a record of its own")
     return replies[0] if replies else None
 
 
-def _events(text: str) -> list[dict[str, Any]]:
+def _parse_events(text: str) -> list[dict[str, Any]]:
     """The JSON objects of the events up to the first incomplete one; an event may have several lines."""
     events: list[dict[str, Any]] = []
     data: list[str] = []

@@ -9,7 +9,7 @@ from enum import Enum
 from functools import cached_property
 from typing import Any
 
-from entropy_sentinel.logs.value_paths import Paths, first, look_up
+from entropy_sentinel.logs.value_paths import Paths, find_value, look_up
 
 # Values with which servers write that a choice has not ended.
 _NO_END = (None, False, "", 0, "FINISH_REASON_UNSPECIFIED")
@@ -126,9 +126,9 @@ class Stream:
             return False
         if self.choices and not record.get(self.choices):
             return False
-        if self.any_of and first(record, self.any_of) is None:
+        if self.any_of and find_value(record, self.any_of) is None:
             return False
-        return all(first(record, [path]) is not None for path in self.needs)
+        return all(find_value(record, [path]) is not None for path in self.needs)
 
     @cached_property
     def roots(self) -> frozenset[str]:
@@ -136,31 +136,31 @@ class Stream:
         return frozenset(part.path.split(".")[0] for part in self.parts)
 
     @cached_property
-    def dropped(self) -> frozenset[str]:
+    def dropped_fields(self) -> frozenset[str]:
         """The fields of a piece that the whole reply does not have, because it has their content elsewhere."""
         moved = {part.path.split(".")[0] for part in self.parts if part.to}
         return frozenset(moved - {name for name, _ in self.moves})
 
-    def begins(self, choice: Mapping[str, Any]) -> bool:
+    def is_first_piece(self, choice: Mapping[str, Any]) -> bool:
         """Whether a piece is the first one of its choice, as far as a field says it."""
         return bool(self.begin) and bool(look_up(choice, self.begin))
 
-    def ends(self, choice: Mapping[str, Any]) -> bool:
+    def is_last_piece(self, choice: Mapping[str, Any]) -> bool:
         """Whether a piece is the last one of its choice."""
         if self.flag:
             return choice.get(self.flag) is True
-        return any(_is_end(first(choice, [path])) for path in self.end)
+        return any(_is_end(find_value(choice, [path])) for path in self.end)
 
     def has_content(self, choice: Mapping[str, Any]) -> bool:
         """Whether a piece has a text or other content."""
-        return any(first(choice, [part.path]) for part in self.parts)
+        return any(find_value(choice, [part.path]) for part in self.parts)
 
-    def goes_on_after(self, record: Mapping[str, Any]) -> bool:
+    def is_unfinished(self, record: Mapping[str, Any]) -> bool:
         """Whether a piece is not the last one, so that it cannot be a whole reply."""
         parts = record.get(self.choices) if self.choices else [record]
         if self.events is not None or not isinstance(parts, list):
             return self.events is not None
-        return not all(isinstance(part, Mapping) and self.ends(part) for part in parts)
+        return not all(isinstance(part, Mapping) and self.is_last_piece(part) for part in parts)
 
 
 def _is_end(value: Any) -> bool:

@@ -24,14 +24,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.logs.parsed_response import first_id, id_text
-from entropy_sentinel.logs.partial_reply import BODY, PartialReply, Parts, number_of
+from entropy_sentinel.logs.parsed_response import find_id, parse_id
+from entropy_sentinel.logs.partial_reply import BODY, PartialReply, Parts, read_token_number
 from entropy_sentinel.logs.stream_declarations import Stream
-from entropy_sentinel.logs.stream_pieces import merge
-from entropy_sentinel.logs.value_paths import first, look_up
+from entropy_sentinel.logs.stream_pieces import merge_fields
+from entropy_sentinel.logs.value_paths import find_value, look_up
 
 # Number of closed replies whose ids are kept, to recognise pieces that come too late.
-_CLOSED = 1000
+_MAX_CLOSED = 1000
 
 
 class Joiner:
@@ -40,61 +40,61 @@ class Joiner:
     def __init__(self, stream: Stream, is_one_reply: bool = False) -> None:
         """Start a file, or the body of one reply (`is_one_reply`), whose pieces belong together whatever their ids."""
         self._stream, self._is_one_reply = stream, is_one_reply
-        self._open: dict[Any, PartialReply] = {}
+        self._open_replies: dict[Any, PartialReply] = {}
         # The open replies that have ended, and the first pieces of those that were closed.
-        self._ended: dict[Any, None] = {}
-        self._closed: dict[Any, int] = {}
+        self._ended_keys: dict[Any, None] = {}
+        self._closed_fingerprints: dict[Any, int] = {}
         # By key, how many tokens of another reply the last one has.
         self._surplus: dict[Any, int] = {}
 
-    def has(self, record: Mapping[str, Any]) -> bool:
+    def has_open_reply(self, record: Mapping[str, Any]) -> bool:
         """Whether a reply with this record's key is open."""
-        return self._key(record) in self._open
+        return self._read_key(record) in self._open_replies
 
     def add(self, record: Mapping[str, Any], place: str = "") -> list[PartialReply]:
         """Add a piece; return the replies that it closes.
 
         Raises InputError for a piece of a closed reply, or of another form.
         """
-        key, stream = self._key(record), self._stream
-        parts = list(self._parts(record))
-        reply = self._open.get(key)
+        key, stream = self._read_key(record), self._stream
+        parts = list(self._iterate_parts(record))
+        reply = self._open_replies.get(key)
         if not parts:  # such as the usage at the end, or the results of a content filter
             if reply is not None:
-                merge(reply.fields, record, leave_out=(stream.choices,), keep=stream.first)
+                merge_fields(reply.fields, record, leave_out=(stream.choices,), keep=stream.first)
             return []
-        closed = self._close_ended(key, parts) if reply is None else self._close_before(reply, record, parts)
-        reply = self._open.get(key)
+        closed = self._close_ended(key, parts) if reply is None else self._close_replaced(reply, record, parts)
+        reply = self._open_replies.get(key)
         if reply is None:
-            reply = self._open[key] = PartialReply(stream, key, place, self._print(parts))
-        elif self._is_left(reply, record):
-            reply = self._open[key] = self._replace(reply, place)
+            reply = self._open_replies[key] = PartialReply(stream, key, place, self._fingerprint(parts))
+        elif self._is_abandoned(reply, record):
+            reply = self._open_replies[key] = self._replace_abandoned(reply, place)
         reply.add(record, parts)
         if reply.has_ended:
             if not stream.goes_on or (key is None and not stream.begin):
                 closed += self._close(key)
             else:
-                self._ended[key] = None
+                self._ended_keys[key] = None
         return closed
 
     def end_stream(self) -> list[PartialReply]:
         """The replies that `[DONE]` closes: those that have ended, or else the only one."""
-        keys = list(self._ended) or (list(self._open) if len(self._open) == 1 else [])
+        keys = list(self._ended_keys) or (list(self._open_replies) if len(self._open_replies) == 1 else [])
         return [closed for key in keys for closed in self._close(key)]
 
-    def rest(self) -> list[PartialReply]:
+    def close_all(self) -> list[PartialReply]:
         """The replies that the file's end closes."""
-        return [closed for key in list(self._open) for closed in self._close(key)]
+        return [closed for key in list(self._open_replies) for closed in self._close(key)]
 
-    def _key(self, record: Mapping[str, Any]) -> Any:
+    def _read_key(self, record: Mapping[str, Any]) -> Any:
         if self._is_one_reply:
             return BODY
         if self._stream.key_is_id:
-            return first_id(record, self._stream.key)
-        shared = tuple(id_text(first(record, [path])) for path in self._stream.key)
+            return find_id(record, self._stream.key)
+        shared = tuple(parse_id(find_value(record, [path])) for path in self._stream.key)
         return shared if any(shared) else None
 
-    def _parts(self, record: Mapping[str, Any]) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    def _iterate_parts(self, record: Mapping[str, Any]) -> Iterator[tuple[int, Mapping[str, Any]]]:
         stream = self._stream
         if not stream.choices:
             yield 0, record
@@ -102,7 +102,7 @@ class Joiner:
         for part in record.get(stream.choices) or ():
             if not isinstance(part, Mapping):
                 raise InputError(f"the choices of a chunk must be objects, was {part!r}"[:200])
-            if any(part.get(root) is not None for root in stream.roots) or stream.ends(part):
+            if any(part.get(root) is not None for root in stream.roots) or stream.is_last_piece(part):
                 index = part.get(stream.index) or 0
                 if type(index) is not int:
                     raise InputError(f"the `{stream.index}` of a choice must be a whole number, was {index!r}"[:200])
@@ -110,30 +110,40 @@ class Joiner:
 
     def _close_ended(self, key: Any, parts: Parts) -> list[PartialReply]:
         """Close the replies that have ended, before a piece that opens another one."""
-        if key is not None and key in self._closed and self._closed[key] != self._print(parts):
+        if (
+            key is not None
+            and key in self._closed_fingerprints
+            and self._closed_fingerprints[key] != self._fingerprint(parts)
+        ):
             raise InputError(f"a chunk of the reply {str(key)[:100]!r} comes after its end")
-        return [closed for other in list(self._ended) for closed in self._close(other)]
+        return [closed for ended_key in list(self._ended_keys) for closed in self._close(ended_key)]
 
-    def _close_before(self, reply: PartialReply, record: Mapping[str, Any], parts: Parts) -> list[PartialReply]:
+    def _close_replaced(self, reply: PartialReply, record: Mapping[str, Any], parts: Parts) -> list[PartialReply]:
         """Close an open reply if a piece with its key begins another one."""
-        if any(self._begins(reply, index, part) for index, part in parts) or self._is_whole_again(reply, record, parts):
+        if any(self._begins_reply(reply, index, part) for index, part in parts) or self._is_whole_again(
+            reply, record, parts
+        ):
             return self._close(reply.key)
         # Replies that were left open before are complete once this one has gone on after its first piece.
-        if self._is_left(reply, record) and reply.n_pieces > 1 and not reply.n_gaps:
-            interrupted, reply.earlier = reply.earlier, []
+        if self._is_abandoned(reply, record) and reply.n_pieces > 1 and not reply.n_gaps:
+            interrupted, reply.abandoned_replies = reply.abandoned_replies, []
             return interrupted
         return []
 
-    def _begins(self, reply: PartialReply, index: Any, part: Mapping[str, Any]) -> bool:
+    def _begins_reply(self, reply: PartialReply, index: Any, part: Mapping[str, Any]) -> bool:
         choice, stream = reply.choices.get(index), self._stream
         if choice is None or not choice.n_ends:
             return False
-        if reply.is_named and stream.goes_on and reply.print == self._print([(index, part)]):  # logged twice
+        if (
+            reply.has_unique_key and stream.goes_on and reply.fingerprint == self._fingerprint([(index, part)])
+        ):  # logged twice
             return True
-        if stream.ends(part):  # another finish reason, which some servers send
+        if stream.is_last_piece(part):  # another finish reason, which some servers send
             return False
         # Without an id and a first field, only the end separates two replies.
-        return (stream.begins(part) and not choice.always_begins) or (not reply.is_named and not choice.n_begins)
+        return (stream.is_first_piece(part) and not choice.always_begins) or (
+            not reply.has_unique_key and not choice.n_begins
+        )
 
     def _is_whole_again(self, reply: PartialReply, record: Mapping[str, Any], parts: Parts) -> bool:
         """Whether a record is another whole reply with the id of one that was whole in one record, too.
@@ -143,52 +153,52 @@ class Joiner:
         stream = self._stream
         if reply.only_record is None or not reply.has_ended:
             return False
-        if not any(stream.ends(part) and stream.has_content(part) for _, part in parts):
+        if not any(stream.is_last_piece(part) and stream.has_content(part) for _, part in parts):
             return False
         counted = look_up(record, stream.count) if stream.count else None
-        before, steps = first(reply.only_record, stream.steps), first(record, stream.steps)
+        before, steps = find_value(reply.only_record, stream.steps), find_value(record, stream.steps)
         if type(counted) is int and isinstance(before, list) and isinstance(steps, list):
             return len(before) + len(steps) > counted
         return True
 
-    def _is_left(self, reply: PartialReply, record: Mapping[str, Any]) -> bool:
+    def _is_abandoned(self, reply: PartialReply, record: Mapping[str, Any]) -> bool:
         """Whether a piece begins to count again, so that the open reply was left before its end."""
-        number = number_of(self._stream, record)
+        number = read_token_number(self._stream, record)
         if number is None or reply.last_number is None or number > reply.last_number or reply.n_gaps:
             return False
-        steps = first(record, self._stream.steps)
+        steps = find_value(record, self._stream.steps)
         return number <= max(1, len(steps) if isinstance(steps, list) else 1)
 
-    def _replace(self, reply: PartialReply, place: str) -> PartialReply:
+    def _replace_abandoned(self, reply: PartialReply, place: str) -> PartialReply:
         """A new reply in place of one that was left."""
-        earlier, reply.earlier = reply.earlier, []
+        earlier, reply.abandoned_replies = reply.abandoned_replies, []
         earlier.append(reply)
-        return PartialReply(self._stream, reply.key, place, earlier=earlier)
+        return PartialReply(self._stream, reply.key, place, abandoned_replies=earlier)
 
-    def _print(self, parts: Parts) -> int:
+    def _fingerprint(self, parts: Parts) -> int:
         """A number that tells a piece apart from others: of its texts, and of the ends of its lists."""
         if not self._stream.goes_on:
             return 0
         marks: list[Any] = []
         for index, piece in parts:
             for part in self._stream.parts:
-                value = first(piece, [part.path])
-                marks.append((index, value if isinstance(value, str) else _ends_of(value)))
+                value = find_value(piece, [part.path])
+                marks.append((index, value if isinstance(value, str) else _outline_list(value)))
         return hash(repr(marks))
 
     def _close(self, key: Any) -> list[PartialReply]:
         """A reply that is closed, after those that were left open before it, unless they are mixed in it."""
-        self._ended.pop(key, None)
-        reply = self._open.pop(key)
-        if reply.is_named and self._stream.goes_on:
-            self._closed[key] = reply.print
-            if len(self._closed) > _CLOSED:
-                del self._closed[next(iter(self._closed))]
+        self._ended_keys.pop(key, None)
+        reply = self._open_replies.pop(key)
+        if reply.has_unique_key and self._stream.goes_on:
+            self._closed_fingerprints[key] = reply.fingerprint
+            if len(self._closed_fingerprints) > _MAX_CLOSED:
+                del self._closed_fingerprints[next(iter(self._closed_fingerprints))]
         reply.count_surplus(self._surplus.pop(key, 0))
         if reply.surplus > 0:
             self._surplus[key] = reply.surplus
-        return [reply] if reply.n_streams() > 1 else [*reply.earlier, reply]
+        return [reply] if reply.count_streams() > 1 else [*reply.abandoned_replies, reply]
 
 
-def _ends_of(value: Any) -> Any:
+def _outline_list(value: Any) -> Any:
     return (len(value), value[0], value[-1]) if isinstance(value, list) and value else None

@@ -6,7 +6,7 @@ from typing import Any
 
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.logs.stream_declarations import Join, Part, Stream
-from entropy_sentinel.logs.value_paths import look_up, snake
+from entropy_sentinel.logs.value_paths import look_up, to_snake_case
 
 
 class _Pieces:
@@ -31,7 +31,7 @@ class _Pieces:
             for call in piece:
                 _add_call(self._pieces, call)
         elif join is Join.CALL:
-            self._pieces = [_longer(self._pieces[0] if self._pieces else {}, piece)]
+            self._pieces = [_extend_call(self._pieces[0] if self._pieces else {}, piece)]
         elif not isinstance(piece, str | list):
             raise InputError(f"the pieces of `{self._part.path}` must be texts or lists, was {piece!r}"[:200])
         elif self._pieces and type(piece) is not type(self._pieces[0]):
@@ -41,16 +41,16 @@ class _Pieces:
         elif self._lengths is None:
             self._pieces.append(piece)
         elif piece:
-            self._compare(piece, self._lengths)
+            self._add_repeating(piece, self._lengths)
 
-    def _compare(self, piece: Any, lengths: list[int]) -> None:
+    def _add_repeating(self, piece: Any, lengths: list[int]) -> None:
         if self._last is None or piece[: len(self._last)] == self._last:
             lengths.append(len(piece))
             self._last = piece
         else:
-            self._pieces, self._last, self._lengths = [*self._added(lengths), piece], None, None
+            self._pieces, self._last, self._lengths = [*self._split_pieces(lengths), piece], None, None
 
-    def _added(self, lengths: list[int]) -> list[Any]:
+    def _split_pieces(self, lengths: list[int]) -> list[Any]:
         """The pieces, each of which repeats the ones before it."""
         return [self._last[:length] for length in lengths]
 
@@ -73,16 +73,16 @@ class _Pieces:
         rising = lengths[:-1] if has_ended and counted != sum(lengths) else lengths
         return bool(lengths) and all(n < following for n, following in pairwise(rising))
 
-    def value(self, repeats: bool) -> Any:
+    def build_value(self, repeats: bool) -> Any:
         """The whole value; `repeats` tells whether pieces that may repeat the ones before them do so."""
         if self._lengths:
-            return self._last if repeats else _concatenated(self._added(self._lengths))
+            return self._last if repeats else _concatenate_pieces(self._split_pieces(self._lengths))
         if self._part.join is Join.CALL:
             return self._pieces[0]
-        return list(self._pieces) if self._part.join in (Join.ENTRY, Join.CALLS) else _concatenated(self._pieces)
+        return list(self._pieces) if self._part.join in (Join.ENTRY, Join.CALLS) else _concatenate_pieces(self._pieces)
 
 
-def _concatenated(pieces: Sequence[Any]) -> Any:
+def _concatenate_pieces(pieces: Sequence[Any]) -> Any:
     if not pieces or isinstance(pieces[0], str):
         return "".join(pieces)
     return [entry for piece in pieces for entry in piece]
@@ -97,13 +97,13 @@ def _add_call(calls: list[Any], part: Mapping[str, Any]) -> None:
         call = calls[-1]
     if call is None:
         calls.append(call := {})
-    function = _longer(call.get("function") or {}, part.get("function") or {})
+    function = _extend_call(call.get("function") or {}, part.get("function") or {})
     call |= {name: value for name, value in part.items() if value is not None}
     if function:
         call["function"] = function
 
 
-def _longer(function: Mapping[str, Any], part: Any) -> dict[str, Any]:
+def _extend_call(function: Mapping[str, Any], part: Any) -> dict[str, Any]:
     """A call's name and arguments with a further piece of the arguments."""
     if not isinstance(part, Mapping):
         return dict(function)
@@ -125,15 +125,15 @@ class PartialChoice:
         """Add a piece; raise InputError if a part has another form."""
         stream = self._stream
         self.n_pieces += 1
-        self.n_begins += stream.begins(piece)
-        self.n_ends += stream.ends(piece)
+        self.n_begins += stream.is_first_piece(piece)
+        self.n_ends += stream.is_last_piece(piece)
         # A choice is unreadable until the whole piece is added, because a response must not lack a piece.
         self.n_unreadable += 1
         for part in stream.parts:
-            value = _value_at(piece, part.path)
+            value = _read_path(piece, part.path)
             if value is not None:
                 self._pieces.setdefault(part.path, _Pieces(part)).add(value)
-        merge(self._fields, piece, self._moves, stream.dropped, stream.first)
+        merge_fields(self._fields, piece, self._moves, stream.dropped_fields, stream.first)
         self.n_unreadable -= 1
 
     @property
@@ -141,7 +141,7 @@ class PartialChoice:
         """Whether the server repeats the first field in each piece, so that it says nothing."""
         return self.n_pieces > 1 and self.n_begins == self.n_pieces
 
-    def whole(self) -> dict[str, Any]:
+    def join_pieces(self) -> dict[str, Any]:
         """The choice in the form of one that was not streamed."""
         whole = dict(self._fields)
         lists = [pieces for pieces in self._pieces.values() if pieces.is_list]
@@ -154,14 +154,14 @@ class PartialChoice:
             repeats = pieces.may_repeat and lists_repeat
             if pieces.is_list or not lists:
                 repeats = pieces.repeats(bool(self.n_ends), count)
-            _set(whole, part.target, pieces.value(repeats))
+            _set_path(whole, part.target, pieces.build_value(repeats))
         if not self._pieces:
             for target in self._moves.values():
                 whole.setdefault(target, {})
         return whole
 
 
-def _value_at(piece: Mapping[str, Any], path: str) -> Any:
+def _read_path(piece: Mapping[str, Any], path: str) -> Any:
     """The value at a path, or None; raises InputError if the value is within something else than an object."""
     value: Any = piece
     for name in path.split("."):
@@ -173,11 +173,11 @@ def _value_at(piece: Mapping[str, Any], path: str) -> Any:
                 f"the `{root}` of a chunk must be an object with `{rest}`, was {type(value).__name__}; request "
                 "alternatives too, such as `top_logprobs: 5`, which the server may give only without a stream"
             )
-        value = value[name] if name in value else value.get(snake(name))
+        value = value[name] if name in value else value.get(to_snake_case(name))
     return value
 
 
-def merge(
+def merge_fields(
     fields: dict[str, Any],
     piece: Mapping[str, Any],
     moves: Mapping[str, str] | None = None,
@@ -192,16 +192,16 @@ def merge(
         if isinstance(value, Mapping):
             earlier = fields.get(name)
             merged = dict(earlier) if isinstance(earlier, Mapping) else {}
-            merged |= {below: content for below, content in value.items() if content is not None}
+            merged |= {field: content for field, content in value.items() if content is not None}
             value = merged
         fields[name] = value
 
 
-def _set(record: dict[str, Any], path: str, value: Any) -> None:
+def _set_path(record: dict[str, Any], path: str, value: Any) -> None:
     """Set the value at a path in a copy of each object on the way."""
     *way, name = path.split(".")
     for part in way:
-        below = record.get(part)
-        record[part] = dict(below) if isinstance(below, Mapping) else {}
+        inner = record.get(part)
+        record[part] = dict(inner) if isinstance(inner, Mapping) else {}
         record = record[part]
     record[name] = value

@@ -20,16 +20,16 @@ class BrokenStream(NamedTuple):
     place: str
 
 
-def joined_replies(
+def parse_streams(
     streams: Iterable[PartialReply], read_whole: ReadWhole, broken: list[BrokenStream]
 ) -> Iterator[Reply]:
     """Yield the responses of streams that were closed; add those that cannot be joined to `broken`.
 
-    The errors are raised at the end of the file (`rest_of`), when the other streams were read.
+    The errors are raised at the end of the file (`close_streams`), when the other streams were read.
     """
     for stream in streams:
         try:
-            replies = list(read_whole(stream.whole()))
+            replies = list(read_whole(stream.build_reply()))
         except Exception as error:
             broken.append(BrokenStream(error, stream.place))
             continue
@@ -42,20 +42,20 @@ def joined_replies(
             yield reply
 
 
-def rest_of(joiner: Joiner, read_whole: ReadWhole, broken: list[BrokenStream]) -> Iterator[Callable[[], Reply]]:
+def close_streams(joiner: Joiner, read_whole: ReadWhole, broken: list[BrokenStream]) -> Iterator[Callable[[], Reply]]:
     """Yield functions that return the responses that the file's end closes, or raise the errors of broken streams."""
-    for reply in joined_replies(joiner.rest(), read_whole, broken):
-        yield partial(_itself, reply)
+    for reply in parse_streams(joiner.close_all(), read_whole, broken):
+        yield partial(_return_reply, reply)
     for stream in broken:
-        yield partial(_fail, stream)
+        yield partial(_raise_error, stream)
     broken.clear()
 
 
-def _itself(reply: Reply) -> Reply:
+def _return_reply(reply: Reply) -> Reply:
     return reply
 
 
-def _fail(stream: BrokenStream) -> Reply:
+def _raise_error(stream: BrokenStream) -> Reply:
     begun = f"the stream that begins at {stream.place}: " if stream.place else ""
     if isinstance(stream.error, InputError):
         raise InputError(f"{begun}{stream.error}") from None

@@ -8,7 +8,7 @@ DTYPE = pl.Datetime("us", "UTC")
 _ISO = ("%+", "%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d")
 
 
-def moments(column: pl.Series) -> pl.Series:
+def parse_times(column: pl.Series) -> pl.Series:
     """Convert dates, ISO 8601 texts (UTC without a zone) and numbers since 1970 to UTC times, (n,); else null.
 
     A number is in seconds, milliseconds, microseconds or nanoseconds, whichever gives a plausible date.
@@ -19,13 +19,13 @@ def moments(column: pl.Series) -> pl.Series:
     if column.dtype == pl.Date:
         return column.cast(pl.Datetime("us")).dt.replace_time_zone("UTC")
     if column.dtype.is_numeric():
-        return _of_numbers(column)
+        return _parse_numbers(column)
     if column.dtype == pl.String:
-        return _of_texts(column)
+        return _parse_texts(column)
     return pl.Series(column.name, [None] * len(column), dtype=DTYPE)
 
 
-def _of_numbers(column: pl.Series) -> pl.Series:
+def _parse_numbers(column: pl.Series) -> pl.Series:
     number = column.cast(pl.Float64).alias("number").to_frame()
     x, size = pl.col("number"), pl.col("number").abs()
     microseconds = (
@@ -35,19 +35,19 @@ def _of_numbers(column: pl.Series) -> pl.Series:
     return whole.to_series().cast(pl.Datetime("us")).dt.replace_time_zone("UTC").alias(column.name)
 
 
-def _of_texts(column: pl.Series) -> pl.Series:
+def _parse_texts(column: pl.Series) -> pl.Series:
     text = column.str.strip_chars().str.replace(r"^(\d{4}-\d\d-\d\d)[ t]", "${1}T")
     tries = [text.str.to_datetime(form, time_unit="us", time_zone="UTC", strict=False) for form in _ISO]
     times = pl.select(pl.coalesce(*tries)).to_series()
     if (times.is_null() & text.is_not_null()).any():
         rarer = text.filter(times.is_null()).unique().drop_nulls()
-        rarer_times = pl.Series([_of_text(form) for form in rarer], dtype=DTYPE)
-        others = text.replace_strict(rarer, rarer_times, default=None, return_dtype=DTYPE)
-        times = pl.select(pl.coalesce(times, others)).to_series()
+        rarer_times = pl.Series([_parse_text(form) for form in rarer], dtype=DTYPE)
+        rare_values = text.replace_strict(rarer, rarer_times, default=None, return_dtype=DTYPE)
+        times = pl.select(pl.coalesce(times, rare_values)).to_series()
     return times.alias(column.name)
 
 
-def _of_text(text: str) -> datetime | None:
+def _parse_text(text: str) -> datetime | None:
     """The time of a rarer form of ISO 8601 or of a number as text, or null."""
     try:
         moment = datetime.fromisoformat(text)
@@ -55,7 +55,7 @@ def _of_text(text: str) -> datetime | None:
     except (ValueError, OverflowError):
         pass
     try:
-        number: datetime | None = _of_numbers(pl.Series([float(text)])).item()
+        number: datetime | None = _parse_numbers(pl.Series([float(text)])).item()
     except (ValueError, OverflowError):
         return None
     return number

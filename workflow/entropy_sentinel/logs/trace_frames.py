@@ -18,9 +18,9 @@ from entropy_sentinel.logs.parsed_response import (
     NO_TOKENS,
     Reply,
     Trace,
-    id_text,
     most_common,
-    storable,
+    parse_id,
+    replace_surrogates,
 )
 from entropy_sentinel.schemas.arrow_lists import split
 from entropy_sentinel.schemas.generation_schema import GENERATIONS, top_k_of
@@ -28,7 +28,7 @@ from entropy_sentinel.schemas.generation_schema import GENERATIONS, top_k_of
 # The column with the id that the server gave to the response; no column of a log can have this name.
 REPLY_ID = ".reply_id"
 # Columns that a batch has in every format, with their dtypes. The log's own columns are named `column.NAME`.
-ROWS: dict[str, pl.DataType | type[pl.DataType]] = {
+ROW_DTYPES: dict[str, pl.DataType | type[pl.DataType]] = {
     "item_id": pl.String,
     REPLY_ID: pl.String,
     "model": pl.String,
@@ -43,16 +43,16 @@ ROWS: dict[str, pl.DataType | type[pl.DataType]] = {
     "unusable": pl.String,
 }
 # Additional columns if the log has labels; a null label has a reason.
-LABELLED = {"label": pl.Boolean, "label_reason": pl.String}
+LABEL_DTYPES = {"label": pl.Boolean, "label_reason": pl.String}
 
 
 @dataclass(frozen=True)
 class ResponseBatch:
     """Responses of a batch: a frame of everything except the traces, and the concatenated traces.
 
-    `rows` (n,) has the columns of ROWS, and the log's columns as `column.NAME`. `lengths` are the numbers of tokens,
-    and `k` the numbers of alternatives if the format states them (else -1). `displaces` tells whether the sampled token
-    may be first and replace the k-th most likely token.
+    `rows` (n,) has the columns of ROW_DTYPES, and the log's columns as `column.NAME`. `lengths` are the numbers of
+    tokens, and `k` the numbers of alternatives if the format states them (else -1). `displaces` tells whether the
+    sampled token may be first and replace the k-th most likely token.
     """
 
     rows: pl.DataFrame
@@ -62,14 +62,14 @@ class ResponseBatch:
     displaces: np.ndarray  # (n,)
 
 
-def gathered(replies: Sequence[Reply], trace_after: str | None, place: str | None = None) -> ResponseBatch:
+def build_batch(replies: Sequence[Reply], trace_after: str | None, place: str | None = None) -> ResponseBatch:
     """Replies as a batch; features will use each reply's tokens after the last `trace_after`.
 
     `place` is the name of an optional column with the place of each reply.
     """
-    rows = [_row(reply, trace_after) for reply in replies]
-    columns = [pl.Series(name, [row[name] for row in rows], dtype=dtype) for name, dtype in ROWS.items()]
-    columns += _columns_of_log(replies)
+    rows = [_build_row(reply, trace_after) for reply in replies]
+    columns = [pl.Series(name, [row[name] for row in rows], dtype=dtype) for name, dtype in ROW_DTYPES.items()]
+    columns += _build_log_columns(replies)
     if place is not None:
         columns.append(pl.Series(place, [reply.place for reply in replies], dtype=pl.String))
     empty = Trace(np.zeros(0, np.float32), np.zeros(0, np.int64), np.zeros(0, np.float32))
@@ -83,8 +83,8 @@ def gathered(replies: Sequence[Reply], trace_after: str | None, place: str | Non
     )
 
 
-def _row(reply: Reply, trace_after: str | None) -> dict[str, Any]:
-    """The values of a reply for the columns of ROWS."""
+def _build_row(reply: Reply, trace_after: str | None) -> dict[str, Any]:
+    # One value for each column of ROW_DTYPES.
     n_steps = None if reply.trace is None else len(reply.trace.sampled)
     # One text per token, or null: some servers leave reasoning out of the tokens.
     has_texts = n_steps is not None and len(reply.tokens) == n_steps
@@ -92,22 +92,22 @@ def _row(reply: Reply, trace_after: str | None) -> dict[str, Any]:
     if trace_after is not None and n_steps is not None and not has_texts:
         unusable = unusable or NO_TOKENS
     return {
-        "item_id": id_text(reply.item_id),
-        REPLY_ID: id_text(reply.reply_id),
-        "model": None if reply.model is None else storable(str(reply.model)),
+        "item_id": parse_id(reply.item_id),
+        REPLY_ID: parse_id(reply.reply_id),
+        "model": None if reply.model is None else replace_surrogates(str(reply.model)),
         "sample": reply.sample,
         "text": reply.text,
         "finish_reason": reply.finish_reason,
         "prompt_tokens": reply.prompt_tokens,
         "seed": reply.seed,
-        "tokens": [storable(str(token)) for token in reply.tokens] if n_steps and has_texts else None,
+        "tokens": [replace_surrogates(str(token)) for token in reply.tokens] if n_steps and has_texts else None,
         "token_ids": reply.token_ids,
-        "trace_start": start_of(reply, trace_after),
+        "trace_start": find_trace_start(reply, trace_after),
         "unusable": unusable,
     }
 
 
-def _columns_of_log(replies: Sequence[Reply]) -> list[pl.Series]:
+def _build_log_columns(replies: Sequence[Reply]) -> list[pl.Series]:
     """The log's own columns as `column.NAME`, and the labels if it has any."""
     names: dict[str, None] = {}
     for reply in replies:
@@ -115,14 +115,14 @@ def _columns_of_log(replies: Sequence[Reply]) -> list[pl.Series]:
     columns = []
     for name in names:
         values = [reply.columns.get(name) for reply in replies]
-        columns.append(_column(f"column.{storable(name)}", values))
+        columns.append(_build_column(f"column.{replace_surrogates(name)}", values))
     if any(reply.label is not None or reply.label_reason is not None for reply in replies):
-        for name, dtype in LABELLED.items():
+        for name, dtype in LABEL_DTYPES.items():
             columns.append(pl.Series(name, [getattr(reply, name) for reply in replies], dtype))
     return columns
 
 
-def start_of(reply: Reply, trace_after: str | None) -> int:
+def find_trace_start(reply: Reply, trace_after: str | None) -> int:
     """The position after the last token `trace_after` of a reply, or its number of tokens if there is none.
 
     If `trace_after` is None, return the position that the log states.
@@ -135,7 +135,7 @@ def start_of(reply: Reply, trace_after: str | None) -> int:
     return ends[-1] + 1 if ends else len(reply.trace.sampled)
 
 
-def _column(name: str, values: list[Any]) -> pl.Series:
+def _build_column(name: str, values: list[Any]) -> pl.Series:
     """A column; values of several types become text."""
     kinds = {type(value) for value in values if value is not None}
     if len(kinds) > 1 and kinds != {int, float}:
@@ -143,7 +143,7 @@ def _column(name: str, values: list[Any]) -> pl.Series:
     return pl.Series(name, values, strict=False)
 
 
-def _widths(responses: ResponseBatch, lengths: np.ndarray, counts: np.ndarray) -> np.ndarray:
+def _choose_widths(responses: ResponseBatch, lengths: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """The k of each response, (n,)."""
     if len(counts) and (counts == counts[0]).all():
         return np.where(responses.k >= 0, responses.k, np.where(lengths > 0, counts[0], 0))
@@ -152,18 +152,18 @@ def _widths(responses: ResponseBatch, lengths: np.ndarray, counts: np.ndarray) -
     return np.where(responses.k >= 0, responses.k, np.array(common, dtype=np.int64))
 
 
-def _matrix(counts: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+def _pad_steps(counts: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
     """The entries, (n_steps, most entries), padded with -inf, and a mask of real entries; None if all are."""
     width = max(int(counts.max(initial=0)), 1)
     if len(values) == len(counts) * width:  # avoids the indices
         return values.reshape(-1, width), None
-    there = np.arange(width) < counts[:, None]
-    matrix = np.full(there.shape, -np.inf, dtype=np.float32)
-    matrix[there] = values
-    return matrix, there
+    mask = np.arange(width) < counts[:, None]
+    matrix = np.full(mask.shape, -np.inf, dtype=np.float32)
+    matrix[mask] = values
+    return matrix, mask
 
 
-def _displaced(matrix: np.ndarray, counts: np.ndarray, sampled: np.ndarray) -> np.ndarray:
+def _find_displaced(matrix: np.ndarray, counts: np.ndarray, sampled: np.ndarray) -> np.ndarray:
     """Whether the sampled token is first and the least likely of several, (n_steps,)."""
     first = matrix[:, 0]
     least = np.where(np.arange(matrix.shape[1]) < counts[:, None], matrix, np.inf).min(axis=1)
@@ -182,15 +182,15 @@ def sort_steps(matrix: np.ndarray) -> tuple[np.ndarray, int]:
     return matrix, int(wrong.sum())
 
 
-def _array(matrix: np.ndarray, there: np.ndarray | None, width: int) -> pl.Series:
+def _build_arrays(matrix: np.ndarray, mask: np.ndarray | None, width: int) -> pl.Series:
     """The entries as a series of Array(width), (n_steps,), with null for missing entries."""
     flat = pl.Series(np.ascontiguousarray(matrix).ravel(), dtype=pl.Float32)
-    if there is not None and not there.all():
-        flat = pl.select(pl.when(pl.Series(there.ravel())).then(flat)).to_series()
-    return flat.reshape((-1, width)) if len(flat) else _array_of_none(width)
+    if mask is not None and not mask.all():
+        flat = pl.select(pl.when(pl.Series(mask.ravel())).then(flat)).to_series()
+    return flat.reshape((-1, width)) if len(flat) else _make_empty_arrays(width)
 
 
-def _array_of_none(width: int) -> pl.Series:
+def _make_empty_arrays(width: int) -> pl.Series:
     return pl.Series([], dtype=pl.Array(pl.Float32, width))
 
 
@@ -209,29 +209,29 @@ def to_frame(responses: ResponseBatch, cut: int | None) -> tuple[pl.DataFrame, S
     """
     rows, lengths = responses.rows, responses.lengths
     sampled, counts, values = responses.trace
-    of_row = np.repeat(np.arange(len(rows)), lengths)
-    k = _widths(responses, lengths, counts)
+    row_indices = np.repeat(np.arange(len(rows)), lengths)
+    k = _choose_widths(responses, lengths, counts)
     few = (k < cut) & (k > 0) if cut else np.zeros(len(k), dtype=bool)
     if cut:
         k = np.minimum(k, cut)
-    matrix, there = _matrix(counts, values)
+    matrix, mask = _pad_steps(counts, values)
     # Usually all steps have all entries, so no mask is needed.
-    if there is None and (k[lengths > 0] < matrix.shape[1]).any():
-        there = np.ones(matrix.shape, dtype=bool)
-    displaced = np.zeros(len(of_row), dtype=bool)
+    if mask is None and (k[lengths > 0] < matrix.shape[1]).any():
+        mask = np.ones(matrix.shape, dtype=bool)
+    displaced = np.zeros(len(row_indices), dtype=bool)
     if responses.displaces.any():
-        displaced = _displaced(matrix, counts, sampled) & responses.displaces[of_row]
+        displaced = _find_displaced(matrix, counts, sampled) & responses.displaces[row_indices]
     matrix, n_unsorted = sort_steps(matrix)
     width = max(int(k.max(initial=0)), 1)
     n_short = 0
-    if there is not None:
-        there = (there & (np.arange(matrix.shape[1]) < k[of_row, None]))[:, :width]
-        n_short = int((there.sum(axis=1) < k[of_row]).sum())
+    if mask is not None:
+        mask = (mask & (np.arange(matrix.shape[1]) < k[row_indices, None]))[:, :width]
+        n_short = int((mask.sum(axis=1) < k[row_indices]).sum())
     frame = rows.with_columns(
         n_tokens=pl.Series(lengths, dtype=pl.UInt32),
         token_logprobs=split(pl.Series(sampled, dtype=pl.Float32), lengths),
-        top_logprobs=split(_array(matrix[:, :width], there, width), lengths),
-        displaced_steps=pl.Series(np.bincount(of_row[displaced], minlength=len(rows)), dtype=pl.UInt32),
+        top_logprobs=split(_build_arrays(matrix[:, :width], mask, width), lengths),
+        displaced_steps=pl.Series(np.bincount(row_indices[displaced], minlength=len(rows)), dtype=pl.UInt32),
         top_k_returned=pl.Series(k, dtype=pl.Int64),
     )
     errors = rounding_error(sampled, matrix, lengths)
@@ -240,10 +240,10 @@ def to_frame(responses: ResponseBatch, cut: int | None) -> tuple[pl.DataFrame, S
         n_rounded = int((errors == error).sum())
         if n_rounded:
             rounded[name] = n_rounded
-    return _with_reasons(frame, few, cut), StepCounts(n_unsorted, n_short, rounded)
+    return _add_reasons(frame, few, cut), StepCounts(n_unsorted, n_short, rounded)
 
 
-def _with_reasons(frame: pl.DataFrame, few: np.ndarray, cut: int | None) -> pl.DataFrame:
+def _add_reasons(frame: pl.DataFrame, few: np.ndarray, cut: int | None) -> pl.DataFrame:
     """Add the reasons why responses are unusable; `few` (n,) marks responses with fewer entries than `cut`."""
     too_few = pl.format("the log has {} alternatives per token, {} are needed", "top_k_returned", pl.lit(cut))
     none = (pl.col("n_tokens") > 0) & (pl.col("top_k_returned") == 0)
@@ -258,19 +258,19 @@ def _with_reasons(frame: pl.DataFrame, few: np.ndarray, cut: int | None) -> pl.D
     )
 
 
-def combined(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
+def combine_frames(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """Concatenate frames of logs; columns and entries that a frame lacks become null, and differing dtypes text."""
     if "top_logprobs" in frames[0].columns:
         width = max(top_k_of(frame.schema) for frame in frames)
-        frames = [_widened(frame, width) for frame in frames]
+        frames = [_widen_frame(frame, width) for frame in frames]
     return pl.concat(frames, how="diagonal_relaxed")
 
 
-def _widened(frame: pl.DataFrame, width: int) -> pl.DataFrame:
+def _widen_frame(frame: pl.DataFrame, width: int) -> pl.DataFrame:
     """A frame of traces with `width` entries per step, padded with nulls."""
     missing = [pl.lit(None, pl.Float32)] * (width - top_k_of(frame.schema))
     if not missing:
         return frame
     steps = frame["top_logprobs"].explode(empty_as_null=False, keep_nulls=False)
-    more = pl.select(pl.concat_arr(steps, *missing)).to_series() if len(steps) else _array_of_none(width)
-    return frame.with_columns(top_logprobs=split(more, frame["top_logprobs"].list.len().to_list()))
+    widened = pl.select(pl.concat_arr(steps, *missing)).to_series() if len(steps) else _make_empty_arrays(width)
+    return frame.with_columns(top_logprobs=split(widened, frame["top_logprobs"].list.len().to_list()))

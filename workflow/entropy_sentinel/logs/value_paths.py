@@ -23,7 +23,7 @@ def look_up(record: Any, path: str) -> Any:
     A name may itself have dots, and an object may be JSON text or a list of {key, value}, as in the attributes of
     spans.
     """
-    names = _names_of(path)
+    names = _split_path(path)
     if isinstance(record, dict):  # usually, and most formats look for names that a record lacks
         if path in record:
             return record[path]
@@ -33,7 +33,7 @@ def look_up(record: Any, path: str) -> Any:
         return record[path]
     for place, name in enumerate(names):
         if not isinstance(record, dict):
-            record = as_object(record)
+            record = to_object(record)
         if isinstance(record, Mapping):
             if (rest := ".".join(names[place:])) in record:
                 return record[rest]
@@ -47,36 +47,36 @@ def look_up(record: Any, path: str) -> Any:
 
 def look_up_all(record: Any, path: str) -> list[Any]:
     """The values at a path, without null: `[*]` is every entry of a list, `*` also every value of an object."""
-    return [value for value in _values_at(record, _names_of(path)) if value is not None]
+    return [value for value in _iterate_values(record, _split_path(path)) if value is not None]
 
 
-def _values_at(record: Any, names: list[str]) -> Iterator[Any]:
+def _iterate_values(record: Any, names: list[str]) -> Iterator[Any]:
     place = next((place for place, name in enumerate(names) if name in (_ENTRIES, _VALUES)), None)
     if place is None:
         yield look_up(record, ".".join(names)) if names else record
         return
     begin = look_up(record, ".".join(names[:place])) if place else record
-    parts = None if begin is None else as_object(begin)
+    parts = None if begin is None else to_object(begin)
     entries: Iterable[Any] = parts if isinstance(parts, list) else ()
     if isinstance(parts, Mapping) and names[place] == _VALUES:
         entries = parts.values()
     for entry in entries:
-        yield from _values_at(entry, names[place + 1 :])
+        yield from _iterate_values(entry, names[place + 1 :])
 
 
 @cache
-def _names_of(path: str) -> list[str]:
+def _split_path(path: str) -> list[str]:
     """The names of a path; the list is shared, so callers must not change it."""
     return _INDEX.sub(r".\1", path).replace(_ENTRIES, f".{_ENTRIES}").split(".")
 
 
-def first(record: Any, paths: Iterable[str]) -> Any:
+def find_value(record: Any, paths: Iterable[str]) -> Any:
     """The first value at the paths that is not null; a name in camel case may be in snake case.
 
     The value at a path with `*` is the list of all its values.
     """
     for path in paths:
-        for name in _spellings(path):
+        for name in _list_spellings(path):
             value = (look_up_all(record, name) or None) if EVERY in path else look_up(record, name)
             if value is not None:
                 return value
@@ -84,21 +84,21 @@ def first(record: Any, paths: Iterable[str]) -> Any:
 
 
 @cache
-def _spellings(path: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((path, snake(path))))
+def _list_spellings(path: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((path, to_snake_case(path))))
 
 
-def snake(name: str) -> str:
+def to_snake_case(name: str) -> str:
     """`log_probability` for `logProbability`."""
     return re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", name)
 
 
-def as_object(value: Any) -> Any:
+def to_object(value: Any) -> Any:
     """The object or list in a value: it may be JSON text, or a list of {key, value} in place of an object."""
     if isinstance(value, str):
-        value = from_json(value)
+        value = parse_json(value)
     if isinstance(value, list) and value and all(map(_is_pair, value)):
-        return {entry["key"]: _plain_value(entry.get("value")) for entry in value}
+        return {entry["key"]: _unwrap_value(entry.get("value")) for entry in value}
     return value
 
 
@@ -106,22 +106,22 @@ def _is_pair(entry: Any) -> bool:
     return isinstance(entry, Mapping) and isinstance(entry.get("key"), str) and set(entry) <= {"key", "value"}
 
 
-def _plain_value(value: Any) -> Any:
+def _unwrap_value(value: Any) -> Any:
     """The value of an attribute of OTLP, which names its type; any other value is returned unchanged."""
     if not isinstance(value, Mapping) or len(value) != 1:
         return value
     [(kind, content)] = value.items()
     for name in _OTLP_VALUES:
-        if kind not in (name, snake(name)):
+        if kind not in (name, to_snake_case(name)):
             continue
         if name in ("arrayValue", "kvlistValue"):
             entries = content.get("values", []) if isinstance(content, Mapping) else content
-            return as_object(entries) if name == "kvlistValue" else list(map(_plain_value, entries))
+            return to_object(entries) if name == "kvlistValue" else list(map(_unwrap_value, entries))
         return content
     return value
 
 
-def from_json(text: str) -> Any:
+def parse_json(text: str) -> Any:
     """The object or list in a text of JSON, which may itself be JSON of such a text; None for any other text."""
     for _ in range(_DEEPEST_TEXT):
         if not text.lstrip().startswith(("{", "[", '"')):

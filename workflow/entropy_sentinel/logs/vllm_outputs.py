@@ -9,13 +9,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.logs.parsed_response import Reply, finish, storable, trace, why_unusable
-from entropy_sentinel.logs.reader_base import Reader, usual_columns
-from entropy_sentinel.logs.step_forms import ROW_TEXTS, ROW_TOKEN_IDS, by_id
-from entropy_sentinel.logs.step_reading import entries_of
-from entropy_sentinel.logs.value_paths import first
+from entropy_sentinel.logs.parsed_response import (
+    Reply,
+    build_trace,
+    explain_unusable,
+    parse_finish_reason,
+    replace_surrogates,
+)
+from entropy_sentinel.logs.reader_base import Reader, collect_columns
+from entropy_sentinel.logs.step_forms import ROW_TEXTS, ROW_TOKEN_IDS, index_by_id
+from entropy_sentinel.logs.step_reading import read_entries
+from entropy_sentinel.logs.value_paths import find_value
 
-_OWN = (
+_VLLM_FIELDS = (
     *("request_id", "prompt", "prompt_token_ids", "prompt_logprobs", "outputs", "finished", "metrics", "lora_request"),
     *("encoder_prompt", "encoder_prompt_token_ids", "num_cached_tokens", "num_cache_creation_tokens", "model"),
     *("generated_text", "generated_tokens", "num_generated_tokens", "num_input_tokens", "logprobs", "finish_reason"),
@@ -28,11 +34,11 @@ class VllmReader(Reader):
 
     def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
         """Yield the outputs of the request."""
-        columns = self.columns(record, usual_columns(record, leave_out=_OWN))
+        columns = self.columns(record, collect_columns(record, leave_out=_VLLM_FIELDS))
         identity = record.get("item_id", record.get("request_id"))
-        outputs = record["outputs"] if "outputs" in record else [_of_ray(record)]
+        outputs = record["outputs"] if "outputs" in record else [_read_ray_row(record)]
         for position, output in enumerate(outputs):
-            reply = _reply(output)
+            reply = _parse_output(output)
             reply.item_id, reply.model, reply.columns = identity, record.get("model"), columns
             reply.sample = output.get("index", position) if len(outputs) > 1 else None
             prompt = record.get("prompt_token_ids")
@@ -40,62 +46,62 @@ class VllmReader(Reader):
             yield reply
 
 
-def _of_ray(record: Mapping[str, Any]) -> dict[str, Any]:
+def _read_ray_row(record: Mapping[str, Any]) -> dict[str, Any]:
     """The output in a row of Ray Data's LLM processor, in whose rows users rename the text and the ids."""
-    text, steps = first(record, ROW_TEXTS) or "", record.get("logprobs")
-    token_ids = first(record, ROW_TOKEN_IDS)
+    text, steps = find_value(record, ROW_TEXTS) or "", record.get("logprobs")
+    token_ids = find_value(record, ROW_TOKEN_IDS)
     return {
         "text": text,
-        "token_ids": _first_ids(steps, text) if token_ids is None and isinstance(steps, list) else token_ids,
+        "token_ids": _read_first_ids(steps, text) if token_ids is None and isinstance(steps, list) else token_ids,
         "logprobs": steps,
         "finish_reason": record.get("finish_reason"),
     }
 
 
-def _first_ids(steps: list[Any], text: str) -> list[int]:
+def _read_first_ids(steps: list[Any], text: str) -> list[int]:
     """The first token id of each step, which vLLM writes first if it was sampled; the text must confirm it."""
-    firsts: list[tuple[str, Any]] = [next(iter(by_id(step).items()), ("", {})) for step in steps]
+    firsts: list[tuple[str, Any]] = [next(iter(index_by_id(step).items()), ("", {})) for step in steps]
     texts = [entry.get("decoded_token") or "" if isinstance(entry, Mapping) else "" for _, entry in firsts]
     if "".join(texts).strip() != text.strip() or not all(token_id.isdecimal() for token_id, _ in firsts):
         raise InputError("`generated_tokens` is missing, so it is unknown which token of each step was sampled")
     return [int(token_id) for token_id, _ in firsts]
 
 
-def _reply(output: Mapping[str, Any]) -> Reply:
+def _parse_output(output: Mapping[str, Any]) -> Reply:
     token_ids, steps = output.get("token_ids"), output.get("logprobs")
     logprobs, k = None, None
     text = output.get("text") or ""
     if not isinstance(text, str) or not isinstance(steps, list | Mapping | None):
         raise InputError(f"`text` must be a string and `logprobs` a list, were {text!r} and {steps!r}"[:200])
-    text = storable(text)
+    text = replace_surrogates(text)
     if steps is not None:
-        steps = _unflattened(steps) if isinstance(steps, Mapping) else [by_id(step) for step in steps]
+        steps = _unflatten_steps(steps) if isinstance(steps, Mapping) else [index_by_id(step) for step in steps]
         if token_ids is None or len(token_ids) != len(steps):
             raise InputError("`logprobs` must have one step for each of `token_ids`")
         sampled = [
-            _sampled(token_id, step, at) for at, (token_id, step) in enumerate(zip(token_ids, steps, strict=True))
+            _read_sampled(token_id, step, at) for at, (token_id, step) in enumerate(zip(token_ids, steps, strict=True))
         ]
-        logprobs = trace(sampled, list(map(entries_of, steps)))
+        logprobs = build_trace(sampled, list(map(read_entries, steps)))
         k = int(logprobs.counts.min()) if len(logprobs.counts) else None
     return Reply(
         item_id=None,
         model=None,
         text=text,
-        finish_reason=finish(output.get("finish_reason")),
+        finish_reason=parse_finish_reason(output.get("finish_reason")),
         trace=logprobs,
-        tokens=_tokens(token_ids, steps),
+        tokens=_read_tokens(token_ids, steps),
         token_ids=token_ids,
         k=k,
-        unusable=why_unusable(logprobs, text, ()),
+        unusable=explain_unusable(logprobs, text, ()),
     )
 
 
-def _unflattened(flat: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _unflatten_steps(flat: Mapping[str, Any]) -> list[dict[str, Any]]:
     entries = list(zip(map(str, flat["token_ids"]), flat["logprobs"], strict=True))
     return [dict(entries[start:end]) for start, end in zip(flat["start_indices"], flat["end_indices"], strict=True)]
 
 
-def _sampled(token_id: int, step: Mapping[str, Any], at: int) -> float:
+def _read_sampled(token_id: int, step: Mapping[str, Any], at: int) -> float:
     if str(token_id) not in step:
         raise InputError(f"`logprobs` of step {at} (from 0) must contain the sampled token, {token_id}")
     entry = step[str(token_id)]
@@ -103,7 +109,7 @@ def _sampled(token_id: int, step: Mapping[str, Any], at: int) -> float:
     return logprob
 
 
-def _tokens(token_ids: Sequence[int] | None, steps: Sequence[Mapping[str, Any]] | None) -> list[str]:
+def _read_tokens(token_ids: Sequence[int] | None, steps: Sequence[Mapping[str, Any]] | None) -> list[str]:
     """The sampled tokens as text; [] if any step lacks the text."""
     texts = []
     for token_id, step in zip(token_ids or (), steps or (), strict=False):

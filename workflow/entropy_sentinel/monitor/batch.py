@@ -16,7 +16,7 @@ from entropy_sentinel.core.option_classes import columns_by, document_options
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.estimators.training_rows import one_thread
 from entropy_sentinel.features.feature_registry import FEATURES
-from entropy_sentinel.logs.trace_frames import LABELLED
+from entropy_sentinel.logs.trace_frames import LABEL_DTYPES
 from entropy_sentinel.monitor.monitor_options import TIME, EstimateOptions, MonitorOptions
 from entropy_sentinel.monitor.monitor_result import Monitored
 from entropy_sentinel.monitor.monitor_run import monitored
@@ -102,7 +102,7 @@ def estimated(
     labels = None if labels is None else labels_from(labels)
     columns = dict.fromkeys((*RESPONSE, *FEATURES, *estimator.signals, *(f"{BY}{name}" for name in settings.by)))
     columns |= dict.fromkeys(("label", "excluded"))
-    wanted = pl.any_horizontal(pl.col([*LABELLED]).is_not_null())
+    wanted = pl.any_horizontal(pl.col([*LABEL_DTYPES]).is_not_null())
     if labels is not None:
         wanted = pl.col("item_id").is_in(labels["item_id"].implode())
     kept = KeptRows(lambda frame: frame.filter(wanted).select([*columns]))

@@ -20,7 +20,7 @@ from entropy_sentinel.core.errors import ConfigError, EntropySentinelError, Inpu
 from entropy_sentinel.core.option_classes import document_options
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.estimators.no_estimator import NO_ESTIMATOR
-from entropy_sentinel.logs.model_names import bare
+from entropy_sentinel.logs.model_names import strip_prefix
 from entropy_sentinel.monitor.alert import Row, SliceValues
 from entropy_sentinel.monitor.alert_codes import AlertKind
 from entropy_sentinel.monitor.alerting.acknowledgements import read_acknowledgements
@@ -242,7 +242,7 @@ class _EstimatorRun:
     @property
     def model(self) -> str:
         """The estimator's model; an empty text if its file does not name it."""
-        return bare(str(self.saved.metadata.model or ""))
+        return strip_prefix(str(self.saved.metadata.model or ""))
 
     @property
     def models(self) -> list[str]:
@@ -261,7 +261,7 @@ class _EstimatorRun:
         total = Counter[str]()
         for part in self.state.all_responses():
             for name, n in part["model"].drop_nulls().value_counts().iter_rows():
-                total[bare(name)] += n
+                total[strip_prefix(name)] += n
         return dict(total.most_common())
 
     def merged(self) -> MergedSums | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.logs.model_names import bare
+from entropy_sentinel.logs.model_names import strip_prefix
 from entropy_sentinel.monitor.estimating.slice_rows import ranked
 from entropy_sentinel.monitor.labelling.witness_table import measure_label_worth
 from entropy_sentinel.monitor.monitor_options import MODEL, MonitorOptions
@@ -81,7 +81,7 @@ def _name_pooled_slices(result: Monitored) -> Monitored:
 
 
 def _find_model(result: Monitored) -> str:
-    return bare(result.provenance["estimators"][0]["model"])
+    return strip_prefix(result.provenance["estimators"][0]["model"])
 
 
 def _list_witnesses(every: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.core.urls import file_name
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
-from entropy_sentinel.logs.model_names import bare
+from entropy_sentinel.logs.model_names import strip_prefix
 from entropy_sentinel.monitor.monitor_options import MODEL, Reading
 from entropy_sentinel.monitor.reading.feature_stream import loaded
 
@@ -71,7 +71,7 @@ def watch_models(
     if options.any_model:
         raise ConfigError("any_model: must not be set with several estimators, each of which is for its own model")
     by = options.by if MODEL in options.by else (MODEL, *options.by)
-    user_models = {bare(pair.partition("=")[2]) for pair in options.where if _names_model(pair)}
+    user_models = {strip_prefix(pair.partition("=")[2]) for pair in options.where if _names_model(pair)}
     where = tuple(pair for pair in options.where if not _names_model(pair))
     every: dict[str, WatchedModel[Options]] = {}
     for number, source in enumerate(estimator, start=1):
@@ -87,7 +87,7 @@ def watch_models(
         own_options = options.model_copy(update={"by": by, "where": (*where, f"{MODEL}={model}")})
         every[model] = replace(watched, options=own_options)
     for pair in options.same_model:
-        if bare(pair.partition("=")[0]) not in every:
+        if strip_prefix(pair.partition("=")[0]) not in every:
             names = ", ".join(every)
             raise ConfigError(f"same_model: must be OLD=NEW, where OLD has an estimator ({names}), was '{pair}'")
     chosen = [watched for model, watched in every.items() if not user_models or model in user_models]
@@ -107,7 +107,7 @@ def _load(
     file = "" if isinstance(source, FittedEstimator) else file_name(source).partition(".")[0]
     if name is None:
         return WatchedModel(saved, checksum, file, state, options, None)
-    model = bare(str(saved.metadata.model or ""))
+    model = strip_prefix(str(saved.metadata.model or ""))
     if not model:
         raise ConfigError(f"estimator {name}: must name its model if there are several estimators; fit it again")
     if state is not None:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from entropy_sentinel.formatting.text_format import counted, listed
-from entropy_sentinel.logs.response_keys import UNNAMED
+from entropy_sentinel.logs.response_keys import UNKNOWN_MODEL
 from entropy_sentinel.monitor.alert import Subject
 from entropy_sentinel.monitor.alert_codes import AlertKind
 from entropy_sentinel.monitor.episodes import NO_ROW, Episode
@@ -227,7 +227,7 @@ def _model_message(model: str, old_models: Sequence[str]) -> Callable[[_Occurren
     old = old_models[0] if len(old_models) == 1 else "OLD"
     whose, why = f"of {model}", "no estimator for this model"
     remedy = f"Fit one, or continue with --same-model {shlex.quote(f'{old}={model}')}"
-    if model == UNNAMED:
+    if model == UNKNOWN_MODEL:
         whose, why, remedy = "without a model name", "no estimator is for them", "Name their model with --model"
 
     def message(occurrence: _Occurrence) -> str:

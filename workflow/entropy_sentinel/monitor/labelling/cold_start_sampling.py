@@ -22,7 +22,7 @@ from entropy_sentinel.features.exclusion_reasons import ExclusionCode
 from entropy_sentinel.formatting.text_format import counted, listed
 from entropy_sentinel.logs.conversation import CONVERSATION
 from entropy_sentinel.logs.reader_base import QUESTION
-from entropy_sentinel.logs.response_selection import ResponseSelection, as_text, first_of
+from entropy_sentinel.logs.response_selection import ResponseSelection, coalesce_columns, to_text
 from entropy_sentinel.monitor.labelling.cold_start_allocation import (
     ORDER,
     VERDICTS_A_LABEL,
@@ -106,7 +106,7 @@ def _responses(logs: Given, options: SampleOptions) -> tuple[pl.DataFrame, int]:
     Raises InputError for several models, unless they are slices.
     """
     if is_table(logs):
-        rows = ResponseSelection(options).of(features_in(logs, options, (TIME, QUESTION, CONVERSATION)))
+        rows = ResponseSelection(options).select(features_in(logs, options, (TIME, QUESTION, CONVERSATION)))
     else:
         further = (*options.by, TIME, QUESTION, CONVERSATION)
         rows = read_features(logs, texts=True, further=further, **format_of(options))
@@ -114,7 +114,7 @@ def _responses(logs: Given, options: SampleOptions) -> tuple[pl.DataFrame, int]:
     n_read, rows = len(rows), rows.filter(~pl.col("reason").is_in(reasons).fill_null(False))
     if rows.is_empty():
         raise InputError("logs: no response has an answer, so none can be chosen")
-    texts = {name: first_of(rows, [name]).cast(pl.String) for name in (QUESTION, "response", CONVERSATION)}
+    texts = {name: coalesce_columns(rows, [name]).cast(pl.String) for name in (QUESTION, "response", CONVERSATION)}
     rows = rows.with_columns(**texts)
     models = rows["model"].value_counts(sort=True)["model"].to_list()
     if len(models) > 1 and "model" not in options.by:
@@ -123,9 +123,9 @@ def _responses(logs: Given, options: SampleOptions) -> tuple[pl.DataFrame, int]:
             f"by: the responses are of several models ({names}); watch each with --by model, or use one: --where "
             f"{shlex.quote(f'model={models[0]}')}"
         )
-    slices = {f"{BY}{name}": as_text(slice_values(rows, name, "by")) for name in options.by}
+    slices = {f"{BY}{name}": to_text(slice_values(rows, name, "by")) for name in options.by}
     rows = keep_listed_slices(rows.with_columns(**slices), options.slices, slice_columns(options.by))
-    time = first_of(rows, [TIME])
+    time = coalesce_columns(rows, [TIME])
     rows = rows.with_columns(order_of(rows, options.seed).alias(ORDER), time.rank("dense").alias(_TIME))
     return rows, n_read - len(rows)
 

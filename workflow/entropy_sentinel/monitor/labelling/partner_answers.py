@@ -21,9 +21,9 @@ from entropy_sentinel.formatting.text_format import counted
 from entropy_sentinel.judges.answer_matching import reason_without_answer
 from entropy_sentinel.logs.conversation import CONVERSATION
 from entropy_sentinel.logs.reader_base import QUESTION
-from entropy_sentinel.logs.response_keys import TIMES, UNNAMED
-from entropy_sentinel.logs.response_selection import first_of
-from entropy_sentinel.logs.timestamps import moments
+from entropy_sentinel.logs.response_keys import TIMES, UNKNOWN_MODEL
+from entropy_sentinel.logs.response_selection import coalesce_columns
+from entropy_sentinel.logs.timestamps import parse_times
 from entropy_sentinel.monitor.labelling.judged_sample import RESPONSE_TEXT, JudgedSample
 from entropy_sentinel.monitor.labelling.sample_table import MESSAGES
 from entropy_sentinel.monitor.labelling.second_opinion import add_opinions
@@ -50,7 +50,7 @@ def join_partner(rows: pl.DataFrame, traces: Any, model: str | None) -> JudgedSa
     watched = set(rows["model"].drop_nulls().unique()) if "model" in rows.columns else set[str]()
     answers, notices = _read_answers(traces)
     name = _choose_model(answers, model, watched)
-    answers = answers.filter(pl.col("model").is_in([name, UNNAMED] if model else [name]))
+    answers = answers.filter(pl.col("model").is_in([name, UNKNOWN_MODEL] if model else [name]))
     asked = _asked(rows)
     partners = _join(asked, answers, rows["benchmark"].to_list() if "benchmark" in rows.columns else None)
     if not any(partner is not None for partner in partners):
@@ -83,7 +83,7 @@ def _read_answers(traces: Any) -> tuple[pl.DataFrame, list[str]]:
     logs = open_logs(traces, columns=["benchmark", QUESTION, CONVERSATION, _TEMPERATURE, *TIMES])
     parts = []
     for frame in logs:
-        temperature = first_of(frame, [_TEMPERATURE]).cast(pl.Float64, strict=False)
+        temperature = coalesce_columns(frame, [_TEMPERATURE]).cast(pl.Float64, strict=False)
         parts.append(
             frame.select(
                 "item_id",
@@ -91,14 +91,16 @@ def _read_answers(traces: Any) -> tuple[pl.DataFrame, list[str]]:
                 "benchmark",
                 "text",
                 "finish_reason",
-                first_of(frame, [QUESTION]).cast(pl.String).alias(QUESTION),
-                first_of(frame, [CONVERSATION]).cast(pl.String).alias(MESSAGES),
+                coalesce_columns(frame, [QUESTION]).cast(pl.String).alias(QUESTION),
+                coalesce_columns(frame, [CONVERSATION]).cast(pl.String).alias(MESSAGES),
                 (temperature == 0).fill_null(False).alias("is_greedy"),
-                moments(first_of(frame, TIMES)).alias("time"),
+                parse_times(coalesce_columns(frame, TIMES)).alias("time"),
             )
         )
     if not parts:
-        raise InputError("; ".join(["agrees_with: the logs contain no usable response", *logs.summary.notes()]))
+        raise InputError(
+            "; ".join(["agrees_with: the logs contain no usable response", *logs.summary.count_duplicates()])
+        )
     answers = pl.concat(parts, how="vertical_relaxed")
     notices = []
     if logs.summary.n_bad:
@@ -116,7 +118,7 @@ def _choose_model(answers: pl.DataFrame, model: str | None, watched: set[str]) -
     counts = answers["model"].value_counts(sort=True)
     names = counts["model"].to_list()
     if model is not None:
-        if not {model, UNNAMED} & set(names):
+        if not {model, UNKNOWN_MODEL} & set(names):
             raise InputError(f"agrees_with_model: no answer of '{one_line(model)}'; models: {_listed(names)}")
         return model
     others = [name for name in names if name not in watched] if len(names) > 1 else names
@@ -125,7 +127,7 @@ def _choose_model(answers: pl.DataFrame, model: str | None, watched: set[str]) -
             f"agrees_with: the logs have answers of several models ({_listed(names)}); name the other model with "
             "--agrees-with-model (agrees_with_model=...)"
         )
-    if others[0] == UNNAMED:
+    if others[0] == UNKNOWN_MODEL:
         raise InputError(
             "agrees_with: the logs do not name their model; name it with --agrees-with-model (agrees_with_model=...)"
         )

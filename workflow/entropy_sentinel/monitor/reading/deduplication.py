@@ -30,8 +30,8 @@ from entropy_sentinel.core.external_files import Stream, opened
 from entropy_sentinel.features.feature_hashes import mix_bits, round_to_bits
 from entropy_sentinel.features.feature_registry import FEATURES
 from entropy_sentinel.logs.response_keys import DATE_IN_NAME
-from entropy_sentinel.logs.response_selection import PLACE, columns_called, first_of
-from entropy_sentinel.logs.timestamps import moments
+from entropy_sentinel.logs.response_selection import PLACE, coalesce_columns, find_columns
+from entropy_sentinel.logs.timestamps import parse_times
 from entropy_sentinel.monitor.reading.problem_codes import ProblemKind
 from entropy_sentinel.monitor.reading.problem_collection import Problems
 
@@ -160,8 +160,8 @@ class OtherFiles:
     def new(self, batch: pl.DataFrame, time: str) -> pl.DataFrame:
         """The responses that are in no other file or identified by place, with the columns NUMBERS."""
         numbered = batch.with_columns(**numbers(batch, time))
-        timed = columns_called(batch, time)
-        span = Span.of(moments(first_of(batch, [time]))) if timed else Span(untimed=True)
+        timed = find_columns(batch, time)
+        span = Span.of(parse_times(coalesce_columns(batch, [time]))) if timed else Span(untimed=True)
         return numbered.filter(~self.count(numbered, span) | pl.col(PLACED))
 
     def count(self, numbered: pl.DataFrame, span: Span) -> pl.Series:
@@ -302,8 +302,8 @@ def numbers(batch: pl.DataFrame, time: str) -> dict[str, pl.Series]:
 def _bits(batch: pl.DataFrame, time: str) -> Iterator[np.ndarray]:
     """Yield the time and the features of each response as bits, (n,) each."""
     dates = _dates_of_files(batch)
-    if columns_called(batch, time):
-        microseconds = moments(first_of(batch, [time])).to_physical()
+    if find_columns(batch, time):
+        microseconds = parse_times(coalesce_columns(batch, [time])).to_physical()
         yield pl.select(pl.coalesce(microseconds, dates, -1)).to_series().to_numpy().view(np.uint64)
     elif dates.null_count() < len(dates):
         yield dates.fill_null(-1).to_numpy().view(np.uint64)
@@ -324,8 +324,8 @@ def hash_ids(batch: pl.DataFrame, time: str) -> pl.Series:
     """A hash of the model, id, sample and time of each response, (n,), whether or not it has features."""
     parts = pl.col("model", "item_id", "sample").cast(pl.String).fill_null("")
     hashes = _of_texts(batch.select(pl.concat_str(parts, separator="\0")).to_series())
-    if columns_called(batch, time):
-        microseconds = moments(first_of(batch, [time])).to_physical().fill_null(-1).to_numpy()
+    if find_columns(batch, time):
+        microseconds = parse_times(coalesce_columns(batch, [time])).to_physical().fill_null(-1).to_numpy()
         hashes = mix_bits(hashes ^ microseconds.view(np.uint64))
     return pl.Series(hashes)
 

@@ -29,12 +29,18 @@ from entropy_sentinel.logs.log_options import FormatOptions, LogOptions, ReadOpt
 from entropy_sentinel.logs.log_record import PlacedRecord
 from entropy_sentinel.logs.log_stream import Logs
 from entropy_sentinel.logs.log_summary import LogSummary
-from entropy_sentinel.logs.model_names import SameModels, bare, without_provider
+from entropy_sentinel.logs.model_names import SameModels, strip_prefix, strip_prefixes
 from entropy_sentinel.logs.reader_base import QUESTION, REQUEST
-from entropy_sentinel.logs.record_decoding import records
-from entropy_sentinel.logs.response_keys import TIME_ALIASES, UNNAMED
-from entropy_sentinel.logs.response_selection import PLACE, LeftOut, ResponseSelection, as_text, first_of
-from entropy_sentinel.logs.trace_frames import LABELLED
+from entropy_sentinel.logs.record_decoding import read_records
+from entropy_sentinel.logs.response_keys import TIME_ALIASES, UNKNOWN_MODEL
+from entropy_sentinel.logs.response_selection import (
+    PLACE,
+    ExclusionReason,
+    ResponseSelection,
+    coalesce_columns,
+    to_text,
+)
+from entropy_sentinel.logs.trace_frames import LABEL_DTYPES
 from entropy_sentinel.monitor.monitor_options import MODEL, TIME, Slicing
 from entropy_sentinel.monitor.reading.deduplication import NUMBERS, OtherFiles, SeenFiles, hash_ids
 from entropy_sentinel.monitor.reading.dependence import CLUSTER, STRATUM, hash_texts, hash_values, item_texts
@@ -179,7 +185,7 @@ def first_columns(source: str | Path | pl.DataFrame) -> Sequence[str]:
     """The columns of a source's first record that can define slices, without reading a whole batch."""
     if isinstance(source, pl.DataFrame) or not Path(source).is_file() or holds_features(str(source)):
         return _columns_of(source)
-    first = next(records(str(source)), None)
+    first = next(read_records(str(source)), None)
     if not isinstance(first, PlacedRecord) or not isinstance(first.content, Mapping):
         return []
     logs = Logs([MemoryRecords([first.content])], ReadOptions())
@@ -196,7 +202,7 @@ def opened_log(path: str, reading: Slicing, strict: bool, more: Sequence[str] = 
     """Open a log; read the columns of slices and time, the columns `more`, and the place of each response."""
     columns = tuple(dict.fromkeys((*reading.columns, *more)))
     logs = Logs([path], ReadOptions.of({**format_of(reading), "strict": strict, "columns": columns, "places": True}))
-    logs.selection.same_models = SameModels.of_pairs(reading.same_model)
+    logs.selection.same_models = SameModels.from_pairs(reading.same_model)
     return logs
 
 
@@ -205,7 +211,7 @@ def same_models(metadata: FitMetadata, pairs: Sequence[str], watched: Collection
 
     Raises ConfigError for a pair whose model has no estimator.
     """
-    names, model = SameModels.of_pairs(pairs, watched), bare(metadata.model or "")
+    names, model = SameModels.from_pairs(pairs, watched), strip_prefix(metadata.model or "")
     for old, new in names.patterns:
         if old not in (model, *watched):
             raise ConfigError(
@@ -282,15 +288,15 @@ class SourceReader:
         )
         frames.logs.selection.same_models = self._names
         if self._watched_models is not None:
-            frames.logs.selection.on_left_out = self._exclude_unwatched
+            frames.logs.selection.on_excluded = self._exclude_unwatched
         return frames
 
     def _exclude_unwatched(self, column: str, frame: pl.DataFrame) -> None:
         """Count the responses of models that no estimator is for."""
         if column != MODEL or frame.is_empty():
             return
-        names = without_provider(pl.col(MODEL).cast(pl.String).fill_null(UNNAMED))
-        keys = {f"{BY}{name}": as_text(first_of(frame, [name])) for name in self._reading.by}
+        names = strip_prefixes(pl.col(MODEL).cast(pl.String).fill_null(UNKNOWN_MODEL))
+        keys = {f"{BY}{name}": to_text(coalesce_columns(frame, [name])) for name in self._reading.by}
         grains, hashes = find_grains(frame, self._reading, None), hash_ids(frame, self._reading.time_column or TIME)
         rows = frame.select(names.alias("subject"), grain=grains, hash=hashes, **keys)
         self.exclusions.add(count_left_out(rows, [*keys]))
@@ -314,7 +320,7 @@ class SourceReader:
         for left_out, count in summary.left_out.items():
             self._problems.add(*self._identify_left_out(left_out, count))
 
-    def _identify_left_out(self, left_out: LeftOut, count: int) -> tuple[Any, ...]:
+    def _identify_left_out(self, left_out: ExclusionReason, count: int) -> tuple[Any, ...]:
         """The arguments of `Problems.add` for responses that `where` excludes, or that no estimator is for."""
         kind, subject, value = identify_left_out(left_out)
         if left_out.column == MODEL and self._unwatched_is_problem:
@@ -347,7 +353,7 @@ class EstimatorInputs:
         With `only_model`, take only the responses of this model. `strata` are the columns by which labels were drawn,
         for the column STRATUM. With `labels`, add the columns LABELLED, for logs that bring labels.
         """
-        self._labels = LABELLED if labels else {}
+        self._labels = LABEL_DTYPES if labels else {}
         self._only = None
         if only_model is not None:
             self._only = ResponseSelection(LogOptions(where=(f"{MODEL}={only_model}",)))
@@ -371,24 +377,24 @@ class EstimatorInputs:
         `excluded` is the reason why a row is not estimated, or null. Null if no response is left.
         """
         if self._only is not None:
-            batch = self._only.of(batch)
+            batch = self._only.select(batch)
         batch = with_reasons(batch, self._signals)
         if self._others is not None:
             batch = self._others.new(batch, self._reading.time_column or TIME)
         return self._prepare(batch) if len(batch) else None
 
     def _prepare(self, batch: pl.DataFrame) -> pl.DataFrame:
-        unnamed = batch.filter(pl.col("model") == UNNAMED)[PLACE].to_list()
+        unnamed = batch.filter(pl.col("model") == UNKNOWN_MODEL)[PLACE].to_list()
         if unnamed and self._model is not None:
             self._problems.add(ProblemKind.UNNAMED_MODEL, unnamed, None, str(self._model))
-            batch = batch.with_columns(pl.col("model").replace(UNNAMED, self._model))
+            batch = batch.with_columns(pl.col("model").replace(UNKNOWN_MODEL, self._model))
         frame = batch.with_columns(*self.excluding.of(batch), grain=self._grain(batch))
         keys = [f"{BY}{name}" for name in self._reading.by]
         for name, key in zip(self._reading.by, keys, strict=True):
-            frame = frame.with_columns(as_text(self._column(batch, name)).alias(key))
+            frame = frame.with_columns(to_text(self._column(batch, name)).alias(key))
         for name in _OF_LOGS:
             if name not in self._signals:
-                frame = frame.with_columns(as_text(self._column(batch, name)).alias(name))
+                frame = frame.with_columns(to_text(self._column(batch, name)).alias(name))
         for name, dtype in hashed_tokens.SCHEMA.items():
             words = pl.col(name).cast(dtype) if name in batch.columns else pl.lit(None, dtype).alias(name)
             frame = frame.with_columns(words)
@@ -397,7 +403,7 @@ class EstimatorInputs:
             frame = frame.with_columns(self._column(batch, name).cast(pl.Float64, strict=False).alias(measure))
         strata = pl.Series(STRATUM, [None] * len(batch), dtype=pl.UInt64)
         if self._strata:
-            strata = hash_values([as_text(first_of(batch, [name])) for name in self._strata])
+            strata = hash_values([to_text(coalesce_columns(batch, [name])) for name in self._strata])
         frame = frame.with_columns(self._clusters(batch), strata)
         for label, label_dtype in self._labels.items():
             if frame.schema.get(label) != label_dtype:
@@ -412,7 +418,7 @@ class EstimatorInputs:
 
     def _column(self, batch: pl.DataFrame, name: str) -> pl.Series:
         """A column of the log; null if the frame lacks it."""
-        column = first_of(batch, [name])
+        column = coalesce_columns(batch, [name])
         if column.null_count() < len(column):
             self.seen.add(name)
         return column
@@ -420,8 +426,8 @@ class EstimatorInputs:
     def _clusters(self, batch: pl.DataFrame) -> pl.Series:
         """The cluster of each row, null if it is its own: by the column, or else by the request or the item."""
         if (name := self._reading.cluster_column) is not None:
-            return hash_texts(as_text(self._column(batch, name)))
-        texts = as_text(first_of(batch, [REQUEST, QUESTION])).fill_null(item_texts(batch))
+            return hash_texts(to_text(self._column(batch, name)))
+        texts = to_text(coalesce_columns(batch, [REQUEST, QUESTION])).fill_null(item_texts(batch))
         return hash_texts(texts)
 
     def _grain(self, batch: pl.DataFrame) -> pl.Series:
@@ -436,7 +442,7 @@ def find_grains(batch: pl.DataFrame, reading: Slicing, clock: Clock | None) -> p
     if reading.grain is None:
         return pl.Series([None] * len(batch), dtype=DTYPE)
     clock = clock or Clock(reading.grain, Problems(), reading.zone)
-    return clock.windows(first_of(batch, [reading.time_column or TIME]), batch[PLACE])
+    return clock.windows(coalesce_columns(batch, [reading.time_column or TIME]), batch[PLACE])
 
 
 class ReadingResult(NamedTuple):

@@ -8,7 +8,7 @@ should know although everything was used. In `words`, `{subject}`, `{value}` and
 from enum import unique
 
 from entropy_sentinel.core.code_base import StableCode
-from entropy_sentinel.logs.log_summary import EQUAL, REPLACED, TWICE
+from entropy_sentinel.logs.log_summary import EQUAL_NOTE, REPLACED_NOTE, TWICE_NOTE
 
 
 @unique
@@ -121,19 +121,19 @@ class ProblemKind(StableCode):
     REPLACED_ATTEMPT = (
         "ES253",
         "replaced-attempt",
-        REPLACED,
+        REPLACED_NOTE,
         "A retried evaluation has a log for each attempt; the newest one counts.",
     )
     LOGGED_TWICE = (
         "ES254",
         "logged-twice",
-        TWICE,
+        TWICE_NOTE,
         "The log repeats these responses.",
     )
     EQUAL_RESPONSE = (
         "ES255",
         "equal-response",
-        EQUAL,
+        EQUAL_NOTE,
         "Without ids, a repeated response cannot be told from a second answer that is equal.",
         "If exports overlap, give one of them.",
     )

@@ -10,8 +10,8 @@ import polars as pl
 from entropy_sentinel.core.errors import InputError, ProvenanceError
 from entropy_sentinel.estimators.fit_metadata import FitMetadata
 from entropy_sentinel.features.exclusion_reasons import ExclusionCode
-from entropy_sentinel.logs.log_options import Matching
-from entropy_sentinel.logs.model_names import LOGGED_MODEL, bare, without_provider
+from entropy_sentinel.logs.log_options import MatchOptions
+from entropy_sentinel.logs.model_names import LOGGED_MODEL, strip_prefix, strip_prefixes
 from entropy_sentinel.logs.response_selection import PLACE
 from entropy_sentinel.monitor.reading.exclusions import (
     CODE,
@@ -120,9 +120,13 @@ class TrainingDataFilter:
     A response of a model that counts as the estimator's (LOGGED_MODEL) does not differ.
     """
 
-    def __init__(self, metadata: FitMetadata, matching: Matching, problems: Problems) -> None:
+    def __init__(self, metadata: FitMetadata, matching: MatchOptions, problems: Problems) -> None:
         model = metadata.model
-        self._metadata, self._model, self._logprobs = metadata, model and bare(model), metadata.logprobs.as_dict()
+        self._metadata, self._model, self._logprobs = (
+            metadata,
+            model and strip_prefix(model),
+            metadata.logprobs.as_dict(),
+        )
         self._needs_features = metadata.needs_features
         self._matching, self._problems = matching, problems
         self.rejected, self.taken = Counter[Mismatch](), Counter[str]()
@@ -169,14 +173,14 @@ class TrainingDataFilter:
 
     def accepts(self, response: Mapping[str, Any]) -> bool:
         """Whether a response with features matches the training data, as `of` decides for a frame."""
-        if self._model is not None and bare(response["model"]) != self._model:
+        if self._model is not None and strip_prefix(response["model"]) != self._model:
             return False
         wanted = ((name, self._logprobs.get(name)) for name in LOGPROBS)
         return all(value is None or response[name] == value for name, value in wanted)
 
     def _other_model(self) -> Iterator[pl.Expr]:
         """Yield a description, a code and a subject of a row's model if it is not the estimator's, else nulls."""
-        name, bare_name = pl.col("model").fill_null("unknown"), without_provider(pl.col("model"))
+        name, bare_name = pl.col("model").fill_null("unknown"), strip_prefixes(pl.col("model"))
         other = pl.lit(False) if self._model is None else bare_name.ne_missing(self._model)
         yield pl.when(other).then(pl.format("of model '{}'", name)).alias("model")
         yield pl.when(other).then(pl.lit(ExclusionKind.OTHER_MODEL.value)).alias("model_code")

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from entropy_sentinel.core.validation_errors import describe_error
-from entropy_sentinel.logs.response_selection import LeftOut
+from entropy_sentinel.logs.response_selection import ExclusionReason
 from entropy_sentinel.monitor.reading.problem_codes import ProblemKind
 
 # Largest number of places kept of each problem.
@@ -104,16 +104,16 @@ def _convert_earlier_form(rows: Mapping[str, Any], model: str | None) -> Iterato
                 "places": places.get(words, []),
             }
     for row in rows.get("left_out", ()):
-        if not isinstance(row, list) or len(row) != len(LeftOut._fields) + 1:
+        if not isinstance(row, list) or len(row) != len(ExclusionReason._fields) + 1:
             raise ValueError("problems: left_out: must be counts")
         column, value, several, count = row
-        kind, subject, value = identify_left_out(LeftOut(column, value, several))
+        kind, subject, value = identify_left_out(ExclusionReason(column, value, several))
         yield {"kind": kind.number, "subject": subject, "value": value, "model": model, "count": count}
 
 
-def identify_left_out(left_out: LeftOut) -> tuple[ProblemKind, str, str | None]:
+def identify_left_out(left_out: ExclusionReason) -> tuple[ProblemKind, str, str | None]:
     """The kind, the subject and the value of the note about responses that `where` excludes."""
-    if left_out.several:
+    if left_out.is_summary:
         return ProblemKind.LEFT_OUT_VALUES, left_out.column, None
     kind = ProblemKind.LEFT_OUT if left_out.value is not None else ProblemKind.LEFT_OUT_WITHOUT_VALUE
     return kind, left_out.column, left_out.value

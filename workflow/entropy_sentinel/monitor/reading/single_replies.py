@@ -13,11 +13,11 @@ from entropy_sentinel.features.exclusion_reasons import UNREADABLE, ExclusionCod
 from entropy_sentinel.features.feature_computation import usable_features
 from entropy_sentinel.features.feature_registry import FEATURES
 from entropy_sentinel.logs.chat_completion import read_completion
-from entropy_sentinel.logs.in_memory_logs import NAME, MemoryRecords, place_of
+from entropy_sentinel.logs.in_memory_logs import MEMORY_NAME, MemoryRecords, describe_place
 from entropy_sentinel.logs.log_options import ReadOptions
 from entropy_sentinel.logs.log_stream import ASSUMED_MODE
-from entropy_sentinel.logs.log_summary import ANY_ERROR, reason_of
-from entropy_sentinel.logs.response_keys import UNNAMED
+from entropy_sentinel.logs.log_summary import ANY_ERROR, describe_error
+from entropy_sentinel.logs.response_keys import UNKNOWN_MODEL
 from entropy_sentinel.logs.response_selection import PLACE
 from entropy_sentinel.monitor.monitor_options import Slicing
 from entropy_sentinel.monitor.reading.exclusions import CODE
@@ -46,7 +46,7 @@ def read_replies(saved: FittedEstimator, replies: Sequence[Any], options: Slicin
         return _read_directly(saved, replies, options) or _read(saved, replies, options)
     except ANY_ERROR as error:
         if len(replies) == 1:
-            rows = _unread_rows(replies, {0: reason_of(error)})
+            rows = _unread_rows(replies, {0: describe_error(error)})
             return ReadingResult(_with_slices(rows.drop(_ENTRY), options), Problems(), {})
     # One reply made all fail, so each is read by itself.
     parts = [read_replies(saved, [reply], options) for reply in replies]
@@ -68,8 +68,8 @@ def _read_directly(saved: FittedEstimator, replies: Sequence[Any], options: Slic
     if features is None or not all(map(_is_finite, features.row(0)[: len(FEATURES)])):
         return None
     identity = {
-        "model": reply.model or saved.metadata.model or UNNAMED,
-        "benchmark": NAME,
+        "model": reply.model or saved.metadata.model or UNKNOWN_MODEL,
+        "benchmark": MEMORY_NAME,
         "item_id": reply.item_id,
         "logprobs_mode": ASSUMED_MODE,
         "top_k_returned": reply.top.shape[1],
@@ -90,7 +90,7 @@ def _read(saved: FittedEstimator, replies: Sequence[Any], options: Slicing) -> R
     read_options = ReadOptions(columns=options.columns, further=saved.signals, places=True)
     reading = FeatureFrames([MemoryRecords(replies)], read_options, signals=saved.signals)
     frames = list(reading)
-    entries = {place_of(number): number for number in range(len(replies))}
+    entries = {describe_place(number): number for number in range(len(replies))}
     unread = {entries[record.where]: record.problem for record in reading.logs.unread}
     if not frames and not unread and replies:
         unread[0] = "the chunks of a stream without an end"
@@ -116,7 +116,7 @@ def _unread_rows(replies: Sequence[Any], problems: dict[int, str]) -> pl.DataFra
     rows = []
     for number, problem in problems.items():
         model, item_id = (_text_of(replies[number], name) for name in ("model", "id"))
-        rows.append((model, NAME, item_id, 0, f"{UNREADABLE}{problem}", ExclusionCode.UNREADABLE.value, number))
+        rows.append((model, MEMORY_NAME, item_id, 0, f"{UNREADABLE}{problem}", ExclusionCode.UNREADABLE.value, number))
     schema = {column.name: column.dtype for column in RESPONSE_COLUMNS}
     return pl.DataFrame(rows, schema=schema | {"excluded": pl.String, CODE: pl.String, _ENTRY: pl.Int64}, orient="row")
 

@@ -10,7 +10,7 @@ from datetime import datetime
 import polars as pl
 
 from entropy_sentinel.logs.timestamps import DTYPE as DTYPE
-from entropy_sentinel.logs.timestamps import moments as moments
+from entropy_sentinel.logs.timestamps import parse_times as parse_times
 from entropy_sentinel.monitor.monitor_options import EARLIEST, LATEST, WINDOWS
 from entropy_sentinel.monitor.reading.problem_codes import ProblemKind
 from entropy_sentinel.monitor.reading.problem_collection import Problems
@@ -22,7 +22,7 @@ JUMP_S = 3600
 
 def moments_in(raw: pl.Series, zone: str | None) -> pl.Series:
     """Convert times in any form to UTC, (n,); times without a zone are of the clock of `zone`."""
-    times = moments(raw)
+    times = parse_times(raw)
     if zone is None or not (naive := without_zone(raw) & times.is_not_null()).any():
         return times
     local = find_moments(times.filter(naive), zone).dt.convert_time_zone("UTC").cast(DTYPE)

@@ -87,8 +87,8 @@ class FileSums:
 
     def reads_otherwise(self, names: SameModels) -> list[str]:
         """The models of the file that would be estimated, or not, if it was read with these names."""
-        now = [model for model in self.other_models if names.old_name(model) is not None]
-        return now + [model for model in self.same_models if names.old_name(model) is None]
+        now = [model for model in self.other_models if names.find_old_name(model) is not None]
+        return now + [model for model in self.same_models if names.find_old_name(model) is None]
 
     @property
     def unrecorded(self) -> list[str]:

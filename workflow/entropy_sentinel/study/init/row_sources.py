@@ -17,7 +17,7 @@ from entropy_sentinel.api.label_reading import read_people_labels
 from entropy_sentinel.api.response_reading import read_logs
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.logs.reader_base import QUESTION as QUESTION_OF_A_LOG
-from entropy_sentinel.logs.response_keys import UNNAMED
+from entropy_sentinel.logs.response_keys import UNKNOWN_MODEL
 from entropy_sentinel.schemas.generation_schema import UNUSABLE
 from entropy_sentinel.study.items.benchmark_rows import local_rows
 from entropy_sentinel.study.items.benchmark_settings import FORMATS
@@ -200,7 +200,7 @@ def split_log(
         raise InputError(f"{files}: no response has log-probabilities, a value of '{by}' and its question")
     # A response that failed may lack a name; it counts as one of the others' model.
     models = usable["model"].drop_nulls().unique().sort().to_list()
-    models = [name for name in models if name != UNNAMED] or models
+    models = [name for name in models if name != UNKNOWN_MODEL] or models
     if len(models) != 1:
         raise InputError(f"{files}: must have one model, has {len(models)} ({', '.join(models)})")
     if labels:

@@ -14,7 +14,7 @@ from polars.datatypes import DataTypeClass
 
 from entropy_sentinel.core.errors import ContractError, InputError
 from entropy_sentinel.features.token_lists import ROUNDING
-from entropy_sentinel.logs.label_table import labels_of
+from entropy_sentinel.logs.label_table import read_label_file
 from entropy_sentinel.schemas.contract import Contract, Dtype, read_provenance
 from entropy_sentinel.schemas.generation_schema import (
     GENERATIONS,
@@ -103,12 +103,12 @@ def _from_log(source: str, bare: bool, items: pl.DataFrame) -> pl.DataFrame:
     from entropy_sentinel.logs.log_options import ReadOptions
     from entropy_sentinel.logs.log_stream import Logs
     from entropy_sentinel.logs.reader_base import QUESTION
-    from entropy_sentinel.logs.trace_frames import combined
+    from entropy_sentinel.logs.trace_frames import combine_frames
 
     frames = list(Logs([source], ReadOptions(strict=True, columns=(QUESTION,))))
     if not frames:
         raise InputError(f"{source}: no response")
-    frame = combined(frames)
+    frame = combine_frames(frames)
     if QUESTION in frame.columns and frame.join(items, on="item_id", how="semi").is_empty():
         frame = _by_question(frame, items)
     if bare:
@@ -211,7 +211,7 @@ def import_labels(responses: pl.DataFrame, source: str) -> tuple[pl.DataFrame, d
         labels = read_columns(source, LABELS, required)
         numbered = "sample" in pl.read_parquet_schema(source)
     else:
-        table = labels_of(Path(source), _LABEL_COLUMNS)
+        table = read_label_file(Path(source), _LABEL_COLUMNS)
         labels, numbered = checked_columns(table, source, LABELS, required), "sample" in table.columns
     if numbered:
         refuse_rows(labels, source, {"sample": (of_none(responses), "must belong to a response of the model")})
