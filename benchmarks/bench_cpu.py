@@ -251,7 +251,7 @@ def main() -> None:
     if bool(arguments.gguf) != bool(arguments.llama_server):
         parser.error("give both --gguf and --llama-server, or neither")
     os.chdir(ROOT)
-    cores = cpu_settings.cores()
+    cores = cpu_settings.count_cores()
     chosen = sides(arguments.batches, arguments.llama_batches if arguments.gguf else [], cores)
     runs: dict[Side, dict[str, Any]] = {}
     with tempfile.TemporaryDirectory() as folder:

@@ -23,7 +23,7 @@ import polars as pl
 import psutil
 from workflow_runs import ROOT, Project
 
-from entropy_sentinel.study.engines.engine_run import RUN
+from entropy_sentinel.study.engines.engine_run import RUN_VARIABLE
 
 PR_SET_CHILD_SUBREAPER = 36  # of prctl(2)
 STARTED, ASKED = "starting an engine", "that an earlier job started"
@@ -83,7 +83,7 @@ def engines() -> list[psutil.Process]:
     result = []
     for process in psutil.process_iter():
         try:
-            if "entropy_sentinel.study.engines.engine_host" in process.cmdline() and RUN in process.environ():
+            if "entropy_sentinel.study.engines.engine_host" in process.cmdline() and RUN_VARIABLE in process.environ():
                 result.append(process)
         except psutil.Error:
             continue
@@ -145,7 +145,7 @@ def main() -> None:
     parser.add_argument("--kills", action="store_true", help="kill runs of the generations, too")
     arguments = parser.parse_args()
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
-    os.environ.pop(RUN, None)
+    os.environ.pop(RUN_VARIABLE, None)
     with tempfile.TemporaryDirectory() as scratch:
         folders = [Path(scratch, name) for name in ("shared", "other", "killed")]
         for folder in folders:

@@ -157,13 +157,13 @@ def main() -> None:
     from entropy_sentinel.study.config.config_loading import load_config, read_config
     from entropy_sentinel.study.config.generation_requests import served_settings
     from entropy_sentinel.study.engines.engine_registry import PROMPTS
-    from entropy_sentinel.study.engines.vllm_server import running_server
+    from entropy_sentinel.study.engines.vllm_server import run_server
 
     config = load_config(read_config([DEMO.parent / "config.yaml", DEMO / "config.yaml"]))
     settings, prompt = served_settings(config, MODEL), PROMPTS[config.generation.prompt].user
     known = benchmark_questions()
     streams, labels = {name: new_problems(name, known) for name in MIX}, []
-    with running_server(settings, threads=1) as base_url:
+    with run_server(settings, threads=1) as base_url:
         for week in MONDAYS:
             log = []
             for number, question in enumerate(questions(week, streams)):

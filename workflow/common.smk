@@ -22,7 +22,7 @@ except extensions.ConfigError as error:
 from entropy_sentinel.study.config import group_estimates, generation_requests, label_requests
 from entropy_sentinel.study.config.config_loading import load_config, unversioned
 from entropy_sentinel.study.config.study_paths import parts_folder
-from entropy_sentinel.study.engines.gpu_devices import visible
+from entropy_sentinel.study.engines.gpu_devices import list_visible_devices
 from entropy_sentinel.study.engines.engine_run import announce_run
 from entropy_sentinel.estimators.estimator_settings import group_file
 from entropy_sentinel.core.errors import ConfigError, InputError
@@ -279,7 +279,7 @@ def drawn_figures(section, of_each_model):
 # machine that submits do not limit a cluster.
 ENGINES = generation_requests.engines(CONFIG)
 on_one_machine = workflow.is_main_process and workflow.nodes is None
-if on_one_machine and workflow.global_resources.get("gpu").value is None and (gpus := visible(os.environ)):
+if on_one_machine and workflow.global_resources.get("gpu").value is None and (gpus := list_visible_devices(os.environ)):
     workflow.register_resource("gpu", len(gpus))  # without --resources gpu=N, all GPUs
 SIDE_BY_SIDE = (
     workflow.global_resources.get("gpu").value or (workflow.resource_settings.cores or 1) // CONFIG.generation.threads

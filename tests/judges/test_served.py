@@ -12,7 +12,7 @@ from entropy_sentinel.study.config.generation_requests import server_settings
 from entropy_sentinel.study.config.label_requests import hub_models, judge_settings, served_judges
 from entropy_sentinel.study.config.local_files import missing_files
 from entropy_sentinel.study.config.study_config import Config
-from entropy_sentinel.study.engines.vllm_server import server_command
+from entropy_sentinel.study.engines.vllm_server import build_server_command
 
 ROOT = Path(__file__).parents[2]
 
@@ -38,7 +38,7 @@ def test_settings_say_which_model_is_served_and_how() -> None:
     assert served_judges(config) == ["tiny-judge"]
     assert missing_files(config) == []
     assert settings["llm"]["model"] == "hosted_vllm/tiny-judge"
-    words = server_command(settings["server"], "127.0.0.1", 8123)
+    words = build_server_command(settings["server"], "127.0.0.1", 8123)
     assert words[3:9] == [
         "--model",
         "demo/models/tiny-judge",

@@ -34,10 +34,10 @@ PRESCRIBED = frozenset({"__init__.py", "rules.smk", "names.smk", "report.html.j2
 
 # Measured; they only fall.
 CEILINGS: Mapping[str, float] = {
-    "words": 738,
-    "prepositions": 5.1,
-    "participles": 252,
-    "one_word": 1233,
+    "words": 716,
+    "prepositions": 5.0,
+    "participles": 239,
+    "one_word": 1169,
     "returns": 0.0,
     "repeated_files": 0,
 }

@@ -102,5 +102,5 @@ def write_items(path: Path, benchmarks: tuple[str, ...], n: int) -> None:
 if __name__ == "__main__":
     os.chdir(ROOT)
     # Both jobs, and who asks for the vocabulary, share one engine: each start takes ten seconds.
-    os.environ |= EngineRun.of_this_process(idle_s=60).announcement
+    os.environ |= EngineRun.create(idle_s=60).announcement
     Asked(Path(sys.argv[1]), sys.argv[2]).answer(int(sys.argv[3]))

@@ -11,7 +11,7 @@ from studies import study
 
 from entropy_sentinel.study.config.config_loading import load_config, read_config
 from entropy_sentinel.study.config.generation_requests import config_snippet, generation_settings, served_settings
-from entropy_sentinel.study.engines.vllm_server import flag, server_command, server_environment
+from entropy_sentinel.study.engines.vllm_server import build_server_command, build_server_environment, format_option
 
 ROOT = Path(__file__).parents[3]
 
@@ -72,19 +72,19 @@ def test_command_is_the_offline_engine_as_a_server(capsys: pytest.CaptureFixture
     ],
 )
 def test_engine_arguments_become_flags(value: object, words: list[str]) -> None:
-    assert flag("an_arg", value) == words
+    assert format_option("an_arg", value) == words
 
 
 def test_lora_is_served_under_the_models_name(tmp_path: Path) -> None:
     lora = adapter(tmp_path)
     config = study({"models.mine": {"id": "a/b", "revision": "c0ffee", "lora": str(lora)}})
-    command = " ".join(server_command(served_settings(config, "mine"), "0.0.0.0", 1))
+    command = " ".join(build_server_command(served_settings(config, "mine"), "0.0.0.0", 1))
     assert "--model a/b --revision c0ffee --served-model-name mine-base" in command
     assert f"--enable-lora --lora-modules mine={lora}" in command
 
 
 def test_pinned_date_reaches_the_server() -> None:
-    environment = server_environment(served_settings(study(), "gpt-oss-20b"), 1)
+    environment = build_server_environment(served_settings(study(), "gpt-oss-20b"), 1)
     assert environment["VLLM_SYSTEM_START_DATE"] == "2025-11-01"
 
 

@@ -17,7 +17,7 @@ from entropy_sentinel.study.config.generation_requests import (
 )
 from entropy_sentinel.study.config.group_estimates import training_groups
 from entropy_sentinel.study.engines import model_weights
-from entropy_sentinel.study.engines.model_weights import folder_fingerprint
+from entropy_sentinel.study.engines.model_weights import fingerprint_folder
 
 
 def test_the_papers_study_has_its_groups_and_configurations() -> None:
@@ -134,12 +134,12 @@ def test_settings_of_a_stage_contain_only_what_it_depends_on() -> None:
 def test_the_fingerprint_of_a_folder_depends_on_content_and_not_on_time(tmp_path: Path) -> None:
     file = tmp_path / "model.safetensors"
     file.write_bytes(b"a" * 100)
-    first = folder_fingerprint(str(tmp_path))
+    first = fingerprint_folder(str(tmp_path))
     file.touch()
     (tmp_path / "README.md").write_text("not part of the model")
-    assert folder_fingerprint(str(tmp_path)) == first
+    assert fingerprint_folder(str(tmp_path)) == first
     file.write_bytes(b"a" * 99 + b"b")
-    assert folder_fingerprint(str(tmp_path)) != first
+    assert fingerprint_folder(str(tmp_path)) != first
 
 
 def test_the_fingerprint_samples_all_parts_of_a_large_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,7 +153,7 @@ def test_the_fingerprint_samples_all_parts_of_a_large_file(tmp_path: Path, monke
         if changed_part is not None:
             parts[changed_part] = b"x" * 500
         file.write_bytes(b"".join(parts))
-        seen[changed_part] = folder_fingerprint(str(tmp_path))
+        seen[changed_part] = fingerprint_folder(str(tmp_path))
     assert len(set(seen.values())) == 4
 
 

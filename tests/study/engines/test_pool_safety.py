@@ -23,9 +23,9 @@ from entropy_sentinel.core.errors import EntropySentinelError, InputError
 from entropy_sentinel.study.engines import engine_pool, process_connections
 from entropy_sentinel.study.engines import engine_run as runs
 from entropy_sentinel.study.engines.engine_client import SharedEngine
-from entropy_sentinel.study.engines.engine_processes import PROCESS, clear
+from entropy_sentinel.study.engines.engine_processes import PROCESS_FILE, remove_engine
 from entropy_sentinel.study.engines.engine_run import EngineRun
-from entropy_sentinel.study.engines.process_connections import OthersProcessError, accepted, connected
+from entropy_sentinel.study.engines.process_connections import ForeignProcessError, accept_connection, open_connection
 
 NAME = f"es-{os.getuid()}-"
 
@@ -42,8 +42,8 @@ class Touching:
 
 @pytest.fixture
 def run(tmp_path: Path) -> EngineRun:
-    own = EngineRun.of_this_process(20)
-    return EngineRun(tmp_path / f"{NAME}0a", own.process, own.started, 20)
+    own = EngineRun.create(20)
+    return EngineRun(tmp_path / f"{NAME}0a", own.pid, own.start_time, 20)
 
 
 @contextmanager
@@ -67,7 +67,7 @@ def sending(path: Path, message: bytes) -> Iterator[None]:
 
 
 def planted_engine(run: EngineRun, mode: int) -> Path:
-    folder = run.folder / f"{engine_pool._key(SETTINGS, 1)}-x"
+    folder = run.folder / f"{engine_pool._hash_settings(SETTINGS, 1)}-x"
     run.folder.mkdir()
     run.folder.chmod(mode)
     folder.mkdir()
@@ -90,13 +90,13 @@ def test_no_engine_behind_a_link_is_asked(run: EngineRun, tmp_path: Path) -> Non
     real.mkdir(mode=0o700)
     run.folder.symlink_to(real)
     with pytest.raises(InputError, match="no link"):
-        list(engine_pool._engines(run))
+        list(engine_pool._list_engines(run))
 
 
 def test_nothing_is_unpickled_that_a_process_without_the_secret_sends(run: EngineRun, tmp_path: Path) -> None:
     with (
         sending(planted_engine(run, 0o700), pickle.dumps(Touching(tmp_path / "ran"))),
-        pytest.raises(OthersProcessError, match="must be of this run"),
+        pytest.raises(ForeignProcessError, match="must be of this run"),
     ):
         SharedEngine(SETTINGS, 1, run).provenance  # noqa: B018
     assert not (tmp_path / "ran").exists()
@@ -116,7 +116,7 @@ def answered(listener: socket.socket, secret: str) -> list[Exception | Connectio
 
     def accept() -> None:
         try:
-            result.append(accepted(listener.accept()[0], secret))
+            result.append(accept_connection(listener.accept()[0], secret))
         except Exception as error:
             result.append(error)
 
@@ -127,7 +127,7 @@ def answered(listener: socket.socket, secret: str) -> list[Exception | Connectio
 def test_both_sides_prove_the_secret(tmp_path: Path) -> None:
     with listening(tmp_path) as listener:
         result = answered(listener, "secret")
-        connection, process = connected(tmp_path / "socket", "secret")
+        connection, process = open_connection(tmp_path / "socket", "secret")
         assert process == os.getpid()
         wait_for(lambda: result)
         (other,) = result
@@ -136,17 +136,17 @@ def test_both_sides_prove_the_secret(tmp_path: Path) -> None:
         assert other.recv() == [1]
         other.close()
         result = answered(listener, "secret")
-        with pytest.raises((OthersProcessError, EOFError)):
-            connected(tmp_path / "socket", "another")
+        with pytest.raises((ForeignProcessError, EOFError)):
+            open_connection(tmp_path / "socket", "another")
         wait_for(lambda: result)
-        assert isinstance(result[0], OthersProcessError)
+        assert isinstance(result[0], ForeignProcessError)
 
 
 def test_the_kernel_is_asked_whose_process_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with listening(tmp_path):
         monkeypatch.setattr(os, "getuid", lambda: 4242)
-        with pytest.raises(OthersProcessError, match="must be of user 4242, is of user"):
-            connected(tmp_path / "socket", "secret")
+        with pytest.raises(ForeignProcessError, match="must be of user 4242, is of user"):
+            open_connection(tmp_path / "socket", "secret")
 
 
 def test_a_silent_process_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,14 +186,14 @@ def test_of_runs_only_dead_ones_of_this_user_are_deleted(run: EngineRun, tmp_pat
 
 
 def test_runs_have_names_that_nobody_guesses_and_secrets_that_are_not_shown() -> None:
-    first, second = EngineRun.of_this_process(1), EngineRun.of_this_process(1)
+    first, second = EngineRun.create(1), EngineRun.create(1)
     assert first == second, "jobs of one process share engines"
     assert f"{os.getpid():x}" not in first.folder.name.split("-")
     assert len(first.secret) >= 32
     assert first.secret not in repr(first)
-    assert runs._own(os.getpid()) != runs._own(os.getpid() + 1)
-    assert first.goes_on
-    assert not EngineRun(first.folder, first.process, first.started - 2 * runs.SAME_S, 1).goes_on
+    assert runs._make_identity(os.getpid()) != runs._make_identity(os.getpid() + 1)
+    assert first.is_alive
+    assert not EngineRun(first.folder, first.pid, first.start_time - 2 * runs.START_TOLERANCE_S, 1).is_alive
 
 
 @pytest.mark.parametrize("failing", ["mkdir", "write_text"])
@@ -207,18 +207,18 @@ def test_a_full_disk_is_reported(run: EngineRun, monkeypatch: pytest.MonkeyPatch
 
 
 def test_engines_come_in_the_order_of_their_last_use(run: EngineRun) -> None:
-    held = run.hold_folder()
+    held = run.lock_folder()
     assert run.folder.stat().st_mode & 0o777 == 0o700
     for number, name in enumerate(("b", "c", "a")):
         (run.folder / name).mkdir()
         (run.folder / name / engine_pool.LOCK).touch()
         os.utime(run.folder / name / engine_pool.LOCK, ns=(0, 10**18 + number))
     os.close(held)
-    assert [folder.name for folder in engine_pool._engines(run)] == ["b", "c", "a"]
-    lease = next(engine_pool._idle(run))
+    assert [folder.name for folder in engine_pool._list_engines(run)] == ["b", "c", "a"]
+    lease = next(engine_pool._lease_idle_engines(run))
     assert lease.folder.name == "b"
     lease.close()
-    assert [folder.name for folder in engine_pool._engines(run)] == ["c", "a", "b"]
+    assert [folder.name for folder in engine_pool._list_engines(run)] == ["c", "a", "b"]
 
 
 def test_a_job_that_breaks_off_or_stops_holds_up_no_other(
@@ -231,16 +231,16 @@ def test_a_job_that_breaks_off_or_stops_holds_up_no_other(
         started.append((environment["A"], len(locks)))
         return 4711
 
-    monkeypatch.setattr(runs, "_spawned", spawned)
-    runs.keep(run)
+    monkeypatch.setattr(runs, "_posix_spawn", spawned)
+    runs.start_spawner(run)
     with socket.socket(socket.AF_UNIX) as broken:
-        broken.connect(str(run.folder / runs.KEEPER))
-    without_request, _ = connected(run.folder / runs.KEEPER, run.secret)
+        broken.connect(str(run.folder / runs.SPAWNER_SOCKET))
+    without_request, _ = open_connection(run.folder / runs.SPAWNER_SOCKET, run.secret)
     without_request.close()
-    unreadable, _ = connected(run.folder / runs.KEEPER, run.secret)
+    unreadable, _ = open_connection(run.folder / runs.SPAWNER_SOCKET, run.secret)
     unreadable.send_bytes(b"{}")
-    stopped, _ = connected(run.folder / runs.KEEPER, run.secret)  # sends nothing, and stays
-    assert runs.start(run, run.folder / "x", {"A": "\udce9"}, [0, 1]) == 4711
+    stopped, _ = open_connection(run.folder / runs.SPAWNER_SOCKET, run.secret)  # sends nothing, and stays
+    assert runs.start_engine_process(run, run.folder / "x", {"A": "\udce9"}, [0, 1]) == 4711
     assert started == [("\udce9", 2)]
     wait_for(lambda: caplog.text.count("an engine was not started") >= 3)
     for connection in (unreadable, stopped):
@@ -248,12 +248,12 @@ def test_a_job_that_breaks_off_or_stops_holds_up_no_other(
 
 
 def test_a_process_that_starts_no_engines_is_an_error_of_the_job(run: EngineRun) -> None:
-    held = run.hold_folder()
+    held = run.lock_folder()
     with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(str(run.folder / runs.KEEPER))
+        listener.bind(str(run.folder / runs.SPAWNER_SOCKET))
     os.close(held)
     with pytest.raises(EntropySentinelError, match="the first process of this Slurm job must start an engine"):
-        runs.start(run, run.folder / "x", {}, [])
+        runs.start_engine_process(run, run.folder / "x", {}, [])
 
 
 def test_a_stopped_process_is_waited_for_with_a_message(
@@ -267,9 +267,9 @@ def test_a_stopped_process_is_waited_for_with_a_message(
         os._exit(0)
     os.kill(engine, signal.SIGSTOP)
     (tmp_path / engine_pool.LOCK).touch()
-    lease = engine_pool._locked(tmp_path)
+    lease = engine_pool._try_lease(tmp_path)
     assert lease is not None
-    lease._connection, lease._process = Connection(here.detach()), engine
+    lease._connection, lease._engine_pid = Connection(here.detach()), engine
     try:
         threading.Timer(0.5, Connection(there.detach()).send, ["answer"]).start()
         assert lease.receive() == "answer"
@@ -312,10 +312,12 @@ def test_a_damaged_file_of_an_engines_process_stops_no_other_engine(
 ) -> None:
     folder = tmp_path / "run" / "engine"
     folder.mkdir(parents=True)
-    (folder / PROCESS).write_bytes(content.encode("utf-8", "surrogateescape"))
-    clear(folder)
+    (folder / PROCESS_FILE).write_bytes(content.encode("utf-8", "surrogateescape"))
+    remove_engine(folder)
     assert not folder.exists()
-    assert [record.getMessage().startswith(f"{folder / PROCESS}: is damaged") for record in caplog.records] == [True]
+    assert [record.getMessage().startswith(f"{folder / PROCESS_FILE}: is damaged") for record in caplog.records] == [
+        True
+    ]
 
 
 def test_children_that_an_engine_forks_do_not_keep_its_run_from_deletion() -> None:

@@ -99,9 +99,9 @@ def test_names_that_yaml_would_misread_are_quoted(here: Path) -> None:
 @pytest.mark.parametrize("bfloat16", [True, False])
 def test_a_cpu_build_uses_all_cores(here: Path, monkeypatch: pytest.MonkeyPatch, bfloat16: bool) -> None:
     files = [lines(f"{name}.jsonl", [{"question": "1 + 1?", "answer": "2"}]) for name in ("a", "b")]
-    monkeypatch.setattr(config_writing, "cores", lambda: 8)
+    monkeypatch.setattr(config_writing, "count_cores", lambda: 8)
     monkeypatch.setattr(config_writing, "is_cpu_build", lambda: True)
-    monkeypatch.setattr(config_writing, "multiplies_bfloat16", lambda: bfloat16)
+    monkeypatch.setattr(config_writing, "has_bfloat16_instructions", lambda: bfloat16)
     result = written(*files, "--model", "weights")["generation"]
     assert (result["threads"], result.get("engine_args")) == (8, None if bfloat16 else {"dtype": "float32"})
 

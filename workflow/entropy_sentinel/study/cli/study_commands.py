@@ -132,11 +132,14 @@ def serve(
     --configfile, so that generate jobs use the server.
     """
     from entropy_sentinel.study.config.generation_requests import config_snippet, served_settings
-    from entropy_sentinel.study.engines.vllm_server import server_command, server_environment
+    from entropy_sentinel.study.engines.vllm_server import build_server_command, build_server_environment
 
     config = load_study(configfile)
     settings = served_settings(config, model)
-    words, environment = server_command(settings, host, port), server_environment(settings, config.generation.threads)
+    words, environment = (
+        build_server_command(settings, host, port),
+        build_server_environment(settings, config.generation.threads),
+    )
     if show:
         variables = [f"{name}={value}" for name, value in environment.items()]
         typer.echo(shlex.join([*variables, *words]))

@@ -21,10 +21,10 @@ from entropy_sentinel.study.engines.generation_section import (
     PromptSettings,
     VllmSettings,
     have_weights,
-    loaded,
+    select_loading_settings,
 )
 from entropy_sentinel.study.engines.model_base import Model
-from entropy_sentinel.study.engines.model_weights import folder_fingerprint
+from entropy_sentinel.study.engines.model_weights import fingerprint_folder
 from entropy_sentinel.study.items.benchmark_settings import ItemsSettings, JobSettings, SourceSettings
 from entropy_sentinel.study.semantic_clustering.backend_settings import TextModel
 
@@ -103,7 +103,7 @@ def gpus(config: Config, model: str) -> int:
     settings = config.models[model]
     if not settings.LOADS_WEIGHTS:
         return 0
-    return generation_section.gpus(config.generation.engine_args | settings.engine_args)
+    return generation_section.count_gpus(config.generation.engine_args | settings.engine_args)
 
 
 def engines(config: Config) -> dict[str, int]:
@@ -112,7 +112,7 @@ def engines(config: Config) -> dict[str, int]:
     numbers = {}
     for model in dict.fromkeys(config.models[name].same_as or name for name in config.run.models):
         if config.models[model].LOADS_WEIGHTS:
-            weights = json.dumps(loaded(served_settings(config, model)), sort_keys=True)
+            weights = json.dumps(select_loading_settings(served_settings(config, model)), sort_keys=True)
             numbers[model] = number_by_weights.setdefault(weights, len(number_by_weights))
     return numbers
 
@@ -169,7 +169,7 @@ def comparing_settings(config: Config, family: str) -> dict[str, Any]:
         "model": section.weights,
         "revisions": f"{config.layout.results}/revisions",
     }
-    return settings | ({"revision": folder_fingerprint(section.path)} if section.path else {})
+    return settings | ({"revision": fingerprint_folder(section.path)} if section.path else {})
 
 
 def server_settings(config: Config) -> dict[str, dict[str, Any]]:

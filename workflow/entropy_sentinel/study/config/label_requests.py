@@ -38,7 +38,7 @@ def _settings_of(config: Config, judge: str, benchmark: str | None) -> JudgeSett
 
 
 def _server(config: Config, model: str) -> ServedSettings:
-    """The settings of a model that serves as a judge, for `study.engines.vllm_server.running_server`."""
+    """The settings of a model that serves as a judge, for `study.engines.vllm_server.run_server`."""
     settings = served_settings(config, model)
     served: dict[str, Any] = {key: dict(settings)[key] for key in ServedSettings.__annotations__}
     if variables := settings["chat_template_kwargs"]:

@@ -20,18 +20,25 @@ from entropy_sentinel.study.engines.api_contexts import ApiContexts
 from entropy_sentinel.study.engines.api_servers import (
     ServerKind,
     Steps,
-    drawn_otherwise,
-    ids_of,
-    impossible,
-    kind_of,
-    of_chat,
-    of_text,
-    too_few,
-    top_texts,
-    unmet,
+    find_count_problem,
+    find_logprobs_problem,
+    find_request_problem,
+    find_sampling_problem,
+    identify_server,
+    parse_token_ids,
+    read_chat_steps,
+    read_text_steps,
+    sort_top_texts,
 )
 from entropy_sentinel.study.engines.beam_searching import BeamSearcher
-from entropy_sentinel.study.engines.engine_interface import Asked, Beams, RenderedPrompt, Response, refused, spoken
+from entropy_sentinel.study.engines.engine_interface import (
+    Asked,
+    Beams,
+    RenderedPrompt,
+    Response,
+    canonicalize_prompt,
+    refused,
+)
 from entropy_sentinel.study.engines.generation_section import ApiSettings
 
 log = logging.getLogger(__name__)
@@ -68,10 +75,10 @@ class LitellmEngine(ApiContexts):
         self._settings = settings
         # What the servers call themselves, and for each response the number of tokens without log-probabilities.
         self._servers: set[str] = set()
-        self._lacking: list[int] = []
+        self._missing_counts: list[int] = []
         self._is_checked = False
         server = dict(settings["api"])
-        self._logprobs: bool = server.pop("logprobs", True)
+        self._wants_logprobs: bool = server.pop("logprobs", True)
         identity: dict[str, Any] = {"revision": settings["revision"]}
         if settings.get("keep_top_tokens"):
             # Replies that were cached without these texts cannot serve a job that needs them.
@@ -85,16 +92,16 @@ class LitellmEngine(ApiContexts):
         return {
             "engine": f"api:{self._client.model}",
             "engine_version": ", ".join([f"litellm {version('litellm')}", *sorted(self._servers)]),
-            "logprobs_mode": self.LOGPROBS_MODE if self._logprobs else NO_LOGPROBS,
+            "logprobs_mode": self.LOGPROBS_MODE if self._wants_logprobs else NO_LOGPROBS,
         }
 
     @property
     def vocabulary(self) -> int:
         """The number of tokens that the model chooses from, from the config, because no server reports it."""
-        known: Any = self._settings.get("vocabulary")  # only in a pass's settings
-        if known is None:
+        size: Any = self._settings.get("vocabulary")  # only in a pass's settings
+        if size is None:
             raise ConfigError(f"models.{self._settings['model']}.vocabulary: must be set to ask for next tokens")
-        return int(known)
+        return int(size)
 
     def beams(
         self, contexts: Iterable[Sequence[int]], width: int, max_tokens: int, stop: Sequence[str] = ()
@@ -112,10 +119,10 @@ class LitellmEngine(ApiContexts):
     def prompts(self, chats: Sequence[Asked]) -> list[RenderedPrompt]:
         """Each prompt as the server tokenizes it; raises ConfigError for chats, which servers do not tokenize."""
         texts = [chat for chat in chats if isinstance(chat, str)]
-        known = self.token_ids(texts, special=True)
-        if len(texts) < len(chats) or None in known:
+        prompt_ids = self.token_ids(texts, special=True)
+        if len(texts) < len(chats) or None in prompt_ids:
             raise ConfigError(f"models.{self._settings['model']}: servers do not return the token ids of chat prompts")
-        return [RenderedPrompt(ids or [], self._hash(text)) for text, ids in zip(texts, known, strict=True)]
+        return [RenderedPrompt(ids or [], self._hash(text)) for text, ids in zip(texts, prompt_ids, strict=True)]
 
     def answer(self, chats: Sequence[Asked], seeds: Sequence[int]) -> Generator[tuple[int, Response], None, None]:
         """Yield (position in `chats`, response) for each chat or text with its own seed, as they finish.
@@ -127,12 +134,12 @@ class LitellmEngine(ApiContexts):
         """
         requests = [self._request(chat, seed) for chat, seed in zip(chats, seeds, strict=True)]
         stream = self._client.ask(
-            requests, self._keep, lambda kept: bool(kept["tokens"] or kept["text"]), self._account
+            requests, self._extract_content, lambda kept: bool(kept["tokens"] or kept["text"]), self._account
         )
         with closing(stream) as replies:
             for position, reply in replies:
                 yield position, self._response(chats[position], reply)
-        self._tell_lacking()
+        self._log_missing_logprobs()
 
     def under_way(self) -> list[int]:
         """A 0 for each concurrent request: only the server knows the lengths."""
@@ -142,26 +149,26 @@ class LitellmEngine(ApiContexts):
         request: dict[str, Any] = {"seed": seed, **self._settings["sampling"]}
         if isinstance(chat, str):
             request["prompt"] = chat
-            if self._logprobs:
+            if self._wants_logprobs:
                 request |= {"logprobs": TOP_K, "extra_body": {"return_tokens_as_token_ids": True}}
             return request
         request["messages"] = [dict(message) for message in chat]
-        if self._logprobs:
+        if self._wants_logprobs:
             request |= {"logprobs": True, "top_logprobs": TOP_K}
         if variables := self._settings["chat_template_kwargs"]:
             request["extra_body"] = {"chat_template_kwargs": variables}
         return request
 
-    def _keep(self, reply: ServerReply) -> dict[str, Any]:
+    def _extract_content(self, reply: ServerReply) -> dict[str, Any]:
         """The content of a reply that a response needs; raises ConfigError if it cannot be used (`_check`)."""
-        steps = of_chat(reply.choice) if reply.is_chat else of_text(reply.choice)
-        if not self._logprobs:
+        steps = read_chat_steps(reply.choice) if reply.is_chat else read_text_steps(reply.choice)
+        if not self._wants_logprobs:
             steps = Steps([], [], [], [])  # ignores log-probabilities that the server adds unrequested
         model: Any = getattr(reply.parsed, "model", None)
         fingerprint: Any = getattr(reply.parsed, "system_fingerprint", None)
-        empty = not steps.tokens and not reply.text and not reply.completion_tokens
-        if not empty:
-            self._check(kind_of(fingerprint), steps, reply.is_chat)
+        is_empty = not steps.tokens and not reply.text and not reply.completion_tokens
+        if not is_empty:
+            self._check(identify_server(fingerprint), steps, reply.is_chat)
         # A server may return the key that it received as its own name.
         return {
             "model": masked(str(model or "")),
@@ -172,22 +179,22 @@ class LitellmEngine(ApiContexts):
             "text": reply.text,
             "tokens": steps.tokens,
             "token_ids": steps.ids,
-            "token_logprobs": steps.sampled,
-            "top_logprobs": steps.top,
+            "token_logprobs": steps.sampled_logprobs,
+            "top_logprobs": steps.top_logprobs,
             **({"top_tokens": steps.top_tokens} if self._settings.get("keep_top_tokens") else {}),
         }
 
     def _check(self, kind: ServerKind, steps: Steps, is_chat: bool) -> None:
         """Raise ConfigError if this kind of server, or a reply with these steps, cannot be used."""
         sampling, api = self._settings["sampling"], self._settings["api"]
-        problem = unmet(kind, sampling, is_chat)
-        if problem is None and self._logprobs:
-            problem = too_few(kind, steps)
+        problem = find_request_problem(kind, sampling, is_chat)
+        if problem is None and self._wants_logprobs:
+            problem = find_count_problem(kind, steps)
         # Only for the first reply: a later impossible one gets null features, and does not stop the others.
         if problem is None and not self._is_checked:
-            problem = impossible(steps) if self._logprobs else None
-            if problem is None and kind.tells_sampling:
-                problem = drawn_otherwise(str(address_of(api["model"], api["base_url"])), sampling)
+            problem = find_logprobs_problem(steps) if self._wants_logprobs else None
+            if problem is None and kind.reports_sampling:
+                problem = find_sampling_problem(str(address_of(api["model"], api["base_url"])), sampling)
             self._is_checked = problem is None
         if problem:
             raise ConfigError(f"{self._client.name}: {problem}")
@@ -198,7 +205,7 @@ class LitellmEngine(ApiContexts):
             return refused(reply.reason, prompt_hash)
         # Replies cached by earlier versions are not masked, and lack the server's token count and ids.
         self._servers.add(masked(" ".join(filter(None, (reply["model"], reply["system_fingerprint"])))))
-        if not self._logprobs:
+        if not self._wants_logprobs:
             return Response(
                 prompt_hash=prompt_hash,
                 prompt_tokens=reply["prompt_tokens"],
@@ -212,10 +219,10 @@ class LitellmEngine(ApiContexts):
         sampled = np.asarray(reply["token_logprobs"], dtype=np.float32)
         top_logprobs = np.asarray(top, dtype=np.float32).reshape(len(top), TOP_K)
         is_text = isinstance(chat, str)
-        ids_in_place = ids_of(reply["tokens"]) if is_text else None
-        ids_beside = reply.get("token_ids")
-        ids = ids_in_place or ids_beside
-        self._lacking.append(reply.get("completion_tokens", 0) - len(top))
+        ids_from_texts = parse_token_ids(reply["tokens"]) if is_text else None
+        ids_from_server = reply.get("token_ids")
+        ids = ids_from_texts or ids_from_server
+        self._missing_counts.append(reply.get("completion_tokens", 0) - len(top))
         return Response(
             prompt_hash=prompt_hash,
             prompt_tokens=reply["prompt_tokens"],
@@ -223,31 +230,31 @@ class LitellmEngine(ApiContexts):
             finish_reason=reply["finish_reason"],
             token_logprobs=sampled,
             top_logprobs=top_logprobs,
-            tokens=None if ids_in_place else np.array(reply["tokens"], dtype=object),
+            tokens=None if ids_from_texts else np.array(reply["tokens"], dtype=object),
             token_ids=np.array(ids, dtype=np.uint32) if ids else None,
-            top_tokens=None if ids_in_place else top_texts(reply),
-            displaced_steps=0 if is_text or ids_beside else int((sampled == top_logprobs[:, -1]).sum()),
+            top_tokens=None if ids_from_texts else sort_top_texts(reply),
+            displaced_steps=0 if is_text or ids_from_server else int((sampled == top_logprobs[:, -1]).sum()),
         )
 
-    def _tell_lacking(self) -> None:
+    def _log_missing_logprobs(self) -> None:
         """Log the number of tokens that the server counted but returned no log-probabilities for."""
-        lacking = [count for count in self._lacking if count > 1]
-        if lacking:
+        missing_counts = [count for count in self._missing_counts if count > 1]
+        if missing_counts:
             log.warning(
                 "%s: in %d of %d responses the server gave no log-probabilities for %d of the tokens that it counted; "
                 "features are over the others (docs/inputs.md, 'llama.cpp and Ollama')",
                 self._client.name,
-                len(lacking),
-                len(self._lacking),
-                sum(lacking),
+                len(missing_counts),
+                len(self._missing_counts),
+                sum(missing_counts),
             )
 
     def _hash(self, chat: Asked) -> str:
-        prompt = json.dumps([spoken(chat), self._settings["chat_template_kwargs"]], sort_keys=True)
+        prompt = json.dumps([canonicalize_prompt(chat), self._settings["chat_template_kwargs"]], sort_keys=True)
         return hashlib.sha256(prompt.encode()).hexdigest()[:16]
 
 
-def make(settings: ApiSettings, threads: int) -> LitellmEngine:
+def make_api_engine(settings: ApiSettings, threads: int) -> LitellmEngine:
     """The engine for the server that the workflow has announced to this job."""
     server = announced_server(f"models.{settings['model']}.api")
     return LitellmEngine({**settings, "api": settings["api"] | server})

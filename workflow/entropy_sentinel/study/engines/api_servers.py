@@ -21,7 +21,7 @@ from entropy_sentinel.study.items.table_import import impossible_step
 # How a vLLM server writes a token as an id: several tokens can have the same text.
 _ID = re.compile(r"token_id:(\d+)")
 # Traces have ids in 32 bits.
-_MOST = 2**32 - 1
+_LARGEST_ID = 2**32 - 1
 
 
 @dataclass(frozen=True)
@@ -33,33 +33,33 @@ class Steps:
     """
 
     tokens: list[str]
-    sampled: list[float]
-    top: list[list[float]]
+    sampled_logprobs: list[float]
+    top_logprobs: list[list[float]]
     top_tokens: list[list[str]]
     ids: list[int] | None = None
 
 
-def of_chat(choice: Any) -> Steps:
+def read_chat_steps(choice: Any) -> Steps:
     """The steps of an answer to a chat."""
-    return _of_content(getattr(getattr(choice, "logprobs", None), "content", None) or [])
+    return _read_content_steps(getattr(getattr(choice, "logprobs", None), "content", None) or [])
 
 
-def of_text(choice: Any) -> Steps:
+def read_text_steps(choice: Any) -> Steps:
     """The steps of a continuation of plain text: OpenAI's lists, or llama.cpp's, which are as for a chat."""
     logprobs: Any = getattr(choice, "logprobs", None)
     if content := getattr(logprobs, "content", None):
-        return _of_content(content)
+        return _read_content_steps(content)
     tokens = getattr(logprobs, "tokens", None) or []
     top = [step or {} for step in getattr(logprobs, "top_logprobs", None) or [{}] * len(tokens)]
     return Steps(
         tokens=list(tokens),
-        sampled=list(logprobs.token_logprobs) if tokens else [],
-        top=[list(step.values()) for step in top],
+        sampled_logprobs=list(logprobs.token_logprobs) if tokens else [],
+        top_logprobs=[list(step.values()) for step in top],
         top_tokens=[list(step) for step in top],
     )
 
 
-def ids_of(tokens: Sequence[str]) -> list[int] | None:
+def parse_token_ids(tokens: Sequence[str]) -> list[int] | None:
     """The ids of tokens that a server has written as ids; None if it has written texts."""
     ids = []
     for token in tokens:
@@ -70,7 +70,7 @@ def ids_of(tokens: Sequence[str]) -> list[int] | None:
     return ids or None
 
 
-def top_texts(kept: Mapping[str, Any]) -> np.ndarray | None:
+def sort_top_texts(kept: Mapping[str, Any]) -> np.ndarray | None:
     """The texts of the most likely tokens of a kept reply, (T, TOP_K), likeliest first; None without them."""
     if "top_tokens" not in kept:
         return None
@@ -81,24 +81,24 @@ def top_texts(kept: Mapping[str, Any]) -> np.ndarray | None:
     return np.array(rows, dtype=object).reshape(-1, TOP_K)
 
 
-def _of_content(content: Sequence[Any]) -> Steps:
+def _read_content_steps(content: Sequence[Any]) -> Steps:
     """The steps of `content`, one entry per token: LiteLLM's objects, or the server's dicts."""
     top, top_tokens = [], []
     for step in content:
-        entries = _field(step, "top_logprobs") or []
-        top.append([_field(entry, "logprob") for entry in entries])
-        top_tokens.append([_field(entry, "token") for entry in entries])
-    ids = [_field(step, "id") for step in content]
+        entries = _get_field(step, "top_logprobs") or []
+        top.append([_get_field(entry, "logprob") for entry in entries])
+        top_tokens.append([_get_field(entry, "token") for entry in entries])
+    ids = [_get_field(step, "id") for step in content]
     return Steps(
-        tokens=[_field(step, "token") for step in content],
-        sampled=[_field(step, "logprob") for step in content],
-        top=top,
+        tokens=[_get_field(step, "token") for step in content],
+        sampled_logprobs=[_get_field(step, "logprob") for step in content],
+        top_logprobs=top,
         top_tokens=top_tokens,
-        ids=ids if ids and all(type(number) is int and 0 <= number <= _MOST for number in ids) else None,
+        ids=ids if ids and all(type(number) is int and 0 <= number <= _LARGEST_ID for number in ids) else None,
     )
 
 
-def _field(entry: Any, name: str) -> Any:
+def _get_field(entry: Any, name: str) -> Any:
     return entry.get(name) if isinstance(entry, Mapping) else getattr(entry, name, None)
 
 
@@ -111,64 +111,64 @@ _NEUTRAL = {"top_k": 0, "min_p": 0, "repeat_penalty": 1, "presence_penalty": 0, 
 _SETTABLE = ("top_k", "min_p")
 
 
-def drawn_otherwise(address: str, sampling: Mapping[str, object]) -> str | None:
+def find_sampling_problem(address: str, sampling: Mapping[str, object]) -> str | None:
     """How the server's own settings change the study's sampling, with the remedy; None if they do not.
 
     `address` is the base URL, `http://localhost:8080/v1`. If the server does not say, the result is None.
     """
-    other = {}
-    for name, value in _own_sampling(address).items():
+    differences = {}
+    for name, value in _fetch_server_sampling(address).items():
         if name not in sampling and value != _NEUTRAL[name]:
-            other[name] = value
-    if not other:
+            differences[name] = value
+    if not differences:
         return None
-    options = " ".join(f"--{name.replace('_', '-')} {_NEUTRAL[name]}" for name in other)
-    values = ", ".join(f"{name} {value}" for name, value in other.items())
+    options = " ".join(f"--{name.replace('_', '-')} {_NEUTRAL[name]}" for name in differences)
+    values = ", ".join(f"{name} {value}" for name, value in differences.items())
     remedy = ""
-    if other.keys() <= set(_SETTABLE):
-        settings = ", ".join(f"{name}: {value}" for name, value in other.items())
+    if differences.keys() <= set(_SETTABLE):
+        settings = ", ".join(f"{name}: {value}" for name, value in differences.items())
         remedy = f", or set it for this model: `sampling: {{{settings}}}`"
     return f"llama.cpp would sample with {values}, not set by the study; start llama-server with {options}{remedy}"
 
 
-def _own_sampling(address: str) -> dict[str, Any]:
+def _fetch_server_sampling(address: str) -> dict[str, Any]:
     """The server's own values for the keys of `_NEUTRAL`; empty if it does not report them."""
     props = f"{address.removesuffix('/v1')}/props"
     try:
         with urllib.request.urlopen(props, timeout=_TIMEOUT_S) as reply:
             settings = json.loads(reply.read())["default_generation_settings"]
-        own = settings.get("params", settings)
-        known = {}
+        parameters = settings.get("params", settings)
+        sampling = {}
         for name in _NEUTRAL:
-            value = own.get(name)
+            value = parameters.get(name)
             if isinstance(value, int | float):
                 # As it was set, from the server's 32 bits: 0.05 for 0.05000000074505806.
-                known[name] = float(f"{value:.6g}") if isinstance(value, float) else value
+                sampling[name] = float(f"{value:.6g}") if isinstance(value, float) else value
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         log.warning("%s does not report its sampling settings (%s); its own top_k and min_p may apply", props, error)
         return {}
-    if "top_k" in known:
-        known["top_k"] = max(known["top_k"], 0)  # below 0 it also keeps all tokens
-    return known
+    if "top_k" in sampling:
+        sampling["top_k"] = max(sampling["top_k"], 0)  # below 0 it also keeps all tokens
+    return sampling
 
 
 @dataclass(frozen=True)
 class ServerKind:
-    """A kind of server: its name, its fingerprint, and the remedy if it returns too few log-probabilities.
+    """A kind of server: its name, its fingerprint, and `count_remedy`, if it returns too few log-probabilities.
 
     `ignored` has the keys of `sampling` that it ignores, with the remedies. `plain_text` says why it cannot continue
-    plain text. If it `tells_sampling`, its own sampling is checked (`drawn_otherwise`).
+    plain text. If it `reports_sampling`, its own sampling is checked (`find_sampling_problem`).
     """
 
     name: str
     fingerprint: re.Pattern[str]
-    too_few: str
+    count_remedy: str
     ignored: Mapping[str, str] = field(default_factory=dict)
     plain_text: str | None = None
-    tells_sampling: bool = False
+    reports_sampling: bool = False
 
 
-_OTHERS = ServerKind(
+_GENERIC_KIND = ServerKind(
     "server",
     re.compile(""),
     f"start vLLM with --max-logprobs {TOP_K}, or choose a provider that returns top_logprobs={TOP_K}; one that gives "
@@ -181,7 +181,7 @@ _KINDS = (
         "llama-server returns them in versions from 2025 on, and not for tokens of a draft model: update it, and start "
         "it without --model-draft and the other options for speculative decoding",
         {"repetition_penalty": "serve the model with vLLM if you need it: llama.cpp's repeat_penalty is different"},
-        tells_sampling=True,
+        reports_sampling=True,
     ),
     ServerKind(
         "Ollama",
@@ -193,12 +193,12 @@ _KINDS = (
 )
 
 
-def kind_of(fingerprint: object) -> ServerKind:
+def identify_server(fingerprint: object) -> ServerKind:
     """The kind of server with this fingerprint."""
-    return next((kind for kind in _KINDS if kind.fingerprint.fullmatch(str(fingerprint or ""))), _OTHERS)
+    return next((kind for kind in _KINDS if kind.fingerprint.fullmatch(str(fingerprint or ""))), _GENERIC_KIND)
 
 
-def unmet(kind: ServerKind, sampling: Mapping[str, object], is_chat: bool) -> str | None:
+def find_request_problem(kind: ServerKind, sampling: Mapping[str, object], is_chat: bool) -> str | None:
     """Why a server of this kind cannot answer as the study asks, with the remedy; None if it can."""
     if kind.plain_text and not is_chat:
         return f"{kind.name} cannot continue plain text: {kind.plain_text}"
@@ -211,19 +211,19 @@ def unmet(kind: ServerKind, sampling: Mapping[str, object], is_chat: bool) -> st
     return None
 
 
-def too_few(kind: ServerKind, steps: Steps) -> str | None:
+def find_count_problem(kind: ServerKind, steps: Steps) -> str | None:
     """Why replies like this one cannot be used, with the remedy; None if they can."""
-    fewest = min(map(len, steps.top), default=0)
+    fewest = min(map(len, steps.top_logprobs), default=0)
     if fewest < TOP_K:
         returned = str(fewest) if steps.tokens else "no"
-        return f"the server returned {returned} log-probabilities per token, {TOP_K} are needed; {kind.too_few}"
+        return f"the server returned {returned} log-probabilities per token, {TOP_K} are needed; {kind.count_remedy}"
     return None
 
 
-def impossible(steps: Steps) -> str | None:
+def find_logprobs_problem(steps: Steps) -> str | None:
     """Why these steps cannot be log-probabilities of a model; None if they can."""
-    top = [sorted(step, reverse=True)[:TOP_K] for step in steps.top]
-    columns = {"token_logprobs": [steps.sampled], "top_logprobs": [top]}
+    top = [sorted(step, reverse=True)[:TOP_K] for step in steps.top_logprobs]
+    columns = {"token_logprobs": [steps.sampled_logprobs], "top_logprobs": [top]}
     schema = {"token_logprobs": pl.List(pl.Float32), "top_logprobs": pl.List(pl.Array(pl.Float32, TOP_K))}
     wrong = impossible_step(pl.DataFrame(columns, schema=schema, strict=False))
     if wrong is None:

@@ -19,7 +19,7 @@ from entropy_sentinel.schemas.generation_schema import TOP_K
 from entropy_sentinel.study.engines.engine_interface import Beam, Beams, NextToken
 
 # Contexts that are searched together: few enough for the engine's cache to hold their beams.
-_SIDE_BY_SIDE = 64
+_BATCH_SIZE = 64
 
 
 @dataclass(frozen=True)
@@ -43,98 +43,100 @@ class _Hypotheses:
     finished: list[_Sequence] = field(default_factory=list)
     refused: str = ""
 
-    def take(self, sequences: Iterable[_Sequence]) -> None:
+    def update(self, sequences: Iterable[_Sequence]) -> None:
         """Continue with those of these sequences that can still be among the likeliest."""
         finished, running = list(self.finished), list[_Sequence]()
-        for sequence in sorted(sequences, key=_order):
+        for sequence in sorted(sequences, key=_sort_key):
             (finished if sequence.finish_reason else running).append(sequence)
-        self.finished = sorted(finished, key=_order)[: self.width]
-        least = self.finished[-1].logprob if len(self.finished) == self.width else -np.inf
-        self.running = [sequence for sequence in running if sequence.logprob > least][: self.width]
+        self.finished = sorted(finished, key=_sort_key)[: self.width]
+        cutoff = self.finished[-1].logprob if len(self.finished) == self.width else -np.inf
+        self.running = [sequence for sequence in running if sequence.logprob > cutoff][: self.width]
 
 
 @dataclass(frozen=True)
 class BeamSearcher:
-    """A search of one engine: `ask` is its `next_tokens`, `texts` its `token_texts`, `ends` its end tokens."""
+    """A search of one engine, by its methods `next_tokens` and `token_texts`."""
 
-    ask: Callable[[Iterable[Sequence[int]]], Iterable[tuple[int, NextToken]]]
-    texts: Callable[[Sequence[Sequence[int]]], list[list[str]]]
-    ends: frozenset[int]
+    next_tokens: Callable[[Iterable[Sequence[int]]], Iterable[tuple[int, NextToken]]]
+    token_texts: Callable[[Sequence[Sequence[int]]], list[list[str]]]
+    end_tokens: frozenset[int]
     width: int
     max_tokens: int
     stop: tuple[str, ...] = ()
     # The texts of known tokens; a server has to be asked for each.
-    _known: dict[int, str] = field(default_factory=dict)
+    _text_cache: dict[int, str] = field(default_factory=dict)
 
     def search(self, contexts: Iterable[Sequence[int]]) -> Generator[tuple[int, Beams], None, None]:
         """See `Engine.beams`. Raises ValueError if `width` exceeds half of the known next tokens."""
         if not 1 <= self.width <= TOP_K // 2:
             raise ValueError(f"width: must be 1 to {TOP_K // 2}, half of the next tokens known, was {self.width}")
         waiting = enumerate(contexts)
-        while batch := [_Hypotheses(*numbered, self.width) for numbered in islice(waiting, _SIDE_BY_SIDE)]:
+        while batch := [_Hypotheses(*numbered, self.width) for numbered in islice(waiting, _BATCH_SIZE)]:
             for _ in range(self.max_tokens):
                 if not any(hypotheses.running for hypotheses in batch):
                     break
                 self._step(batch)
             for hypotheses in batch:
-                hypotheses.take([replace(left, finish_reason="length") for left in hypotheses.running])
-                yield hypotheses.number, Beams(self._beams(hypotheses.finished), hypotheses.refused)
+                hypotheses.update([replace(sequence, finish_reason="length") for sequence in hypotheses.running])
+                yield hypotheses.number, Beams(self._make_beams(hypotheses.finished), hypotheses.refused)
 
     def _step(self, hypotheses: Sequence[_Hypotheses]) -> None:
         """Extend every unfinished sequence by one token."""
         running = []
         for owner in hypotheses:
             running += [(owner, sequence) for sequence in owner.running]
-        next_tokens = dict(self.ask([*owner.context, *sequence.token_ids] for owner, sequence in running))
+        next_tokens = dict(self.next_tokens([*owner.context, *sequence.token_ids] for owner, sequence in running))
         if self.stop:
-            self._learn(next_tokens.values(), hypotheses[0].context[-1])
-        longer: dict[int, list[_Sequence]] = {owner.number: [] for owner in hypotheses}
+            self._cache_texts(next_tokens.values(), hypotheses[0].context[-1])
+        extensions: dict[int, list[_Sequence]] = {owner.number: [] for owner in hypotheses}
         for number, (owner, sequence) in enumerate(running):
             if not next_tokens[number].refused:
-                longer[owner.number] += self._continuations(sequence, next_tokens[number])
+                extensions[owner.number] += self._extend(sequence, next_tokens[number])
             elif sequence.token_ids:  # the context is full
-                longer[owner.number].append(replace(sequence, finish_reason="length"))
+                extensions[owner.number].append(replace(sequence, finish_reason="length"))
             else:
                 owner.refused = next_tokens[number].refused
         for owner in hypotheses:
-            owner.take(longer[owner.number])
+            owner.update(extensions[owner.number])
 
-    def _continuations(self, sequence: _Sequence, next_token: NextToken) -> list[_Sequence]:
+    def _extend(self, sequence: _Sequence, next_token: NextToken) -> list[_Sequence]:
         """The sequence extended by each of the possible next tokens."""
-        longer = []
+        extensions = []
         for token, logprob in zip(next_token.token_ids.tolist(), next_token.logprobs.tolist(), strict=True):
-            text = sequence.text + self._known.get(token, "")
-            ended = token in self.ends or any(end in text for end in self.stop)
-            together = sequence.logprob + logprob
-            if together > -np.inf:
-                longer.append(_Sequence((*sequence.token_ids, token), together, text, "stop" if ended else ""))
-        return longer
+            text = sequence.text + self._text_cache.get(token, "")
+            is_finished = token in self.end_tokens or any(end in text for end in self.stop)
+            joint_logprob = sequence.logprob + logprob
+            if joint_logprob > -np.inf:
+                extensions.append(
+                    _Sequence((*sequence.token_ids, token), joint_logprob, text, "stop" if is_finished else "")
+                )
+        return extensions
 
-    def _learn(self, next_tokens: Iterable[NextToken], before: int) -> None:
+    def _cache_texts(self, next_tokens: Iterable[NextToken], before: int) -> None:
         """Get the texts of new tokens, each after the token `before`, as a text's first token may lose its space."""
-        new: dict[int, None] = {}
+        new_tokens: dict[int, None] = {}
         for next_token in next_tokens:
             for token in next_token.token_ids.tolist():
-                if token not in self._known:
-                    new[token] = None
-        texts = self.texts([[before, token] for token in new]) if new else []
-        for token, text in zip(new, texts, strict=True):
-            self._known[token] = text[-1] if text else ""
+                if token not in self._text_cache:
+                    new_tokens[token] = None
+        texts = self.token_texts([[before, token] for token in new_tokens]) if new_tokens else []
+        for token, text in zip(new_tokens, texts, strict=True):
+            self._text_cache[token] = text[-1] if text else ""
 
-    def _beams(self, sequences: Sequence[_Sequence]) -> tuple[Beam, ...]:
+    def _make_beams(self, sequences: Sequence[_Sequence]) -> tuple[Beam, ...]:
         """The sequences with their text, up to the first of `stop`."""
-        without_end = []
+        token_lists = []
         for sequence in sequences:
-            has_end = sequence.token_ids[-1] in self.ends
-            without_end.append(sequence.token_ids[:-1] if has_end else sequence.token_ids)
+            has_end = sequence.token_ids[-1] in self.end_tokens
+            token_lists.append(sequence.token_ids[:-1] if has_end else sequence.token_ids)
         beams = []
-        for sequence, texts in zip(sequences, self.texts(without_end) if without_end else [], strict=True):
+        for sequence, texts in zip(sequences, self.token_texts(token_lists) if token_lists else [], strict=True):
             text = "".join(texts)
-            cut = min((text.find(end) for end in self.stop if end in text), default=None)
-            beams.append(Beam(sequence.token_ids, text[:cut], sequence.logprob, sequence.finish_reason))
+            stop_position = min((text.find(end) for end in self.stop if end in text), default=None)
+            beams.append(Beam(sequence.token_ids, text[:stop_position], sequence.logprob, sequence.finish_reason))
         return tuple(beams)
 
 
-def _order(sequence: _Sequence) -> tuple[float, tuple[int, ...]]:
+def _sort_key(sequence: _Sequence) -> tuple[float, tuple[int, ...]]:
     """A sort key: falling log-probability, then tokens."""
     return -sequence.logprob, sequence.token_ids

@@ -35,7 +35,7 @@ ENVIRONMENT: Mapping[str, str] = {
 _CACHE = "VLLM_CPU_KVCACHE_SPACE"
 _MOST_CACHE_GIB = 16
 # Linux's description of the cores, and its flags for bfloat16 multiplication: two of x86, one of ARM.
-_DESCRIBED = Path("/proc/cpuinfo")
+_CPUINFO = Path("/proc/cpuinfo")
 _BFLOAT16 = frozenset({"avx512_bf16", "amx_bf16", "bf16"})
 
 
@@ -50,18 +50,18 @@ def is_cpu_build() -> bool:
     return False
 
 
-def cores() -> int:
+def count_cores() -> int:
     """The number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def multiplies_bfloat16(described: Path = _DESCRIBED) -> bool:
+def has_bfloat16_instructions(cpuinfo: Path = _CPUINFO) -> bool:
     """Whether this CPU has instructions for bfloat16, according to Linux; False if unknown.
 
     With them, a 0.5B model is 1.6 times as fast as in float32 (`make bench-cpu`). Without them, each number is
     converted to float32 and back.
     """
-    lines = described.read_text("utf-8").splitlines() if described.is_file() else []
+    lines = cpuinfo.read_text("utf-8").splitlines() if cpuinfo.is_file() else []
     flags = set[str]()
     for line in lines:
         if line.lower().startswith(("flags", "features")):
@@ -69,46 +69,50 @@ def multiplies_bfloat16(described: Path = _DESCRIBED) -> bool:
     return not _BFLOAT16.isdisjoint(flags)
 
 
-def environment(settings: ServedSettings, threads: int) -> dict[str, str]:
+def build_environment(settings: ServedSettings, threads: int) -> dict[str, str]:
     """The variables to set before vLLM and torch are loaded, to compute on `threads` cores.
 
     They include the settings' own. The number of threads is at most the number of cores. OMP_NUM_THREADS in the
     settings also sets MKL_NUM_THREADS, which takes precedence in torch, because Snakemake sets both.
     """
-    given = settings["environment"]
-    number = given.get("OMP_NUM_THREADS", str(min(threads, cores())))
-    return {"OMP_NUM_THREADS": number, "MKL_NUM_THREADS": number} | _environment_added(settings, threads) | given
+    user_variables = settings["environment"]
+    n_threads = user_variables.get("OMP_NUM_THREADS", str(min(threads, count_cores())))
+    return (
+        {"OMP_NUM_THREADS": n_threads, "MKL_NUM_THREADS": n_threads}
+        | _find_added_variables(settings, threads)
+        | user_variables
+    )
 
 
-def engine_arguments(settings: ServedSettings) -> dict[str, Any]:
+def build_engine_arguments(settings: ServedSettings) -> dict[str, Any]:
     """The settings' engine arguments, with those that this build needs in addition."""
-    return settings["engine_args"] | _arguments_added(settings)
+    return settings["engine_args"] | _find_added_arguments(settings)
 
 
-def added_settings(settings: ServedSettings, threads: int) -> dict[str, str]:
+def describe_added_settings(settings: ServedSettings, threads: int) -> dict[str, str]:
     """The added settings for the provenance of traces; an empty dict if there are none.
 
     The number of threads is left out, because it differs between machines.
     """
-    values = _arguments_added(settings) | _environment_added(settings, threads)
+    values = _find_added_arguments(settings) | _find_added_variables(settings, threads)
     return {"cpu_settings": ", ".join(f"{key}={value}" for key, value in values.items())} if values else {}
 
 
-def _arguments_added(settings: ServedSettings) -> dict[str, Any]:
+def _find_added_arguments(settings: ServedSettings) -> dict[str, Any]:
     if not is_cpu_build():
         return {}
     return {key: value for key, value in ARGUMENTS.items() if key not in settings["engine_args"]}
 
 
-def _environment_added(settings: ServedSettings, threads: int) -> dict[str, str]:
+def _find_added_variables(settings: ServedSettings, threads: int) -> dict[str, str]:
     if not is_cpu_build():
         return {}
-    needed = {**ENVIRONMENT, _CACHE: str(_cache_gib(threads))}
-    return {key: value for key, value in needed.items() if key not in settings["environment"]}
+    variables = {**ENVIRONMENT, _CACHE: str(_compute_cache_gib(threads))}
+    return {key: value for key, value in variables.items() if key not in settings["environment"]}
 
 
-def _cache_gib(threads: int) -> int:
+def _compute_cache_gib(threads: int) -> int:
     """A quarter of the memory that belongs to the engine's share of the cores, GiB."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    share = min(threads / cores(), 1)
+    share = min(threads / count_cores(), 1)
     return max(1, min(_MOST_CACHE_GIB, int(memory * share / 2**32)))

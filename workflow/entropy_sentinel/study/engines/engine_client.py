@@ -1,7 +1,7 @@
 """A job's view of an engine process.
 
-The first question finds or starts it (pool.py). If it ends during a question, the job continues with a new one and
-repeats only the unanswered part.
+The first question finds or starts it (engine_pool.py). If it ends during a question, the job continues with a new one
+and repeats only the unanswered part.
 """
 
 import logging
@@ -20,14 +20,14 @@ from entropy_sentinel.study.engines.engine_interface import (
     RenderedPrompt,
     Response,
 )
-from entropy_sentinel.study.engines.engine_pool import EngineEnded, Lease, lease_engine
+from entropy_sentinel.study.engines.engine_pool import EngineEnded, EngineLease, lease_engine
 from entropy_sentinel.study.engines.engine_run import EngineRun
 from entropy_sentinel.study.engines.generation_section import VllmSettings
 
 log = logging.getLogger(__name__)
 
 # How often a job may replace an engine that ended during a request.
-MOST_ENDS = 2
+MAX_ENDS = 2
 
 
 class SharedEngine:
@@ -35,23 +35,23 @@ class SharedEngine:
 
     def __init__(self, settings: VllmSettings, threads: int, run: EngineRun | None = None) -> None:
         """Prepare an engine on `threads` CPU cores for the settings' model; `run` is the announced run by default."""
-        self._settings, self._threads, self._run = settings, threads, run or EngineRun.announced()
-        self._lease: Lease | None = None
+        self._settings, self._threads, self._run = settings, threads, run or EngineRun.from_environment()
+        self._lease: EngineLease | None = None
         self._counts: Sequence[int] = ()
-        self._ends = 0
-        self._known: dict[str, Any] = {}
+        self._n_ends = 0
+        self._facts: dict[str, Any] = {}
 
     @property
     def provenance(self) -> dict[str, Any]:
         """Which engine it is, and what kind of log-probabilities it gives."""
-        if not self._known:
+        if not self._facts:
             self._open()
-        return dict(self._known["provenance"])
+        return dict(self._facts["provenance"])
 
     @property
     def vocabulary(self) -> int:
         """The number of tokens that the model chooses from."""
-        return int(self._value("vocabulary"))
+        return int(self._call("vocabulary"))
 
     def under_way(self) -> Sequence[int]:
         """The tokens so far of each unfinished response, as the engine last reported."""
@@ -63,39 +63,39 @@ class SharedEngine:
 
     def next_tokens(self, contexts: Iterable[Sequence[int]]) -> Generator[tuple[int, NextToken], None, None]:
         """See `Engine.next_tokens`."""
-        ids = [_ids(context) for context in contexts]
+        ids = [_pack_ids(context) for context in contexts]
         return self._stream("next_tokens", [ids])
 
     def continuations(
         self, pairs: Iterable[tuple[Sequence[int], Sequence[int]]]
     ) -> Generator[tuple[int, Continuation], None, None]:
         """See `Engine.continuations`."""
-        ids = [(_ids(context), _ids(tokens)) for context, tokens in pairs]
+        ids = [(_pack_ids(context), _pack_ids(tokens)) for context, tokens in pairs]
         return self._stream("continuations", [ids])
 
     def beams(
         self, contexts: Iterable[Sequence[int]], width: int, max_tokens: int, stop: Sequence[str] = ()
     ) -> Generator[tuple[int, Beams], None, None]:
         """See `Engine.beams`."""
-        ids = [_ids(context) for context in contexts]
+        ids = [_pack_ids(context) for context in contexts]
         return self._stream("beams", [ids], width, max_tokens, stop)
 
     def prompts(self, chats: Sequence[Asked]) -> list[RenderedPrompt]:
         """See `Engine.prompts`."""
-        prompts: list[RenderedPrompt] = self._value("prompts", chats)
+        prompts: list[RenderedPrompt] = self._call("prompts", chats)
         return prompts
 
     def token_ids(self, texts: Sequence[str]) -> list[list[int] | None]:
         """See `Engine.token_ids`."""
-        ids: list[list[int] | None] = self._value("token_ids", texts)
+        ids: list[list[int] | None] = self._call("token_ids", texts)
         return ids
 
     def token_texts(self, responses: Sequence[Sequence[int]]) -> list[list[str]]:
         """See `Engine.token_texts`."""
-        texts: list[list[str]] = self._value("token_texts", [_ids(response) for response in responses])
+        texts: list[list[str]] = self._call("token_texts", [_pack_ids(response) for response in responses])
         return texts
 
-    def _value(self, name: str, *arguments: object) -> Any:
+    def _call(self, name: str, *arguments: object) -> Any:
         while True:
             try:
                 (value,) = self._ask(name, arguments)
@@ -107,9 +107,9 @@ class SharedEngine:
         self, name: str, columns: Sequence[Sequence[Any]], *options: Any
     ) -> Generator[tuple[int, Any], None, None]:
         """Yield (number, answer) for each question. `columns` has the arguments of which each question has its own."""
-        left = list(range(len(columns[0])))
-        while left:
-            numbers, answered = left, set[int]()
+        pending = list(range(len(columns[0])))
+        while pending:
+            numbers, answered = pending, set[int]()
             arguments = []
             for column in columns:
                 arguments.append([column[number] for number in numbers])
@@ -122,7 +122,7 @@ class SharedEngine:
                 self._count_end()
             finally:
                 self._counts = ()
-            left = [number for number in numbers if number not in answered]
+            pending = [number for number in numbers if number not in answered]
 
     def _ask(self, name: str, arguments: tuple[Any, ...]) -> Iterator[Any]:
         """Yield the engine's answers to one call. A call that the caller gives up ends the engine."""
@@ -143,50 +143,50 @@ class SharedEngine:
                         ended = True
         finally:
             if not ended:
-                self._drop()
+                self._close_lease()
 
-    def _open(self) -> Lease:
+    def _open(self) -> EngineLease:
         """An idle engine, or start one and wait until it is loaded."""
         lease = self._lease = lease_engine(self._run, self._settings, self._threads)
         weakref.finalize(self, lease.close)
         try:
             lease.send(self._settings)
-            kind, known = lease.receive()
+            kind, payload = lease.receive()
         except EngineEnded:
-            self._drop()
+            self._close_lease()
             self._count_end()
             return self._open()
         if kind == "error":
-            self._drop()
-            raise known
-        self._known = known
+            self._close_lease()
+            raise payload
+        self._facts = payload
         return lease
 
-    def _drop(self) -> None:
+    def _close_lease(self) -> None:
         if self._lease:
             self._lease.close()
         self._lease = None
 
     def _count_end(self) -> None:
         """Warn that the engine has ended; raise EntropySentinelError if no other engine may replace it."""
-        self._ends += 1
+        self._n_ends += 1
         name = f"models.{self._settings['model']}"
-        if not self._run.goes_on:
+        if not self._run.is_alive:
             raise EntropySentinelError(
                 f"{name}: the run that started this job has ended, and so have its engines; the next run continues "
                 "after the answered requests"
             )
-        if self._ends > MOST_ENDS:
+        if self._n_ends > MAX_ENDS:
             raise EntropySentinelError(
-                f"{name}: the engine ended {self._ends} times during a request; its output is above in this log"
+                f"{name}: the engine ended {self._n_ends} times during a request; its output is above in this log"
             )
         log.warning("%s: the engine ended during a request; continuing with a new one", name)
 
 
-def make(settings: VllmSettings, threads: int) -> SharedEngine:
+def make_shared_engine(settings: VllmSettings, threads: int) -> SharedEngine:
     """The engine of a model with weights; the first job that uses it loads it on `threads` CPU cores."""
     return SharedEngine(settings, threads)
 
 
-def _ids(tokens: Sequence[int]) -> np.ndarray:
+def _pack_ids(tokens: Sequence[int]) -> np.ndarray:
     return np.asarray(tokens, dtype=np.uint32)

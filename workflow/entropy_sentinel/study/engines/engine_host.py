@@ -26,26 +26,26 @@ from typing import Any
 from entropy_sentinel.core.errors import EntropySentinelError
 from entropy_sentinel.core.file_locks import take
 from entropy_sentinel.study.engines.engine_pool import LOCK, SETTINGS, SOCKET
-from entropy_sentinel.study.engines.engine_processes import clear, record_process
+from entropy_sentinel.study.engines.engine_processes import record_process, remove_engine
 from entropy_sentinel.study.engines.engine_run import EngineRun
-from entropy_sentinel.study.engines.process_connections import OthersProcessError, accepted
+from entropy_sentinel.study.engines.process_connections import ForeignProcessError, accept_connection
 from entropy_sentinel.study.engines.vllm_engine import VllmEngine
 
 # Seconds between checks that the run continues, and between reports of progress to the job.
 WATCH_S, REPORT_S = 1.0, 5.0
 
 
-class Host:
+class EngineHost:
     """A loaded engine and the socket on which jobs reach it."""
 
     def __init__(self, folder: Path, run: EngineRun) -> None:
         self.folder, self.run = folder, run
         self._listener = socket.socket(socket.AF_UNIX)
-        starting = folder / f".{SOCKET}"
-        self._listener.bind(str(starting))
+        hidden_path = folder / f".{SOCKET}"
+        self._listener.bind(str(hidden_path))
         self._listener.listen()
-        starting.rename(folder / SOCKET)
-        self._sending = threading.Lock()
+        hidden_path.rename(folder / SOCKET)
+        self._send_lock = threading.Lock()
         self.engine: VllmEngine | None = None
 
     def serve(self, settings: Any, threads: int) -> None:
@@ -54,7 +54,7 @@ class Host:
         try:
             self.engine = VllmEngine(settings, threads)
         except Exception as error:
-            failure = self._loading_error(error, settings["model"])
+            failure = self._describe_loading_error(error, settings["model"])
         while connection := self._next_job():
             if failure:
                 with suppress(OSError, EOFError):
@@ -66,7 +66,7 @@ class Host:
             connection.close()
             _redirect_output(os.open(os.devnull, os.O_WRONLY))
 
-    def _loading_error(self, error: Exception, model: str) -> EntropySentinelError:
+    def _describe_loading_error(self, error: Exception, model: str) -> EntropySentinelError:
         if isinstance(error, EntropySentinelError):
             return error
         traceback.print_exc()
@@ -78,13 +78,13 @@ class Host:
         while True:
             self._listener.settimeout(self.run.idle_s or 0.05)
             try:
-                asking, _ = self._listener.accept()
+                client, _ = self._listener.accept()
             except TimeoutError:
-                if self._is_given_up():
+                if self._is_abandoned():
                     return None
                 continue
-            with suppress(OSError, EOFError, RuntimeError, OthersProcessError):
-                connection = accepted(asking, self.run.secret)
+            with suppress(OSError, EOFError, RuntimeError, ForeignProcessError):
+                connection = accept_connection(client, self.run.secret)
                 try:
                     _redirect_output(recv_handle(connection))
                     return connection
@@ -92,7 +92,7 @@ class Host:
                     connection.close()
                     raise
 
-    def _is_given_up(self) -> bool:
+    def _is_abandoned(self) -> bool:
         """Whether no job holds the engine; if so, no job can take it from now on."""
         self._lock = (self.folder / LOCK).open()
         return take(self._lock.fileno(), self.folder / LOCK)
@@ -103,10 +103,10 @@ class Host:
         while True:
             match connection.recv():
                 case name, arguments:
-                    with self._reporting(connection):
+                    with self._report_progress(connection):
                         self._reply(connection, getattr(self.engine, name), arguments)
                 case settings:
-                    self.engine = self.engine.asked_by(settings)
+                    self.engine = self.engine.replace_settings(settings)
                     connection.send(("ready", {"provenance": self.engine.provenance}))
 
     def _reply(self, connection: Connection, member: Any, arguments: tuple[Any, ...]) -> None:
@@ -119,13 +119,13 @@ class Host:
             self._send(connection, ("error", error))
         except OSError:
             # The job has died, or has given up its call; the engine still has the requests.
-            leave(self.folder)
+            exit_engine(self.folder)
         except Exception:
             traceback.print_exc()
-            leave(self.folder)
+            exit_engine(self.folder)
 
     @contextmanager
-    def _reporting(self, connection: Connection) -> Iterator[None]:
+    def _report_progress(self, connection: Connection) -> Iterator[None]:
         """Report progress to the job during the block; the engine ends if the job has died."""
         answered = threading.Event()
 
@@ -135,7 +135,7 @@ class Host:
                 try:
                     self._send(connection, ("under way", self.engine.under_way()))
                 except OSError:
-                    leave(self.folder)
+                    exit_engine(self.folder)
 
         thread = threading.Thread(target=report, daemon=True)
         thread.start()
@@ -146,7 +146,7 @@ class Host:
             thread.join()
 
     def _send(self, connection: Connection, message: object) -> None:
-        with self._sending:
+        with self._send_lock:
             connection.send(message)
 
 
@@ -158,16 +158,16 @@ def _redirect_output(descriptor: int) -> None:
     os.close(descriptor)
 
 
-def _end_with(run: EngineRun, folder: Path) -> None:
+def _exit_after_run(run: EngineRun, folder: Path) -> None:
     """End this process within a second of the end of its run."""
-    while run.goes_on:
+    while run.is_alive:
         time.sleep(WATCH_S)
-    leave(folder)
+    exit_engine(folder)
 
 
-def leave(folder: Path) -> None:
+def exit_engine(folder: Path) -> None:
     """End this process and its children, and delete its folder."""
-    clear(folder)
+    remove_engine(folder)
     # The whole group: vLLM's own processes have their memory on the GPU.
     os.killpg(0, signal.SIGKILL)
 
@@ -185,19 +185,19 @@ def _close_in_forks(lock: int) -> None:
 
 def main() -> None:
     """Serve the engine of a folder."""
-    folder, run = Path(sys.argv[1]), EngineRun.announced()
+    folder, run = Path(sys.argv[1]), EngineRun.from_environment()
     run_lock, *device_locks = map(int, sys.argv[2:])
     for lock in (run_lock, *device_locks):
         os.set_inheritable(lock, False)
     _close_in_forks(run_lock)
     record_process(folder)
-    threading.Thread(target=_end_with, args=(run, folder), daemon=True).start()
+    threading.Thread(target=_exit_after_run, args=(run, folder), daemon=True).start()
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
-    loaded = json.loads((folder / SETTINGS).read_text())
+    stored_settings = json.loads((folder / SETTINGS).read_text())
     try:
-        Host(folder, run).serve(loaded["settings"], loaded["threads"])
+        EngineHost(folder, run).serve(stored_settings["settings"], stored_settings["threads"])
     finally:
-        leave(folder)
+        exit_engine(folder)
 
 
 if __name__ == "__main__":

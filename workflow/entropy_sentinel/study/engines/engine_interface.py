@@ -15,12 +15,12 @@ Chat = Sequence[Mapping[str, str]]
 Asked = Chat | str
 
 
-def spoken(question: Asked) -> str | dict[str, str] | list[dict[str, str]]:
+def canonicalize_prompt(question: Asked) -> str | dict[str, str] | list[dict[str, str]]:
     """The form of a prompt that is hashed; for a single user message, this is only its text."""
     if isinstance(question, str):
         return {"text": question}
-    alone = len(question) == 1 and question[0]["role"] == "user"
-    return question[0]["content"] if alone else [dict(message) for message in question]
+    is_single_message = len(question) == 1 and question[0]["role"] == "user"
+    return question[0]["content"] if is_single_message else [dict(message) for message in question]
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class Beams:
     refused: str = ""
 
 
-def in_order(answers: Iterable[tuple[int, _Answer]], n_asked: int, what: str) -> list[_Answer]:
+def collect_answers(answers: Iterable[tuple[int, _Answer]], n_asked: int, what: str) -> list[_Answer]:
     """An engine's `n_asked` answers in order; EntropySentinelError if one is missing."""
     by_number = dict(answers)
     if len(by_number) < n_asked:

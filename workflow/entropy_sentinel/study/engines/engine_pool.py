@@ -1,6 +1,6 @@
 """The engines of a run on one machine: how a job finds, starts and ends them.
 
-The first job of a model starts its engine (host.py). The engine outlives the job, and serves the next job with
+The first job of a model starts its engine (engine_host.py). The engine outlives the job, and serves the next job with
 the same model and engine settings on this machine. It serves one job at a time, so its answers depend on no other job.
 It ends when it is idle for a while, when the run ends for any reason, and when another model needs its device.
 
@@ -30,10 +30,10 @@ from entropy_sentinel.core.errors import EntropySentinelError, InputError
 from entropy_sentinel.core.file_locks import WAITING, is_at, take
 from entropy_sentinel.llm_client.server_settings import ServedSettings
 from entropy_sentinel.study.engines import cpu_settings, gpu_devices
-from entropy_sentinel.study.engines.engine_processes import clear, is_stopped, lives
-from entropy_sentinel.study.engines.engine_run import STANDARD_ERROR, EngineRun, folder_prefix, start
-from entropy_sentinel.study.engines.generation_section import VllmSettings, loaded
-from entropy_sentinel.study.engines.process_connections import connected
+from entropy_sentinel.study.engines.engine_processes import is_process_alive, is_process_suspended, remove_engine
+from entropy_sentinel.study.engines.engine_run import STANDARD_ERROR, EngineRun, folder_prefix, start_engine_process
+from entropy_sentinel.study.engines.generation_section import VllmSettings, select_loading_settings
+from entropy_sentinel.study.engines.process_connections import open_connection
 
 log = logging.getLogger(__name__)
 
@@ -48,24 +48,24 @@ class EngineEnded(Exception):
     """The engine's process ended during a request."""
 
 
-class Lease:
+class EngineLease:
     """The right to use one engine process: while its lock is held, no other job uses it and it does not end."""
 
     def __init__(self, folder: Path, lock: IO[str]) -> None:
         self.folder, self._lock = folder, lock
         self._connection: Connection | None = None
-        self._process = 0
-        self._is_shown = False
+        self._engine_pid = 0
+        self._has_warned = False
 
-    def connect(self, run: EngineRun, starting: int | None = None) -> None:
-        """Connect to the engine of the run; wait while its process `starting` starts, or loads the model.
+    def connect(self, run: EngineRun, engine_pid: int | None = None) -> None:
+        """Connect to the engine of the run; wait while its process `engine_pid` starts, or loads the model.
 
-        Raises EngineEnded if it is gone, and OthersProcessError if it is not of this run.
+        Raises EngineEnded if it is gone, and ForeignProcessError if it is not of this run.
         """
-        while not (self.folder / SOCKET).exists() and starting and lives(starting):
+        while not (self.folder / SOCKET).exists() and engine_pid and is_process_alive(engine_pid):
             time.sleep(POLL_S)
         try:
-            self._connection, self._process = connected(self.folder / SOCKET, run.secret, self._wait)
+            self._connection, self._engine_pid = open_connection(self.folder / SOCKET, run.secret, self._wait)
             send_handle(self._connection, STANDARD_ERROR, 0)  # the engine's output goes to this job's log
         except (OSError, EOFError) as error:
             raise EngineEnded from error
@@ -80,18 +80,18 @@ class Lease:
     def receive(self) -> Any:
         """Wait for the engine's next message."""
         try:
-            self._wait(self._open_connection, self._process)
+            self._wait(self._open_connection, self._engine_pid)
             return self._open_connection.recv()
         except (OSError, EOFError) as error:
             raise EngineEnded from error
 
-    def _wait(self, connection: Connection, process: int) -> None:
+    def _wait(self, connection: Connection, engine_pid: int) -> None:
         """Wait for the engine's next message; warn once if its process is stopped."""
         while not connection.poll(SILENT_S):
-            if not self._is_shown and is_stopped(process):
+            if not self._has_warned and is_process_suspended(engine_pid):
                 message = "waiting for the engine, whose process %d is stopped; kill -CONT %d lets it continue"
-                log.warning(message, process, process, extra=WAITING)
-                self._is_shown = True
+                log.warning(message, engine_pid, engine_pid, extra=WAITING)
+                self._has_warned = True
 
     @property
     def _open_connection(self) -> Connection:
@@ -107,17 +107,17 @@ class Lease:
 
     def end(self) -> None:
         """End the engine, or delete the files of a dead one."""
-        clear(self.folder)
+        remove_engine(self.folder)
         self.close()
 
 
-def lease_engine(run: EngineRun, settings: VllmSettings, threads: int) -> Lease:
+def lease_engine(run: EngineRun, settings: VllmSettings, threads: int) -> EngineLease:
     """An engine with these settings that no other job uses: an idle one of the run, or a new one.
 
     Raises ConfigError if there are too few GPUs, and EntropySentinelError if the run has ended.
     """
-    key = _key(settings, threads)
-    for lease in _idle(run, key):
+    key = _hash_settings(settings, threads)
+    for lease in _lease_idle_engines(run, key):
         try:
             lease.connect(run)
         except EngineEnded:
@@ -128,13 +128,13 @@ def lease_engine(run: EngineRun, settings: VllmSettings, threads: int) -> Lease:
         else:
             log.info("models.%s: using the engine that an earlier job started", settings["model"])
             return lease
-    if not run.goes_on:
+    if not run.is_alive:
         raise EntropySentinelError(f"models.{settings['model']}: the run that started this job has ended")
     claim = claim_devices(run, settings, threads)
-    lease, process = _start(run, key, settings, threads, claim)
+    lease, engine_pid = _start_engine(run, key, settings, threads, claim)
     claim.release()  # the engine has inherited the locks
     with suppress(EngineEnded):  # the next message shows it
-        lease.connect(run, process)
+        lease.connect(run, engine_pid)
     return lease
 
 
@@ -143,23 +143,23 @@ def claim_devices(run: EngineRun, settings: ServedSettings, threads: int) -> gpu
 
     On a CPU there are no devices to claim: idle engines end if all together would need more cores than there are.
     """
-    usable, is_shown = gpu_devices.usable(settings), False
-    if usable is None:
-        while (len(list(_engines(run))) + 1) * threads > cpu_settings.cores() and _end_an_idle_engine(run):
+    devices, has_warned = gpu_devices.list_usable_devices(settings), False
+    if devices is None:
+        while (len(list(_list_engines(run))) + 1) * threads > cpu_settings.count_cores() and _end_idle_engine(run):
             pass
         return gpu_devices.DeviceClaim()
-    while (claim := gpu_devices.claim(gpu_devices.needed(settings), usable)) is None:
-        if not _end_an_idle_engine(run):
-            if not is_shown:
-                wanted = settings["model"], gpu_devices.needed(settings), ", ".join(usable)
+    while (claim := gpu_devices.try_claim(gpu_devices.count_needed_gpus(settings), devices)) is None:
+        if not _end_idle_engine(run):
+            if not has_warned:
+                details = settings["model"], gpu_devices.count_needed_gpus(settings), ", ".join(devices)
                 message = "models.%s: waiting for %d of the GPUs %s, which other engines are using"
-                log.warning(message, *wanted, extra=WAITING)
-            is_shown = True
+                log.warning(message, *details, extra=WAITING)
+            has_warned = True
             time.sleep(POLL_S)
     return claim
 
 
-def _engines(run: EngineRun) -> list[Path]:
+def _list_engines(run: EngineRun) -> list[Path]:
     """The folders of a run's engines, least recently used first.
 
     Raises InputError if the run's folder is not this user's alone.
@@ -172,14 +172,14 @@ def _engines(run: EngineRun) -> list[Path]:
     return [folder for _, folder in sorted(folders)]
 
 
-def _idle(run: EngineRun, key: str = "") -> Iterator[Lease]:
+def _lease_idle_engines(run: EngineRun, key: str = "") -> Iterator[EngineLease]:
     """Yield leases of the idle engines with this key."""
-    for folder in _engines(run):
-        if folder.name.startswith(key) and (lease := _locked(folder)):
+    for folder in _list_engines(run):
+        if folder.name.startswith(key) and (lease := _try_lease(folder)):
             yield lease
 
 
-def _locked(folder: Path) -> Lease | None:
+def _try_lease(folder: Path) -> EngineLease | None:
     """The lease of an engine; None if another job has it, or if the engine is gone."""
     try:
         lock = (folder / LOCK).open()
@@ -187,44 +187,45 @@ def _locked(folder: Path) -> Lease | None:
         return None
     if take(lock.fileno(), folder / LOCK):
         os.utime(folder / LOCK)
-        return Lease(folder, lock)
+        return EngineLease(folder, lock)
     lock.close()
     return None
 
 
-def _end_an_idle_engine(run: EngineRun) -> bool:
+def _end_idle_engine(run: EngineRun) -> bool:
     """End an idle engine of the run; return whether there was one."""
-    lease = next(_idle(run), None)
+    lease = next(_lease_idle_engines(run), None)
     if lease:
         lease.end()
     return lease is not None
 
 
-def _start(
+def _start_engine(
     run: EngineRun, key: str, settings: VllmSettings, threads: int, claim: gpu_devices.DeviceClaim
-) -> tuple[Lease, int]:
+) -> tuple[EngineLease, int]:
     """Start an engine that owns these devices; return its lease and process id."""
     _clear_dead_runs(run)
-    lock_of_folder, folder = _new_folder(run, key)
+    folder_lock, folder = _create_hidden_folder(run, key)
     try:
-        lease = _new_engine(run, folder, {"settings": settings, "threads": threads})
+        lease = _publish_engine(run, folder, {"settings": settings, "threads": threads})
         log.info("starting an engine for models.%s %s", settings["model"], " ".join(claim.devices))
-        locks = [lock_of_folder, *(lock_of_device.fileno() for lock_of_device in claim.locks)]
-        return lease, start(run, lease.folder, _environment(run, lease.folder, claim), locks)
+        locks = [folder_lock, *(device_lock.fileno() for device_lock in claim.locks)]
+        return lease, start_engine_process(run, lease.folder, _build_environment(run, lease.folder, claim), locks)
     finally:
-        os.close(lock_of_folder)  # the engine has inherited it
+        os.close(folder_lock)  # the engine has inherited it
 
 
-def _new_folder(run: EngineRun, key: str) -> tuple[int, Path]:
+def _create_hidden_folder(run: EngineRun, key: str) -> tuple[int, Path]:
     """The descriptor that holds the folder of the run, and a new engine's folder in it.
 
     Its name begins with a dot until the engine is locked, because any job may end an idle engine.
     """
     while True:
-        descriptor = run.hold_folder()
+        descriptor = run.lock_folder()
         folder = run.folder / f".{key}-{uuid.uuid4().hex[:4]}"
         try:
-            with run.writing(), suppress(FileNotFoundError):  # the last engine has ended, and deleted the run's folder
+            # Missing if the last engine has ended, and deleted the run's folder.
+            with run.explain_write_errors(), suppress(FileNotFoundError):
                 folder.mkdir(mode=0o700)
                 return descriptor, folder
         except BaseException:
@@ -233,18 +234,18 @@ def _new_folder(run: EngineRun, key: str) -> tuple[int, Path]:
         os.close(descriptor)
 
 
-def _new_engine(run: EngineRun, new: Path, settings: dict[str, Any]) -> Lease:
+def _publish_engine(run: EngineRun, hidden_folder: Path, settings: dict[str, Any]) -> EngineLease:
     """The lease of a new engine, whose folder gets its own name."""
-    folder = new.with_name(new.name.removeprefix("."))
-    with run.writing():
-        (new / SETTINGS).write_text(json.dumps(settings))
-        lock = (new / LOCK).open("a")
+    folder = hidden_folder.with_name(hidden_folder.name.removeprefix("."))
+    with run.explain_write_errors():
+        (hidden_folder / SETTINGS).write_text(json.dumps(settings))
+        lock = (hidden_folder / LOCK).open("a")
         fcntl.flock(lock.fileno(), fcntl.LOCK_EX)
-        new.rename(folder)
-    return Lease(folder, lock)
+        hidden_folder.rename(folder)
+    return EngineLease(folder, lock)
 
 
-def _environment(run: EngineRun, folder: Path, claim: gpu_devices.DeviceClaim) -> dict[str, str]:
+def _build_environment(run: EngineRun, folder: Path, claim: gpu_devices.DeviceClaim) -> dict[str, str]:
     """The environment of the engine of a folder."""
     package = str(Path(__file__).parents[3])
     return {
@@ -278,15 +279,17 @@ def _clear_dead_run(folder: Path) -> None:
         if engine.is_dir() and not engine.is_symlink():
             engines.append(engine)
             if (engine / LOCK).exists():
-                leases.append(_locked(engine))
+                leases.append(_try_lease(engine))
     if all(leases):
         for engine in engines:
-            clear(engine)
+            remove_engine(engine)
         shutil.rmtree(folder, ignore_errors=True)
     for lease in filter(None, leases):
         lease.close()
 
 
-def _key(settings: VllmSettings, threads: int) -> str:
+def _hash_settings(settings: VllmSettings, threads: int) -> str:
     """A hash of an engine's loading settings; short, because a socket's path has at most 107 characters."""
-    return hashlib.sha256(json.dumps([loaded(settings), threads], sort_keys=True).encode()).hexdigest()[:8]
+    return hashlib.sha256(
+        json.dumps([select_loading_settings(settings), threads], sort_keys=True).encode()
+    ).hexdigest()[:8]

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from entropy_sentinel.study.engines.engine_interface import Engine
 
     # Makes an engine from the settings of its job and a number of CPU cores.
-    Make = Callable[[Any, int], Engine]
+    EngineFactory = Callable[[Any, int], Engine]
 
 
-def _kinds() -> dict[str, type[Model]]:
+def _load_kinds() -> dict[str, type[Model]]:
     kinds = declared_classes("models", Model)
     for name, kind in kinds.items():
         if getattr(kind, "kind", None) != name or name not in kind.model_fields:
@@ -27,8 +27,8 @@ def _kinds() -> dict[str, type[Model]]:
     return kinds
 
 
-def _engines() -> dict[str, "Callable[[], Make]"]:
-    engines: dict[str, Callable[[], Make]] = {}
+def _load_engines() -> dict[str, "Callable[[], EngineFactory]"]:
+    engines: dict[str, Callable[[], EngineFactory]] = {}
     for name, kind in KINDS.items():
         # Kinds with the same function may share an engine.
         if engines.setdefault(kind.ENGINE, kind.load).__func__ is not kind.load.__func__:  # type: ignore[attr-defined]
@@ -37,35 +37,35 @@ def _engines() -> dict[str, "Callable[[], Make]"]:
 
 
 # The kinds by the key that identifies a model of this kind.
-KINDS: dict[str, type[Model]] = _kinds()
+KINDS: dict[str, type[Model]] = _load_kinds()
 PROMPTS: dict[str, Prompt] = declared_values("prompts", Prompt)
-_ENGINES = _engines()
+_ENGINES = _load_engines()
 
 
 def make_engine(settings: AskedSettings, threads: int) -> "Engine":
     """The engine that the settings name, on `threads` CPU cores."""
     name = settings["engine"]
-    with guard("models", kind_of_engine(name), f"models.{settings['model']}: engine '{name}' cannot be made"):
+    with guard("models", find_engine_kind(name), f"models.{settings['model']}: engine '{name}' cannot be made"):
         return _ENGINES[name]()(settings, threads)
 
 
-def kind_of_engine(engine: str) -> str:
+def find_engine_kind(engine: str) -> str:
     """The first kind of model with an engine of this name."""
     return next(name for name, kind in KINDS.items() if engine == kind.ENGINE)
 
 
-def _which(model: Any) -> Any:
+def _validate_kind(model: Any) -> Any:
     """A model without null keys, with which a second config file removes keys of the first; check its kind."""
     if not isinstance(model, Mapping):
         return model
-    given = {key: value for key, value in model.items() if value is not None}
-    if sum(kind in given for kind in KINDS) != 1:
+    section = {key: value for key, value in model.items() if value is not None}
+    if sum(kind in section for kind in KINDS) != 1:
         keys = ", ".join(f"'{kind}'" for kind in KINDS)
         raise ValueError(f"needs exactly one of {keys}; null unsets one that another file sets")
-    return given
+    return section
 
 
-def _kind(model: Any) -> str | None:
+def _find_tag(model: Any) -> str | None:
     """Pydantic's tag, in brackets because it is not a key of the config and errors omit it."""
     if isinstance(model, Model):
         return f"[{model.kind}]"
@@ -80,6 +80,6 @@ else:
     _KIND = Union[tuple(Annotated[kind, Tag(f"[{name}]")] for name, kind in KINDS.items())]  # noqa: UP007
     AnyModel = Annotated[
         _KIND,
-        Discriminator(_kind, custom_error_type="section", custom_error_message="must be a section with keys"),
-        BeforeValidator(_which),
+        Discriminator(_find_tag, custom_error_type="section", custom_error_message="must be a section with keys"),
+        BeforeValidator(_validate_kind),
     ]

@@ -26,31 +26,31 @@ from threading import Lock, Thread
 from entropy_sentinel.core.cache_folders import own_folder
 from entropy_sentinel.core.errors import EntropySentinelError
 from entropy_sentinel.core.file_locks import NO_LOCKS, is_at
-from entropy_sentinel.study.engines.process_connections import accepted, connected, silence_limited
+from entropy_sentinel.study.engines.process_connections import accept_connection, limit_silence, open_connection
 
 log = logging.getLogger(__name__)
 
 STANDARD_ERROR = 2
-KEEPER = "keeper"
+SPAWNER_SOCKET = "keeper"
 # Longest wait for the other side of a request to start an engine, in seconds; its most bytes and locks.
-KEEPER_S, _MOST_BYTES, _MOST_LOCKS = 60.0, 1 << 24, 64
+SPAWNER_TIMEOUT_S, _MAX_BYTES, _MAX_LOCKS = 60.0, 1 << 24, 64
 _SPAWNING = Lock()
 
 
-def start(run: "EngineRun", engine: Path, environment: Mapping[str, str], locks: Sequence[int]) -> int:
+def start_engine_process(run: "EngineRun", engine: Path, environment: Mapping[str, str], locks: Sequence[int]) -> int:
     """Start the engine of a folder, and return the id of its process.
 
     It inherits the descriptors `locks`, and writes to the standard error of this process. Raises EntropySentinelError
     if the process that starts engines for a Slurm job does not.
     """
-    if not (run.folder / KEEPER).exists():
-        return _spawn(engine, environment, STANDARD_ERROR, locks)
+    if not (run.folder / SPAWNER_SOCKET).exists():
+        return _spawn_engine(engine, environment, STANDARD_ERROR, locks)
     try:
-        keeper, _ = connected(run.folder / KEEPER, run.secret)
-        with keeper, silence_limited(keeper, KEEPER_S) as channel:
-            keeper.send_bytes(json.dumps([str(engine), dict(environment), len(locks)]).encode())
+        spawner, _ = open_connection(run.folder / SPAWNER_SOCKET, run.secret)
+        with spawner, limit_silence(spawner, SPAWNER_TIMEOUT_S) as channel:
+            spawner.send_bytes(json.dumps([str(engine), dict(environment), len(locks)]).encode())
             socket.send_fds(channel, [b"."], [STANDARD_ERROR, *locks])
-            return int(keeper.recv_bytes(20))
+            return int(spawner.recv_bytes(20))
     except (OSError, EOFError, ValueError) as error:
         raise EntropySentinelError(
             f"{run.folder}: the first process of this Slurm job must start an engine, but does not "
@@ -58,58 +58,58 @@ def start(run: "EngineRun", engine: Path, environment: Mapping[str, str], locks:
         ) from None
 
 
-def keep(run: "EngineRun") -> None:
+def start_spawner(run: "EngineRun") -> None:
     """Start engines for the jobs of a run from now on, in a thread of this process."""
-    run.hold_folder()  # until this process ends
+    run.lock_folder()  # until this process ends
     atexit.register(shutil.rmtree, run.folder, ignore_errors=True)
     listener = socket.socket(socket.AF_UNIX)
-    listener.bind(str(run.folder / KEEPER))
+    listener.bind(str(run.folder / SPAWNER_SOCKET))
     listener.listen()
-    Thread(target=_serve, args=(listener, run.secret), daemon=True).start()
+    Thread(target=_serve_jobs, args=(listener, run.secret), daemon=True).start()
 
 
-def _serve(listener: socket.socket, secret: str) -> None:
+def _serve_jobs(listener: socket.socket, secret: str) -> None:
     """Start an engine for each job that asks; a job that fails, or that stops, holds up no other."""
     while True:
-        asking, _ = listener.accept()
-        Thread(target=_start_for_a_job, args=(asking, secret), daemon=True).start()
+        client, _ = listener.accept()
+        Thread(target=_serve_job, args=(client, secret), daemon=True).start()
 
 
-def _start_for_a_job(asking: socket.socket, secret: str) -> None:
+def _serve_job(client: socket.socket, secret: str) -> None:
     try:
-        with accepted(asking, secret) as job, silence_limited(job, KEEPER_S) as channel:
-            _answer(job, channel)
+        with accept_connection(client, secret) as job, limit_silence(job, SPAWNER_TIMEOUT_S) as channel:
+            _start_requested_engine(job, channel)
     except (OSError, EOFError, ValueError, TypeError, EntropySentinelError) as error:
         log.warning("an engine was not started, its job may have ended: %s", error or type(error).__name__)
 
 
-def _answer(job: Connection, channel: socket.socket) -> None:
-    engine, environment, n_locks = json.loads(job.recv_bytes(_MOST_BYTES))
+def _start_requested_engine(job: Connection, channel: socket.socket) -> None:
+    engine, environment, n_locks = json.loads(job.recv_bytes(_MAX_BYTES))
     descriptors: list[int] = []
     try:
         # Closed in other engines that start meanwhile.
-        _, descriptors, _, _ = socket.recv_fds(channel, 1, 1 + _MOST_LOCKS, socket.MSG_CMSG_CLOEXEC)
+        _, descriptors, _, _ = socket.recv_fds(channel, 1, 1 + _MAX_LOCKS, socket.MSG_CMSG_CLOEXEC)
         if len(descriptors) != 1 + n_locks:
             raise ValueError(f"{len(descriptors)} of {1 + n_locks} descriptors arrived")
         standard_error, *locks = descriptors
-        job.send_bytes(str(_spawn(Path(engine), environment, standard_error, locks)).encode())
+        job.send_bytes(str(_spawn_engine(Path(engine), environment, standard_error, locks)).encode())
     finally:
         for descriptor in descriptors:
             os.close(descriptor)
 
 
-def _spawn(engine: Path, environment: Mapping[str, str], standard_error: int, locks: Sequence[int]) -> int:
+def _spawn_engine(engine: Path, environment: Mapping[str, str], standard_error: int, locks: Sequence[int]) -> int:
     with _SPAWNING:
         for lock in locks:
             os.set_inheritable(lock, True)
         try:
-            return _spawned(engine, environment, standard_error, locks)
+            return _posix_spawn(engine, environment, standard_error, locks)
         finally:
             for lock in locks:
                 os.set_inheritable(lock, False)
 
 
-def _spawned(engine: Path, environment: Mapping[str, str], standard_error: int, locks: Sequence[int]) -> int:
+def _posix_spawn(engine: Path, environment: Mapping[str, str], standard_error: int, locks: Sequence[int]) -> int:
     return os.posix_spawn(
         sys.executable,
         [sys.executable, "-m", "entropy_sentinel.study.engines.engine_host", str(engine), *map(str, locks)],
@@ -119,13 +119,13 @@ def _spawned(engine: Path, environment: Mapping[str, str], standard_error: int, 
             (os.POSIX_SPAWN_DUP2, standard_error, 1),
             (os.POSIX_SPAWN_DUP2, standard_error, 2),
             # The engine outlives this process, and would keep files open whose closing others wait for.
-            *((os.POSIX_SPAWN_CLOSE, descriptor) for descriptor in _inheritable() - {*locks, 0, 1, 2}),
+            *((os.POSIX_SPAWN_CLOSE, descriptor) for descriptor in _list_inheritable_descriptors() - {*locks, 0, 1, 2}),
         ],
         setsid=True,  # Ctrl-C does not reach it
     )
 
 
-def _inheritable() -> set[int]:
+def _list_inheritable_descriptors() -> set[int]:
     """The open descriptors of this process that its children would inherit."""
     descriptors = set()
     for name in os.listdir("/dev/fd"):
@@ -135,8 +135,8 @@ def _inheritable() -> set[int]:
     return descriptors
 
 
-RUN = "ENTROPY_SENTINEL_RUN"
-SAME_S = 60
+RUN_VARIABLE = "ENTROPY_SENTINEL_RUN"
+START_TOLERANCE_S = 60
 
 
 @dataclass(frozen=True)
@@ -144,53 +144,53 @@ class EngineRun:
     """Jobs that share engines: their folder, and the process with which the engines end."""
 
     folder: Path
-    process: int
-    started: float
+    pid: int
+    start_time: float
     idle_s: float
     slurm: str | None = None  # the id of the Slurm job that it is in
     # What its processes prove to each other that they are of it. Other users cannot read a process's environment.
     secret: str = field(default_factory=lambda: secrets.token_hex(32), repr=False)
 
     @classmethod
-    def of_this_process(cls, idle_s: float) -> "EngineRun":
+    def create(cls, idle_s: float) -> "EngineRun":
         """A run that ends with this process; the first engine creates its folder."""
         import psutil
 
-        started = psutil.Process().create_time()
-        number, secret = _own(os.getpid())
-        folder = _for_sockets(f"{folder_prefix()}{number}")
-        return cls(folder, os.getpid(), started, idle_s, os.environ.get("SLURM_JOB_ID"), secret)
+        start_time = psutil.Process().create_time()
+        number, secret = _make_identity(os.getpid())
+        folder = _find_socket_path(f"{folder_prefix()}{number}")
+        return cls(folder, os.getpid(), start_time, idle_s, os.environ.get("SLURM_JOB_ID"), secret)
 
     @classmethod
-    def announced(cls) -> "EngineRun":
+    def from_environment(cls) -> "EngineRun":
         """The run that the environment names; else one of this process, whose engines do not wait for jobs."""
-        if announced := os.environ.get(RUN):
-            run = json.loads(announced)
+        if announcement := os.environ.get(RUN_VARIABLE):
+            run = json.loads(announcement)
             return cls(**{**run, "folder": Path(run["folder"])})
-        return cls.of_this_process(0)
+        return cls.create(0)
 
     @property
     def announcement(self) -> dict[str, str]:
         """The environment variable that names this run to child processes."""
-        return {RUN: json.dumps({**vars(self), "folder": str(self.folder)})}
+        return {RUN_VARIABLE: json.dumps({**vars(self), "folder": str(self.folder)})}
 
-    def hold_folder(self) -> int:
+    def lock_folder(self) -> int:
         """Make its folder if it is missing, and keep it from deletion while the returned descriptor is open.
 
         Raises EntropySentinelError if the folder is not this user's alone, or cannot be made.
         """
         while True:
-            with self.writing(), suppress(FileExistsError):
+            with self.explain_write_errors(), suppress(FileExistsError):
                 self.folder.mkdir(mode=0o700)
-            with suppress(FileNotFoundError), own_folder(self.folder) as opened:  # missing: just deleted
-                descriptor = os.dup(opened)
-                _share(descriptor)
+            with suppress(FileNotFoundError), own_folder(self.folder) as folder_descriptor:  # missing: just deleted
+                descriptor = os.dup(folder_descriptor)
+                _lock_shared(descriptor)
                 if is_at(descriptor, self.folder):
                     return descriptor
                 os.close(descriptor)
 
     @contextmanager
-    def writing(self) -> Iterator[None]:
+    def explain_write_errors(self) -> Iterator[None]:
         """Raise EntropySentinelError if the block cannot write to the folder, for example because a disk is full."""
         try:
             yield
@@ -201,19 +201,19 @@ class EngineRun:
             ) from None
 
     @property
-    def goes_on(self) -> bool:
+    def is_alive(self) -> bool:
         """Whether its process still runs."""
         import psutil
 
         with suppress(psutil.Error):
-            process = psutil.Process(self.process)
+            process = psutil.Process(self.pid)
             # Its start time moves with the machine's clock; a later process with the same id started much later.
-            same = abs(process.create_time() - self.started) < SAME_S
-            return bool(same and process.status() != psutil.STATUS_ZOMBIE)
+            is_same_process = abs(process.create_time() - self.start_time) < START_TOLERANCE_S
+            return bool(is_same_process and process.status() != psutil.STATUS_ZOMBIE)
         return False
 
 
-def _share(descriptor: int) -> None:
+def _lock_shared(descriptor: int) -> None:
     """Lock an open folder together with others that use it, if the file system supports locks."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH)
@@ -228,7 +228,7 @@ def folder_prefix() -> str:
 
 
 @cache
-def _own(process: int) -> tuple[str, str]:
+def _make_identity(pid: int) -> tuple[str, str]:
     """The number and the secret of the run of a process, which differ from those of the process that forked it.
 
     No other user can guess the number, and thus make the folder first.
@@ -236,7 +236,7 @@ def _own(process: int) -> tuple[str, str]:
     return secrets.token_hex(6), secrets.token_hex(32)
 
 
-def _for_sockets(name: str) -> Path:
+def _find_socket_path(name: str) -> Path:
     """The path of `name` in the first temporary folder that supports sockets; network file systems may not.
 
     A socket's path has at most 107 characters; an engine's folder takes 14 of them, vLLM's names 37.
@@ -260,11 +260,13 @@ def announce_run(idle_s: float, main_process: bool) -> None:
     """
     slurm = os.environ.get("SLURM_JOB_ID")
     if not idle_s:
-        os.environ.pop(RUN, None)
+        os.environ.pop(RUN_VARIABLE, None)
     elif not (
-        RUN in os.environ and (main_process or EngineRun.announced().slurm == slurm) and EngineRun.announced().goes_on
+        RUN_VARIABLE in os.environ
+        and (main_process or EngineRun.from_environment().slurm == slurm)
+        and EngineRun.from_environment().is_alive
     ):
-        run = EngineRun.of_this_process(idle_s)
+        run = EngineRun.create(idle_s)
         os.environ |= run.announcement
         if slurm and not main_process:
-            keep(run)
+            start_spawner(run)

@@ -33,12 +33,12 @@ SET_ELSEWHERE: dict[str, str] = {
 PARALLEL_SIZES = ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size")
 
 
-def gpus(engine_args: Mapping[str, Any]) -> int:
+def count_gpus(engine_args: Mapping[str, Any]) -> int:
     """The number of GPUs that an engine with these arguments needs."""
     return math.prod(engine_args.get(size, 1) for size in PARALLEL_SIZES)
 
 
-def _engine_arguments(arguments: Free) -> Free:
+def _check_engine_arguments(arguments: Free) -> Free:
     for key, value in arguments.items():
         if not re.fullmatch(r"[a-z][a-z0-9_]*", key):
             raise ValueError(f"'{key}' is not a keyword argument: lower-case letters, digits and '_'")
@@ -49,14 +49,14 @@ def _engine_arguments(arguments: Free) -> Free:
     return arguments
 
 
-def _environment(variables: dict[str, str]) -> dict[str, str]:
+def _check_environment(variables: dict[str, str]) -> dict[str, str]:
     for name in variables:
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
             raise ValueError(f"'{name}' is not a name of an environment variable: letters, digits and '_'")
     return variables
 
 
-EngineArguments = Annotated[Free, AfterValidator(_engine_arguments)]
+EngineArguments = Annotated[Free, AfterValidator(_check_engine_arguments)]
 
 
 class Sampling(Settings):
@@ -93,20 +93,20 @@ class Sampling(Settings):
 
     @field_validator("temperature")
     @classmethod
-    def _temperature_is_kept(cls, temperature: float) -> float:
+    def _check_temperature(cls, temperature: float) -> float:
         if 0 < temperature < 0.01:
             raise ValueError("must be 0 or at least 0.01, which vLLM would use instead")
         return temperature
 
 
-def _variables(variables: dict[str, Any]) -> dict[str, Any]:
+def _check_prompt_variables(variables: dict[str, Any]) -> dict[str, Any]:
     for name in variables:
         if not re.fullmatch("[a-z_]+", name) or name in PLACEHOLDERS:
             raise ValueError(f"'{name}' must be lower-case letters and '_', but not one of {', '.join(PLACEHOLDERS)}")
     return variables
 
 
-Variables = Annotated[dict[str, str | int | float], AfterValidator(_variables)]
+Variables = Annotated[dict[str, str | int | float], AfterValidator(_check_prompt_variables)]
 # Responses of an item are numbered from 0 in a column of 16 bits.
 Samples = Annotated[Whole, Field(ge=1, le=2**16)]
 
@@ -138,7 +138,7 @@ class Generation(Settings):
         "set instead. A CPU build of vLLM also gets the arguments that it needs, unless set here: enforce_eager, "
         "no chunked prefill, a cache of 1 to 16 GiB and so on (study/engines/cpu_settings.py)",
     )
-    environment: Annotated[dict[str, str], AfterValidator(_environment)] = Field(
+    environment: Annotated[dict[str, str], AfterValidator(_check_environment)] = Field(
         {}, description="environment variables set before vLLM loads; a change reruns generation. Secrets are refused"
     )
     threads: Whole = Field(
@@ -158,7 +158,7 @@ class Generation(Settings):
     )
 
     @model_validator(mode="after")
-    def _known(self) -> "Generation":
+    def _refuse_secrets(self) -> "Generation":
         refuse_secrets("environment", self.environment)
         refuse_secrets("engine_args", self.engine_args)
         return self
@@ -225,12 +225,22 @@ class ApiSettings(AskedSettings):
 
 
 # Two jobs that agree on these settings can share an engine; prompts and sampling may differ.
-_LOADED = ("weights", "local", "revision", "commit", "lora", "lora_revision", "seed", "environment", "engine_args")
+_LOADING_KEYS = (
+    "weights",
+    "local",
+    "revision",
+    "commit",
+    "lora",
+    "lora_revision",
+    "seed",
+    "environment",
+    "engine_args",
+)
 
 
-def loaded(settings: VllmSettings) -> dict[str, Any]:
+def select_loading_settings(settings: VllmSettings) -> dict[str, Any]:
     """The settings with which an engine is loaded; models that agree on them share an engine."""
-    return {name: settings.get(name) for name in _LOADED}
+    return {name: settings.get(name) for name in _LOADING_KEYS}
 
 
 # What the traces of a model on a benchmark depend on, apart from the items.

@@ -20,11 +20,11 @@ from itertools import chain
 from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.llm_client.server_settings import ServedSettings
 from entropy_sentinel.study.engines.cpu_settings import is_cpu_build
-from entropy_sentinel.study.engines.generation_section import PARALLEL_SIZES, gpus
+from entropy_sentinel.study.engines.generation_section import PARALLEL_SIZES, count_gpus
 
-# The GPUs to choose from, as set by the user or Slurm; CUDA reads this variable too. `LISTED` names a machine's GPUs in
-# place of `nvidia-smi`.
-VISIBLE, LISTED = "CUDA_VISIBLE_DEVICES", "ENTROPY_SENTINEL_DEVICES"
+# The GPUs to choose from, as set by the user or Slurm; CUDA reads this variable too. `DEVICES_VARIABLE`
+# names a machine's GPUs in place of `nvidia-smi`.
+VISIBLE_VARIABLE, DEVICES_VARIABLE = "CUDA_VISIBLE_DEVICES", "ENTROPY_SENTINEL_DEVICES"
 _UUID = re.compile(r"\(UUID: ((?:GPU|MIG)-[^)]+)\)")
 
 
@@ -38,7 +38,7 @@ class DeviceClaim:
     @property
     def environment(self) -> dict[str, str]:
         """The variable that restricts CUDA to these devices."""
-        return {VISIBLE: ",".join(self.devices)} if self.devices else {}
+        return {VISIBLE_VARIABLE: ",".join(self.devices)} if self.devices else {}
 
     def release(self) -> None:
         """Release the devices, unless a process that inherited the locks still runs."""
@@ -46,48 +46,48 @@ class DeviceClaim:
             lock.close()
 
 
-def needed(settings: ServedSettings) -> int:
+def count_needed_gpus(settings: ServedSettings) -> int:
     """The number of GPUs that the engine of these settings needs."""
-    return gpus(settings["engine_args"])
+    return count_gpus(settings["engine_args"])
 
 
-def visible(environment: Mapping[str, str]) -> list[str] | None:
+def list_visible_devices(environment: Mapping[str, str]) -> list[str] | None:
     """The UUIDs of the GPUs that an engine in this environment may use; None without GPUs."""
-    if is_cpu_build() and LISTED not in environment:
+    if is_cpu_build() and DEVICES_VARIABLE not in environment:
         return None
-    known, chosen = _known(environment.get(LISTED)), environment.get(VISIBLE)
-    if chosen is None:
-        return _usable(known) or None
-    return [_uuid(name.strip(), known) for name in chosen.split(",") if name] or None
+    gpus, selection = _list_gpus(environment.get(DEVICES_VARIABLE)), environment.get(VISIBLE_VARIABLE)
+    if selection is None:
+        return _flatten_devices(gpus) or None
+    return [_find_uuid(name.strip(), gpus) for name in selection.split(",") if name] or None
 
 
-def usable(settings: ServedSettings) -> list[str] | None:
-    """The GPUs that the engine of these settings may use; see `visible`.
+def list_usable_devices(settings: ServedSettings) -> list[str] | None:
+    """The GPUs that the engine of these settings may use; see `list_visible_devices`.
 
     Raises ConfigError if there are fewer than it needs.
     """
-    devices = visible(os.environ | settings["environment"])
-    if devices is not None and len(devices) < needed(settings):
+    devices = list_visible_devices(os.environ | settings["environment"])
+    if devices is not None and len(devices) < count_needed_gpus(settings):
         raise ConfigError(
-            f"models.{settings['model']}: must have {needed(settings)} GPUs ({', '.join(PARALLEL_SIZES)}), there are "
-            f"{len(devices)} ({', '.join(devices)}); set smaller sizes in "
+            f"models.{settings['model']}: must have {count_needed_gpus(settings)} GPUs ({', '.join(PARALLEL_SIZES)}), "
+            f"there are {len(devices)} ({', '.join(devices)}); set smaller sizes in "
             "engine_args, or make more GPUs visible"
         )
     return devices
 
 
-def claim(count: int, devices: Sequence[str]) -> DeviceClaim | None:
+def try_claim(count: int, devices: Sequence[str]) -> DeviceClaim | None:
     """A claim to `count` of the devices; None if fewer are free."""
-    owned: dict[str, socket.socket] = {}
-    for device, lock in _free(devices):
-        owned[device] = lock
-        if len(owned) == count:
-            return DeviceClaim(tuple(owned), tuple(owned.values()))
-    DeviceClaim(tuple(owned), tuple(owned.values())).release()
+    locks: dict[str, socket.socket] = {}
+    for device, lock in _lock_free_devices(devices):
+        locks[device] = lock
+        if len(locks) == count:
+            return DeviceClaim(tuple(locks), tuple(locks.values()))
+    DeviceClaim(tuple(locks), tuple(locks.values())).release()
     return None
 
 
-def _free(devices: Sequence[str]) -> Iterator[tuple[str, socket.socket]]:
+def _lock_free_devices(devices: Sequence[str]) -> Iterator[tuple[str, socket.socket]]:
     for device in devices:
         lock = socket.socket(socket.AF_UNIX)
         try:
@@ -100,23 +100,23 @@ def _free(devices: Sequence[str]) -> Iterator[tuple[str, socket.socket]]:
             yield device, lock
 
 
-def _known(listed: str | None) -> tuple[tuple[str, ...], ...]:
+def _list_gpus(devices: str | None) -> tuple[tuple[str, ...], ...]:
     """Each GPU with its MIG devices, as UUIDs, in the order of their numbers; empty without NVIDIA's driver."""
-    return tuple((device,) for device in listed.split(",")) if listed else _installed()
+    return tuple((device,) for device in devices.split(",")) if devices else _list_installed_gpus()
 
 
 @cache
-def _installed() -> tuple[tuple[str, ...], ...]:
+def _list_installed_gpus() -> tuple[tuple[str, ...], ...]:
     if not shutil.which("nvidia-smi"):
         return ()
-    shown = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, check=False).stdout
-    return read_listing(shown)
+    listing = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, check=False).stdout
+    return parse_listing(listing)
 
 
-def read_listing(shown: str) -> tuple[tuple[str, ...], ...]:
+def parse_listing(listing: str) -> tuple[tuple[str, ...], ...]:
     """The GPUs in the output of `nvidia-smi -L`: the UUID of each, then those of its MIG devices."""
     gpus: list[tuple[str, ...]] = []
-    for uuid in _UUID.findall(shown):
+    for uuid in _UUID.findall(listing):
         if uuid.startswith("MIG") and gpus:
             gpus[-1] += (uuid,)
         else:
@@ -124,16 +124,16 @@ def read_listing(shown: str) -> tuple[tuple[str, ...], ...]:
     return tuple(gpus)
 
 
-def _usable(known: Sequence[tuple[str, ...]]) -> list[str]:
+def _flatten_devices(gpus: Sequence[tuple[str, ...]]) -> list[str]:
     """The devices that an engine can use: a GPU, or its MIG devices if it is divided."""
     devices: list[str] = []
-    for gpu, *parts in known:
-        devices += parts or [gpu]
+    for gpu, *mig_devices in gpus:
+        devices += mig_devices or [gpu]
     return devices
 
 
-def _uuid(name: str, known: Sequence[tuple[str, ...]]) -> str:
+def _find_uuid(name: str, gpus: Sequence[tuple[str, ...]]) -> str:
     """The UUID of a device, given its number or the beginning of its UUID; an unknown name is unchanged."""
-    if name.isdecimal() and int(name) < len(known):
-        return known[int(name)][0]
-    return next((device for device in chain.from_iterable(known) if device.startswith(name)), name)
+    if name.isdecimal() and int(name) < len(gpus):
+        return gpus[int(name)][0]
+    return next((device for device in chain.from_iterable(gpus) if device.startswith(name)), name)

@@ -125,12 +125,12 @@ class Model(Settings):
 
     @field_validator("sampling")
     @classmethod
-    def _sampling_is_known(cls, sampling: dict[str, Any]) -> dict[str, Any]:
+    def _check_sampling(cls, sampling: dict[str, Any]) -> dict[str, Any]:
         return Sampling.model_validate(sampling).model_dump(include=set(sampling))
 
     @field_validator("rates")
     @classmethod
-    def _rates_are_known(cls, rates: dict[str, Any]) -> dict[str, Any]:
+    def _check_rates(cls, rates: dict[str, Any]) -> dict[str, Any]:
         return Rates.model_validate(rates).model_dump(include=set(rates))
 
     @model_validator(mode="after")

@@ -14,7 +14,7 @@ from entropy_sentinel.llm_client.server_settings import Server
 from entropy_sentinel.schemas.generation_schema import NO_LOGPROBS
 from entropy_sentinel.study.engines.generation_section import LoadingSettings
 from entropy_sentinel.study.engines.model_base import Model
-from entropy_sentinel.study.engines.model_weights import END, folder_fingerprint, gguf_instead_of_weights
+from entropy_sentinel.study.engines.model_weights import GGUF_END, find_gguf_problem, fingerprint_folder
 from entropy_sentinel.study.items.benchmark_settings import SOURCE_ENDS
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 TokenId = Annotated[Whole, Field(ge=0, lt=2**32)]
 
 
-def _day(value: Any) -> Any:
+def _check_day(value: Any) -> Any:
     # Pydantic would take a number for seconds since 1970.
     if not isinstance(value, date) and not (isinstance(value, str) and re.fullmatch(r"\d{4}-\d\d-\d\d", value)):
         raise ValueError("must be a day, YYYY-MM-DD")
@@ -41,7 +41,7 @@ class Api(Server):
 
     @field_validator("model")
     @classmethod
-    def _log_probabilities_can_be_asked_for(cls, model: str) -> str:
+    def _check_provider(cls, model: str) -> str:
         provider, _, name = model.partition("/")
         if provider in ("ollama", "ollama_chat"):
             raise ValueError(
@@ -58,7 +58,7 @@ class VllmModel(Model):
     ASKED_BY_TOKENS: ClassVar[bool] = True
     LOADS_WEIGHTS: ClassVar[bool] = True
 
-    template_date: Annotated[date, BeforeValidator(_day)] | None = Field(
+    template_date: Annotated[date, BeforeValidator(_check_day)] | None = Field(
         None,
         description="the day (YYYY-MM-DD) that a chat template uses as today's date",
     )
@@ -67,16 +67,16 @@ class VllmModel(Model):
     @classmethod
     def load(cls) -> "Callable[[Any, int], Engine]":
         """See `Model.load`."""
-        from entropy_sentinel.study.engines.engine_client import make
+        from entropy_sentinel.study.engines.engine_client import make_shared_engine
 
-        return make
+        return make_shared_engine
 
     def loading_settings(self) -> LoadingSettings:
         """The template's day and the adapter, with a fingerprint of its content as revision."""
         return {
             "template_date": self.template_date.isoformat() if self.template_date else None,
             "lora": self.lora,
-            "lora_revision": self.lora and folder_fingerprint(self.lora),
+            "lora_revision": self.lora and fingerprint_folder(self.lora),
         }
 
     def needed_files(self, benchmarks: Iterable[str]) -> Iterator[tuple[Path, str]]:
@@ -86,11 +86,11 @@ class VllmModel(Model):
             yield Path(self.lora) / "adapter_config.json", folder
 
 
-def _hub_id(name: str) -> str:
+def _check_hub_id(name: str) -> str:
     if not re.fullmatch(r"[\w.-]{1,96}(/[\w.-]{1,96})?", name):
         raise ValueError("must be a Hugging Face id, owner/name; a folder with weights goes to 'path'")
-    if name.lower().endswith(END):
-        must = gguf_instead_of_weights(name)
+    if name.lower().endswith(GGUF_END):
+        must = find_gguf_problem(name)
         raise ValueError(f"must be a Hugging Face id, owner/name; weights on this machine go to 'path', which {must}")
     return name
 
@@ -101,7 +101,7 @@ class HubModel(VllmModel):
     kind: ClassVar[Literal["id"]] = "id"
     ON_HUB: ClassVar[bool] = True
 
-    id: Annotated[str, AfterValidator(_hub_id)] = Field(description="Hugging Face id, run on vLLM")
+    id: Annotated[str, AfterValidator(_check_hub_id)] = Field(description="Hugging Face id, run on vLLM")
     revision: Revision | None = Field(None, description="commit, tag or branch of the id")
 
     @property
@@ -127,11 +127,11 @@ class LocalModel(VllmModel):
 
     def engine_settings(self) -> dict[str, Any]:
         """The folder of the weights, with a fingerprint of their content as revision."""
-        return {"weights": self.path, "revision": folder_fingerprint(self.path), "local": True}
+        return {"weights": self.path, "revision": fingerprint_folder(self.path), "local": True}
 
     def needed_files(self, benchmarks: Iterable[str]) -> Iterator[tuple[Path, str]]:
         """See `Model.needed_files`."""
-        if must := gguf_instead_of_weights(self.path):
+        if must := find_gguf_problem(self.path):
             # Some have a config.json beside a GGUF file.
             yield Path(self.path) / "model.safetensors", f".path: {must}"
         else:
@@ -144,7 +144,7 @@ def folder_of_weights(path: str) -> tuple[Path, str]:
     return Path(path) / "config.json", f".path: must be a folder with a config.json; '{path}' has none"
 
 
-_AT_THE_SERVER = (
+_SERVER_SIDE_KEY = (
     "cannot be sent to a server; give it to the server when it starts (`entropy-sentinel serve` does) and leave it out "
     "here"
 )
@@ -156,7 +156,7 @@ class ApiModel(Model):
     kind: ClassVar[Literal["api"]] = "api"
     ENGINE: ClassVar[str] = "api"
     ASKED_BY_TOKENS: ClassVar[bool] = True
-    ELSEWHERE: ClassVar[Mapping[str, str]] = {"template_date": _AT_THE_SERVER, "lora": _AT_THE_SERVER}
+    ELSEWHERE: ClassVar[Mapping[str, str]] = {"template_date": _SERVER_SIDE_KEY, "lora": _SERVER_SIDE_KEY}
 
     api: Api = Field(description="a server, through LiteLLM")
     revision: Text | None = Field(None, description="version of the server's weights, any text; a change asks again")
@@ -170,9 +170,9 @@ class ApiModel(Model):
     @classmethod
     def load(cls) -> "Callable[[Any, int], Engine]":
         """See `Model.load`."""
-        from entropy_sentinel.study.engines.api_engine import make
+        from entropy_sentinel.study.engines.api_engine import make_api_engine
 
-        return make
+        return make_api_engine
 
     @property
     def no_logprobs(self) -> str | None:

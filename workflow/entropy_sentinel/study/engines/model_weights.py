@@ -13,23 +13,23 @@ _BLOCK_BYTES = 64 * 2**10
 _BLOCKS = 256
 
 
-def folder_fingerprint(folder: str) -> str:
+def fingerprint_folder(folder: str) -> str:
     """12 hex digits of a hash over names, sizes and contents of a model folder's files, except `*.md`."""
     files = [path for path in sorted(Path(folder).iterdir()) if path.is_file() and path.suffix != ".md"]
-    return _fingerprint(tuple((path, path.stat().st_size, path.stat().st_mtime_ns) for path in files))
+    return _hash_files(tuple((path, path.stat().st_size, path.stat().st_mtime_ns) for path in files))
 
 
 @cache
-def _fingerprint(files: tuple[tuple[Path, int, int], ...]) -> str:
+def _hash_files(files: tuple[tuple[Path, int, int], ...]) -> str:
     digest = hashlib.sha256()
     for path, size, _ in files:
         digest.update(json.dumps([path.name, size]).encode())
-        for block in _blocks(path, size):
+        for block in _read_blocks(path, size):
             digest.update(block)
     return digest.hexdigest()[:12]
 
 
-def _blocks(path: Path, size: int) -> Iterator[bytes]:
+def _read_blocks(path: Path, size: int) -> Iterator[bytes]:
     """Yield a small file in whole, or blocks of a large one at equal distances; the last one ends with the file."""
     starts: Sequence[int] = range(0, size, _BLOCK_BYTES)
     if size > _WHOLE_BYTES:
@@ -41,18 +41,18 @@ def _blocks(path: Path, size: int) -> Iterator[bytes]:
             yield file.read(_BLOCK_BYTES)
 
 
-END = ".gguf"
+GGUF_END = ".gguf"
 # Weights that vLLM loads.
-_OTHERS = ("*.safetensors", "*.bin", "*.pt")
+_LOADABLE_PATTERNS = ("*.safetensors", "*.bin", "*.pt")
 
 
-def gguf_instead_of_weights(path: str) -> str | None:
+def find_gguf_problem(path: str) -> str | None:
     """What a model's path must be, if it is a GGUF file or a folder with only such weights; else None."""
-    given = Path(path)
-    if given.suffix.lower() == END:
+    location = Path(path)
+    if location.suffix.lower() == GGUF_END:
         problem = f"'{path}' is a GGUF file"
-    elif files := sorted(file.name for file in given.glob("*") if file.suffix.lower() == END):
-        if any(any(given.glob(pattern)) for pattern in _OTHERS):
+    elif files := sorted(file.name for file in location.glob("*") if file.suffix.lower() == GGUF_END):
+        if any(any(location.glob(pattern)) for pattern in _LOADABLE_PATTERNS):
             return None
         problem = f"'{path}' has only a GGUF file, '{files[0]}'"
     else:

@@ -22,48 +22,48 @@ HANDSHAKE_S = 30.0
 _CREDENTIALS = struct.Struct("3i")
 
 
-class OthersProcessError(EntropySentinelError):
+class ForeignProcessError(EntropySentinelError):
     """The process behind a socket is not one of this user's run."""
 
 
-def connected(
+def open_connection(
     path: Path, secret: str, wait: Callable[[Connection, int], None] = lambda *_: None
 ) -> tuple[Connection, int]:
     """A connection to the process behind a socket, and its id; `wait` waits for its first message.
 
-    Raises OSError or EOFError if it has ended, and OthersProcessError if it is of another user or another run.
+    Raises OSError or EOFError if it has ended, and ForeignProcessError if it is of another user or another run.
     """
-    with socket.socket(socket.AF_UNIX) as asking:
-        asking.connect(str(path))
-        process = _own_process(asking)
-        connection = Connection(os.dup(asking.fileno()))
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(str(path))
+        pid = _check_peer(client)
+        connection = Connection(os.dup(client.fileno()))
         try:
-            wait(connection, process)
-            with silence_limited(connection, HANDSHAKE_S):
+            wait(connection, pid)
+            with limit_silence(connection, HANDSHAKE_S):
                 answer_challenge(connection, secret.encode())
                 deliver_challenge(connection, secret.encode())
         except (AuthenticationError, AssertionError):  # the latter for what is no challenge
             connection.close()
-            raise OthersProcessError(f"{path}: the process behind it must be of this run; delete its folder") from None
+            raise ForeignProcessError(f"{path}: the process behind it must be of this run; delete its folder") from None
         except BaseException:
             connection.close()
             raise
-        return connection, process
+        return connection, pid
 
 
-def accepted(asking: socket.socket, secret: str) -> Connection:
-    """The connection of a process that has connected. Raises OSError, EOFError or OthersProcessError."""
-    with asking:
-        asking.setblocking(True)
-        _own_process(asking)
-        connection = Connection(os.dup(asking.fileno()))
+def accept_connection(client: socket.socket, secret: str) -> Connection:
+    """The connection of a process that has connected. Raises OSError, EOFError or ForeignProcessError."""
+    with client:
+        client.setblocking(True)
+        _check_peer(client)
+        connection = Connection(os.dup(client.fileno()))
         try:
-            with silence_limited(connection, HANDSHAKE_S):
+            with limit_silence(connection, HANDSHAKE_S):
                 deliver_challenge(connection, secret.encode())
                 answer_challenge(connection, secret.encode())
         except (AuthenticationError, AssertionError):
             connection.close()
-            raise OthersProcessError("a process that is not of this run asked") from None
+            raise ForeignProcessError("a process that is not of this run asked") from None
         except BaseException:
             connection.close()
             raise
@@ -71,26 +71,26 @@ def accepted(asking: socket.socket, secret: str) -> Connection:
 
 
 @contextmanager
-def silence_limited(connection: Connection, seconds: float) -> Iterator[socket.socket]:
+def limit_silence(connection: Connection, seconds: float) -> Iterator[socket.socket]:
     """Let reading and writing fail with OSError after so much silence, during the block; yield the connection's socket.
 
     A time-out of Python's sockets would also unblock the descriptor, which `Connection` must wait for.
     """
     with socket.socket(fileno=os.dup(connection.fileno())) as channel:
-        _limit(channel, seconds)
+        _set_timeouts(channel, seconds)
         yield channel
-        _limit(channel, 0)
+        _set_timeouts(channel, 0)
 
 
-def _own_process(connection: socket.socket) -> int:
-    """The id of the process on the other side; raises OthersProcessError if another user started it."""
-    stated = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-    process, user, _ = _CREDENTIALS.unpack(stated)
+def _check_peer(connection: socket.socket) -> int:
+    """The id of the process on the other side; raises ForeignProcessError if another user started it."""
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    pid, user, _ = _CREDENTIALS.unpack(credentials)
     if user != os.getuid():
-        raise OthersProcessError(f"process {process} must be of user {os.getuid()}, is of user {user}")
-    return int(process)
+        raise ForeignProcessError(f"process {pid} must be of user {os.getuid()}, is of user {user}")
+    return int(pid)
 
 
-def _limit(connection: socket.socket, seconds: float) -> None:
+def _set_timeouts(connection: socket.socket, seconds: float) -> None:
     for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
         connection.setsockopt(socket.SOL_SOCKET, option, struct.pack("ll", int(seconds), 0))

@@ -28,12 +28,12 @@ from entropy_sentinel.study.items.table_import import impossible_step
 _LARGEST = 2**32 - 1
 # How far the sampled token's log-probability may be from its entry among the most likely ones, nats: servers that
 # compute both in half precision differ by less.
-_SAME = 0.1
+_LOGPROB_TOLERANCE = 0.1
 _FINISH_REASONS = ("stop", "length")
 
 _PAD = f"fill missing entries with -inf, and leave out all but the {TOP_K} most likely"
 _LOGARITHMS = "give natural logarithms of the model's own probabilities, before temperature and sampling"
-_CHOSEN = "take both from the same distribution, the one before temperature and sampling"
+_SAME_DISTRIBUTION = "take both from the same distribution, the one before temperature and sampling"
 _NAN = "the model's computation failed at this step, often for want of precision (load it with dtype bfloat16)"
 
 
@@ -49,11 +49,11 @@ class Problem(NamedTuple):
 def find_type_problem(response: Any) -> Problem | None:
     """The first field of a response whose type or length does not fit: it could not be stored."""
     if not isinstance(response, Response):
-        return Problem("response", "must be a Response (study/engines/engine_interface.py)", _describe(response))
-    return next(filter(None, _type_problems(response)), None)
+        return Problem("response", "must be a Response (study/engines/engine_interface.py)", _describe_value(response))
+    return next(filter(None, _find_type_problems(response)), None)
 
 
-def _type_problems(response: Response) -> Iterator[Problem | None]:
+def _find_type_problems(response: Response) -> Iterator[Problem | None]:
     for name in ("prompt_hash", "text", "finish_reason"):
         yield _text_problem(name, getattr(response, name))
     for name in ("prompt_tokens", "displaced_steps", "n_counted"):
@@ -61,15 +61,15 @@ def _type_problems(response: Response) -> Iterator[Problem | None]:
     if (response.token_logprobs is None) != (response.top_logprobs is None):
         missing = "token_logprobs" if response.token_logprobs is None else "top_logprobs"
         yield Problem(missing, "must be an array if the other log-probabilities are; None for both without any", "None")
-    n_tokens = response.n_tokens if response.token_logprobs is None else _length(response.token_logprobs)
-    each, alternatives = (n_tokens,), (n_tokens, TOP_K)
+    n_tokens = response.n_tokens if response.token_logprobs is None else _count_entries(response.token_logprobs)
+    per_token, per_alternative = (n_tokens,), (n_tokens, TOP_K)
     for name, shape, kind in (
-        ("token_logprobs", each, "float"),
-        ("top_logprobs", alternatives, "float"),
-        ("tokens", each, "text"),
-        ("token_ids", each, "id"),
-        ("top_token_ids", alternatives, "id"),
-        ("top_tokens", alternatives, "text"),
+        ("token_logprobs", per_token, "float"),
+        ("top_logprobs", per_alternative, "float"),
+        ("tokens", per_token, "text"),
+        ("token_ids", per_token, "id"),
+        ("top_token_ids", per_alternative, "id"),
+        ("top_tokens", per_alternative, "text"),
     ):
         value = getattr(response, name)
         yield None if value is None else _array_problem(name, value, shape, kind)
@@ -105,8 +105,8 @@ def _step_problem(sampled: np.ndarray, top: np.ndarray, response: Response) -> P
         schema = {"token_logprobs": pl.List(pl.Float32), "top_logprobs": pl.List(pl.Array(pl.Float32, TOP_K))}
         wrong = impossible_step(pl.DataFrame(columns, schema=schema))
         if wrong is not None:
-            return Problem(wrong.column, wrong.must, f"{_shorten(wrong.was)} at step {wrong.step}", _LOGARITHMS)
-    return _chosen_problem(sampled, top, response)
+            return Problem(wrong.column, wrong.must, f"{_format_numbers(wrong.was)} at step {wrong.step}", _LOGARITHMS)
+    return _sampled_token_problem(sampled, top, response)
 
 
 def _are_exactly_possible(sampled: np.ndarray, top: np.ndarray) -> bool:
@@ -124,33 +124,33 @@ def _number_problem(name: str, values: np.ndarray) -> Problem | None:
     ):
         if wrong.any():
             step = int(wrong.reshape(len(values), -1).any(axis=1).argmax())
-            return Problem(name, must, f"{_shorten(values[step])} at step {step}", remedy)
+            return Problem(name, must, f"{_format_numbers(values[step])} at step {step}", remedy)
     return None
 
 
-def _chosen_problem(sampled: np.ndarray, top: np.ndarray, response: Response) -> Problem | None:
+def _sampled_token_problem(sampled: np.ndarray, top: np.ndarray, response: Response) -> Problem | None:
     """The first step whose sampled token has another log-probability than among the most likely tokens."""
     with np.errstate(invalid="ignore"):  # -inf - -inf
         distances = np.abs(top - sampled[:, None])
     if response.token_ids is not None and response.top_token_ids is not None:
         is_chosen = np.asarray(response.top_token_ids) == np.asarray(response.token_ids)[:, None]
-        apart = (is_chosen & (distances > _SAME)).any(axis=1)
+        mismatches = (is_chosen & (distances > _LOGPROB_TOLERANCE)).any(axis=1)
     else:
         # More likely than the last of the most likely tokens, and so one of them.
         nearest = np.where(np.isnan(distances), np.inf, distances).min(axis=1)
-        apart = (sampled > top[:, -1]) & (nearest > _SAME)
-    if not apart.any():
+        mismatches = (sampled > top[:, -1]) & (nearest > _LOGPROB_TOLERANCE)
+    if not mismatches.any():
         return None
-    step = int(apart.argmax())
+    step = int(mismatches.argmax())
     must = "must have the sampled token's log-probability as top_logprobs has it"
-    was = f"{_shorten(sampled[step])} at step {step}, whose top_logprobs are {_shorten(top[step])}"
-    return Problem("token_logprobs", must, was, _CHOSEN)
+    was = f"{_format_numbers(sampled[step])} at step {step}, whose top_logprobs are {_format_numbers(top[step])}"
+    return Problem("token_logprobs", must, was, _SAME_DISTRIBUTION)
 
 
 def find_next_token_type_problem(reply: Any) -> Problem | None:
     """The first field of a NextToken whose type or length does not fit."""
     if not isinstance(reply, NextToken):
-        return Problem("next token", "must be a NextToken (study/engines/engine_interface.py)", _describe(reply))
+        return Problem("next token", "must be a NextToken (study/engines/engine_interface.py)", _describe_value(reply))
     n_tokens = 0 if reply.refused else TOP_K
     return _array_problem("token_ids", reply.token_ids, (n_tokens,), "id") or _array_problem(
         "logprobs", reply.logprobs, (n_tokens,), "float"
@@ -165,19 +165,21 @@ def find_next_token_value_problem(reply: NextToken) -> Problem | None:
     if problem := _number_problem("logprobs", logprobs):
         return problem
     if (logprobs[1:] > logprobs[:-1]).any():
-        return Problem("logprobs", "must be those of the most likely tokens, largest first", _shorten(logprobs))
+        return Problem("logprobs", "must be those of the most likely tokens, largest first", _format_numbers(logprobs))
     if np.exp(logprobs.astype(np.float64)).sum() > 1 + ROUNDING:
         must = "must be logarithms of probabilities whose sum is at most 1"
-        return Problem("logprobs", must, _shorten(logprobs), _LOGARITHMS)
+        return Problem("logprobs", must, _format_numbers(logprobs), _LOGARITHMS)
     if len(np.unique(ids)) < len(ids):
-        return Problem("token_ids", "must be different tokens", _shorten(ids))
+        return Problem("token_ids", "must be different tokens", _format_numbers(ids))
     return None
 
 
 def find_continuation_problem(reply: Any, n_tokens: int) -> Problem | None:
     """The first field of a Continuation of `n_tokens` tokens that does not fit."""
     if not isinstance(reply, Continuation):
-        return Problem("continuation", "must be a Continuation (study/engines/engine_interface.py)", _describe(reply))
+        return Problem(
+            "continuation", "must be a Continuation (study/engines/engine_interface.py)", _describe_value(reply)
+        )
     return _array_problem("logprobs", reply.logprobs, (0 if reply.refused else n_tokens,), "float") or _number_problem(
         "logprobs", np.asarray(reply.logprobs, np.float32)
     )
@@ -186,7 +188,7 @@ def find_continuation_problem(reply: Any, n_tokens: int) -> Problem | None:
 def find_beams_problem(reply: Any, width: int) -> Problem | None:
     """The first field of Beams, of a search of this `width`, that does not fit."""
     if not isinstance(reply, Beams):
-        return Problem("beams", "must be Beams (study/engines/engine_interface.py)", _describe(reply))
+        return Problem("beams", "must be Beams (study/engines/engine_interface.py)", _describe_value(reply))
     if len(reply.beams) > width or not (reply.beams or reply.refused):
         must = f"must be 1 to {width} sequences, or none with `refused`"
         return Problem("beams", must, f"{len(reply.beams)} sequences")
@@ -195,20 +197,22 @@ def find_beams_problem(reply: Any, width: int) -> Problem | None:
             return problem
     logprobs = [beam.logprob for beam in reply.beams]
     if logprobs != sorted(logprobs, reverse=True):
-        return Problem("beams", "must have the likeliest sequence first", f"log-probabilities {_shorten(logprobs)}")
+        return Problem(
+            "beams", "must have the likeliest sequence first", f"log-probabilities {_format_numbers(logprobs)}"
+        )
     return None
 
 
 def _beam_problem(beam: Any) -> Problem | None:
     if not isinstance(beam, Beam):
-        return Problem("beams", "must be of type Beam (study/engines/engine_interface.py)", _describe(beam))
+        return Problem("beams", "must be of type Beam (study/engines/engine_interface.py)", _describe_value(beam))
     logprob = beam.logprob
     if not isinstance(logprob, Real) or not logprob <= ROUNDING:  # also NaN
         return Problem("logprob", "must be the logarithm of a probability, at most 0", repr(logprob), _LOGARITHMS)
     if beam.finish_reason not in _FINISH_REASONS:
         return Problem("finish_reason", f"must be {' or '.join(_FINISH_REASONS)}", repr(beam.finish_reason))
     return _text_problem("text", beam.text) or _array_problem(
-        "token_ids", beam.token_ids, (_length(beam.token_ids),), "id"
+        "token_ids", beam.token_ids, (_count_entries(beam.token_ids),), "id"
     )
 
 
@@ -220,17 +224,17 @@ def find_prompts_problem(reply: Any, n_prompts: int) -> Problem | None:
 def _prompt_problem(prompt: Any) -> Problem | None:
     if not isinstance(prompt, RenderedPrompt):
         return Problem(
-            "prompts", "must be of type RenderedPrompt (study/engines/engine_interface.py)", _describe(prompt)
+            "prompts", "must be of type RenderedPrompt (study/engines/engine_interface.py)", _describe_value(prompt)
         )
     return _text_problem("hash", prompt.hash) or _array_problem(
-        "token_ids", prompt.token_ids, (_length(prompt.token_ids),), "id"
+        "token_ids", prompt.token_ids, (_count_entries(prompt.token_ids),), "id"
     )
 
 
 def find_token_ids_problem(reply: Any, texts: Sequence[str]) -> Problem | None:
     """Why a reply is not the token ids of each of the texts, or None for a text that has none."""
     problems = (
-        None if ids is None else _array_problem("token_ids", ids, (_length(ids),), "id")
+        None if ids is None else _array_problem("token_ids", ids, (_count_entries(ids),), "id")
         for ids in (reply if isinstance(reply, Sequence) else ())
     )
     return _list_problem("token_ids", reply, len(texts)) or next(filter(None, problems), None)
@@ -243,7 +247,7 @@ def find_token_texts_problem(reply: Any, responses: Sequence[Sequence[int]]) -> 
     for texts, ids in zip(reply, responses, strict=True):
         if not isinstance(texts, Sequence) or len(texts) not in (0, len(ids)):
             must = f"must have a text for each of the {len(ids)} tokens of a response"
-            return Problem("token_texts", must, _describe(texts))
+            return Problem("token_texts", must, _describe_value(texts))
         if problem := _array_problem("token_texts", texts, (len(texts),), "text"):
             return problem
     return None
@@ -252,25 +256,25 @@ def find_token_texts_problem(reply: Any, responses: Sequence[Sequence[int]]) -> 
 def find_provenance_problem(provenance: Any) -> Problem | None:
     """Why an engine's `provenance` cannot be recorded."""
     if not isinstance(provenance, dict):
-        return Problem("provenance", "must be a dict", _describe(provenance))
+        return Problem("provenance", "must be a dict", _describe_value(provenance))
     for name in ("engine", "engine_version", "logprobs_mode"):
         if name not in provenance:
             return Problem("provenance", f"must have the key '{name}'", f"the keys {', '.join(map(str, provenance))}")
     for name, value in provenance.items():
         if not isinstance(name, str) or not isinstance(value, str):
-            return Problem(f"provenance[{name!r}]", "must be a text", _describe(value))
+            return Problem(f"provenance[{name!r}]", "must be a text", _describe_value(value))
     return None
 
 
 def _list_problem(field: str, reply: Any, length: int) -> Problem | None:
     if isinstance(reply, str) or not isinstance(reply, Sequence) or len(reply) != length:
-        return Problem(field, f"must be a list of {length}, one for each that was asked", _describe(reply))
+        return Problem(field, f"must be a list of {length}, one for each that was asked", _describe_value(reply))
     return None
 
 
 def _text_problem(field: str, value: Any) -> Problem | None:
     if not isinstance(value, str):
-        return Problem(field, "must be a text", _describe(value))
+        return Problem(field, "must be a text", _describe_value(value))
     try:
         value.encode()
     except UnicodeEncodeError as error:
@@ -287,7 +291,7 @@ def _text_problem(field: str, value: Any) -> Problem | None:
 def _count_problem(field: str, value: Any) -> Problem | None:
     if isinstance(value, Integral) and not isinstance(value, bool) and 0 <= int(value) <= _LARGEST:
         return None
-    return Problem(field, "must be a number of tokens, 0 or more", _describe(value))
+    return Problem(field, "must be a number of tokens, 0 or more", _describe_value(value))
 
 
 def _array_problem(field: str, value: Any, shape: tuple[int, ...], kind: str) -> Problem | None:
@@ -299,7 +303,10 @@ def _array_problem(field: str, value: Any, shape: tuple[int, ...], kind: str) ->
     if array.shape != shape:
         remedy = _PAD if array.ndim == len(shape) == 2 and array.shape[0] == shape[0] else ""
         return Problem(
-            field, _must_be(shape, kind), _describe(value) if value is None else f"the shape {array.shape}", remedy
+            field,
+            _must_be(shape, kind),
+            _describe_value(value) if value is None else f"the shape {array.shape}",
+            remedy,
         )
     if not array.size:
         return None
@@ -316,7 +323,7 @@ def _texts_problem(field: str, texts: np.ndarray, shape: tuple[int, ...]) -> Pro
     entries = texts.ravel().tolist()
     for entry in entries:
         if type(entry) is not str:
-            return Problem(field, _must_be(shape, "text"), f"an array with {_describe(entry)}")
+            return Problem(field, _must_be(shape, "text"), f"an array with {_describe_value(entry)}")
     return _text_problem(field, "".join(entries))
 
 
@@ -328,18 +335,18 @@ def _must_be(shape: tuple[int, ...], kind: str) -> str:
     return f"must be an array of {_KINDS[kind]} of the shape {shape}{per_token}"
 
 
-def _length(values: Any) -> int:
+def _count_entries(values: Any) -> int:
     """The number of entries; -1, which no array has, without a length."""
     return len(values) if hasattr(values, "__len__") else -1
 
 
-def _describe(value: Any) -> str:
-    shown = f" {value!r}" if isinstance(value, str | int | float) or value is None else ""
+def _describe_value(value: Any) -> str:
+    text = f" {value!r}" if isinstance(value, str | int | float) or value is None else ""
     length = f" of length {len(value)}" if isinstance(value, list | tuple | dict) else ""
-    return f"{type(value).__name__}{shown[:60]}{length}" if value is not None else "None"
+    return f"{type(value).__name__}{text[:60]}{length}" if value is not None else "None"
 
 
-def _shorten(values: Any) -> str:
+def _format_numbers(values: Any) -> str:
     """A number, or the first few of several."""
     numbers = np.atleast_1d(np.asarray(values, dtype=np.float64))
     first = ", ".join(f"{value:.6g}" for value in numbers[:3])

@@ -25,13 +25,13 @@ from entropy_sentinel.study.engines.engine_interface import (
     RenderedPrompt,
     Response,
 )
-from entropy_sentinel.study.engines.engine_registry import kind_of_engine
+from entropy_sentinel.study.engines.engine_registry import find_engine_kind
 from entropy_sentinel.study.engines.generation_section import AskedSettings
 from entropy_sentinel.study.engines.reply_fields import Problem
 
 log = logging.getLogger(__name__)
 
-_KEPT = "Nothing more is asked; answers so far are kept. Correct the engine and run again"
+_REMEDY = "Nothing more is asked; answers so far are kept. Correct the engine and run again"
 
 
 class EngineReplyError(EntropySentinelError):
@@ -47,7 +47,7 @@ class StrictEngine:
         benchmark: Any = settings.get("benchmark")
         self._where = f"models.{settings['model']}" + (f", benchmark {benchmark}" if benchmark else "")
         self._name = settings["engine"]
-        self._kind = kind_of_engine(self._name)
+        self._kind = find_engine_kind(self._name)
         self._n_impossible = self._n_answered = 0
         self._first_impossible: Problem | None = None
 
@@ -76,11 +76,11 @@ class StrictEngine:
 
     def answer(self, chats: Sequence[Asked], seeds: Sequence[int]) -> Generator[tuple[int, Response], None, None]:
         """See `Engine.answer`."""
-        self._check_counts(self._value("under_way"))
+        self._check_counts(self._call("under_way"))
         answered: set[int] = set()
         has_logprobs: bool | None = None
         has_values = False
-        for position, response in self._numbered("answer", chats, seeds):
+        for position, response in self._iterate_replies("answer", chats, seeds):
             self._check_position("answer", position, len(chats), answered)
             place = f"answer, prompt {position}"
             self._check(place, reply_fields.find_type_problem(response))
@@ -95,12 +95,12 @@ class StrictEngine:
                 self._first_impossible = self._first_impossible or problem
             self._n_answered += 1
             yield position, response
-        self._tell_impossible()
+        self._log_impossible()
 
     def next_tokens(self, contexts: Iterable[Sequence[int]]) -> Generator[tuple[int, NextToken], None, None]:
         """See `TokenIdEngine.next_tokens`."""
         has_values = False
-        for number, reply in self._numbered("next_tokens", contexts):
+        for number, reply in self._iterate_replies("next_tokens", contexts):
             self._check("next_tokens", reply_fields.find_next_token_type_problem(reply))
             if not has_values:  # the many others are small, and come by the thousand a second
                 self._check("next_tokens", reply_fields.find_next_token_value_problem(reply))
@@ -113,12 +113,12 @@ class StrictEngine:
         """See `TokenIdEngine.continuations`."""
         lengths: list[int] = []
 
-        def counted() -> Iterator[tuple[Sequence[int], Sequence[int]]]:
+        def record_lengths() -> Iterator[tuple[Sequence[int], Sequence[int]]]:
             for context, tokens in pairs:
                 lengths.append(len(tokens))
                 yield context, tokens
 
-        for number, reply in self._numbered("continuations", counted()):
+        for number, reply in self._iterate_replies("continuations", record_lengths()):
             self._check_position("continuations", number, len(lengths))
             self._check("continuations", reply_fields.find_continuation_problem(reply, lengths[number]))
             yield number, reply
@@ -127,25 +127,25 @@ class StrictEngine:
         self, contexts: Iterable[Sequence[int]], width: int, max_tokens: int, stop: Sequence[str] = ()
     ) -> Generator[tuple[int, Beams], None, None]:
         """See `TokenIdEngine.beams`."""
-        for number, reply in self._numbered("beams", contexts, width, max_tokens, stop):
+        for number, reply in self._iterate_replies("beams", contexts, width, max_tokens, stop):
             self._check("beams", reply_fields.find_beams_problem(reply, width))
             yield number, reply
 
     def prompts(self, chats: Sequence[Asked]) -> list[RenderedPrompt]:
         """See `TokenIdEngine.prompts`."""
-        reply: list[RenderedPrompt] = self._value("prompts", chats)
+        reply: list[RenderedPrompt] = self._call("prompts", chats)
         self._check("prompts", reply_fields.find_prompts_problem(reply, len(chats)))
         return reply
 
     def token_ids(self, texts: Sequence[str]) -> list[list[int] | None]:
         """See `TokenIdEngine.token_ids`."""
-        reply: list[list[int] | None] = self._value("token_ids", texts)
+        reply: list[list[int] | None] = self._call("token_ids", texts)
         self._check("token_ids", reply_fields.find_token_ids_problem(reply, texts))
         return reply
 
     def token_texts(self, responses: Sequence[Sequence[int]]) -> list[list[str]]:
         """See `TokenIdEngine.token_texts`."""
-        reply: list[list[str]] = self._value("token_texts", responses)
+        reply: list[list[str]] = self._call("token_texts", responses)
         self._check("token_texts", reply_fields.find_token_texts_problem(reply, responses))
         return reply
 
@@ -154,18 +154,18 @@ class StrictEngine:
         is_proxy = hasattr(type(self._engine), "__getattr__")
         if not is_proxy and inspect.getattr_static(self._engine, name, None) is None:
             self._fail(f"`{name}` is missing (study/engines/engine_interface.py says what it is)")
-        with self._guarded(name):
+        with self._guard_call(name):
             return getattr(self._engine, name)
 
-    def _value(self, method: str, *arguments: Any) -> Any:
+    def _call(self, method: str, *arguments: Any) -> Any:
         function = self._get(method)
-        with self._guarded(method):
+        with self._guard_call(method):
             return function(*arguments)
 
-    def _numbered(self, method: str, *arguments: Any) -> Iterator[tuple[int, Any]]:
+    def _iterate_replies(self, method: str, *arguments: Any) -> Iterator[tuple[int, Any]]:
         """Yield what a method of the engine yields: pairs of a number and a reply."""
         function = self._get(method)
-        with self._guarded(method):
+        with self._guard_call(method):
             replies = function(*arguments)
             if not isinstance(replies, Iterable):
                 self._fail(f"`{method}` must yield pairs of a number and a reply, returned {type(replies).__name__}")
@@ -176,7 +176,7 @@ class StrictEngine:
                     yield pair
 
     @contextmanager
-    def _guarded(self, method: str) -> Iterator[None]:
+    def _guard_call(self, method: str) -> Iterator[None]:
         """Let whatever the code of an extension's engine raises name its file and line."""
         with guard("models", self._kind, f"{self._where}: engine '{self._name}': `{method}` failed"):
             yield
@@ -201,7 +201,7 @@ class StrictEngine:
             self._fail(f"{place}: `{problem.field}` {problem.must}; got {problem.was}{remedy}")
 
     def _fail(self, what: str) -> None:
-        raise EngineReplyError(f"{self._where}: the engine '{self._name}' ({self._place()}): {what}. {_KEPT}")
+        raise EngineReplyError(f"{self._where}: the engine '{self._name}' ({self._place()}): {what}. {_REMEDY}")
 
     def _place(self) -> str:
         """The engine's class and file."""
@@ -214,7 +214,7 @@ class StrictEngine:
             return f"{file}: {cls.__name__}"
         return place_of("models", self._kind)
 
-    def _tell_impossible(self) -> None:
+    def _log_impossible(self) -> None:
         """Log the number of responses with impossible values, after the first reply."""
         if self._first_impossible is not None:
             problem = self._first_impossible

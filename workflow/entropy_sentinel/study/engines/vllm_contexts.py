@@ -15,7 +15,7 @@ from entropy_sentinel.study.engines.engine_interface import (
 )
 
 # Requests that wait in the engine: enough for several of its steps.
-_WAITING = 1024
+_QUEUE_SIZE = 1024
 
 _Result = TypeVar("_Result")
 
@@ -29,7 +29,7 @@ class VllmContexts:
 
     def next_tokens(self, contexts: Iterable[Sequence[int]]) -> Generator[tuple[int, NextToken], None, None]:
         """See `Engine.next_tokens`, but this uses the cache of earlier calls."""
-        return self._ask(contexts, {"logprobs": TOP_K}, _next_token, refused_context)
+        return self._ask(contexts, {"logprobs": TOP_K}, _read_next_token, refused_context)
 
     def continuations(
         self, pairs: Iterable[tuple[Sequence[int], Sequence[int]]]
@@ -45,7 +45,9 @@ class VllmContexts:
                 lengths.append(len(tokens))
                 yield [*context, *tokens]
 
-        for number, continuation in self._ask(prompts(), {"prompt_logprobs": 0}, _continuation, refused_continuation):
+        for number, continuation in self._ask(
+            prompts(), {"prompt_logprobs": 0}, _read_continuation, refused_continuation
+        ):
             logprobs = continuation.logprobs
             if len(logprobs):
                 logprobs = logprobs[len(logprobs) - lengths[number] :]
@@ -72,15 +74,15 @@ class VllmContexts:
         )
         numbered, numbers = enumerate(prompts), dict[str, int]()
         while True:
-            more = list(islice(numbered, _WAITING - len(numbers)))
+            batch = list(islice(numbered, _QUEUE_SIZE - len(numbers)))
             short_enough = []
-            for number, prompt in more:
+            for number, prompt in batch:
                 if len(prompt) > longest:
                     yield number, refused(f"context of {len(prompt)} tokens, the model accepts at most {longest}")
                 else:
                     short_enough.append((number, prompt))
             numbers |= self._enqueue(short_enough, parameters)
-            if not numbers and not more:
+            if not numbers and not batch:
                 return
             for output in self._engine.llm_engine.step() if numbers else []:
                 if output.finished:
@@ -92,15 +94,15 @@ class VllmContexts:
             return {}
         prompts = [{"prompt_token_ids": np.asarray(prompt).tolist()} for _, prompt in numbered]
         ids = self._engine.enqueue(prompts, parameters, use_tqdm=False, lora_request=self._lora)
-        return {own_id(request): number for request, (number, _) in zip(ids, numbered, strict=True)}
+        return {strip_id_suffix(request): number for request, (number, _) in zip(ids, numbered, strict=True)}
 
 
-def own_id(request: object) -> str:
+def strip_id_suffix(request: object) -> str:
     """The id of a request's output, without the random suffix that the engine adds in its queue."""
     return str(request).split("-")[0]
 
 
-def _next_token(output: Any) -> NextToken:
+def _read_next_token(output: Any) -> NextToken:
     """The next tokens of an output; its first entry, the sampled token, is left out."""
     flat = output.outputs[0].logprobs
     return NextToken(
@@ -111,6 +113,6 @@ def _next_token(output: Any) -> NextToken:
     )
 
 
-def _continuation(output: Any) -> Continuation:
+def _read_continuation(output: Any) -> Continuation:
     """The log-probabilities of all tokens of a prompt except the first, which has no context."""
     return Continuation(np.asarray(output.prompt_logprobs.logprobs, dtype=np.float32))

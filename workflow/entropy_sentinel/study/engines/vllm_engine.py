@@ -25,11 +25,11 @@ from entropy_sentinel.study.engines.engine_interface import (
     NextToken,
     RenderedPrompt,
     Response,
+    canonicalize_prompt,
     refused,
-    spoken,
 )
 from entropy_sentinel.study.engines.generation_section import VllmSettings
-from entropy_sentinel.study.engines.vllm_contexts import VllmContexts, own_id
+from entropy_sentinel.study.engines.vllm_contexts import VllmContexts, strip_id_suffix
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +45,7 @@ class VllmEngine:
 
         Raises ConfigError if vLLM refuses the model or an engine argument.
         """
-        os.environ.update(cpu_settings.environment(settings, threads))  # read during the import, by torch too
+        os.environ.update(cpu_settings.build_environment(settings, threads))  # read during the import, by torch too
         import vllm
 
         self._vllm, self._settings = vllm, settings
@@ -57,7 +57,7 @@ class VllmEngine:
             "logprobs_mode": "raw_logprobs",
             "seed": settings["seed"],
             "enable_lora": settings["lora"] is not None,
-            **cpu_settings.engine_arguments(settings),
+            **cpu_settings.build_engine_arguments(settings),
         }
         try:
             self._engine = vllm.LLM(**arguments)
@@ -67,10 +67,10 @@ class VllmEngine:
             "engine": "vllm",
             "engine_version": vllm.__version__,
             "logprobs_mode": arguments["logprobs_mode"],
-            **cpu_settings.added_settings(settings, threads),
+            **cpu_settings.describe_added_settings(settings, threads),
         }
 
-    def asked_by(self, settings: VllmSettings) -> "VllmEngine":
+    def replace_settings(self, settings: VllmSettings) -> "VllmEngine":
         """An engine with the same loaded model and other settings: sampling, template, kept parts of a trace."""
         engine = copy.copy(self)
         engine._settings = settings
@@ -87,7 +87,7 @@ class VllmEngine:
             try:
                 positions[self._enqueue(chat, seed)] = position
             except (self._vllm.exceptions.VLLMClientError, ValueError) as error:
-                yield position, refused(str(error)[:LONGEST_REASON], _hash(_bytes(chat)))
+                yield position, refused(str(error)[:LONGEST_REASON], _hash_prompt(_encode_prompt(chat)))
         while self._engine.llm_engine.has_unfinished_requests():
             for output in self._engine.llm_engine.step():
                 if output.finished:
@@ -102,7 +102,7 @@ class VllmEngine:
         """See `Engine.next_tokens`: requests for one token, which find their prefixes in the engine's cache."""
         self._engine.reset_prefix_cache()
         tokens, cached = 0, 0
-        for number, next_token in self._by_ids().next_tokens(contexts):
+        for number, next_token in self._make_contexts().next_tokens(contexts):
             tokens += next_token.context
             cached += next_token.cached or 0
             yield number, next_token
@@ -112,26 +112,28 @@ class VllmEngine:
         self, pairs: Iterable[tuple[Sequence[int], Sequence[int]]]
     ) -> Generator[tuple[int, Continuation], None, None]:
         """See `Engine.continuations`."""
-        return self._by_ids().continuations(pairs)
+        return self._make_contexts().continuations(pairs)
 
     def beams(
         self, contexts: Iterable[Sequence[int]], width: int, max_tokens: int, stop: Sequence[str] = ()
     ) -> Generator[tuple[int, Beams], None, None]:
         """See `Engine.beams`. Prefixes that beams share come from the engine's cache."""
         self._engine.reset_prefix_cache()
-        ask = self._by_ids().next_tokens
-        yield from BeamSearcher(ask, self.token_texts, self._ends(), width, max_tokens, tuple(stop)).search(contexts)
+        ask = self._make_contexts().next_tokens
+        yield from BeamSearcher(ask, self.token_texts, self._end_tokens(), width, max_tokens, tuple(stop)).search(
+            contexts
+        )
 
-    def _by_ids(self) -> VllmContexts:
+    def _make_contexts(self) -> VllmContexts:
         return VllmContexts(self._engine, self._vllm.sampling_params, self._lora())
 
-    def _ends(self) -> frozenset[int]:
+    def _end_tokens(self) -> frozenset[int]:
         """The tokens that end a response: the tokenizer's, and those of the model's generation config."""
         configured = self._engine.model_config.try_get_generation_config().get("eos_token_id") or []
         ends = {configured} if isinstance(configured, int) else set(configured)
-        of_tokenizer = self._engine.get_tokenizer().eos_token_id
-        if of_tokenizer is not None:
-            ends.add(of_tokenizer)
+        tokenizer_end = self._engine.get_tokenizer().eos_token_id
+        if tokenizer_end is not None:
+            ends.add(tokenizer_end)
         return frozenset(ends)
 
     def prompts(self, chats: Sequence[Asked]) -> list[RenderedPrompt]:
@@ -146,7 +148,7 @@ class VllmEngine:
                 ids = tokenizer.apply_chat_template(
                     messages, add_generation_prompt=True, return_dict=False, **variables
                 )
-            prompts.append(RenderedPrompt(ids, _hash(np.asarray(ids, dtype="<u4").tobytes())))
+            prompts.append(RenderedPrompt(ids, _hash_prompt(np.asarray(ids, dtype="<u4").tobytes())))
         return prompts
 
     def token_ids(self, texts: Sequence[str]) -> list[list[int] | None]:
@@ -195,7 +197,7 @@ class VllmEngine:
         else:
             messages, variables = [dict(message) for message in chat], self._template_variables()
             (request,) = self._engine.enqueue_chat(messages, sampling, chat_template_kwargs=variables, **shared)
-        return own_id(request)
+        return strip_id_suffix(request)
 
     def _lora(self) -> Any:
         if self._settings["lora"] is None:
@@ -224,7 +226,7 @@ class VllmEngine:
         texts = np.array(flat.decoded_tokens if flat else [], dtype=object).reshape(shape)
         prompt = np.asarray(output.prompt_token_ids, dtype="<u4").tobytes()
         return Response(
-            prompt_hash=_hash(prompt),
+            prompt_hash=_hash_prompt(prompt),
             prompt_tokens=len(output.prompt_token_ids),
             text=completion.text,
             finish_reason=completion.finish_reason,
@@ -237,10 +239,10 @@ class VllmEngine:
         )
 
 
-def _bytes(chat: Asked) -> bytes:
-    text = spoken(chat)
+def _encode_prompt(chat: Asked) -> bytes:
+    text = canonicalize_prompt(chat)
     return (text if isinstance(text, str) else json.dumps(text)).encode()
 
 
-def _hash(prompt: bytes) -> str:
+def _hash_prompt(prompt: bytes) -> str:
     return hashlib.sha256(prompt).hexdigest()[:16]

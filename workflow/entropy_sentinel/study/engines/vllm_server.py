@@ -30,7 +30,7 @@ POLL_S, STOP_S = 0.5, 20.0
 _PR_SET_PDEATHSIG = 1  # of prctl(2)
 
 
-def server_command(settings: ServedSettings, host: str, port: int) -> list[str]:
+def build_server_command(settings: ServedSettings, host: str, port: int) -> list[str]:
     """The command that serves a model, loaded as the vLLM engine would load it, under its name in the config."""
     name, lora = settings["model"], {}
     if settings["lora"] is not None:
@@ -49,23 +49,23 @@ def server_command(settings: ServedSettings, host: str, port: int) -> list[str]:
         "generation_config": "vllm",
         "seed": settings["seed"],
         **lora,
-        **cpu_settings.engine_arguments(settings),
+        **cpu_settings.build_engine_arguments(settings),
     }
     # The command `vllm` looks for a distribution of that name, which CPU builds do not have.
     command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server"]
     for argument, value in arguments.items():
-        command += flag(argument, value)
+        command += format_option(argument, value)
     return command
 
 
-def server_environment(settings: ServedSettings, threads: int) -> dict[str, str]:
+def build_server_environment(settings: ServedSettings, threads: int) -> dict[str, str]:
     """The variables to add to the server's environment."""
     # The date in gpt-oss's prompt on a server.
     pinned = {"VLLM_SYSTEM_START_DATE": settings["template_date"]} if settings["template_date"] else {}
-    return pinned | cpu_settings.environment(settings, threads)
+    return pinned | cpu_settings.build_environment(settings, threads)
 
 
-def flag(name: str, value: Any) -> list[str]:
+def format_option(name: str, value: Any) -> list[str]:
     """A keyword argument of vllm.LLM as words of the server's command line."""
     option = name.replace("_", "-")
     if value is None:
@@ -78,20 +78,20 @@ def flag(name: str, value: Any) -> list[str]:
 
 
 @contextmanager
-def running_server(settings: ServedSettings, threads: int) -> Iterator[str]:
+def run_server(settings: ServedSettings, threads: int) -> Iterator[str]:
     """Serve a model on free GPUs of this machine while the block runs; yield the base URL.
 
     The server writes to this process's output. It ends with the block, or with this process, even if it is killed.
     Raises EntropySentinelError if the server ends before it is up, for example because it refuses an argument.
     """
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
     begin = time.monotonic()
-    claim = claim_devices(EngineRun.announced(), settings, threads)
+    claim = claim_devices(EngineRun.from_environment(), settings, threads)
     server = subprocess.Popen(
-        [*server_command(settings, "127.0.0.1", port), "--disable-uvicorn-access-log"],
-        env=os.environ | server_environment(settings, threads) | claim.environment,
+        [*build_server_command(settings, "127.0.0.1", port), "--disable-uvicorn-access-log"],
+        env=os.environ | build_server_environment(settings, threads) | claim.environment,
         stdin=subprocess.DEVNULL,
         # Its own group: Ctrl-C reaches only this process, which then ends the server and its children.
         start_new_session=True,
@@ -108,7 +108,7 @@ def running_server(settings: ServedSettings, threads: int) -> Iterator[str]:
         log.info("the server of %s is up after %.0f s", settings["model"], time.monotonic() - begin)
         yield f"http://127.0.0.1:{port}/v1"
     finally:
-        _stop(server)
+        _stop_server(server)
         claim.release()
 
 
@@ -120,7 +120,7 @@ def _is_up(port: int) -> bool:
         return False
 
 
-def _stop(server: subprocess.Popen[bytes]) -> None:
+def _stop_server(server: subprocess.Popen[bytes]) -> None:
     """End the server and its process group: first by a request, then by force."""
     server.terminate()
     with contextlib.suppress(subprocess.TimeoutExpired):

@@ -9,8 +9,8 @@ from typing import Any
 import yaml
 
 from entropy_sentinel.core.errors import ConfigError
-from entropy_sentinel.study.engines.cpu_settings import cores, is_cpu_build, multiplies_bfloat16
-from entropy_sentinel.study.engines.model_weights import gguf_instead_of_weights
+from entropy_sentinel.study.engines.cpu_settings import count_cores, has_bfloat16_instructions, is_cpu_build
+from entropy_sentinel.study.engines.model_weights import find_gguf_problem
 from entropy_sentinel.study.init.row_sources import MARK, Rows, free_name, name_of
 from entropy_sentinel.study.items.benchmark_settings import SOURCE_ENDS
 
@@ -88,9 +88,9 @@ def _generation(start: Start) -> list[str]:
         return []
     lines = ["generation:", "  sampling: {temperature: 0.5, max_tokens: 1024} # longest response, tokens"]
     if is_cpu_build():
-        if not multiplies_bfloat16():
+        if not has_bfloat16_instructions():
             lines.append("  engine_args: {dtype: float32} # this CPU has no instructions for bfloat16")
-        lines.append(f"  threads: {cores()} # all cores of this machine for one job")
+        lines.append(f"  threads: {count_cores()} # all cores of this machine for one job")
         lines += ["", "rates: {gpu_usd_per_h: 0} # generating takes no GPU here; for `entropy-sentinel plan`"]
     return [*lines, ""]
 
@@ -155,7 +155,7 @@ def named_models(models: Iterable[str], benchmarks: Iterable[str], base: Mapping
 
 def _model(place: str, benchmarks: Sequence[str]) -> list[str]:
     folder = Path(place)
-    if must := gguf_instead_of_weights(place):
+    if must := find_gguf_problem(place):
         raise ConfigError(f"--model {place}: {must}")
     if not folder.is_dir():
         return [f"id: {scalar(place)} # Hugging Face id; revision: pins a commit"]

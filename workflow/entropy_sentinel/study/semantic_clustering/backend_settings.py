@@ -26,18 +26,18 @@ BACKENDS: dict[str, BackendEntry] = {
         BackendEntry(
             "exact",
             "the same text up to case, punctuation, articles and space, or names of one right answer; needs no weights",
-            f"{_ROOM}.exact",
+            f"{_ROOM}.exact_backend",
         ),
         BackendEntry(
             "nli",
             "each entails the other, by a classifier of natural language inference (Kuhn et al., 2023)",
-            f"{_ROOM}.nli",
+            f"{_ROOM}.nli_backend",
             "microsoft/deberta-v2-xlarge-mnli",
         ),
         BackendEntry(
             "embedding",
             "the cosine of their sentence embeddings is at least `threshold`",
-            f"{_ROOM}.embedding",
+            f"{_ROOM}.embedding_backend",
             "sentence-transformers/all-MiniLM-L6-v2",
         ),
     )

@@ -21,7 +21,7 @@ from entropy_sentinel.schemas.contract import read_provenance
 from entropy_sentinel.schemas.generation_schema import CUT_OFF, GENERATIONS
 from entropy_sentinel.schemas.label_schema import FITTING_KIND, LABELS, NO_REFERENCE
 from entropy_sentinel.schemas.response_schema import SAMPLE
-from entropy_sentinel.study.engines.vllm_server import running_server
+from entropy_sentinel.study.engines.vllm_server import run_server
 from entropy_sentinel.study.items.trace_import import import_labels
 from entropy_sentinel.study.jobs.result_reuse import REUSE_KEY, reuse_key, reuse_output, share_output
 
@@ -157,7 +157,7 @@ def write_served_labels(
             waiting.append((ask, output))
     if not waiting:
         return
-    with running_server(settings["server"], threads) as base_url:
+    with run_server(settings["server"], threads) as base_url:
         announce_address(f"judges.{settings['judge']}", base_url)
         for ask, output in waiting:
             _ask_judge(ask, settings, output)

@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.schemas.response_schema import RESPONSE
-from entropy_sentinel.study.engines.engine_interface import Beams, TokenIdEngine, in_order
+from entropy_sentinel.study.engines.engine_interface import Beams, TokenIdEngine, collect_answers
 from entropy_sentinel.study.engines.generation_section import AskedSettings
 from papers.ambiguity.signal_families.beam_search.beam_search_frames import BEAMS
 
@@ -19,7 +19,7 @@ def ask(
     sampling = asked_with["sampling"]
     replies = engine.beams(prompts.values(), settings["width"], sampling["max_tokens"], sampling.get("stop", ()))
     of_item = {}
-    for item, beams in zip(prompts, in_order(replies, len(prompts), "contexts"), strict=True):
+    for item, beams in zip(prompts, collect_answers(replies, len(prompts), "contexts"), strict=True):
         of_item[item] = _columns(beams)
     return BEAMS.frame([row | of_item[row["item_id"]] for row in part.select(RESPONSE).iter_rows(named=True)])
 

@@ -9,7 +9,7 @@ import polars as pl
 
 from entropy_sentinel.llm_client.server_settings import PromptTemplate
 from entropy_sentinel.schemas.response_schema import RESPONSE
-from entropy_sentinel.study.engines.engine_interface import Asked, Continuation, TokenIdEngine, in_order
+from entropy_sentinel.study.engines.engine_interface import Asked, Continuation, TokenIdEngine, collect_answers
 from entropy_sentinel.study.engines.engine_registry import PROMPTS
 from entropy_sentinel.study.engines.generation_section import AskedSettings, PromptSettings
 from entropy_sentinel.study.stages.generation_stage import filled_prompt
@@ -87,7 +87,7 @@ def ask(
     pairs: list[tuple[Sequence[int], Sequence[int]]] = []
     for item in items:
         pairs += item.pairs(list(islice(prompts, len(item.first))))
-    continuations = iter(in_order(engine.continuations(iter(pairs)), len(pairs), "continuations"))
+    continuations = iter(collect_answers(engine.continuations(iter(pairs)), len(pairs), "continuations"))
     for item in items:
         n_answers = len(item.first)
         rows += _measured(item, [list(islice(continuations, n_answers)) for _ in range(n_answers + 1)])

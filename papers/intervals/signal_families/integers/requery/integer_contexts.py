@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.schemas.response_schema import RESPONSE
-from entropy_sentinel.study.engines.engine_interface import NextToken, TokenIdEngine, in_order
+from entropy_sentinel.study.engines.engine_interface import NextToken, TokenIdEngine, collect_answers
 from entropy_sentinel.study.engines.generation_section import AskedSettings
 from papers.intervals.signal_families.integers.integers_frames import INTEGERS
 
@@ -59,7 +59,7 @@ def search(
     prefixes = [TokenSequence(number) for number in range(len(prompts))]
     while prefixes:
         contexts = ([*prompts[prefix.prompt], *prefix.token_ids] for prefix in prefixes)
-        steps = in_order(engine.next_tokens(contexts), len(prefixes), "contexts")
+        steps = collect_answers(engine.next_tokens(contexts), len(prefixes), "contexts")
         for before, step in zip(prefixes, steps, strict=True):
             results[before.prompt].refused = results[before.prompt].refused or step.refused
         longer = list(_longer(prefixes, steps, engine))

@@ -11,7 +11,7 @@ from pathlib import Path
 from entropy_sentinel.study.config.generation_requests import gpus
 from entropy_sentinel.study.engines.cpu_settings import is_cpu_build
 from entropy_sentinel.study.engines.generation_section import PARALLEL_SIZES
-from entropy_sentinel.study.engines.gpu_devices import visible
+from entropy_sentinel.study.engines.gpu_devices import list_visible_devices
 from entropy_sentinel.study.planning.file_plan import study_files
 from entropy_sentinel.study.planning.forecast import Cost, forecast
 from entropy_sentinel.study.planning.judge_cost import judging
@@ -79,7 +79,7 @@ def find_missing_gpus(work: PendingWork, executor: Executor) -> Iterator[Problem
 
 def _local_gpus() -> int | None:
     """The number of visible GPUs; None if the engine runs on CPUs."""
-    return None if is_cpu_build() else len(visible(os.environ) or [])
+    return None if is_cpu_build() else len(list_visible_devices(os.environ) or [])
 
 
 def read_slurm_gpus() -> int | None:
