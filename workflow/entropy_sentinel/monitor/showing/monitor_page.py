@@ -254,14 +254,15 @@ def _section(result: Monitored, heading: str, rows: pl.DataFrame, notes: list[st
     }
 
 
-def _facts(result: Monitored) -> dict[str, str]:
-    """The facts about the estimators and the files."""
+def _facts(result: Monitored) -> dict[str, str | list[str]]:
+    """The facts about the estimators and the files; several names are a list."""
     about = result.provenance
     files = about["files"]
-    facts: dict[str, str] = {}
+    facts: dict[str, str | list[str]] = {}
     for estimator in about["estimators"]:
         of = f" of {estimator['model']}" if len(about["estimators"]) > 1 else ""
-        facts[f"estimator{of}"] = f"{estimator['name']}, fitted on {', '.join(str(estimator['group']).split('+'))}"
+        facts[f"estimator{of}"] = str(estimator["name"])
+        facts[f"fitted on{of}"] = str(estimator["group"]).split("+")
         facts[f"estimator file{of}"] = f"SHA-256 {estimator['sha256']}" if estimator["sha256"] else "none"
         logprobs = [f"{name} {value}" for name, value in estimator["logprobs"].items()]
         facts[f"log-probabilities{of}"] = ", ".join(logprobs)
