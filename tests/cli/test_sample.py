@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from browser import found_on, needs_browser
 from calling import run
+from page_checks import inspect_page
 from production import line, log_file, saved
 from tiny import TINY
 
@@ -64,17 +65,6 @@ def test_wrong_calls_are_explained(estimator: Path, tmp_path: Path, capsys, monk
 HOSTILE = "</script><script>document.title = 'hostile'</script><b>bold</b>"
 FORMULA = r"$\frac{1}{2}$ for $5 and $6, \(\text{<script>a</script>}\href{javascript:a}{x}\), \[\frac{\]"
 PLAY = """
-  const light = (color) => color.match(/[\\d.]+/g).slice(0, 3).map((value) => value / 255)
-    .map((value) => value <= .04045 ? value / 12.92 : ((value + .055) / 1.055) ** 2.4)
-    .reduce((sum, value, place) => sum + value * [.2126, .7152, .0722][place], 0);
-  const behind = (element) => {
-    const color = getComputedStyle(element).backgroundColor;
-    return color === "rgba(0, 0, 0, 0)" ? behind(element.parentElement) : color;
-  };
-  const contrast = (element) => {
-    const [low, high] = [getComputedStyle(element).color, behind(element)].map(light).sort((a, b) => a - b);
-    return (high + .05) / (low + .05);
-  };
   const key = (name) => document.dispatchEvent(new KeyboardEvent("keydown", {key: name}));
   const answered = () => document.getElementById("progress").value;
   ["1", "1", "z"].forEach(key);
@@ -86,8 +76,7 @@ PLAY = """
                  undone, done: answered(), fractions: document.querySelectorAll("#response math mfrac mn").length,
                  hostile: document.querySelectorAll("#response script, #response [href]").length,
                  facts: at("facts").textContent, context: at("context").textContent, folded: !at("earlier").open,
-                 contrasts: [...document.querySelectorAll("button")].map(contrast),
-                 question: at("question").textContent, wide: document.documentElement.scrollWidth};
+                 question: at("question").textContent};
 """
 
 
@@ -123,10 +112,9 @@ def test_the_monitor_reads_labels_saved_by_the_page(tmp_path: Path, capsys: pyte
     assert (result["title"], result["bold"], result["hostile"]) == ("Responses to label", 0, 0)
     assert (result["undone"], result["done"], result["fractions"]) == ([1, 1], 19, 2)
     assert result["question"] == chosen["question"][2]  # the one that is left
-    assert result["wide"] <= 390
     assert (result["facts"], result["folded"]) == (f"route: {chosen['route'][2]}", True)
     assert result["context"] == f"system: Be short.\n\nuser: Before. {HOSTILE} [image_url]\n\nassistant: Yes."
-    assert (len(result["contrasts"]), min(result["contrasts"]) >= 4.5) == (6, True)  # WCAG's AA
+    assert inspect_page(page) == []
     (tmp_path / "labelled.csv").write_text(result["saved"])
     labels = es.read_labels(tmp_path / "labelled.csv")
     assert labels["label"].to_list() == [True, False, *[True] * 17]

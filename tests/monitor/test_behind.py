@@ -6,6 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from browser import found_on, needs_browser
+from page_checks import inspect_page
 from production import line, log_file, saved, traffic, written
 from tiny import TINY
 
@@ -132,6 +133,28 @@ def test_formulas_of_a_question_are_shown(estimator: Path, tmp_path: Path) -> No
     half = "<mfrac><mrow><mn>1</mn></mrow><mrow><mn>2</mn></mrow></mfrac><mo>&lt;</mo><mn>1</mn>"
     assert half in shown
     assert "? &lt;b&gt;</p>" in shown
+
+
+# A person follows the link of each alert.
+LINK = """
+  const links = [...document.querySelectorAll('a[href^="#responses-"]')];
+  const found = {links: links.length, open: []};
+  for (const link of links) {
+    const target = document.getElementById(link.hash.slice(1));
+    found.open.push(target.checkVisibility());
+    link.click();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    found.open.push(target.checkVisibility() && target.querySelectorAll("article").length > 0);
+  }
+"""
+
+
+@needs_browser
+def test_an_alert_links_to_its_responses_and_the_page_is_legible(estimator: Path, log: Path, tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    path.write_text(page(alerted(estimator, log)))
+    assert found_on(path, LINK) == {"links": 2, "open": [False, True] * 2}
+    assert inspect_page(path) == []
 
 
 # Arrow keys on the first response's tokens, then a tap on the second response's second token.

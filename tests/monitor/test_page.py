@@ -9,12 +9,14 @@ from typing import Any
 import polars as pl
 import pytest
 from browser import found_on, needs_browser
+from page_checks import inspect_page
 from tiny import TINY
 
 import entropy_sentinel as es
 from entropy_sentinel.monitor.monitor_result import Monitored
 from entropy_sentinel.monitor.monitor_run import monitor
 from entropy_sentinel.monitor.showing.monitor_page import MOST_ROWS, page, write_page
+from entropy_sentinel.monitor.showing.validation_page import write_validation
 
 HOSTILE = "<script>alert('route')</script>"
 
@@ -46,7 +48,9 @@ def test_the_page_says_what_was_found(features: pl.DataFrame) -> None:
     numbers = {row["route"]: f"{row['estimated_accuracy']:.3f}" for row in results.slices.iter_rows(named=True)}
     for route, number in numbers.items():
         assert re.search(
-            rf"<td>{route}</td>\s*<td class=\"n\">40</td>\s*<td class=\"n\">{number}</td>", text.replace("\n", " ")
+            rf'<td data-heading="route">{route}</td><td class="n" data-heading="responses">40</td>'
+            rf'<td class="n" data-heading="estimated">{number}</td>',
+            text,
         )
 
 
@@ -170,11 +174,47 @@ def test_labels_are_a_picture_where_they_stand_for_a_slice(features: pl.DataFram
     assert "Estimated and labelled" not in page(monitored(features))
 
 
+@pytest.fixture(scope="module")
+def long_page(features: pl.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page with all its parts: alerts and their responses, traffic left out, events, labels, flags, long names."""
+    long = features.with_columns(route=pl.col("benchmark") + "/" + "a-name-without-a-place-to-break" * 3)
+    renamed = long.head(9).with_columns(model=pl.lit("renamed"), item_id=pl.format("r-{}", "item_id"))
+    labels = es.read_labels(TINY.labels)
+    results = monitor(
+        es.fit(features, labels, "atc-nll_sum"),
+        pl.concat([long, renamed]),
+        ["route"],
+        labels=labels,
+        window="week",
+        reference="2026-11-02..2026-11-08",
+        min_responses=5,
+        fail_below=0.99,
+        events={"2026-11-11": "prompt v2", "2026-11-04": "new index"},
+    )
+    assert results.slices["estimated_accuracy"].max() == 1
+    path = tmp_path_factory.mktemp("long") / "page.html"
+    write_page(results, path)
+    return path
+
+
+@pytest.mark.slow
+@needs_browser
+def test_pages_in_a_browser(long_page: Path, features: pl.DataFrame) -> None:
+    """Also that of `fit`; and of a result from labels alone."""
+    labels = es.read_labels(TINY.labels)
+    fit, labelled = long_page.with_name("fit.html"), long_page.with_name("labels.html")
+    write_validation(es.fit(features, labels, "log-3d"), fit)
+    write_page(monitor(None, features, ["route"], labels=labels.with_columns(weight=pl.lit(1.0))), labelled)
+    for path in (long_page, fit, labelled):
+        assert inspect_page(path) == []
+
+
+# Dots at 0 and 1 are whole, no box of a table scrolls upwards, and each bar says where it ends.
 SIZES = """
   const boxes = [...document.querySelectorAll(".scroll")];
   const dots = [...document.querySelectorAll(".mark b, circle")].map((one) => one.getBoundingClientRect());
-  const found = {wide: document.documentElement.scrollWidth,
-                 high: boxes.map((one) => one.scrollHeight - one.clientHeight),
+  const ends = [...document.querySelectorAll(".scaled")].map((one) => one.innerText.trim().split(/\\s+/));
+  const found = {high: boxes.map((one) => one.scrollHeight - one.clientHeight), ends,
                  left: Math.min(...dots.map((one) => one.left)), right: Math.max(...dots.map((one) => one.right))};
 """
 
@@ -182,15 +222,10 @@ SIZES = """
 @pytest.mark.slow
 @needs_browser
 @pytest.mark.parametrize("width", [390, 1280])
-def test_the_page_fits_its_screen(features: pl.DataFrame, tmp_path: Path, width: int) -> None:
-    """The page itself never scrolls sideways, boxes of tables never upwards, and dots at 0 and 1 are whole."""
-    long = features.with_columns(route=pl.col("benchmark") + "/" + "a-name-without-a-place-to-break" * 3)
-    sure = es.fit(features, es.read_labels(TINY.labels), "atc-nll_sum")
-    results = monitor(sure, long, ["route"], window="week", reference="2026-11-02..2026-11-08", fail_below=0.99)
-    assert results.slices["estimated_accuracy"].max() == 1
-    write_page(results, tmp_path / "page.html")
-    sizes = found_on(tmp_path / "page.html", SIZES, width)
-    assert sizes["wide"] <= width
+def test_the_page_fits_its_screen(long_page: Path, width: int) -> None:
+    sizes = found_on(long_page, SIZES, width)
     assert max(sizes["high"]) <= 0
     assert sizes["left"] >= 0
     assert sizes["right"] <= width
+    assert len(sizes["ends"]) > 8
+    assert {len(ends) for ends in sizes["ends"]} == {2 if width == 390 else 1}

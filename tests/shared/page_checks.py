@@ -1,7 +1,7 @@
-"""What every page must hold, in a browser: at two widths and in both palettes it is read without an error or a strain.
+"""What every page must hold, in a browser, at two widths and in both palettes.
 
-The console is empty, the page never scrolls sideways, and texts have the contrast that WCAG 2.2 asks for at level AA: 4.5
-to 1, or 3 to 1 where they are large (24 pixels, or 18.66 if bold); marks of pictures have 3 to 1.
+The console is empty, the page never scrolls sideways, and texts have the contrast that WCAG 2.2 asks for at level AA:
+4.5 to 1, or 3 to 1 where they are large (24 pixels, or 18.66 if bold). Marks of pictures have 3 to 1.
 """
 
 from pathlib import Path
@@ -61,9 +61,8 @@ CONTRASTS = r"""(() => {
     const color = element.closest("svg") ? style.fill : style.color;
     compare(`${name} '${words.trim().slice(0, 40)}'`, color, behind, opacity(element), isLarge ? 3 : 4.5);
   };
-  const isShown = (element) => element.checkVisibility({visibilityProperty: true}) && element.getClientRects().length > 0;
   for (const element of document.body.querySelectorAll("*:not(script, style, title)")) {
-    if (!isShown(element)) continue;
+    if (!element.checkVisibility({visibilityProperty: true}) || !element.getClientRects().length) continue;
     const style = getComputedStyle(element);
     const words = [...element.childNodes].filter((node) => node.nodeType === 3).map((node) => node.data).join("");
     if (words.trim()) text(element, style, words, backgrounds(element));
@@ -84,7 +83,8 @@ CONTRASTS = r"""(() => {
 })()"""
 WIDTH = "document.documentElement.scrollWidth"
 # Boxes of tables whose rows are cards on a telephone: none may hide a column.
-CUT_OFF = """[...document.querySelectorAll(".scroll:has(.cards)")].filter((one) => one.scrollWidth > one.clientWidth).length"""
+CUT_OFF = """
+[...document.querySelectorAll(".scroll:has(.cards)")].filter((one) => one.scrollWidth > one.clientWidth).length"""
 
 
 def inspect_page(page: Path) -> list[str]:
