@@ -89,7 +89,7 @@ def _scale_down(part: dict[str, Any]) -> None:
 
 
 def write_model_folder(name: str, folder: Path, **changes: bool) -> Path:
-    """Write a shape's config.json (`build_config`), tokenizer and chat template to `folder`, without weights; return it."""
+    """Write a model folder without weights and return it; `changes` are those of `build_config`."""
     shape, config = load_shapes()[name], build_config(name, **changes)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.json").write_text(json.dumps(config, indent=1))

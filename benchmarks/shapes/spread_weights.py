@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 # Standard deviation of the logits: some tokens that are sampled at temperature 1 are not among the 20 most likely.
-_SPREAD = 7.0
+_SPREAD = 6.0
 # How much wider the logits of tokens are that tests want to see, such as those that end a response.
 _WIDER = 3.0
 FORMAT = "spread"
@@ -39,7 +39,7 @@ def register() -> None:
                         weights.normal_(0.0, wide, generator=random)
                         weights[self._frequent] *= _WIDER
                     elif name.endswith("model.norm.weight"):
-                        # The last norm. Without changes of sign, a model whose embeddings are tied repeats its last token.
+                        # Without changes of sign, a model with tied embeddings repeats its last token.
                         weights.bernoulli_(0.5, generator=random).mul_(2.0).sub_(1.0 + shift)
 
     register_model_loader(FORMAT)(SpreadLoader)

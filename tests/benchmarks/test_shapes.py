@@ -13,8 +13,8 @@ import polars as pl
 import pytest
 import yaml
 
-from entropy_sentinel.features.catalogue import FEATURE_FRAME, FEATURES
-from entropy_sentinel.schemas.generation import GENERATIONS
+from entropy_sentinel.features.feature_registry import FEATURE_FRAME, FEATURES
+from entropy_sentinel.schemas.generation_schema import GENERATIONS
 
 ROOT = Path(__file__).parents[2]
 PROBE = ROOT / "tests" / "shared" / "shape_probe.py"

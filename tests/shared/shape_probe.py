@@ -10,14 +10,13 @@ import time
 from pathlib import Path
 from typing import Any
 
+from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
+from entropy_sentinel.study.engines.engine_registry import PROMPTS
+from entropy_sentinel.study.engines.vllm_engine import VllmEngine
+from entropy_sentinel.study.stages import generation_stage
+from entropy_sentinel.study.stages.feature_stage import write_features
 from shapes import spread_weights
 from shapes.model_folder import load_shapes, write_model_folder
-
-from entropy_sentinel.schemas.benchmark import BENCHMARKS
-from entropy_sentinel.study.engines.catalogue import PROMPTS
-from entropy_sentinel.study.engines.vllm import VllmEngine
-from entropy_sentinel.study.stages import generation
-from entropy_sentinel.study.stages.feature import write_features
 
 QUESTIONS = ["What is 1 + 1?", "How many legs have three spiders?"]
 # The token after which features begin, for models that think first.
@@ -64,10 +63,10 @@ def probe(name: str, folder: Path, items: str) -> dict[str, Any]:
         return made[0]
 
     spread_weights.register()
-    generation.make_engine = make_engine  # type: ignore[assignment]
+    generation_stage.make_engine = make_engine  # type: ignore[assignment]
     output = str(folder / "results" / "generations" / name / "items.parquet")
     begin = time.process_time()
-    generation.write_generations(items, settings, 1, output)  # type: ignore[arg-type]
+    generation_stage.write_generations(items, settings, 1, output)  # type: ignore[arg-type]
     features = {"trace_after": TRACE_AFTER.get(name), "vocabulary": made[0].vocabulary}
     write_features(output, features, str(folder / "features.parquet"))  # type: ignore[arg-type]
     prompts = made[0].prompts([PROMPTS[settings["prompt"]].render(question=question) for question in QUESTIONS])
