@@ -272,6 +272,21 @@ def test_rates_of_a_model_override_the_general_ones() -> None:
     assert lengths == {"one": (900, "config"), "two": (200, "own files"), "served": (200, "others' files")}
 
 
+def test_the_plan_says_which_speeds_were_measured_and_where() -> None:
+    """As `make bench-gpu` writes them, for a model with weights; a server's speed is no matter of a GPU."""
+    assert "All speeds are assumptions" in text(study())
+    measured = {"tokens_per_s": 4000, "engine_start_s": 40, "source": "A GPU, made-up weights"}
+    raw = raw_study()
+    raw["models"]["one"]["rates"] = measured
+    config = load_config(raw)
+    shown = text(config)
+    assert "Speed of one: measured, A GPU, made-up weights." in shown
+    assert "The speeds of two are assumptions" in shown
+    assert "served are" not in shown
+    # 1,619,000 tokens at 4,000 a second and a start of 40 s.
+    assert costs(config)["one"].gpu_h == pytest.approx((1_619_000 / 4000 + 40) / 3600)
+
+
 def test_limit_bounds_every_benchmark() -> None:
     assert item_counts(study(limit=400)) == {"gsm8k": 400, "svamp": 300}
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NotRequired, TypedDict
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from entropy_sentinel.core.secrets import refuse_secrets
-from entropy_sentinel.core.section_base import Free, Number, Settings, Whole
+from entropy_sentinel.core.section_base import Free, Number, Settings, Text, Whole
 from entropy_sentinel.llm_client.server_settings import PLACEHOLDERS, PromptTemplate
 from entropy_sentinel.study.items.benchmark_settings import JobSettings, SourceSettings
 
@@ -281,4 +281,7 @@ class Rates(Settings):
     )
     estimate_cpu_s: Number = Field(
         5, ge=0, le=1e9, description="CPU-seconds for one model and training group, with all configurations"
+    )
+    source: Text | None = Field(
+        None, description="where these rates were measured, such as the name of the GPU; null if they are assumptions"
     )

@@ -189,6 +189,7 @@ def plan(config: Config, on_cpu: bool = False) -> list[Part]:
         "Tokens each: the mean length of a response, from the first of these: the model's finished files, the config's "
         "settings for the model, other models' files, the config's settings for all models.",
         _ON_CPU_NOTE if on_cpu else _ON_GPU_NOTE.format(config.rates.gpu_usd_per_h),
+        *([] if on_cpu else _describe_sources(outlook)),
         *_describe_rates(config, measured),
     ]
     parts += shown_passes(again, _ON_CPU[_GPU_HOURS] if on_cpu else _GPU_HOURS)
@@ -201,6 +202,20 @@ def plan(config: Config, on_cpu: bool = False) -> list[Part]:
         parts.append(f"Not included: the provider's charges for {', '.join(elsewhere)}.")
     parts += describe_measurements(measured)
     return parts
+
+
+def _describe_sources(outlook: Outlook) -> list[str]:
+    """Lines that name the source of the speeds of models with weights, or say that they are assumptions."""
+    models: dict[str | None, list[str]] = {}
+    for model, (rates, _) in outlook.rates.items():
+        if outlook.config.models[model].LOADS_WEIGHTS:
+            models.setdefault(rates.source, []).append(model)
+    assumed = models.pop(None, [])
+    lines = [f"Speed of {', '.join(names)}: measured, {source}." for source, names in models.items()]
+    if assumed:
+        whose = f"The speeds of {', '.join(assumed)}" if lines else "All speeds"
+        lines.append(f"{whose} are assumptions, not measurements. `make bench-gpu` measures the speeds of your GPU.")
+    return lines
 
 
 def _describe_rates(config: Config, measured: Mapping[str, Sequence[JobMeasurement]]) -> list[str]:
