@@ -23,6 +23,7 @@ SMALL = {
     "digits": "--processes 1",
     "familiar": "--sets 1",
     "features": "--no-peers --responses 200 --tokens 30 --logged 200",
+    "gpu": "--shapes qwen3-4b --answers 4 --tokens 8 --limit 900 --out .",
     "grouping": "--questions 4 --samples 4",
     "intervals": "--groups 1 --domains 20",
     "judge": "--share 0.01 --pairs 2 --parts forms",
@@ -40,7 +41,7 @@ SMALL = {
     "year": "--responses 500 --days 4",
 }
 # Those that take more than five seconds of CPU time even so.
-NIGHTLY = {"ambiguous", "digits", "dag", "familiar", "features", "grouping", "intervals", "judge", "monitor"}
+NIGHTLY = {"ambiguous", "digits", "dag", "familiar", "features", "gpu", "grouping", "intervals", "judge", "monitor"}
 NIGHTLY |= {"more_domains", "sweep", "verdict", "year"}
 # Needs the results of studies, and says so.
 OF_RESULTS = {"learned": "needs files of observations: run `make study-real` and `make demo`"}
@@ -64,10 +65,13 @@ def run(name: str, folder: Path, arguments: str = "") -> subprocess.CompletedPro
 def test_it_runs(name: str, tmp_path: Path) -> None:
     if name == "judge" and "ENTROPY_SENTINEL_ROWS" not in os.environ:
         pytest.skip("needs ENTROPY_SENTINEL_ROWS, a folder of real rows")
+    if name == "gpu":
+        pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
     folder = ROOT if name == "dag" else tmp_path
     done = run(name, folder, SMALL[name])
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     last = json.loads(done.stdout.splitlines()[-1])
+    assert not last.get("failed")
     if "ratio" in last and last["ratio"] is not None:
         assert not math.isnan(last["ratio"])
 

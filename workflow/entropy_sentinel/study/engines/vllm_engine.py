@@ -154,7 +154,7 @@ class VllmEngine:
     def token_ids(self, texts: Sequence[str]) -> list[list[int] | None]:
         """The token ids of each text; None if the vocabulary lacks a part of it."""
         tokenizer = self._engine.get_tokenizer()
-        unknown = tokenizer.unk_token_id
+        unknown = getattr(tokenizer, "unk_token_id", None)  # Mistral's own tokenizer has none
         ids_of_texts: list[list[int] | None] = []
         for text in texts:
             try:
@@ -168,10 +168,14 @@ class VllmEngine:
         """The texts of each response's tokens; empty for special tokens, as in the response's text."""
         from tokenizers.decoders import DecodeStream
 
-        tokenizer, texts = self._engine.get_tokenizer().backend_tokenizer, []
+        tokenizer, texts = self._engine.get_tokenizer(), []
+        backend = getattr(tokenizer, "backend_tokenizer", None)  # Mistral's own tokenizer has none
         for ids in responses:
+            if backend is None:
+                texts.append(decode_tokens(tokenizer, [int(token) for token in ids]))
+                continue
             stream = DecodeStream(skip_special_tokens=True)
-            texts.append([stream.step(tokenizer, int(token)) or "" for token in ids])
+            texts.append([stream.step(backend, int(token)) or "" for token in ids])
         return texts
 
     def under_way(self) -> list[int]:
@@ -237,6 +241,23 @@ class VllmEngine:
             top_token_ids=top_ids,
             top_tokens=texts[:, 1:] if self._settings.get("keep_top_tokens") else None,
         )
+
+
+def decode_tokens(tokenizer: Any, ids: Sequence[int]) -> list[str]:
+    """The texts of a response's tokens, as `DecodeStream` gives them.
+
+    A token that ends within a character has no text; the token that completes the character has all of it.
+    """
+    texts, context, complete = [], 0, 0
+    for end in range(1, len(ids) + 1):
+        before = tokenizer.decode(ids[context:complete], skip_special_tokens=True)
+        text = tokenizer.decode(ids[context:end], skip_special_tokens=True)
+        if text.endswith("\ufffd"):
+            texts.append("")
+            continue
+        texts.append(text[len(before) :])
+        context, complete = complete, end
+    return texts
 
 
 def _encode_prompt(chat: Asked) -> bytes:
