@@ -213,8 +213,8 @@ def _describe_sources(outlook: Outlook) -> list[str]:
     assumed = models.pop(None, [])
     lines = [f"Speed of {', '.join(names)}: measured, {source}." for source, names in models.items()]
     if assumed:
-        whose = f"The speeds of {', '.join(assumed)}" if lines else "All speeds"
-        lines.append(f"{whose} are assumptions, not measurements. `make bench-gpu` measures the speeds of your GPU.")
+        subject = f"The speeds of {', '.join(assumed)}" if lines else "All speeds"
+        lines.append(f"{subject} are assumptions, not measurements. `make bench-gpu` measures the speeds of your GPU.")
     return lines
 
 
