@@ -227,7 +227,7 @@ def measure_bare(part: Part, folder: Path, clock: Clock) -> Iterator[Measurement
 
 def measure_own_engine(part: Part, folder: Path, clock: Clock) -> Iterator[Measurement]:
     """The generation stage with an engine in its own process, as the jobs of a run share it."""
-    os.environ.update(EngineRun.of_this_process(idle_s=60).announcement)
+    os.environ.update(EngineRun.create(idle_s=60).announcement)
     yield measure_stage(build_settings(part, folder), "stage", part, folder, clock)
 
 

@@ -73,7 +73,7 @@ def probe(name: str, folder: Path, items: str) -> dict[str, Any]:
     return {
         "architecture": made[0]._engine.model_config.architecture,
         "vocabulary": made[0].vocabulary,
-        "end_tokens": sorted(made[0]._ends()),
+        "end_tokens": sorted(made[0]._end_tokens()),
         "prompts": [{"hash": prompt.hash, "token_ids": list(prompt.token_ids)} for prompt in prompts],
         "cpu_s": time.process_time() - begin,
     }
