@@ -1,4 +1,4 @@
-"""A service that captures the replies of its model, in place of yours: it asks one question of each topic.
+"""A service that captures the replies of its model, in place of yours: it asks one question of each kind.
 
     python examples/real/service.py logs
 
@@ -19,7 +19,7 @@ import polars as pl
 from openai import OpenAI
 
 import entropy_sentinel as es
-from write_weeks import HERE, SHOWN, questions
+from write_weeks import HERE, ROUTES, SHOWN, questions
 
 Row = Mapping[str, Any]
 
@@ -28,7 +28,7 @@ def serve_customers(url: str, folder: Path, rows: list[Row]) -> None:
     """Ask each question at the model's server; capture is one line."""
     client = es.capture(OpenAI(base_url=url, api_key="none"), folder)
     for row in rows:
-        with es.tagged(topic=row["topic"]):
+        with es.tagged(route=row["route"]):
             client.chat.completions.create(model=SHOWN, messages=[{"role": "user", "content": row["question"]}])
 
 
@@ -87,11 +87,14 @@ def main() -> None:
     folder = parser.parse_args().folder
     files = sorted((HERE / "traces" / SHOWN).glob("*.parquet"))
     traces = pl.concat([pl.read_parquet(path).rename({"item_id": "item"}) for path in files])
+    routes = {kind: route for route, weeks in ROUTES.items() for kind in weeks[1]}
     asked = questions(path.stem for path in files).unique("topic", keep="first", maintain_order=True)
+    asked = asked.with_columns(route=pl.col("topic").replace_strict(routes))
     rows = asked.join(traces, on="item", validate="1:1", maintain_order="left").with_columns(item_id="item")
     answers = {row["question"]: row for row in rows.iter_rows(named=True)}
     with model_server(answers) as url:
         serve_customers(url, folder, list(answers.values()))
+    print(f"{folder}: {len(answers)} replies, each with the log-probabilities of its tokens")
 
 
 if __name__ == "__main__":

@@ -139,8 +139,8 @@ def trivia(model: str) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
     )
 
 
-def write(folder: Path, model: str) -> None:
-    """Write both weeks of a model's log, and the labels, into `folder`."""
+def write(folder: Path, model: str) -> list[str]:
+    """Write both weeks of a model's log, and the labels, into `folder`; the result has a line about each file."""
     files = sorted((HERE / "traces" / model).glob("*.parquet"))
     about_trivia, answers, verdicts = trivia(model)
     traces = pl.concat([*(pl.read_parquet(file, columns=list(FROM_TRACES)) for file in files), answers])
@@ -156,13 +156,18 @@ def write(folder: Path, model: str) -> None:
         .with_columns(model=pl.lit(model))
     )
     (folder / "logs").mkdir(parents=True, exist_ok=True)
+    lines = []
     for week in MONDAYS:
         rows = log.filter(pl.col("week") == week).drop("week", "item")
-        rows.write_parquet(folder / "logs" / f"week-{week}.parquet")
+        path = folder / "logs" / f"week-{week}.parquet"
+        rows.write_parquet(path)
+        lines.append(f"{path}: {len(rows)} responses on {', '.join(rows['metadata.route'].unique().sort())}")
     named = labels.select("label", item="item_id")
     answered = plan.select("item_id", "item").join(named, on="item", validate="1:1", maintain_order="left")
     # What the judge could not read has no label, as in a log of which a person has labelled a part.
-    answered.select("item_id", "label").drop_nulls().write_csv(folder / "labels.csv")
+    labels = answered.select("item_id", "label").drop_nulls()
+    labels.write_csv(folder / "labels.csv")
+    return [*lines, f"{folder / 'labels.csv'}: {len(labels)} labels, for the programs that play people and a judge"]
 
 
 def main() -> None:
@@ -171,7 +176,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--model", default=SHOWN, help=f"a folder of examples/real/traces; {SHOWN} unless given")
     arguments = parser.parse_args()
-    write(arguments.folder, arguments.model)
+    print(*write(arguments.folder, arguments.model), sep="\n")
 
 
 if __name__ == "__main__":

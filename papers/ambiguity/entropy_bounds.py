@@ -20,10 +20,10 @@ def alpha_delta(delta: float, n_classes: int) -> float:
     ValueError for fewer than two classes, and for a delta outside [0, log K].
     """
     if n_classes < 2:
-        raise ValueError(f"n_classes must be at least 2, was {n_classes}")
+        raise ValueError(f"n_classes must be at least 2, got {n_classes}")
     highest = math.log(n_classes)
     if not 0 <= delta <= highest + _ROUNDING:
-        raise ValueError(f"delta must be between 0 and log {n_classes} = {highest:.4f}, was {delta}")
+        raise ValueError(f"delta must be between 0 and log {n_classes} = {highest:.4f}, got {delta}")
 
     def entropy(alpha: float) -> float:
         return float(entr(alpha) + (n_classes - 1) * entr((1 - alpha) / (n_classes - 1)))

@@ -34,7 +34,7 @@ def uncertainty(p_star: Numbers, p: Numbers, epsilon: float = EPSILON, renormali
     """
     true = np.asarray(p_star, dtype=float)
     if not (true >= 0).all() or abs(true.sum() - 1) > _ROUNDING:
-        raise ValueError(f"p* must be at least 0 and add up to 1, was {true.tolist()}")
+        raise ValueError(f"p* must be at least 0 and add up to 1, got {true.tolist()}")
     model = imputed(p, epsilon)
     if renormalise:
         model = model / model.sum()
@@ -57,7 +57,7 @@ def expected_uncertainty(counts: Numbers, p: Numbers, gamma: float = 1.0, epsilo
     """
     seen = np.asarray(counts, dtype=float)
     if gamma < 0 or not len(seen) or not (seen >= 0).all():
-        raise ValueError(f"counts and gamma must be at least 0, were {seen.tolist()} and {gamma}")
+        raise ValueError(f"counts and gamma must be at least 0, got {seen.tolist()} and {gamma}")
     alpha = 1 + gamma * seen
     mean = alpha / alpha.sum()
     aleatoric = float(-(mean * (digamma(alpha + 1) - digamma(alpha.sum() + 1))).sum())

@@ -26,7 +26,7 @@ def entropy_bits(counts: Numbers) -> float:
     """
     weights = np.asarray(counts, dtype=float)
     if not weights.sum() > 0:
-        raise ValueError("at least one count must be above 0, all were 0")
+        raise ValueError("at least one count must be above 0, got only 0")
     shares = weights[weights > 0] / weights.sum()
     # Otherwise the entropy of one class would be -0.0.
     return abs(float(-(shares * np.log2(shares)).sum()))
@@ -47,7 +47,7 @@ def answer_entropy(answers: Sequence[Hashable | None], unreadable: bool = True) 
 def correctness_entropy(n_correct: int, n_samples: int) -> float:
     """The entropy of being correct, in bits, for `n_correct` of `n_samples` answers to one question."""
     if not 0 <= n_correct <= n_samples:
-        raise ValueError(f"n_correct must be between 0 and n_samples {n_samples}, was {n_correct}")
+        raise ValueError(f"n_correct must be between 0 and n_samples {n_samples}, got {n_correct}")
     return entropy_bits([n_correct, n_samples - n_correct])
 
 

@@ -119,7 +119,7 @@ def fit_adjustment(name: str, calibration: StatedIntervals, true: Numbers, alpha
     if name not in _FITS:
         raise ValueError(f"there is no adjustment {name}; choose from {', '.join(_FITS)}")
     if not 0 < alpha < 1:
-        raise ValueError(f"alpha is 1 - level and must be above 0 and below 1, was {alpha}")
+        raise ValueError(f"alpha is 1 - level and must be above 0 and below 1, got {alpha}")
     if len(true) != len(calibration):
         raise ValueError(f"each interval must have one true answer, there are {len(calibration)} and {len(true)}")
     if len(true) < (fewest := _FEWEST.get(name, 1)):

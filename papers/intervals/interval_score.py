@@ -21,11 +21,11 @@ def winkler(lower: Numbers, upper: Numbers, true: Numbers, alpha: float) -> np.n
     limits are in the wrong order.
     """
     if not 0 < alpha < 1:
-        raise ValueError(f"alpha is 1 - level and must be above 0 and below 1, was {alpha}")
+        raise ValueError(f"alpha is 1 - level and must be above 0 and below 1, got {alpha}")
     lower, upper, true = (np.asarray(values, dtype=float) for values in (lower, upper, true))
     if not (lower <= upper).all():
         place = int(np.flatnonzero(~(lower <= upper))[0])
-        raise ValueError(f"lower must be at most upper, were {lower[place]} and {upper[place]} in place {place}")
+        raise ValueError(f"lower must be at most upper, got {lower[place]} and {upper[place]} in place {place}")
     outside = np.maximum(np.maximum(lower - true, true - upper), 0)
     scores: np.ndarray = (upper - lower) + 2 / alpha * outside
     return scores

@@ -94,7 +94,7 @@ class Intervals(Analysis):
     def _known(self) -> "Intervals":
         check_names("feature in covariates:", self.covariates, [*FEATURES, *EXTRAS, "n_tokens"])
         if self.calibration is not None and self.calibration == self.test:
-            raise ValueError(f"calibration and test must be two benchmarks, both were '{self.test}'")
+            raise ValueError(f"calibration and test must be two benchmarks, got twice '{self.test}'")
         seen: dict[str, str] = {}
         for name, model in self.models.items():
             for variant in model.variants:

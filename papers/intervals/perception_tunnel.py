@@ -95,7 +95,7 @@ def simulate(
 ) -> tuple[np.ndarray, np.ndarray]:
     """What independent queries state under the theory: lower and upper, of `shape`, such as (n, m)."""
     if not 0 <= beta <= 1:
-        raise ValueError(f"beta is a share of the distribution and must be in [0, 1], was {beta}")
+        raise ValueError(f"beta is a share of the distribution and must be in [0, 1], got {beta}")
     starts = np.random.default_rng(seed).uniform(0, 1 - beta, size=shape)
     return perceived(inverse_cdf, starts, beta, alpha)
 
@@ -127,7 +127,7 @@ def perception_size(levels: Numbers, coverages: Numbers) -> float:
     """
     levels, coverages = np.asarray(levels, dtype=float), np.asarray(coverages, dtype=float)
     if not len(levels) or len(levels) != len(coverages):
-        raise ValueError(f"there must be a coverage for each level, were {len(coverages)} and {len(levels)}")
+        raise ValueError(f"there must be a coverage for each level, got {len(coverages)} and {len(levels)}")
     return min(float(coverages.sum() / levels.sum()), 1.0)
 
 

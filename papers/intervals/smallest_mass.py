@@ -24,7 +24,7 @@ class Distribution(NamedTuple):
     def scaled(self, temperature: float) -> "Distribution":
         """P^(1 / temperature), normalised: flatter above 1. Raises ValueError unless it is above 0."""
         if not temperature > 0:
-            raise ValueError(f"temperature must be above 0, was {temperature}")
+            raise ValueError(f"temperature must be above 0, got {temperature}")
         powers = (self.probabilities / self.probabilities.max()) ** (1 / temperature)
         return Distribution(self.values, powers / powers.sum())
 

@@ -116,7 +116,7 @@ def _blocks(scores: Numbers, correct: Numbers, counts: np.ndarray | None) -> tup
     scores, correct = np.asarray(scores, dtype=float), np.asarray(correct, dtype=bool)
     if not len(scores) or np.isnan(scores).any():
         n_nan = int(np.isnan(scores).sum())
-        raise ValueError(f"scores must be at least one number and no NaN; were {len(scores)}, of them {n_nan} NaN")
+        raise ValueError(f"scores must be at least one number and no NaN; got {len(scores)}, of them {n_nan} NaN")
     order = np.argsort(-scores, kind="stable")
     starts = np.flatnonzero(np.concatenate([[True], np.diff(scores[order]) != 0]))
     ordered = np.ones((1, len(scores)), dtype=np.int64) if counts is None else counts[:, order]

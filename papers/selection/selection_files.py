@@ -11,6 +11,7 @@ from typing import Any, TypedDict
 import polars as pl
 
 from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.core.printable import describe_json
 from entropy_sentinel.core.whole_files import whole_file
 from entropy_sentinel.schemas.response_schema import ITEM
 from entropy_sentinel.study.engines.generation_section import PromptSettings
@@ -32,7 +33,9 @@ def read_solutions(paths: Iterable[str]) -> dict[str, str]:
         for number, row in enumerate(local_rows(path)):
             for name in (QUESTION, SOLUTION):
                 if not isinstance(row.get(name), str):
-                    raise InputError(f"{path}, row {number}: '{name}' must be text, was {row.get(name)!r}"[:300])
+                    raise InputError(
+                        f"{path}, row {number}: '{name}' must be text, got {describe_json(row.get(name))}"[:300]
+                    )
             solutions[row[QUESTION]] = row[SOLUTION]
     return solutions
 

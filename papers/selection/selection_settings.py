@@ -112,7 +112,7 @@ class Selection(Analysis):
 def lacks(strategy: str, tries: int, samples: int, families: Sequence[str]) -> str | None:
     """Say what a strategy needs that a study with these `samples` and `families` lacks, and what to set; else None."""
     if strategy == "pass-rate" and samples < tries:
-        return f"needs {tries} responses to each item, was {samples}; set generation.samples: {tries}"
+        return f"needs {tries} responses to each item, got {samples}; set generation.samples: {tries}"
     if strategy == "eas" and FORCED_ANSWER not in families:
         return f"needs the pass that asks the model again; set run.features: [tokens, {FORCED_ANSWER}]"
     return None

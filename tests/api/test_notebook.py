@@ -32,7 +32,7 @@ def test_a_list_may_be_one_name_and_a_reference_one_day() -> None:
     assert result.slices.equals(es.monitor(estimator, features, alert_on=["drop"], **options).slices)
     assert result.provenance["reference"] == ["2026-11-02T00:00:00+00:00", "2026-11-03T00:00:00+00:00"]
     assert es.read_features(TINY.log, columns="metadata.route")["metadata.route"].null_count() == 0
-    with pytest.raises(InputError, match="^signals: must be names, was 3$"):
+    with pytest.raises(InputError, match="^signals: must be names, got 3$"):
         es.read_features(TINY.traces, signals=3)
 
 

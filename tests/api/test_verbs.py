@@ -142,7 +142,7 @@ def test_a_problem_of_several_records_is_told_once(tmp_path: Path) -> None:
             pl.DataFrame({"item_id": ["item-0"] * 2, "label": [True, False]}),
             r"'item-0' has different labels in rows 1 \(true\), 2",
         ),
-        (frame()[1].with_columns(weight=pl.lit(0.0)), "item 'item-0': 'weight' must be above 0, was 0"),
+        (frame()[1].with_columns(weight=pl.lit(0.0)), "item 'item-0': 'weight' must be above 0, got 0"),
         (frame()[1].with_columns(label=pl.lit(True)), "'baseline-max' cannot be fitted: all training rows are correct"),
     ],
 )

@@ -76,10 +76,10 @@ def test_files_without_a_model_are_one_witness_named_by_them(tmp_path: Path, cap
 @pytest.mark.parametrize(
     ("rows", "problem"),
     [
-        ("1,true,x,,1.5", "row 1: 'probability' must be a number from 0 to 1, or empty, was '1.5'"),
+        ("1,true,x,,1.5", "row 1: 'probability' must be a number from 0 to 1, or empty, got '1.5'"),
         ("1,true,x,,\n2,true,x,,-0.1", "row 2: 'probability' must be"),
         ("1,true,x,,likely", "row 1: 'probability' must be"),
-        ("1,true,x,opinion,", "row 1: 'witness' must be one of verdict, second-opinion, was 'opinion'"),
+        ("1,true,x,opinion,", "row 1: 'witness' must be one of verdict, second-opinion, got 'opinion'"),
         ("1,true,x,,\n2,true,,,", "row 2: 'judge' must be the model that gave the label"),
         ("1,maybe,x,,", "row 1: 'label' must be true, false"),
         ("1,true,x,,\n1,false,x,,", "item_id '1' has different labels in rows 1 .true., 2 .false."),

@@ -120,17 +120,17 @@ def test_changed(name: str, change: str, files: dict[str, bytes], tmp_path: Path
 
 
 HEADERS: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
-    "a list": (lambda header: [header], "the header: must be a section with keys, was "),
-    "without a name": (lambda header: header | {"name": None}, "the header: name: must be text, was None"),
+    "a list": (lambda header: [header], "the header: must be a section with keys, got "),
+    "without a name": (lambda header: header | {"name": None}, "the header: name: must be text, got null"),
     "without logprobs": (lambda header: header | {"logprobs": None}, "the header: 'logprobs' must be set"),
     "logprobs of text": (
         lambda header: header | {"logprobs": "raw"},
-        "the header: logprobs: must be a section with keys, was 'raw'",
+        "the header: logprobs: must be a section with keys, got 'raw'",
     ),
-    "a model of numbers": (lambda header: header | {"model": 7}, "the header: model: must be text, was 7"),
+    "a model of numbers": (lambda header: header | {"model": 7}, "the header: model: must be text, got 7"),
     "no validation": (
         lambda header: header | {"validation": 7},
-        "the header: validation: must be a section with keys, was 7",
+        "the header: validation: must be a section with keys, got 7",
     ),
     "a support of nothing": (lambda header: header | {"support": {}}, "the header: support.edges: must be set"),
     "a support of one edge": (

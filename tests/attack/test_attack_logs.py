@@ -156,9 +156,9 @@ PARQUET: dict[str, tuple[dict[str, Any], str | None]] = {
     "null alternatives": ({"top_logprobs": None}, None),
     "a negative trace_start": (
         {"trace_start": -1},
-        "'trace_start' must be a whole number from 0 to 4,294,967,295, was -1",
+        "'trace_start' must be a whole number from 0 to 4,294,967,295, got -1",
     ),
-    "a sample too large": ({"sample": 2**16}, "'sample' must be a whole number from 0 to 65,535, was 65536"),
+    "a sample too large": ({"sample": 2**16}, "'sample' must be a whole number from 0 to 65,535, got 65536"),
 }
 
 

@@ -171,7 +171,7 @@ def test_labels_are_not_emptied_by_the_next_sample(here: Path, capsys: pytest.Ca
     ("asked", "message"),
     [
         (["--output", "log.jsonl/rows.csv"], "is inside a file, must be in a folder: 'log.jsonl/rows.csv'"),
-        (["--state", "log.jsonl"], "state: must be a state of the monitor or a new file, was log.jsonl; name another"),
+        (["--state", "log.jsonl"], "state: must be a state of the monitor or a new file, got log.jsonl; name another"),
     ],
 )
 def test_a_file_is_not_a_folder(asked: list[str], message: str, here: Path, capsys: pytest.CaptureFixture) -> None:

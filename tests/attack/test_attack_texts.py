@@ -141,7 +141,7 @@ def test_slices_of_our_own_names_make_no_series_twice(others: int) -> None:
 @pytest.mark.parametrize("name", ["metadata.a\nb", "metadata.a\0b", "\x1b[31m", "", "a\u202eb"])
 def test_a_column_that_no_file_can_name_is_refused(name: str, log: Path, estimator: Path) -> None:
     for verb in (es.monitor, es.sample):
-        with pytest.raises(ConfigError, match=r"by: the name of a column .* was '") as refused:
+        with pytest.raises(ConfigError, match=r"by: the name of a column .* got '") as refused:
             verb(estimator, log, [name])
         assert not RAW.search(str(refused.value))
 

@@ -152,14 +152,14 @@ NAMED = {
     "without benchmark": "column 'benchmark' is missing",
     "without reason": "column 'reason' is missing",
     "without max": "column 'max' is missing",
-    "max null": "'max' must be a finite number, was None",
-    "NaN": r"row 0 \(item 'averages-00000'\): 'max' must be a finite number, was nan",
-    "one NaN": r"row 5 \(item 'averages-00005'\): 'max' must be a finite number, was nan",
-    "infinite": "'max' must be a finite number, was inf",
-    "a feature of text": "column 'max' must be Float64, was String",
-    "a sample of text": "column 'sample' must be UInt16, was String",
-    "a negative sample": "column 'sample' must be UInt16, was Int32",
-    "a series": "must be a Polars, pandas or Arrow table, was Series|must be paths, folders",
+    "max null": "'max' must be a finite number, got None",
+    "NaN": r"row 0 \(item 'averages-00000'\): 'max' must be a finite number, got nan",
+    "one NaN": r"row 5 \(item 'averages-00005'\): 'max' must be a finite number, got nan",
+    "infinite": "'max' must be a finite number, got inf",
+    "a feature of text": "column 'max' must be Float64, got String",
+    "a sample of text": "column 'sample' must be UInt16, got String",
+    "a negative sample": "column 'sample' must be UInt16, got Int32",
+    "a series": "must be a Polars, pandas or Arrow table, got Series|must be paths, folders",
 }
 
 
@@ -209,13 +209,13 @@ def test_slices(verb: str) -> None:
     assert len(use(["slice"])) == len(use(["benchmark"])) == 4
     for by, message in {
         "nowhere": "nowhere",
-        7: "by: must be names of columns, was 7",
-        (None,): "by: must be names of columns, was None",
-        None: "by: must be names of columns, was None",
-        (7, "benchmark"): "by: must be names of columns, was 7",
+        7: "by: must be names of columns, got 7",
+        (None,): "by: must be names of columns, got None",
+        None: "by: must be names of columns, got None",
+        (7, "benchmark"): "by: must be names of columns, got 7",
     }.items():
         assert message in refused(lambda by=by: use(by))
-    assert "column 'parts' must have one value per response, was List" in refused(lambda: use(["parts"]))
+    assert "column 'parts' must have one value per response, got List" in refused(lambda: use(["parts"]))
 
 
 VERBS: dict[str, Callable[[Any], Any]] = {

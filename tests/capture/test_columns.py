@@ -55,21 +55,21 @@ def test_tasks_have_their_own_columns(api: FakeApi, tmp_path: Path) -> None:
 
 def test_what_cannot_be_a_column_is_refused(api: FakeApi, tmp_path: Path) -> None:
     with (
-        pytest.raises(InputError, match="tagged: 'route' must be a text, number or truth value, was list"),
+        pytest.raises(InputError, match="tagged: 'route' must be a text, number or truth value, got list"),
         es.tagged(route=["a"]),
     ):
         pass
     client = OpenAI(base_url=api.base_url, api_key="none")
     for metadata, problem in (
-        ({"route": None}, "'route' must be a text, number or truth value, was NoneType"),
-        ({1: "a"}, "the name of a column must be a text, was 1"),
-        ("shop", "must be values by name, such as .*, was 'shop'"),
-        (["shop"], r"must be values by name, such as .*, was \['shop'\]"),
+        ({"route": None}, "'route' must be a text, number or truth value, got NoneType"),
+        ({1: "a"}, "the name of a column must be a text, got 1"),
+        ("shop", "must be values by name, such as .*, got 'shop'"),
+        (["shop"], r"must be values by name, such as .*, got \['shop'\]"),
     ):
         with pytest.raises(InputError, match=f"metadata: {problem}"):
             es.capture(client, tmp_path, metadata=metadata)
     for number in (0, 101, "x", True, 5.0):
-        with pytest.raises(InputError, match="top_logprobs: must be a whole number from 1 to 100, was"):
+        with pytest.raises(InputError, match="top_logprobs: must be a whole number from 1 to 100, got"):
             es.capture(client, tmp_path, top_logprobs=number)
 
 

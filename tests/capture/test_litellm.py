@@ -112,7 +112,7 @@ def test_a_setting_that_cannot_be_is_named(
     from entropy_sentinel.capture.litellm import Callback
 
     monkeypatch.setenv(f"ENTROPY_SENTINEL_{name}", value)
-    with pytest.raises(EntropySentinelError, match=rf"^\$ENTROPY_SENTINEL_{name}: must be .*, was '{value}'"):
+    with pytest.raises(EntropySentinelError, match=rf"^\$ENTROPY_SENTINEL_{name}: must be .*, got '{value}'"):
         Callback(tmp_path / "logs")
     assert not (tmp_path / "logs").exists()
 

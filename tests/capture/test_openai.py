@@ -206,9 +206,9 @@ def test_damaged_features_and_an_unknown_name_are_refused(api: FakeApi, tmp_path
     path.write_bytes(gzip.compress(b'{"max": 1')[:-3])
     with pytest.raises(InputError, match=f"{path}: cannot be read as captured features"):
         es.read_features(path)
-    with pytest.raises(InputError, match="keep: must be texts or features, was 'all'"):
+    with pytest.raises(InputError, match="keep: must be texts or features, got 'all'"):
         captured(api, tmp_path, keep="all")
-    with pytest.raises(InputError, match="must be an OpenAI or AsyncOpenAI client, was str"):
+    with pytest.raises(InputError, match="must be an OpenAI or AsyncOpenAI client, got str"):
         es.capture("x", tmp_path)
 
 

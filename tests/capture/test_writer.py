@@ -196,7 +196,7 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="file/logs: "):
         LogWriter(tmp_path / "file" / "logs", ".jsonl.gz")
     for folder in (None, 3, b"logs", "a\0b"):
-        with pytest.raises(InputError, match="the folder for logs must be a path, was "):
+        with pytest.raises(InputError, match="the folder for logs must be a path, got "):
             LogWriter.of(folder, ".jsonl.gz")  # type: ignore[arg-type]  # not what the signature says
     with pytest.raises(InputError, match="s3://bucket/logs: the folder for logs must be local"):
         LogWriter.of("s3://bucket/logs", ".jsonl.gz")

@@ -1,6 +1,7 @@
 """The subcommands features, fit and estimate, one after the other as a user would."""
 
 import math
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from calling import run
 from tiny import TINY
 
 import entropy_sentinel as es
+from entropy_sentinel.cli import shared_arguments
 from entropy_sentinel.schemas.contract import read_provenance
 
 TRAINING = [str(TINY.traces / f"{name}.parquet") for name in ("averages", "two-digit-multiplication")]
@@ -49,6 +51,19 @@ def test_from_traces_to_an_estimate(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert (line[1:3], line[-5:]) == (["40", "0.400"], ["0%", "40", "0.400", "0.450", "-0.050"])
 
 
+def test_fit_says_on_a_terminal_how_far_its_validation_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shared_arguments, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    every = sorted(TINY.traces.glob("*.parquet"))
+    status, _, errors = run(
+        capsys, "fit", *every, "-l", TINY.labels, "-e", "group-accuracy", "-o", tmp_path / "a.estimator"
+    )
+    assert status == 0
+    assert errors.splitlines()[-4:] == [f"validating: domain {number} of 4" for number in (1, 2, 3, 4)]
+
+
 def test_fit_counts_how_often_the_labels_were_validated(tmp_path: Path, fit) -> None:
     """Adding domains until the verdict is `usable` is more than one look; the same look again is not."""
     three = [*TRAINING, TINY.traces / "multiply-then-add.parquet"]
@@ -66,7 +81,7 @@ def test_without_a_name_the_recommended_estimator_is_fitted_and_named(fit) -> No
     headline, chosen, verdict, reason, *rest = fit(*TRAINING).splitlines()[1:]
     assert headline == "too few domains to say"
     assert [line[:12] for line in rest if not line.startswith(("  ", "--verbose"))][:1] == ["familiarity:"]
-    assert (chosen[:15], verdict) == ("took consensus:", "verdict: too few domains to say")
+    assert (chosen[:19], verdict) == ("method: consensus (", "verdict: too few domains to say")
     assert "label 1 more domain" in reason
 
 
@@ -75,7 +90,7 @@ def test_errors_of_the_candidates_are_reported(tmp_path: Path, fit, monkeypatch)
     message = fit(TINY.traces)
     chosen = es.load(tmp_path / "mine.estimator").metadata.chosen
     errors = ", ".join(f"{name} {error:.3f}" for name, error in chosen["leave_one_out_aee"].items())
-    assert message.splitlines()[2:3] == [f"took {chosen['method']}: {chosen['reason']} ({errors})"]
+    assert message.splitlines()[2:4] == [f"method: {chosen['method']} ({chosen['reason']})", f"mean errors: {errors}"]
     assert set(chosen["leave_one_out_aee"]) == {"consensus", "median-of-seven", "log-3d", "atc-max"}
 
 
@@ -202,6 +217,6 @@ def test_the_verdicts_come_first_and_every_reason_comes_only_on_request(fit) -> 
     reasons = [line for line in long if line.startswith("  ")]
     assert [line for line in short if line.startswith("  ")] == [
         *reasons[:3],
-        *(line for line in reasons[3:] if "a verdict of usable needs" in line),
+        *(line for line in reasons[3:] if "for usable, label" in line),
     ]
     assert short.count("--verbose prints every reason") == 1

@@ -1,8 +1,7 @@
-"""Whatever a message recommends to type can be typed: subcommands, options, rules, make targets, extras."""
+"""Whatever a message recommends to type can be typed: subcommands, options, rules, make targets."""
 
 import re
 import shlex
-import tomllib
 from collections.abc import Iterator
 
 import click
@@ -13,7 +12,7 @@ from prose import ROOT, strings
 from entropy_sentinel.cli.main import app
 
 APP = typer.main.get_command(app)
-TYPED = r"(?:entropy-sentinel|snakemake|make|pip install) [^`;{}\n)]*"
+TYPED = r"(?:entropy-sentinel|snakemake|make) [^`;{}\n)]*"
 
 
 def recommended() -> Iterator[str]:
@@ -33,7 +32,7 @@ COMMANDS = sorted({*recommended()})
 
 
 def test_messages_recommend_commands_of_each_tool() -> None:
-    assert {command.split()[0] for command in COMMANDS} == {"entropy-sentinel", "snakemake", "make", "pip"}
+    assert {command.split()[0] for command in COMMANDS} == {"entropy-sentinel", "snakemake", "make"}
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -44,9 +43,6 @@ def test_a_recommended_command_exists(command: str) -> None:
         assert given <= options(APP.commands[words[0]])
     elif tool == "make":
         assert words[0] in re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    elif tool == "pip":
-        extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-        assert set(re.findall(r"\[(\w+)\]", command)) <= set(extras)
     elif not words[0].startswith("-"):
         rules = "\n".join(path.read_text() for path in (ROOT / "Snakefile", *(ROOT / "workflow").rglob("*.smk")))
         assert words[0] in re.findall(r"^\s*rule (\w+)", rules, re.MULTILINE)

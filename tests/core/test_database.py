@@ -38,7 +38,7 @@ def test_a_file_of_another_kind_is_refused_and_unchanged(
     if make is open_:
         open_(path)
     else:
-        with pytest.raises(InputError, match=rf"{path}: must be .*, was another SQLite file; name another path"):
+        with pytest.raises(InputError, match=rf"{path}: must be .*, got another SQLite file; name another path"):
             open_(path)
     assert path.read_bytes() == before
 
@@ -47,5 +47,5 @@ def test_a_file_of_another_version_is_refused(tmp_path: Path) -> None:
     index(path := tmp_path / "corpus.index")
     with closing(sqlite3.connect(path)) as file:
         file.execute("PRAGMA user_version = 7")
-    with pytest.raises(InputError, match=f"{path}: must be the index of a corpus of version 1, was 7; delete it"):
+    with pytest.raises(InputError, match=f"{path}: must be the index of a corpus of version 1, got 7; delete it"):
         index(path)

@@ -111,7 +111,7 @@ STOPS: dict[str, tuple[dict[str, str], str]] = {
         {"records": "yield exit(0)", "is_archive": "return True"},
         f"records failed: {{at}}: SystemExit: {ENDS}",
     ),
-    "each type": ({"each": "3"}, "mine ({place}): the statistic 'odd': `each` must be a Polars expression, was 3"),
+    "each type": ({"each": "3"}, "mine ({place}): the statistic 'odd': `each` must be a Polars expression, got 3"),
     "each text": ({"each": "pl.col('text')"}, f"{EACH}mine ({{place}}): statistics(): 'odd': Invalid"),
     "each sum": ({"each": "pl.col('n_tokens').sum()"}, "'odd': ValueError: must have a value for each of 30 responses"),
     "each ends": (
@@ -119,7 +119,7 @@ STOPS: dict[str, tuple[dict[str, str], str]] = {
         "{at}: SystemExit: exit(0",
     ),
     "form": ({"form": "'%d items'"}, "mine ({place}): the statistic 'odd': `form` must be a format of numbers"),
-    "flag": ({"flag": "3"}, "mine ({place}): statistics(): 'odd': `flag` must be of type str, was 3"),
+    "flag": ({"flag": "3"}, "mine ({place}): statistics(): 'odd': `flag` must be of type str, got 3"),
     "keyword": ({"output": "class"}, "mine ({place}): the output 'class' needs another name, because it is a keyword"),
 }
 # Without its output, there is no option `--track`, which is a usage error.

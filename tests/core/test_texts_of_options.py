@@ -23,7 +23,7 @@ from entropy_sentinel.logs.log_options import ReadOptions
 )
 def test_text_must_be_utf8(given: dict[str, Any]) -> None:
     (name,) = given
-    with pytest.raises(ConfigError, match=rf"^{name}: must be text in UTF-8, was '.*\\udcff'"):
+    with pytest.raises(ConfigError, match=rf"^{name}: must be text in UTF-8, got '.*\\udcff'"):
         ReadOptions.of(given)
     if name in ("where", "column"):
         with pytest.raises(ConfigError, match=rf"^{name}: must be text in UTF-8"):
@@ -40,8 +40,8 @@ class Colours(Options):
     ("given", "message"),
     [
         ({"colour": "green"}, "colour: unknown 'green'; known: red, blue"),
-        ({"many": 0}, "many: must be 1 or more, was 0"),
-        ({"many": "some"}, "many: must be a whole number, was 'some'"),
+        ({"many": 0}, "many: must be 1 or more, got 0"),
+        ({"many": "some"}, "many: must be a whole number, got 'some'"),
     ],
 )
 def test_messages_say_what_a_value_must_be(given: dict[str, Any], message: str) -> None:

@@ -33,8 +33,8 @@ def test_the_example_prints_what_its_table_says() -> None:
         assert numbers == pytest.approx([one[name] for name in shown], abs=0.008)
         assert cells[-2:] == [str(one["n_estimated"]), ", ".join(one["flags"])]
     printed = str(names["estimator"])
-    assert "verdict for a new slice of the labelled groups: usable;" in printed
-    assert "verdict for anything outside the labelled groups: too few domains to say;" in printed
+    assert "verdict for new slices of the labelled groups: usable;" in printed
+    assert "verdict outside the labelled groups: too few domains to say;" in printed
 
 
 @pytest.mark.long

@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 from collections.abc import Callable, Sequence
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -97,24 +98,36 @@ def test_the_quickstart_can_be_pasted(folder: Path, paste: Paste) -> None:
     done = paste("-e", "-c", "\n".join(blocks(QUICKSTART, "sh")))
     assert done.returncode == 0, done.stdout + done.stderr
     shown = [output for _, output in walkthrough_blocks(QUICKSTART.read_text()) if output is not None]
-    assert len(shown) == 6
+    assert len(shown) == 7
     for output in shown:
         assert is_in(output, done.stdout), f"make walk-through\n{output}"
-    assert "metadata.topic" in done.stderr, "what features found in the captured log"
-    assert "\nno estimator: accuracies rest on" in f"\n{shown[2]}"
-    assert "\nALERT homework: " in shown[3]
-    assert "rests on" in shown[4]
-    assert "\nverdict for a new slice of the labelled groups: usable" in shown[5]
+    assert re.search("columns +metadata.route", shown[0])
+    assert "\nno estimator: accuracies rest on 82 labels" in f"\n{shown[4]}"
+    # What the page says of these labels.
+    for fact in ("82 labels", "one label counts as 1.6"):
+        assert fact in shown[4]
+        assert fact in QUICKSTART.read_text().partition(shown[4])[2]
+    assert "\nALERT homework: " in shown[5]
+    assert "rests on" in shown[6]
     true = true_accuracies(folder)
     # As the page states them.
     assert [round(100 * true[1, name]) for name in ("science", "contest", "exam", "practice", "homework")] == [
         *(14, 10, 34, 55, 63),
     ]
     assert (round(100 * true[2, "homework"]), round(40 * true[2, "chat"])) == (32, 2)
-    for line in shown[2].splitlines():
+    for line in shown[4].splitlines():
         if (name := line.split(" ")[0]) in ("science", "contest", "exam", "practice", "homework"):
             lower, upper = map(float, re.findall(r"(\d\.\d{3})-(\d\.\d{3})", line)[0])
             assert lower <= true[1, name] <= upper, line
+    check_ignored(folder)
+
+
+def check_ignored(folder: Path) -> None:
+    """Each file that the commands wrote into the repository's folder is one that git ignores."""
+    patterns = [line.strip("/") for line in (ROOT / ".gitignore").read_text().splitlines() if line.startswith("/")]
+    written = {path.name for path in folder.iterdir()} - {"demo", "examples", "bin", "blocked"}
+    assert "app" in written
+    assert [name for name in sorted(written) if not any(fnmatch(name, pattern) for pattern in patterns)] == []
 
 
 def true_accuracies(folder: Path) -> dict[tuple[int, str], float]:
@@ -139,11 +152,12 @@ def test_the_walk_through_can_be_pasted(folder: Path, paste: Paste) -> None:
     assert len(shown) == 3
     for message in shown:
         assert is_in(message, done.stdout), f"make walk-through\n{message}"
-    assert "\nverdict for a new slice" in shown[0]
+    assert "\nverdict for new slices" in shown[0]
     assert "\nALERT homework: " in shown[1]
     slices = pl.read_parquet(folder / "slices.parquet")
     assert (len(slices), slices["n_responses"].sum()) == (10, 740)
     assert (folder / "slices.html").stat().st_size > 50_000
+    check_ignored(folder)
 
 
 @pytest.mark.long

@@ -33,16 +33,25 @@ def estimates(path: Path) -> list[dict[str, Any]]:
     return slices.select("benchmark", "estimated_accuracy", "lower", "upper", "flags").to_dicts()
 
 
+def without_reasons(header: bytes) -> str:
+    """A header in its own order, without the sentences of its validations."""
+    content = json.loads(header)
+    for validation in (content["validation"], content["validation"]["new_groups"] or {}):
+        validation.pop("reasons", None)
+    return json.dumps(content)
+
+
 @pytest.mark.parametrize("name", EXPECTED)
 def test_a_file_gives_the_same_numbers_and_the_same_bytes(name: str, tmp_path: Path) -> None:
     fitted = es.load(FOLDER / name)
     assert repr(fitted).splitlines() == EXPECTED[name]["repr"]
     assert estimates(FOLDER / name) == EXPECTED[name]["slices"]
     es.save(fitted, tmp_path / "again.estimator")
-    assert (tmp_path / "again.estimator").read_bytes() == (FOLDER / name).read_bytes()
-    # The file has what follows from its domains, so that people can read it; the code computes it anew.
-    header = json.loads(parts((FOLDER / name).read_bytes())[0])
-    assert json.loads(json.dumps(fitted.validation.as_dict())) == header["validation"]
+    (header, arrays), (again, same) = (
+        parts(path.read_bytes()) for path in (FOLDER / name, tmp_path / "again.estimator")
+    )
+    # The file has what follows from its domains, so that people can read it; the code computes and words it anew.
+    assert (without_reasons(again), same) == (without_reasons(header), arrays)
 
 
 def without_words(header: dict[str, Any]) -> dict[str, Any]:

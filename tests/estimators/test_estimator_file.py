@@ -123,7 +123,7 @@ def test_feature_statistics_are_those_of_numpy() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"training_accuracy": 1.5}, "the header: training_accuracy: must be at most 1, was 1.5"),
+        ({"training_accuracy": 1.5}, "the header: training_accuracy: must be at most 1, got 1.5"),
         ({"group": "+".join(["a-domain"] * 500_000)}, "the header must have at most 4,194,304 bytes, has 4,5"),
     ],
 )

@@ -106,7 +106,7 @@ def test_the_distance_is_that_of_its_definition() -> None:
 def test_nothing_is_said_below_five_responses() -> None:
     known = of(state(100, b0=50), state(100, b0=55))
     assert known.flags(np.array([state(4, b9=4), state(0), state(5, b9=5)]))[:2] == [None, None]
-    assert known.flags(np.array([state(5, b9=5)]))[0].startswith("farther from every labelled domain (")
+    assert known.flags(np.array([state(5, b9=5)]))[0].startswith("unlike anything labelled (distance ")
 
 
 def test_there_and_back_as_json_and_what_rows_give() -> None:

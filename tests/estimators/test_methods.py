@@ -81,7 +81,7 @@ def test_rows_of_one_class_have_a_consensus_that_ranks_nothing() -> None:
 def test_three_to_five_domains_get_the_median_and_fewer_the_consensus(n_domains: int, method: str) -> None:
     training = TRAINING.part(np.isin(DOMAINS, list("abc")[:n_domains]))
     fitted = training.fit("recommended")
-    reason = f"choosing a method needs 6 labelled domains, there are {n_domains}"
+    reason = f"a choice needs 6 labelled domains; there are {n_domains}"
     assert fitted.chosen == {"method": method, "domains": n_domains, "reason": reason}
     assert fitted.accuracy(OTHERS) == training.fit(method).accuracy(OTHERS)
     assert (fitted.p_correct(OTHERS) == training.fit(method).p_correct(OTHERS)).all()
@@ -136,11 +136,11 @@ def test_another_than_the_consensus_is_taken_only_where_it_is_clearly_better() -
     clear = errors(consensus=[0.05, 0.06, 0.07], atc_max=[0.04, 0.04, 0.04])
     assert choose(clear) == (
         "atc-max",
-        "smallest leave-one-domain-out error, below that of consensus by more than a standard error",
+        "clearly better than consensus on held-out domains",
     )
     # Gains .10, -.04, -.03: mean .01, standard error .078 / sqrt(3) = .045.
     unclear = errors(consensus=[0.15, 0.06, 0.07], atc_max=[0.05, 0.10, 0.10])
-    assert choose(unclear) == ("consensus", "no candidate beats consensus by more than a standard error")
+    assert choose(unclear) == ("consensus", "no other method was clearly better")
     # Of two that are clearly better the one of least error is taken.
     assert choose(clear | errors(log_3d=[0.03, 0.04, 0.04]))[0] == "log-3d"
     # One of smaller error than the clear one, which is no clear gain itself, is passed over.

@@ -124,7 +124,7 @@ def test_how_many_more_domains_it_takes_at_least() -> None:
     message = judged(errors)
     fewest = next(more for more in range(1, 50) if most_by_hand([*errors, *[0.0] * more]) <= 0.1)
     assert message.verdict == TOO_FEW
-    assert numbers(message.reasons[-2]) == [str(fewest), "50"]
+    assert numbers(message.reasons[-2]) == [str(fewest), "0.10", "50"]
     assert judged([*errors, *[0.0] * fewest]).verdict == "usable"
     assert judged([*errors, *[0.0] * (fewest - 1)]).verdict == TOO_FEW
     far = judged([0.02] * 30 + [0.3] * 3)
@@ -236,10 +236,10 @@ def test_limits_of_your_own_change_the_verdict_and_are_stated() -> None:
     assert most_by_hand(errors, 0.1) > 0.04
     strict = verdict_of([f"d{place}" for place in range(9)], residuals, 0.05, 1.0, 0.05, Limits(usable_error=0.04))
     assert strict.verdict == "ranking only"
-    assert "usable up to 0.04" in strict.reasons[1]
+    assert strict.reasons[1].endswith("it must be at most 0.04")
     near = verdict_of(
         [f"d{place}" for place in range(9)], residuals, 0.05, 1.0, 0.05, Limits(far_off=0.045, confidence=0.875)
     )
     assert near.verdict != "usable"
     assert near.reasons[2].startswith("errors above 0.045: 9 of 9 domains")
-    assert near.reasons[2].endswith("(usable from 87.5%)")
+    assert near.reasons[2].endswith("must be at least 87.5%")

@@ -127,7 +127,7 @@ def study(judges: dict[str, Any], run: list[str], **changes: Any) -> dict[str, A
         ),
         (
             {"x": {"kind": "majority", "judges": ["math-verify", "x"]}},
-            "judges.x.judges: a judge must not be part of itself, was x -> x",
+            "judges.x.judges: a judge must not be part of itself, got x -> x",
         ),
         ({"x": {"kind": "first_of", "judges": ["math-verify"]}}, "judges.x.judges: must have at least 2 items"),
     ],

@@ -111,7 +111,7 @@ def test_a_number_in_place_of_log_probabilities_is_refused_in_words(tmp_path: Pa
     path = tmp_path / "log.txt"
     path.write_text("data: " + json.dumps({"id": "s", "object": "chat.completion.chunk", "choices": [part]}))
     _, summary = read(path)
-    assert "the `logprobs` of a chunk must be an object with `content`, was float" in summary.bad[0].problem
+    assert "the `logprobs` of a chunk must be an object with `content`, got float" in summary.bad[0].problem
 
 
 def test_the_prompts_tokens_of_an_echo_are_left_out(tmp_path: Path) -> None:

@@ -321,8 +321,8 @@ BAD = [
     ({"doc_id": 1, "resps": []}, "is a sample of lm-evaluation-harness, which has labels but no log-probabilities"),
     ({"choices": []}, "the `choices` of the reply are empty"),
     ({"choices": [{"index": 0}]}, "a choice must have a `message` or a `text`"),
-    (chat(("much", [-1])), "the log-probabilities of step 0 (from 0) must be numbers, were 'much'"),
-    (chat((None, [-1])), "the log-probabilities of step 0 (from 0) must be numbers, were None"),
+    (chat(("much", [-1])), "the log-probabilities of step 0 (from 0) must be numbers, got 'much'"),
+    (chat((None, [-1])), "the log-probabilities of step 0 (from 0) must be numbers, got null"),
     ({"token_logprobs": [-1], "top_logprobs": []}, "sampled tokens (1), but there are 0"),
     ({"request": {}, "response": "<html>"}, "the reply must be JSON: Expecting value"),
     ({"request_id": "1", "outputs": [{"token_ids": [1], "logprobs": []}]}, "`logprobs` must have "),
@@ -458,7 +458,7 @@ def test_a_format_that_is_named(tmp_path: Path) -> None:
     assert read(path, format="openai")[0]["item_id"].to_list() == ["one"]
     with pytest.raises(ConfigError, match="format: unknown name 'csv'; known: "):
         ReadOptions.of({"format": "csv"})
-    with pytest.raises(ConfigError, match="top_k: must be 1 or more, was 0"):
+    with pytest.raises(ConfigError, match="top_k: must be 1 or more, got 0"):
         ReadOptions.of({"top_k": 0})
 
 

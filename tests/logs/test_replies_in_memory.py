@@ -121,8 +121,8 @@ def test_features_of_replies(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "output"),
     [
-        (7, r"logs: must be files, or replies: .*; was int"),
-        (["a.jsonl", RECORDS[0]], r"was a list of 1 paths and 1 others"),
+        (7, r"logs: must be files, or replies: .*; got int"),
+        (["a.jsonl", RECORDS[0]], r"got a list of 1 paths and 1 others"),
         ([7], r"replies: entry 1 \(must be a JSON object, is int: 7\)|no usable response"),
         ([{"a": 1}], "no known format"),
         ([], "is no file|no usable response"),
@@ -172,7 +172,7 @@ def test_bad_rows_of_csv_are_named_and_the_rest_is_read(tmp_path: Path, caplog: 
     result = es.read_logs(path)
     assert result["item_id"].to_list() == [f"req-{n:04d}" for n in (0, 3, 4, 5, 6, 7)]
     assert f"{path}: row 2: must have 9 cells like the first line, has 2" in caplog.text
-    assert f"{path}: row 3: 'token_logprobs' must be JSON, such as [-0.1, -2.3], was '[oops " in caplog.text
+    assert f"{path}: row 3: 'token_logprobs' must be JSON, such as [-0.1, -2.3], got '[oops " in caplog.text
 
 
 def test_another_table_is_refused_once(tmp_path: Path) -> None:

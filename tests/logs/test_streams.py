@@ -346,7 +346,7 @@ def test_errors_of_the_pieces_name_their_stream(tmp_path: Path) -> None:
     _, summary = read(log_file(tmp_path / "log", [*broken, *chat(B)]))
     assert summary.responses == 1
     assert [bad.problem.partition("log: line 1: ")[2] or bad.problem for bad in summary.bad] == [
-        "the pieces of `delta.content` must be texts or lists, was 7",
+        "the pieces of `delta.content` must be texts or lists, got 7",
         "the stream 'a' has an unreadable chunk",
     ]
 

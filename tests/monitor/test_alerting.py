@@ -174,7 +174,7 @@ def test_an_acknowledgement_is_only_of_alerts_that_began_until_its_day(nights: N
 def test_an_acknowledgement_that_cannot_be_read_names_its_line(nights: Nights, line: str) -> None:
     known = nights.folder / "known.txt"
     known.write_text(f"drop a 2026-11-09\n\n{line}\n")
-    with pytest.raises(InputError, match=rf"known.txt, line 3: must be KIND SLICE DATE.*was '{line}'"):
+    with pytest.raises(InputError, match=rf"known.txt, line 3: must be KIND SLICE DATE.*got '{line}'"):
         es.monitor(nights.estimator, str(nights.folder / "*-*.parquet"), by=["route"], acknowledged=known)
 
 
@@ -283,7 +283,7 @@ def test_a_reference_without_windows_is_watched_day_by_day(nights: Nights) -> No
 
 @pytest.mark.parametrize("rate", ["1", "0/month", "-1/month", "1/fortnight", "nan/day", "inf/day", "month"])
 def test_a_rate_that_is_none_is_refused(rate: str) -> None:
-    with pytest.raises(ConfigError, match=rf"false_alarms: must be NUMBER/PERIOD, such as 1/month.*was '{rate}'"):
+    with pytest.raises(ConfigError, match=rf"false_alarms: must be NUMBER/PERIOD, such as 1/month.*got '{rate}'"):
         es.monitor("none", "none", false_alarms=rate)
 
 

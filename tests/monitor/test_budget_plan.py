@@ -82,7 +82,7 @@ def test_no_slice_gets_more_labels_than_asked_for(five: pl.DataFrame, has_estima
     estimator, limits = fitted() if has_estimator else None, {"per_slice": 30, "max_per_slice": 30}
     chosen = es.sample(estimator, logs, ["route"], budget=150, **limits)
     assert dict(chosen.slices.select("route", "n_to_label").rows()) == {"science": 30, "homework": 30}
-    with pytest.raises(ConfigError, match="max_per_slice: must be at least per_slice, 40, was 30"):
+    with pytest.raises(ConfigError, match="max_per_slice: must be at least per_slice, 40, got 30"):
         es.sample(estimator, logs, ["route"], **{**limits, "per_slice": 40})
 
 
@@ -116,8 +116,8 @@ def test_a_hundred_labels_are_for_knowing_the_slices_now(five: pl.DataFrame) -> 
     assert (chosen.purpose, chosen.next_step) == ("watch", "monitor LOGS --by route")
     assert chosen.prospects is None
     assert "0%" not in repr(chosen).replace("80%", "").replace("90%", "")
-    assert "Better spent on knowing these slices now" in chosen.notes[0]
-    assert "720 labels (20 in each of 36 domains) without a judge" in chosen.notes[1]
+    assert "Best use of this budget: know these slices now" in chosen.notes[0]
+    assert "about 720 labels (20 in each of 36 domains); or about" in chosen.notes[1]
     widths = chosen.slices.select("width_labels_alone", "width_with_estimator", "width_with_judge", "width_with_both")
     assert all(row == tuple(sorted(row, reverse=True)) for row in widths.iter_rows())
     [(headings, rows)] = sample_tables(chosen)
@@ -131,7 +131,7 @@ def test_many_labels_of_many_domains_are_for_a_validated_estimator() -> None:
     chosen = es.sample(None, features, ["route"], budget=900)
     assert (chosen.purpose, chosen.next_step) == ("validate", "fit LOGS --domain route")
     assert chosen.slices["n_to_label"].to_list() == [30] * 30
-    assert "Better spent on a validated estimator" in chosen.notes[0]
+    assert "Best use of this budget: a validated estimator" in chosen.notes[0]
     best = chosen.prospects.group_by("domains", "labels").agg(pl.max("usable", "usable_with_judge"))
     assert best.select(pl.max_horizontal("usable", "usable_with_judge")).to_series().min() >= 0.05
     # Two thirds of the labels, and the dollars for 200 verdicts of each domain, are for a `fit` with a judge.

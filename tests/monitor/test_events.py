@@ -58,13 +58,13 @@ def test_events_in_a_file(tmp_path: Path) -> None:
     assert [event.text for event in read_events(options([str(file), "2026-10-17=c"]))] == ["a = 1", "b", "c"]
     assert [event.text for event in read_events(options(file))] == ["a = 1", "b"]
     file.write_text("2026-10-16=b\nprompt v2\n")
-    with pytest.raises(ConfigError, match=r"events.txt, line 2: must be DATE=TEXT.*was 'prompt v2'"):
+    with pytest.raises(ConfigError, match=r"events.txt, line 2: must be DATE=TEXT.*got 'prompt v2'"):
         read_events(options(file))
 
 
 @pytest.mark.parametrize("given", ["2026-13-15=x", "2026-10-15", "2026-10-15=", '2026-10-15=""', "2026-10-15T25:00=x"])
 def test_an_event_that_cannot_be_is_refused(given: str) -> None:
-    with pytest.raises(ConfigError, match="events: must be DATE=TEXT, such as 2026-10-15=prompt v2.*was '2026-1"):
+    with pytest.raises(ConfigError, match="events: must be DATE=TEXT, such as 2026-10-15=prompt v2.*got '2026-1"):
         read_events(options([given]))
 
 

@@ -129,7 +129,7 @@ def test_sample_says_what_a_judge_would_save() -> None:
         for rate in (0.9, 0.97)
     ]
     assert "a judge of sensitivity 0.97 and specificity 0.97" in notes[1]
-    numbers = [int(re.search(r"about (\d+) labels .* with a judge", note)[1]) for note in notes]
+    numbers = [int(re.search(r"or about (\d+) labels .* by a judge", note)[1]) for note in notes]
     assert numbers[1] < numbers[0]
     assert probability_of_usable(0.04, 20, 19) == 0
 
@@ -138,7 +138,7 @@ def test_a_column_with_more_domains_is_named() -> None:
     features = log({"a": 100, "b": 100, "c": 100, "d": 100})
     for by in ((), ("user",), ("route",)):
         assert "topic (4)" in es.sample(None, features, by, budget=200).notes[-1]
-    with pytest.raises(InputError, match="budget: must be at least 5, .* was 4"):
+    with pytest.raises(InputError, match="budget: must be at least 5, .* got 4"):
         es.sample(None, features, ["topic"], budget=4)
     with pytest.raises(InputError, match="--by model"):
         es.sample(None, features.with_columns(model=pl.col("user")), ["topic"])

@@ -17,7 +17,7 @@ DROP = f"drop {OLD}, homework: new since 20"
 NIGHTS: list[tuple[int, int, list[str], list[str]]] = [
     (12, 5, [], ["no slice has enough responses"]),
     (13, 0, [], []),
-    (14, 0, [], ["20 responses that are also in another file and count once"]),
+    (14, 0, [], ["20 duplicates across files, counted once"]),
     (15, 0, [], []),
     (16, 0, [], []),
     (17, 4, ["unwatched no-logprobs: new since 17"], [OUTAGE]),

@@ -77,7 +77,7 @@ def test_two_witnesses_on_samples_of_their_own(features: pl.DataFrame, truth: pl
         sum(line.startswith(("judge j (450 responses): it agrees", "second opinion of o (300")) for line in lines) == 2
     )
     worth = result.slices["labels_worth"].sum() / 150
-    assert any(line.startswith(f"one label is worth {worth:.1f} labels") for line in lines)
+    assert any(line.endswith(f"one label counts as {worth:.1f}") for line in lines)
 
 
 def test_a_label_that_a_witness_does_not_know_still_counts(features: pl.DataFrame, truth: pl.DataFrame) -> None:

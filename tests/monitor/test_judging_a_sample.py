@@ -251,5 +251,5 @@ def test_a_server_that_refuses_and_a_missing_package_are_told(folder: Path, monk
     ):
         es.judge(folder / "to_judge.csv", "hosted_vllm/j", base_url=api.base_url)
     monkeypatch.setitem(sys.modules, "entropy_sentinel.judges.llm_judge", None)
-    with pytest.raises(ConfigError, match=r"pip install 'entropy-sentinel\[judge\]'"):
+    with pytest.raises(ConfigError, match=r"pip install '\.\[judge\]'"):
         es.judge(folder / "to_judge.csv", "hosted_vllm/j")

@@ -138,7 +138,7 @@ def test_where_takes_the_responses_with_the_values(estimator: Path, tmp_path: Pa
     assert len(es.read_features(folder, where={"metadata.tier": "gold"})) == 40
     with pytest.raises(InputError, match=r"--where .*model 'm' \(120\); columns: "):
         es.read_features(folder, where={"model": "n"})
-    with pytest.raises(ConfigError, match="where: must be NAME=VALUE, was 'shop'"):
+    with pytest.raises(ConfigError, match="where: must be NAME=VALUE, got 'shop'"):
         es.read_features(folder, where="shop")
 
 

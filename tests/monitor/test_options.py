@@ -124,14 +124,14 @@ WRONG = [
         "fire",
         "unknown 'fire'; known: drop, unfamiliar, contradicted, support, truncated, stale, ambiguous, unwatched",
     ),
-    ("level", "1", "must be above 0 and below 1, was '1'"),
-    ("level", "nan", "must be a number, was 'nan'"),
-    ("fail_below", "80", "must be above 0 and at most 1, was '80'"),
-    ("min_responses", "0", "must be 1 or more, was '0'"),
-    ("min_responses", "1.5", "must be a whole number, was '1.5'"),
-    ("responses", "9" * 30, f"must be 0 or more and at most 10,000, was '{'9' * 30}'"),
-    ("pool_windows", "0", "must be 1 or more and at most 10,000, was '0'"),
-    ("min_drop", "-5", "must be 0 or more and at most 1, was '-5'"),
+    ("level", "1", "must be above 0 and below 1, got '1'"),
+    ("level", "nan", "must be a number, got 'nan'"),
+    ("fail_below", "80", "must be above 0 and at most 1, got '80'"),
+    ("min_responses", "0", "must be 1 or more, got '0'"),
+    ("min_responses", "1.5", "must be a whole number, got '1.5'"),
+    ("responses", "9" * 30, f"must be 0 or more and at most 10,000, got '{'9' * 30}'"),
+    ("pool_windows", "0", "must be 1 or more and at most 10,000, got '0'"),
+    ("min_drop", "-5", "must be 0 or more and at most 1, got '-5'"),
 ]
 
 
@@ -155,7 +155,7 @@ def test_a_wrong_value_is_refused_in_the_same_words(option: str, value: str, wor
 def test_an_option_that_is_unknown_or_does_not_go_with_others() -> None:
     with pytest.raises(ConfigError, match="alert_on: .*--reference"):
         es.monitor("none", "none", alert_on=["drop"])
-    with pytest.raises(ConfigError, match=r"^level: must be .*, was 2\nmax_slices: must be .*, was 0$"):
+    with pytest.raises(ConfigError, match=r"^level: must be .*, got 2\nmax_slices: must be .*, got 0$"):
         es.monitor("none", "none", level=2, max_slices=0)  # all that is wrong at once
     with pytest.raises(ConfigError, match="unknown key 'windows'; known keys: by, window, "):
         MonitorOptions.of({"windows": "day"})

@@ -137,7 +137,7 @@ def test_the_rows_as_files(found: Monitored, tmp_path: Path) -> None:
     (first, *_), about = json.loads((tmp_path / "alerts.json").read_text()).values()
     assert (first["kind"], set(first["slice"]), first["level"]) == ("below", {"route", "user"}, 0.9)
     assert about["window"] == "day"
-    with pytest.raises(InputError, match=r"output: must end with .csv, .parquet, .json, was 'rows.xlsx'"):
+    with pytest.raises(InputError, match=r"output: must end with .csv, .parquet, .json, got 'rows.xlsx'"):
         write_rows(found, "rows.xlsx")
 
 

@@ -170,7 +170,7 @@ def test_labels_are_a_picture_where_they_stand_for_a_slice(features: pl.DataFram
     some = labels.join(second, on="item_id", how="semi").with_columns(weight=pl.lit(1.0))
     text = page(monitored(features, labels=some))
     assert "Slices in the week from 2026-11-09 that have labels." in text
-    assert "labels from only a part of the slice" in text
+    assert "they do not cover the whole slice" in text
     assert "Estimated and labelled" not in page(monitored(features))
 
 

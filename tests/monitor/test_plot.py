@@ -70,7 +70,7 @@ def test_a_result_without_pictures_is_refused() -> None:
         es.plot(estimator)
     with pytest.raises(InputError, match="nothing to draw"):
         es.plot(change_metadata(estimator, validation=None))
-    with pytest.raises(InputError, match="was DataFrame"):
+    with pytest.raises(InputError, match="got DataFrame"):
         es.plot(traffic(10))
 
 
@@ -127,7 +127,7 @@ def test_the_page_of_fit_has_the_verdicts_and_the_pictures(tmp_path: Path, capsy
 # Estimates that are nearly right, and one estimate for all: the errors are 0.02, 0.03, 0.04, and 0.4, 0.6, 0.2.
 NEAR = [("a", 0.50, 0.52), ("b", 0.33, 0.30), ("c", 0.70, 0.66)]
 EQUAL = [("a", 0.9, 0.5), ("b", 0.9, 0.3), ("c", 0.9, 0.7)]
-FEW = "There are too few labelled domains for a verdict: "
+FEW = "There are too few labelled domains for a verdict. "
 
 
 @pytest.mark.parametrize(
@@ -141,8 +141,8 @@ FEW = "There are too few labelled domains for a verdict: "
             "0.030 on average, and by 0.040",
         ),
         (EQUAL, 30, "do not use", "Do not use the estimates: they are too far off", "0.400 on average, and by 0.600"),
-        (NEAR, 1, "too few domains to say", f"{FEW}a verdict of usable needs", "0.030 on average, and by 0.040"),
-        (NEAR[:2], 1, "too few domains to say", f"{FEW}a verdict needs 3 domains", "0.025 on average, and by 0.030"),
+        (NEAR, 1, "too few domains to say", f"{FEW}For usable, label", "0.030 on average, and by 0.040"),
+        (NEAR[:2], 1, "too few domains to say", f"{FEW}Label 1 more domain", "0.025 on average, and by 0.030"),
     ],
 )
 def test_three_sentences_explain_a_verdict(domains: list, times: int, verdict: str, use: str, errors: str) -> None:

@@ -75,7 +75,7 @@ def test_models_without_an_estimator_are_counted_once_and_left_out() -> None:
     result = es.monitor([estimator("a"), estimator("b")], mixed("a", "b", "c"), by=["route"])
     assert dict(result.problems.counts) == {"no-estimator": 900}
     (line,) = result.problems.lines()
-    assert "give an estimator of this model too" in line
+    assert "not watched: no estimator (give one of this model too" in line
     assert set(result.slices["model"]) == {"a", "b"}
     watched = es.monitor([estimator("a"), estimator("b")], mixed("a", "b", "c"), by=["route"], where=["model=a"])
     assert set(watched.slices["model"]) == {"a"}
@@ -187,7 +187,7 @@ def test_two_nights_of_a_scheduler(files: dict[str, Path], tmp_path: Path, capsy
 def test_what_is_refused(files: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     features, both = mixed("a", "b"), list(files.values())
     for estimators, logs, options, message in (
-        ([files["a"]] * 2, features, {}, "must be of another model than the other estimators, was also of 'a'"),
+        ([files["a"]] * 2, features, {}, "must be of another model than the other estimators, got also of 'a'"),
         (both, features, {"any_model": True}, "any_model: must not be set with several estimators"),
         (both, features, {"where": ["model=c"]}, r"where: must name a model that has an estimator \(a, b\)"),
         ([], features, {}, "estimator: must be at least one"),

@@ -176,5 +176,5 @@ def test_times_with_a_zone_and_numbers_are_not_local() -> None:
 
 
 def test_a_zone_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(ConfigError, match="timezone: must be a time zone such as Europe/Berlin or UTC, was 'Berlin'"):
+    with pytest.raises(ConfigError, match="timezone: must be a time zone such as Europe/Berlin or UTC, got 'Berlin'"):
         monitored(["2026-11-04"] * 20, "Berlin")

@@ -126,13 +126,13 @@ def test_a_file_without_labels_is_replaced(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ('{"item_id": 5}', "row 2: 'item_id' must be a text as in the rows above, was 5"),
+        ('{"item_id": 5}', "row 2: 'item_id' must be a text as in the rows above, got 5"),
         (
             '{"item_id": "b", "weight": {"a": 1}}',
-            "row 2: 'weight' must be a text, a number, .* was {'a': 1}",
+            "row 2: 'weight' must be a text, a number, .* got {'a': 1}",
         ),
-        ('{"item_id": "b", "weight": 1%s}' % ("0" * 400), "row 2: 'weight' must be .*, was 1000"),
-        ('{"item_id": "b", "question": "\\ud83d"}', r"row 2: 'question' must be .*, was '.ud83d'"),
+        ('{"item_id": "b", "weight": 1%s}' % ("0" * 400), "row 2: 'weight' must be .*, got 1000"),
+        ('{"item_id": "b", "question": "\\ud83d"}', r"row 2: 'question' must be .*, got '.ud83d'"),
         ("[" * 100_000, "cannot be read: line 2: must be a JSON object"),
         ("[1]", "cannot be read: line 2: must be a JSON object"),
     ],

@@ -58,7 +58,7 @@ def test_the_slice_of_another_kind_is_flagged_and_its_interval_is_the_priors(est
     assert row["estimate_worth"] < 5
     [alert] = result.alerts
     assert (alert["kind"], alert["slice"]) == ("unfamiliar", {"route": "trivia"})
-    assert "farther from every labelled domain" in alert["message"]
+    assert "unlike anything labelled" in alert["message"]
 
 
 def test_no_limit_is_passed_by_an_unfamiliar_slice(estimator, log) -> None:

@@ -34,7 +34,7 @@ def test_round_trip_with_provenance_and_same_bytes(tmp_path: Path) -> None:
     [
         (LABELS.frame(ROWS).drop("answer"), "column 'answer' is missing; columns: item_id"),
         (LABELS.frame(ROWS).with_columns(cost=1), "column 'cost' is not in the contract of stage 'labels'"),
-        (LABELS.frame(ROWS).with_columns(pl.col("sample").cast(pl.Int64)), "column 'sample' must be UInt16, was Int64"),
+        (LABELS.frame(ROWS).with_columns(pl.col("sample").cast(pl.Int64)), "column 'sample' must be UInt16, got Int64"),
         (
             LABELS.frame(ROWS | {"item_id": ["a-00000", None]}),
             "column 'item_id' must not be null; null rows: 1 (first: row 1)",

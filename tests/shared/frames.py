@@ -38,7 +38,7 @@ GROUPS: dict[str, dict[str, Any]] = {
 }
 LABEL = "demo: synthetic domains, tiny models"
 # What the recommended estimator says of its choice.
-CHOSEN = {"method": "consensus", "domains": 2, "reason": "choosing a method needs 6 labelled domains, there are 2"}
+CHOSEN = {"method": "consensus", "domains": 2, "reason": "a choice needs 6 labelled domains; there are 2"}
 # Nobody has labelled the responses to this one.
 UNLABELLED = "puzzles"
 # Tokens, captured mass, open steps, error bound (the vocabulary is not known), clamped tokens, displaced steps.

@@ -143,7 +143,7 @@ REFUSED: dict[str, tuple[list[str], dict[str, Any], str]] = {
         {},
         "run: unknown family in features: 'none'; known: tokens, area, around, ",
     ),
-    "tokens": (["area"], {}, "run: features: must have 'tokens', was area"),
+    "tokens": (["area"], {}, "run: features: must have 'tokens', got area"),
     "signal": (
         ["tokens", "area"],
         {"estimators": ["atc-area", "doc-baseline-short"]},

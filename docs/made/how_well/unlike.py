@@ -140,7 +140,7 @@ def section(
             _methods(left_out),
             "So label some responses of each new kind. The table shows the mean error over kinds with n random labels\n"
             "in the kind, fitted on the other families: from the labels alone, and with the estimate counted as the\n"
-            "labels that it is worth (`worth labels` beside every estimate).",
+            "labels that it is worth (`equals n labels` beside every estimate).",
             _labels(labels),
         )
     )

@@ -6,6 +6,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.core.printable import describe_json
 from entropy_sentinel.study.items.row_fields import Row, is_empty, look_up, one_text, read_answers
 from papers.ambiguity.counts.corpus_index import Index
 
@@ -52,7 +53,7 @@ def counted(
             )
         for text in chain(*together, *right):
             if not any(letter.isalnum() for letter in text):
-                raise InputError(f"{where}: a keyword or answer must contain a letter or digit, was '{text}'")
+                raise InputError(f"{where}: a keyword or answer must contain a letter or digit, got '{text}'")
         if entailment is None:
             yield [index.count(*together, names) for names in right]
         else:
@@ -68,5 +69,7 @@ def _keywords(name: str, row: Row, where: str) -> list[str]:
     value = look_up(name, row, where)
     texts = value if isinstance(value, list) else [value]
     if not texts or any(is_empty(text) for text in texts):
-        raise InputError(f"{where} must have a keyword, or a list of them, in column '{name}', was {value!r}")
+        raise InputError(
+            f"{where} must have a keyword, or a list of them, in column '{name}', got {describe_json(value)}"
+        )
     return [one_text(text, f"{where}: keywords ({name})") for text in texts]

@@ -67,7 +67,7 @@ def command(
     from papers.ambiguity.counts.corpus_index import opened
 
     if output.suffix != ".jsonl":
-        raise InputError(f"--output: must end with .jsonl, was '{output}'")
+        raise InputError(f"--output: must end with .jsonl, got '{output}'")
     index_file = index_file or output.with_name(f"{output.name}.index")
     check_outputs({"--output": output, "--index": index_file}, [questions, corpus])
     rows = list(local_rows(str(questions)))

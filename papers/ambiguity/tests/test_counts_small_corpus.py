@@ -157,7 +157,7 @@ def test_an_index_of_another_corpus_and_a_folder_without_texts_are_refused(corpu
         ({"keywords": "", "answers": ["heat"]}, "row 1 must have a keyword"),
         ({"keywords": ["fire", ""], "answers": ["heat"]}, "row 1 must have a keyword"),
         ({"keywords": "fire", "answers": []}, "row 1 must have answers in column 'answers'"),
-        ({"keywords": "fire", "answers": ["heat", "?!"]}, "letter or digit, was '?!'"),
+        ({"keywords": "fire", "answers": ["heat", "?!"]}, "letter or digit, got '?!'"),
     ],
 )
 def test_rows_that_cannot_be_counted_are_named(

@@ -76,9 +76,9 @@ def test_theorem_2_holds_on_random_questions() -> None:
 
 
 def test_what_is_out_of_range_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"delta must be between 0 and log 3 = 1.0986, was 1.2"):
+    with pytest.raises(ValueError, match=r"delta must be between 0 and log 3 = 1.0986, got 1.2"):
         alpha_delta(1.2, 3)
-    with pytest.raises(ValueError, match=r"delta must be between 0 and log 2 = 0.6931, was -0.1"):
+    with pytest.raises(ValueError, match=r"delta must be between 0 and log 2 = 0.6931, got -0.1"):
         gamma_delta(-0.1)
-    with pytest.raises(ValueError, match="n_classes must be at least 2, was 1"):
+    with pytest.raises(ValueError, match="n_classes must be at least 2, got 1"):
         alpha_delta(0, 1)

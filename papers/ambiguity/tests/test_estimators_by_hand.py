@@ -64,7 +64,7 @@ def test_mutual_information_is_that_of_the_pairs() -> None:
     [
         (sar, ([[-1], [-2]], [[1], [1]], np.ones((1, 2))), r"similarity must be \(2, 2\)"),
         (sar, ([[]], [[]], np.ones((1, 1))), "an answer needs tokens"),
-        (mutual_information, ([1, 1], np.ones((2, 3))), r"must be \(2, 2\) for 2 answers, was \(2, 3\)"),
+        (mutual_information, ([1, 1], np.ones((2, 3))), r"must be \(2, 2\) for 2 answers, got \(2, 3\)"),
         (mutual_information, ([1, 1], np.array([[0, 0], [1, 1]])), "one is all 0"),
     ],
 )

@@ -76,7 +76,7 @@ def test_correctness_entropy_is_that_of_a_coin() -> None:
     assert correctness_entropy(8, 64) == pytest.approx(3 / 8 + 7 / 8 * np.log2(8 / 7), abs=1e-15)
     # Four answers, one of them right as often as wrong: wrong ones that differ count for nothing here.
     assert correctness_entropy(2, 4) == 1 < answer_entropy(["a", "a", "b", "c"])
-    with pytest.raises(ValueError, match="between 0 and n_samples 4, was 5"):
+    with pytest.raises(ValueError, match="between 0 and n_samples 4, got 5"):
         correctness_entropy(5, 4)
 
 

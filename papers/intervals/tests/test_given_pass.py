@@ -92,7 +92,7 @@ def test_a_response_has_a_row_for_each_kind_of_answer(tmp_path: Path) -> None:
     frame = FORCED_ANSWERS.read(take(tmp_path, rows(FORCED_ANSWERS, *given), "forced_answer", OWN))
     lacking = [(item, kind, None) for item in IDS[1:] for kind in ("own", "none")]
     assert frame.select("item_id", "answer", "eas").rows() == [(IDS[0], "none", 2.0), (IDS[0], "own", 1.0), *lacking]
-    with pytest.raises(InputError, match="row 2: 'item_id' must occur once per sample and answer; was a-00000"):
+    with pytest.raises(InputError, match="row 2: 'item_id' must occur once per sample and answer; got a-00000"):
         take(tmp_path, rows(FORCED_ANSWERS, *given, given[0]), "forced_answer", OWN)
 
 
@@ -107,11 +107,11 @@ def test_other_settings_than_those_of_the_file_are_reported(tmp_path: Path, capl
 UNUSABLE: dict[str, tuple[pl.DataFrame, str]] = {
     "a sample twice": (
         rows(INTEGERS, said(IDS[0], 0.5), said(IDS[0], 0.4)),
-        "row 1: 'item_id' must occur once per sample; was a-00000",
+        "row 1: 'item_id' must occur once per sample; got a-00000",
     ),
     "a response that the model did not give": (
         rows(INTEGERS, said(IDS[0], 0.5), said(IDS[0], 0.5, sample=1)),
-        "row 1: 'sample' must belong to a response of the model; was 1",
+        "row 1: 'sample' must belong to a response of the model; got 1",
     ),
     "no item of the study": (
         rows(INTEGERS, said("a-00001", 0.5)),
@@ -120,7 +120,7 @@ UNUSABLE: dict[str, tuple[pl.DataFrame, str]] = {
     "a missing column": (rows(INTEGERS, said(IDS[0], 0.5)).drop("missing"), "column 'missing' is missing; columns: "),
     "another type": (
         rows(INTEGERS, said(IDS[0], 0.5)).with_columns(values=pl.lit("one")),
-        "row 0: 'values' must be List(Int32); was one",
+        "row 0: 'values' must be List(Int32); got one",
     ),
     "no row": (rows(INTEGERS), "has no row"),
 }
@@ -137,14 +137,14 @@ def trajectory(**changes: Any) -> pl.DataFrame:
 
 
 IMPOSSIBLE: dict[str, tuple[dict[str, Any], str]] = {
-    "an area of NaN": ({"eas": math.nan}, "'eas' must be finite and from 0 to inf (bits); was nan"),
+    "an area of NaN": ({"eas": math.nan}, "'eas' must be finite and from 0 to inf (bits); got nan"),
     "a probability above 1": ({"missing_masses": [0.0, 1.5]}, "'missing_masses' must be finite and from 0 to 1 (1); "),
     "one in a list of lists": (
         {"options": ["A", "B"], "option_probabilities": [[0.5, 0.5], [None, -0.5]]},
-        "'option_probabilities' must be finite and from 0 to 1 (1); was ",
+        "'option_probabilities' must be finite and from 0 to 1 (1); got ",
     ),
-    "positions without entropies": ({"entropies": None}, "'entropies' must have an entry for each of positions; was N"),
-    "an entropy too few": ({"entropies": [0.5]}, "'entropies' must have an entry for each of positions; was "),
+    "positions without entropies": ({"entropies": None}, "'entropies' must have an entry for each of positions; got N"),
+    "an entropy too few": ({"entropies": [0.5]}, "'entropies' must have an entry for each of positions; got "),
 }
 
 

@@ -64,7 +64,7 @@ def test_without_both_halves_or_anything_stated_there_is_nothing_to_make() -> No
 @pytest.mark.parametrize(
     ("section", "message"),
     [
-        ({"models": {"toy": {"stated": {"100": "toy-90"}}}}, "stated.100: must be below 100, was "),
+        ({"models": {"toy": {"stated": {"100": "toy-90"}}}}, "stated.100: must be below 100, got "),
         ({"models": {"toy": {"stated": {}}}}, "at least 1"),
         ({"models": {"toy": {"stated": {"90": "toy-90", "95": "toy-90"}}}}, "'toy-90' occurs twice"),
         (

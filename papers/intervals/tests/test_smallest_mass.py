@@ -47,7 +47,7 @@ def test_temperature_scaling() -> None:
     logits = np.array([3.0, -700.0, 2.0, 0.5])
     expected = np.exp(log_softmax(logits / 0.3))
     np.testing.assert_allclose(scaled(np.exp(log_softmax(logits)), 0.3), expected, rtol=1e-10, atol=1e-300)
-    with pytest.raises(ValueError, match="temperature must be above 0, was 0"):
+    with pytest.raises(ValueError, match="temperature must be above 0, got 0"):
         scaled([0.5, 0.5], 0)
 
 

@@ -100,7 +100,7 @@ def test_queries_by_hand() -> None:
     # Of three, the 0.1 quantile is the first and the 0.9 quantile the last; a query without an interval is none.
     lower, upper = quantiles_of_quantiles(np.array([[*lowers, np.nan]]), np.array([[*uppers, np.nan]]), 0.2)
     assert [lower[0], upper[0]] == pytest.approx([0.05, 0.95])
-    with pytest.raises(ValueError, match=r"must be in \[0, 1\], was 1.2"):
+    with pytest.raises(ValueError, match=r"must be in \[0, 1\], got 1.2"):
         simulate(uniform.ppf, 1.2, 0.1, (1, 1), seed=0)
 
 
@@ -150,7 +150,7 @@ def test_perception_size_by_hand() -> None:
     # GPT-4o-mini in the paper: 1.86 over 2.84.
     assert perception_size([0.9, 0.95, 0.99], [0.63, 0.59, 0.64]) == pytest.approx(0.655, abs=5e-4)
     assert perception_size([0.9, 0.95], [0.95, 0.97]) == 1
-    with pytest.raises(ValueError, match="a coverage for each level, were 1 and 2"):
+    with pytest.raises(ValueError, match="a coverage for each level, got 1 and 2"):
         perception_size([0.9, 0.95], [0.9])
 
 

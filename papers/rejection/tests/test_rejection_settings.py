@@ -67,7 +67,7 @@ def test_without_named_groups_it_is_left_out() -> None:
         ("groups", ["extreme"], "unknown group in analyses.rejection.groups: 'extreme'; known: extremes, "),
         ("estimators", ["forest"], "analyses.rejection: unknown estimator in estimators: 'forest'; known: own, "),
         ("tables", ["pairs"], "analyses.rejection: unknown table 'pairs'; known: best_pairs, auarc, coverage"),
-        ("accuracies", [1.1], "analyses.rejection.accuracies.0: must be at most 1, was 1.1"),
+        ("accuracies", [1.1], "analyses.rejection.accuracies.0: must be at most 1, got 1.1"),
     ],
 )
 def test_bad_values_are_refused_by_name(key: str, value: object, message: str) -> None:

@@ -66,12 +66,12 @@ def test_the_same_seed_the_same_bytes() -> None:
         (["m", "-n", "0"], 2, "must be 1 or more"),
         (["me"], 1, "ConfigError: 'me' is not in run.models: m"),
         (["m", "--judge", "me"], 1, "ConfigError: 'me' is not in run.judges: math-verify"),
-        (["m", "-o", "out.csv"], 1, "--output: must end with .jsonl, was 'out.csv'"),
+        (["m", "-o", "out.csv"], 1, "--output: must end with .jsonl, got 'out.csv'"),
         (["m", "-o", "results/paper/out.jsonl"], 1, "--output: results/paper/out.jsonl is in results/paper"),
         (
             ["m", "-s", "pass-rate", "--tries", "6"],
             1,
-            "pass-rate needs 6 responses to each item, was 5; set generation",
+            "pass-rate needs 6 responses to each item, got 5; set generation",
         ),
     ],
 )

@@ -196,5 +196,5 @@ def test_solutions_are_what_is_trained_on(candidates: pl.DataFrame, tmp_path: Pa
     with pytest.raises(InputError, match="solutions: .* item b-00000; .* 'b 0\\?'"):
         list(training_rows(candidates, chosen(candidates, "longest", 2).rows, prompt, solutions))
     path.write_text('{"question": "a 5?", "answer": "15"}\n')
-    with pytest.raises(InputError, match="solved.jsonl, row 0: 'solution' must be text, was None"):
+    with pytest.raises(InputError, match="solved.jsonl, row 0: 'solution' must be text, got null"):
         read_solutions([str(path)])

@@ -69,7 +69,7 @@ def test_strategies_are_those_that_the_study_has_something_for() -> None:
 @pytest.mark.parametrize(
     ("section", "error"),
     [
-        ({"strategies": ["pass-rate"]}, "pass-rate needs 4 responses to each item, was 1; set generation.samples: 4"),
+        ({"strategies": ["pass-rate"]}, "pass-rate needs 4 responses to each item, got 1; set generation.samples: 4"),
         ({"strategies": ["eas"]}, r"eas needs the pass that asks the model again; set run.features: \[tokens, forced"),
         ({"strategies": ["hardest"]}, "unknown strategy 'hardest'; known: random, longest, pass-rate, eas"),
         ({"tries": 1}, "tries.*2"),

@@ -165,7 +165,7 @@ def test_the_sample_omits_responses_that_a_person_cannot_judge(study: Path, caps
     run("-c", "study.yaml", "--html", "page.html", "--size", "9", code=1)
     assert "was drawn with --size 8, not 9; " in capsys.readouterr().err
     run("-c", "study.yaml", "--judge", "llm", "--html", "page.html", code=1)
-    assert "--judge: must be one of run.judges (math-verify), was 'llm'" in capsys.readouterr().err
+    assert "--judge: must be one of run.judges (math-verify), got 'llm'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -318,9 +318,9 @@ HEAD = "model,benchmark,item_id,sample,label\n"
         ),
         (
             f"{HEAD}m,a,a-1,0,correct\nm,a,a-2,0,right\n",
-            "row 2: 'label' must be one of correct, incorrect, unsure; was 'right'",
+            "row 2: 'label' must be one of correct, incorrect, unsure; got 'right'",
         ),
-        (f"{HEAD}m,a,a-1,-1,correct\n", "row 1: 'sample' must be a number from 0; was '-1'"),
+        (f"{HEAD}m,a,a-1,-1,correct\n", "row 1: 'sample' must be a number from 0; got '-1'"),
         (f"{HEAD}m,a,a-1,0\n", "row 1: must have 5 fields, has 4"),
         (
             f"{HEAD}m,a,a-1,0,correct\nm,a,a-1,0,unsure\n",

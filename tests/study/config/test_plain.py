@@ -56,9 +56,9 @@ def test_a_list_that_contains_itself_is_refused() -> None:
 def test_each_value_of_another_type_is_reported_with_its_path() -> None:
     raw = {"a": {"b": [1, float("nan")]}, "c": b"x", 1: "d", "e": "\ud800", "f": 2**70}
     assert problems(raw) == [
-        "a.b.1: must be a finite number, was nan",
-        "c: must be text, a number, a switch, a list or a section, was bytes",
-        "a key must be text, was 1; put it in quotes",
+        "a.b.1: must be a finite number, got nan",
+        "c: must be text, a number, a switch, a list or a section, got bytes",
+        "a key must be text, got 1; put it in quotes",
         "e: must be text without half characters (\\ud800 to \\udfff) and \\0",
         "f: must be a number of at most 18 digits",
     ]

@@ -113,7 +113,7 @@ def leveled(**model: Any) -> dict[str, Any]:
         ),
         ({"judges.x": LLM | {"usd_per_million_input_tokens": 1}}, "judges.x: .*_input_tokens and .*_output_tokens"),
         ({"judges.x": LLM | {"budget": 5}}, "judges.x: .*'budget'; known keys: kind, model"),
-        ({"judges.x": LLM | {"shown": "all"}}, "judges.x.shown: .*'response' or 'answer', was 'all'"),
+        ({"judges.x": LLM | {"shown": "all"}}, "judges.x.shown: .*'response' or 'answer', got 'all'"),
         ({"judges.x": LLM | {"base_url": f"http://me:{KEY}@there/v1"}}, "judges.x: base_url .*password"),
         # Benchmarks.
         ({"benchmarks.gsm8k.reference": ["answer"]}, "reference: 'answer' .*{column}"),

@@ -101,5 +101,5 @@ def test_a_context_without_room_is_refused_and_a_beam_ends_where_there_is_none_l
 
 
 def test_a_width_that_twenty_tokens_do_not_suffice_for_is_an_error() -> None:
-    with pytest.raises(ValueError, match="width: must be 1 to 10, half of the next tokens known, was 11"):
+    with pytest.raises(ValueError, match="width: must be 1 to 10, half of the next tokens known, got 11"):
         search(3, [1], width=11, max_tokens=2)

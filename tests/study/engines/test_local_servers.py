@@ -121,7 +121,7 @@ def test_a_server_that_does_not_say_how_it_draws_is_taken_with_a_warning(
 )
 def test_sampling_that_a_server_reads_over_is_refused(body: dict[str, Any], key: str, server: str) -> None:
     message = refusal(body, sampling=SAMPLING | {key: 1})
-    assert f"models.tiny.api: {server} ignores sampling.{key}, was 1; leave it out of this" in message
+    assert f"models.tiny.api: {server} ignores sampling.{key}, got 1; leave it out of this" in message
     assert "serve the model with" in message
 
 

@@ -146,14 +146,14 @@ LEVEL = [math.log(1.002 / 20)] * 20  # 20 probabilities that add up to 1.002
     ("changes", "expected"),
     [
         ({"item_id": [IDS[0], "b-00007", "b-00008"]}, "row 1: 'item_id' .*b-00007"),
-        ({"item_id": [IDS[0], "a-7", IDS[1]]}, "row 1: 'item_id' .*a-NNNNN; was a-7"),
-        ({"item_id": [IDS[0], "aa-00001", IDS[1]]}, "row 1: 'item_id' .*was aa-00001"),
+        ({"item_id": [IDS[0], "a-7", IDS[1]]}, "row 1: 'item_id' .*a-NNNNN; got a-7"),
+        ({"item_id": [IDS[0], "aa-00001", IDS[1]]}, "row 1: 'item_id' .*got aa-00001"),
         ({"item_id": [IDS[0], IDS[1], IDS[0]]}, "row 2: 'item_id' must occur once .*1"),
-        ({"sample": [0, 1, 0]}, "row 1: 'sample' .*generation.samples, 1; was 1"),
+        ({"sample": [0, 1, 0]}, "row 1: 'sample' .*generation.samples, 1; got 1"),
         ({"item_id": [IDS[0], None, IDS[1]]}, "row 1: 'item_id' must not be null"),
         ({"item_id": [IDS[0]] * 3, "sample": [0, 1, 0]}, "row 2: 'item_id' must occur once"),
         *(
-            ({"finish_reason": values}, f"row {row}: 'finish_reason' must be 'stop', .*; was {values[row]}")
+            ({"finish_reason": values}, f"row {row}: 'finish_reason' must be 'stop', .*; got {values[row]}")
             for row, values in (
                 (1, ["stop", "eos", "stop"]),
                 (0, ["STOP ", "length", "stop"]),
@@ -163,9 +163,9 @@ LEVEL = [math.log(1.002 / 20)] * 20  # 20 probabilities that add up to 1.002
         ({"token_logprobs": [[-0.5, None], [-0.5], []]}, "row 0: 'token_logprobs' must not contain null"),
         ({"token_ids": [[1, 2], [3, 4], []]}, "row 1: 'token_ids' must have as many steps"),
         ({"token_ids": [[1, 2], [-3], []]}, r"row 1: 'token_ids' must be List\(UInt32\)"),
-        ({"n_tokens": [2, 1, 1]}, "row 2: 'n_tokens' .*token_logprobs; was 1"),
+        ({"n_tokens": [2, 1, 1]}, "row 2: 'n_tokens' .*token_logprobs; got 1"),
         ({"trace_start": [2, 2, 0]}, "row 1: 'trace_start' must be at most"),
-        ({"top_logprobs": [STEPS[0], [STEP[:19]], []]}, r"row 1, step 0: 'top_logprobs' .*\(20\), has 19; was \[-0.5,"),
+        ({"top_logprobs": [STEPS[0], [STEP[:19]], []]}, r"row 1, step 0: 'top_logprobs' .*\(20\), has 19; got \[-0.5,"),
         (
             {"top_logprobs": [[STEP[:5], STEP[:4]], [STEP[:5]], []]},
             r"row 0, step 1: 'top_logprobs' .*\(5\), has 4;",
@@ -175,14 +175,14 @@ LEVEL = [math.log(1.002 / 20)] * 20  # 20 probabilities that add up to 1.002
         ({"top_logprobs": [STEPS[0], [STEP[::-1]], []]}, "row 1, step 0: 'top_logprobs' .*20 largest"),
         ({"top_logprobs": [[STEP, None], [STEP], []]}, "row 0, step 1: 'top_logprobs' .*20 largest"),
         ({"top_logprobs": [[STEP, STEP], [[*STEP[:19], None]], []]}, "row 1, step 0: 'top_logprobs' .*20 largest"),
-        ({"top_logprobs": [[STEP, [-INF] * 20], [STEP], []]}, r"row 0, step 1: .*above 0; was \[-inf, "),
-        ({"top_logprobs": [[STEP, [-9999.0] * 20], [STEP], []]}, r"row 0, step 1: .*above 0; was \[-9999.0, "),
+        ({"top_logprobs": [[STEP, [-INF] * 20], [STEP], []]}, r"row 0, step 1: .*above 0; got \[-inf, "),
+        ({"top_logprobs": [[STEP, [-9999.0] * 20], [STEP], []]}, r"row 0, step 1: .*above 0; got \[-9999.0, "),
         (
             {"top_logprobs": [[STEP, STEP], [LEVEL], []], "token_logprobs": [[-0.5, -0.5], [-3], []]},
-            r"row 1, step 0: 'top_logprobs' must be logarithms .*; was \[-2.99",
+            r"row 1, step 0: 'top_logprobs' must be logarithms .*; got \[-2.99",
         ),
         ({"top_logprobs": [[STEP, [90.0, *STEP[1:]]], [STEP], []]}, "row 0, step 1: 'top_logprobs' .*logarithms"),
-        ({"token_logprobs": [[-0.5, -0.25], [-0.5], []]}, "row 0, step 1: 'token_logprobs' .*largest .*; was -0.25"),
+        ({"token_logprobs": [[-0.5, -0.25], [-0.5], []]}, "row 0, step 1: 'token_logprobs' .*largest .*; got -0.25"),
     ],
 )
 def test_unusable_rows_are_named(tmp_path: Path, changes: dict[str, Any], expected: str) -> None:
@@ -219,7 +219,7 @@ def test_a_log_with_the_items_of_the_study_is_a_source(tmp_path: Path) -> None:
         write_generations(str(tmp_path / "items.parquet"), settings, 1, str(tmp_path / "out.parquet"))
     without = {"custom_id": IDS[2], **answered, "response": {"body": {"choices": [choice | {"logprobs": None}]}}}
     source.write_text(json.dumps(without))
-    with pytest.raises(InputError, match=r"a.jsonl: row 0: 'text' must have log-probabilities; was one"):
+    with pytest.raises(InputError, match=r"a.jsonl: row 0: 'text' must have log-probabilities; got one"):
         write_generations(str(tmp_path / "items.parquet"), settings, 1, str(tmp_path / "out.parquet"))
 
 
@@ -233,7 +233,7 @@ def test_a_log_with_ids_of_its_own_is_matched_by_its_questions(tmp_path: Path) -
     assert frame.select("item_id", "sample").rows() == list(product(IDS[:2], range(3)))
     facts = read_provenance(tmp_path / "out.parquet")
     assert (facts["missing_items"], facts["unused_rows"]) == (2, 3)
-    with pytest.raises(InputError, match="'item_id' must be an item of the benchmark, a-NNNNN; was "):
+    with pytest.raises(InputError, match="'item_id' must be an item of the benchmark, a-NNNNN; got "):
         write_generations(write_items(tmp_path, IDS), settings, 1, "out.parquet")
 
 
@@ -288,9 +288,9 @@ def test_unusable_labels_are_named(tmp_path: Path) -> None:
     responses = pl.DataFrame({"item_id": IDS, "sample": [0] * 4}, schema_overrides={"sample": pl.UInt16})
     source = tmp_path / "labels.parquet"
     for columns, message in (
-        ({"item_id": [IDS[2], "b-00001"], "label": [True, False]}, "row 1: 'item_id' .*a-NNNNN; was b-00001"),
-        ({"item_id": [IDS[2], IDS[1]], "sample": [0, 1], "label": [True, False]}, "row 1: 'sample' .*was 1"),
-        ({"item_id": [IDS[2]], "label": ["yes"]}, "column 'label' must be Boolean, was String"),
+        ({"item_id": [IDS[2], "b-00001"], "label": [True, False]}, "row 1: 'item_id' .*a-NNNNN; got b-00001"),
+        ({"item_id": [IDS[2], IDS[1]], "sample": [0, 1], "label": [True, False]}, "row 1: 'sample' .*got 1"),
+        ({"item_id": [IDS[2]], "label": ["yes"]}, "column 'label' must be Boolean, got String"),
     ):
         pl.DataFrame(columns).write_parquet(source)
         with pytest.raises(InputError, match=message):

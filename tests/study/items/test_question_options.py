@@ -36,11 +36,11 @@ def test_options_in_all_forms(columns: list[str], row: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        (["Helium"], r"rows: row 3: options \(choices\) must be 2 to 10, were 1"),
-        (list("abcdefghijk"), "must be 2 to 10, were 11"),
+        (["Helium"], r"rows: row 3: options \(choices\) must be 2 to 10, got 1"),
+        (list("abcdefghijk"), "must be 2 to 10, got 11"),
         (["Helium", "", "Neon"], "B is empty"),
         ({"x": "Helium", "y": "Neon"}, "A, B, ..., has x, y"),
-        ([["Helium"], ["Neon"]], "must be .*was list"),
+        ([["Helium"], ["Neon"]], "must be .*got list"),
     ],
 )
 def test_invalid_options_are_refused(value: Any, expected: str) -> None:

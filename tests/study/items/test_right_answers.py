@@ -72,7 +72,7 @@ def test_a_file_of_a_benchmark_without_them_is_as_it_was_before_they_were_there(
 def test_rows_with_an_answer_that_nobody_has_counted_are_dropped_if_requested(tmp_path: Path) -> None:
     zero = {"q": "A metal?", "kind": "metals", "right": ["iron", "tin"], "seen": [7, 0]}
     log_file(tmp_path / "rows.jsonl", [zero, *ROWS])
-    told = r"rows.jsonl: row 0: counts \(seen\) must be above 0, was 0 for 'tin'"
+    told = r"rows.jsonl: row 0: counts \(seen\) must be above 0, got 0 for 'tin'"
     with pytest.raises(ConfigError, match=told):  # one of the first rows, which are read when the study is planned
         made(tmp_path, **NEW)
     items = made(tmp_path, **NEW, only_if_counted=True)
@@ -113,8 +113,8 @@ def test_answers_in_all_forms(columns: str | list[str], row: dict[str, Any], ans
         (["Paris", ""], r"rows: row 3: answers \(a\): answer 2 "),
         (["Paris", []], r"answer 2 must be .* \[\]"),
         ([["Paris", None]], "answer 1 must be a text or a list"),
-        ([["Paris", ["Rome"]]], "answer 1 .*was list"),
-        ([{"name": "Paris"}], "answer 1 .*was dict"),
+        ([["Paris", ["Rome"]]], "answer 1 .*got list"),
+        ([{"name": "Paris"}], "answer 1 .*got dict"),
     ],
 )
 def test_invalid_answers_are_refused(value: Any, expected: str) -> None:
@@ -125,12 +125,12 @@ def test_invalid_answers_are_refused(value: Any, expected: str) -> None:
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        ([1, 2, 3], r"rows: row 3: counts \(c\) .*2 answers, were 3"),
-        ([1, -2], r"rows: row 3: counts \(c\) must be numbers above 0, was -2 for 'Rome'"),
-        ([True, 2], "was True for 'Paris'"),
-        (["1", 2], "was '1' for 'Paris'"),
-        ([1, None], "was None for 'Rome'"),
-        ([float("nan"), 2], "was nan for 'Paris'"),
+        ([1, 2, 3], r"rows: row 3: counts \(c\) .*2 answers, got 3"),
+        ([1, -2], r"rows: row 3: counts \(c\) must be numbers above 0, got -2 for 'Rome'"),
+        ([True, 2], "got true for 'Paris'"),
+        (["1", 2], "got '1' for 'Paris'"),
+        ([1, None], "got null for 'Rome'"),
+        ([float("nan"), 2], "got NaN for 'Paris'"),
     ],
 )
 def test_invalid_counts_are_refused(value: Any, expected: str) -> None:
@@ -143,7 +143,7 @@ def test_counts_in_all_forms() -> None:
         assert read_counts("c", [["Paris"], ["Rome"]], {"c": value}, "rows", zero=True) == [3.0, 0.0]
     assert read_counts("c", [["Paris"]], {"c": 3}, "rows", zero=False) == [3.0]
     assert read_counts("c", None, {"c": None}, "rows", zero=False) is None
-    with pytest.raises(InputError, match="must be one for each of the 0 answers, were 1"):
+    with pytest.raises(InputError, match="must be one for each of the 0 answers, got 1"):
         read_counts("c", None, {"c": [3]}, "rows", zero=False)
 
 

@@ -150,7 +150,7 @@ def test_limit_is_nested_and_keeps_the_order() -> None:
     ("line", "expected"),
     [
         ('{"q": "x", "a": ', "line 2 must be a JSON object"),
-        ('["x"]', "line 2 must be a JSON object, was list"),
+        ('["x"]', "line 2 must be a JSON object, got list"),
         ('{"question": "x"}', "row 1 has no column 'image'; columns: question"),
         (r'{"\ud800": "x"}', r"row 1 has no column 'image'; columns: \ud800"),
         (f'{{"q": {"9" * 5000}}}', "line 2 must be a JSON object: Exceeds the limit (4300 digits)"),

@@ -104,7 +104,7 @@ def test_processed_logprobs_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "tiny.parquet"
     processed = {"logprobs_mode": "processed_logprobs", "top_k_returned": 20, "sampling": {}}
     OBSERVATIONS.write(observations("a"), path, {"logprobs": processed})
-    with pytest.raises(ProvenanceError, match="must be 'raw_logprobs' .* were 'processed_logprobs'"):
+    with pytest.raises(ProvenanceError, match="must be 'raw_logprobs' .* got 'processed_logprobs'"):
         write_estimates(str(path), "a", SETTINGS, str(tmp_path / "out.parquet"))
 
 

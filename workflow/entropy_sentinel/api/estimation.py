@@ -99,7 +99,7 @@ def fit(
         ('doc-mtp', 'gsm8k+math+scibench+svamp+theoremqa')
     """
     if not isinstance(estimator, str):
-        raise ConfigError(f"estimator: must be a name such as '{_DEFAULT}', was {type(estimator).__name__}")
+        raise ConfigError(f"estimator: must be a name such as '{_DEFAULT}', got {type(estimator).__name__}")
     signals = further_signals(estimator)
     limits = Limits.of_keywords("fit", options)
     further = [REQUEST, *[name for name in (domain, group, cluster) if name]]
@@ -112,7 +112,7 @@ def fit(
         check_kinds(features, "domain", "--domain")
     for name, column in (("domain", domain), ("group", group or domain), ("cluster", cluster or domain)):
         if not isinstance(column, str):
-            raise InputError(f"{name}: must be the name of a column, was {column!r}"[:200])
+            raise InputError(f"{name}: must be the name of a column, got {column!r}"[:200])
         slice_values(features, column, name)
     if labels is not None:
         rows = with_labels(features, labels)
@@ -169,7 +169,7 @@ def save(estimator: FittedEstimator, path: str | Path) -> None:
         ContractError: For an estimator that `load` would refuse.
     """
     if not isinstance(estimator, FittedEstimator):
-        raise InputError(f"estimator: must come from `fit` or `load`, was {type(estimator).__name__}")
+        raise InputError(f"estimator: must come from `fit` or `load`, got {type(estimator).__name__}")
     save_estimator(estimator.estimator, path, estimator.metadata, estimator.training)
 
 
@@ -195,7 +195,7 @@ def load(path: str | Path) -> FittedEstimator:
         0...
     """
     if not isinstance(path, str | Path):
-        raise InputError(f"estimator: must be the path of a file written by `save`, was {type(path).__name__}")
+        raise InputError(f"estimator: must be the path of a file written by `save`, got {type(path).__name__}")
     return load_estimator(local(path))
 
 
@@ -241,5 +241,6 @@ def _training_settings(given: Mapping[str, Any]) -> Fitting:
     try:
         settings = Estimation.model_validate(given)
     except ValidationError as error:
-        raise ConfigError("\n".join(f"settings: {describe_error(problem)}" for problem in error.errors())) from None
+        lines = (f"settings: {describe_error(problem, in_python=True)}" for problem in error.errors())
+        raise ConfigError("\n".join(lines)) from None
     return Fitting.of(settings.model_dump() | {"seed": _SEED if settings.seed is None else settings.seed})

@@ -60,7 +60,7 @@ def named(paths: Any) -> list[str | Path]:
     given = list(paths) if isinstance(paths, list | tuple) else [paths]
     for path in given:
         if not isinstance(path, str | Path):
-            raise InputError(f"files: must be paths, folders or patterns, or a list of them; was {type(path).__name__}")
+            raise InputError(f"files: must be paths, folders or patterns, or a list of them; got {type(path).__name__}")
     return given
 
 
@@ -133,7 +133,7 @@ def table(given: Any, name: str) -> pl.DataFrame:
     if isinstance(given, pl.DataFrame):
         return given
     if not is_table(given) or isinstance(given, pl.Series):
-        raise InputError(f"{name}: must be a Polars, pandas or Arrow table, was {type(given).__name__}")
+        raise InputError(f"{name}: must be a Polars, pandas or Arrow table, got {type(given).__name__}")
     try:
         if isinstance(given, pl.LazyFrame):
             return given.collect()
@@ -166,7 +166,7 @@ def features_table(given: Any, name: str = "features", signals: Sequence[str] = 
         if len(rows):
             row = frame.row(rows[0], named=True)
             raise InputError(
-                f"{name}: row {rows[0]} (item '{row['item_id']}'): '{feature}' must be a finite number, was "
+                f"{name}: row {rows[0]} (item '{row['item_id']}'): '{feature}' must be a finite number, got "
                 f"{row[feature]!r}; a response without features needs a 'reason'"
             )
     return with_reasons(frame, signals)
@@ -183,14 +183,14 @@ def labels_table(given: Any, name: str = "labels") -> pl.DataFrame:
     frame = frame.drop(JUDGE, WITNESS, strict=False)
     label = frame["label"]
     if label.dtype != pl.Boolean and label.null_count() < len(label):
-        raise InputError(f"{name}: column 'label' must be true, false or null, was {label.dtype}")
+        raise InputError(f"{name}: column 'label' must be true, false or null, got {label.dtype}")
     dtypes = {column: FEATURE_FRAME.schema[column] for column in RESPONSE}
     frame = _cast(frame, dtypes | {"label": pl.Boolean, WEIGHT: pl.Float64, QUESTION_COLUMN: pl.String}, name)
     if WEIGHT in frame.columns:
         wrong = frame.filter(pl.col("label").is_not_null(), ~(pl.col(WEIGHT).is_finite() & (pl.col(WEIGHT) > 0)))
         if len(wrong):
             row = wrong.row(0, named=True)
-            raise InputError(f"{name}: item '{row['item_id']}': 'weight' must be above 0, was {row[WEIGHT]}")
+            raise InputError(f"{name}: item '{row['item_id']}': 'weight' must be above 0, got {row[WEIGHT]}")
     return frame
 
 
@@ -218,7 +218,7 @@ def slice_values(frame: pl.DataFrame, column: str, name: str) -> pl.Series:
     if values.null_count() == len(frame):
         raise InputError(f"{name}: column '{column}' is empty for every response; {_columns_text(frame)}")
     if values.dtype.is_nested():
-        raise InputError(f"{name}: column '{column}' must have one value per response, was {values.dtype}"[:300])
+        raise InputError(f"{name}: column '{column}' must have one value per response, got {values.dtype}"[:300])
     return values
 
 
@@ -278,7 +278,7 @@ def refuse_several_values(column: str, counts: Mapping[Any, int], is_partial: bo
     if column == "top_k_returned":
         smallest = format_option("top_k", min(counts), function="read_features")
         remedy += f", or cut all to the smallest with {smallest}"
-    raise InputError(f"features: {column} must be the same in all rows, was {values}{so_far}: {remedy}")
+    raise InputError(f"features: {column} must be the same in all rows, got {values}{so_far}: {remedy}")
 
 
 def _require(frame: pl.DataFrame, columns: Sequence[str], name: str) -> None:
@@ -299,5 +299,5 @@ def _cast(frame: pl.DataFrame, dtypes: Mapping[str, Any], name: str) -> pl.DataF
             try:
                 frame = frame.with_columns(pl.col(column).cast(dtype))
             except pl.exceptions.PolarsError:
-                raise InputError(f"{name}: column '{column}' must be {dtype}, was {given}") from None
+                raise InputError(f"{name}: column '{column}' must be {dtype}, got {given}") from None
     return frame

@@ -69,7 +69,7 @@ def _times(file: LabelFile) -> pl.Series:
             time = None if value is None else datetime.fromisoformat(value)
         except ValueError:
             raise InputError(
-                f"{file.name}: row {row}: '{LABELLED_AT}' must be a time such as 2026-11-01T09:00:00, was "
+                f"{file.name}: row {row}: '{LABELLED_AT}' must be a time such as 2026-11-01T09:00:00, got "
                 f"{value[:100]!r}"
             ) from None
         times.append(time if time is None or time.tzinfo else time.replace(tzinfo=UTC))

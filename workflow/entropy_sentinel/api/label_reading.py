@@ -90,7 +90,7 @@ def labels_from(source: Any, scorer: str | None = None) -> pl.DataFrame:
     for path in source if isinstance(source, list | tuple) else [source]:
         if not isinstance(path, str | Path):
             raise InputError(
-                f"labels: must be a table, such as that of `read_labels`, or files; was {type(path).__name__}"
+                f"labels: must be a table, such as that of `read_labels`, or files; got {type(path).__name__}"
             )
     return labels_table(read_people_labels(source, scorer))
 

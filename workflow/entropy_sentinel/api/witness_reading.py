@@ -143,7 +143,7 @@ def _complete_rows(file: LabelFile) -> pl.DataFrame:
             try:
                 rows = rows.with_columns(pl.col(name).cast(dtype))
             except pl.exceptions.PolarsError:
-                raise InputError(f"{file.name}: column '{name}' must be {dtype}, was {rows.schema[name]}") from None
+                raise InputError(f"{file.name}: column '{name}' must be {dtype}, got {rows.schema[name]}") from None
     rows = rows.with_columns(pl.col(PROBABILITY).fill_nan(None), pl.col(WITNESS).fill_null(WitnessKind.VERDICT.value))
     rows = rows.with_columns(_blank_as_null(JUDGE))
     _refuse_first(file.name, rows, ~pl.col(PROBABILITY).is_between(0, 1), PROBABILITY, "from 0 to 1, or empty")
@@ -167,7 +167,7 @@ def _refuse_first(file: str, rows: pl.DataFrame, is_wrong: pl.Expr, name: str, w
     if len(wrong):
         value = rows[name][wrong[0]]
         was = "empty" if value is None else repr(value)[:100]
-        raise InputError(f"{file}: row {wrong[0] + 1}: '{name}' must be {wanted}, was {was}")
+        raise InputError(f"{file}: row {wrong[0] + 1}: '{name}' must be {wanted}, got {was}")
 
 
 def _merge_parts(kind: WitnessKind, model: str | None, files: Sequence[LabelFile]) -> Witness:

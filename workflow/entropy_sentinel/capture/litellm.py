@@ -151,7 +151,7 @@ def _top_logprobs() -> int:
     """The number of alternatives per token that the environment sets, or the default."""
     given = os.environ.get(TOP, str(TOP_LOGPROBS))
     if not given.isdecimal() or not 1 <= int(given) <= MOST_LOGPROBS:
-        raise ConfigError(f"${TOP}: must be a whole number from 1 to {MOST_LOGPROBS}, was {given[:100]!r}")
+        raise ConfigError(f"${TOP}: must be a whole number from 1 to {MOST_LOGPROBS}, got {given[:100]!r}")
     return int(given)
 
 

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.schemas.generation_schema import TOP_K
 
-# Alternatives per token: OpenAI, Azure and vLLM allow at most 20.
-TOP_LOGPROBS = 20
+# Alternatives per token: as many as traces have; OpenAI, Azure and vLLM allow no more.
+TOP_LOGPROBS = TOP_K
 # Text completions: OpenAI allows 5.
 TEXT_LOGPROBS = 5
 # Servers that allow more than 20 are configured so; a larger number is a mistake.
@@ -16,7 +17,7 @@ MOST_LOGPROBS = 100
 def checked_top(top_logprobs: Any) -> int:
     """The number of alternatives per token; raises InputError unless it is a whole number from 1 to 100."""
     if type(top_logprobs) is not int or not 1 <= top_logprobs <= MOST_LOGPROBS:
-        raise InputError(f"top_logprobs: must be a whole number from 1 to {MOST_LOGPROBS}, was {top_logprobs!r}"[:200])
+        raise InputError(f"top_logprobs: must be a whole number from 1 to {MOST_LOGPROBS}, got {top_logprobs!r}"[:200])
     return top_logprobs
 
 

@@ -111,7 +111,7 @@ def capture(
     """
     inner = getattr(client, "_client", None)
     if not isinstance(inner, httpx.Client | httpx.AsyncClient):
-        raise InputError(f"capture: `client` must be an OpenAI or AsyncOpenAI client, was {type(client).__name__}")
+        raise InputError(f"capture: `client` must be an OpenAI or AsyncOpenAI client, got {type(client).__name__}")
     check_columns({} if metadata is None else metadata, "metadata")
     asking, writer = Asking(checked_top(top_logprobs)), LogWriter.of(folder, ending(keep))
     columns = dict(metadata or {})

@@ -26,7 +26,7 @@ def ending(keep: str, name: str = "keep") -> str:
         InputError: If `keep` is not a `Keep`; the error calls it `name`.
     """
     if keep not in get_args(Keep):
-        raise InputError(f"{name}: must be {' or '.join(get_args(Keep))}, was '{keep}'")
+        raise InputError(f"{name}: must be {' or '.join(get_args(Keep))}, got '{keep}'")
     return CAPTURED if keep == "features" else ".jsonl.gz"
 
 

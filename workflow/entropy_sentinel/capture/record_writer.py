@@ -56,7 +56,7 @@ class LogWriter:
             InputError: If the folder is a URL or cannot be created.
         """
         if not isinstance(folder, str | Path) or "\0" in str(folder):
-            raise InputError(f"the folder for logs must be a path, was {folder!r:.100}")
+            raise InputError(f"the folder for logs must be a path, got {folder!r:.100}")
         if url_of(folder) is not None:
             raise InputError(f"{url_of(folder)}: the folder for logs must be local; copy its files to the store")
         key = (os.path.realpath(folder), ending)

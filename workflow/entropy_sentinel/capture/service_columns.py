@@ -53,9 +53,9 @@ def merge_columns(columns: Mapping[str, Scalar], metadata: Any) -> dict[str, Any
 def check_columns(columns: Any, name: str) -> None:
     """Raise InputError, which begins with `name`, unless these are columns: a mapping of values by their names."""
     if not isinstance(columns, Mapping):
-        raise InputError(f'{name}: must be values by name, such as {{"route": "billing"}}, was {columns!r:.100}')
+        raise InputError(f'{name}: must be values by name, such as {{"route": "billing"}}, got {columns!r:.100}')
     for column, value in columns.items():
         if not isinstance(column, str):
-            raise InputError(f"{name}: the name of a column must be a text, was {column!r:.100}")
+            raise InputError(f"{name}: the name of a column must be a text, got {column!r:.100}")
         if not isinstance(value, str | int | float):
-            raise InputError(f"{name}: '{column}' must be a text, number or truth value, was {type(value).__name__}")
+            raise InputError(f"{name}: '{column}' must be a text, number or truth value, got {type(value).__name__}")

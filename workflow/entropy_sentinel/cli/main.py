@@ -54,7 +54,7 @@ def _check(name: str, command: Any) -> None:
     """Raise ConfigError if Typer cannot take a subcommand of an extension."""
     where, trial = place_of("commands", name), typer.Typer()
     if not callable(command) or isinstance(command, type):
-        raise ConfigError(f"{where} must be a function or a typer.Typer, was {command!r:.100}")
+        raise ConfigError(f"{where} must be a function or a typer.Typer, got {command!r:.100}")
     try:
         _add(trial, name, command)
         typer.main.get_command(trial)

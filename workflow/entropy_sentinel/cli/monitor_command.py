@@ -18,8 +18,10 @@ from entropy_sentinel.monitor.showing.output_registry import OUTPUTS
 if TYPE_CHECKING:
     from entropy_sentinel.monitor.monitor_result import Monitored
 
-# Exit statuses: an error, an alert, no slice with enough responses. The precedence is 4, 1, 5, 3 (INCOMPLETE).
+# Exit statuses: an error, an alert, no slice with enough responses.
 ERROR, ALERT, NOTHING = 1, 4, 5
+# If several apply, the first one. Documents repeat it (tests/docs/test_facts.py).
+PRECEDENCE = (ALERT, ERROR, NOTHING, INCOMPLETE)
 # Default number of responses that the page shows for each alert.
 BEHIND = 5
 
@@ -117,13 +119,13 @@ def command(logs: Logs, state: State = None, json: Json = False, **options: Any)
 
 def _status(result: "Monitored", has_failures: bool) -> int:
     """The exit status."""
-    if result.calling:
-        return ALERT
-    if has_failures:
-        return ERROR
-    if result.silent:
-        return NOTHING
-    return INCOMPLETE if result.incomplete else 0
+    applies = {
+        ALERT: result.calling,
+        ERROR: has_failures,
+        NOTHING: result.silent,
+        INCOMPLETE: result.incomplete,
+    }
+    return next((status for status in PRECEDENCE if applies[status]), 0)
 
 
 def _failures(result: "Monitored", targets: dict[str, Any]) -> Iterator[str]:
@@ -156,7 +158,7 @@ def _checked(targets: dict[str, Any], inputs: list[Path], logs: list[str]) -> li
     from entropy_sentinel.monitor.reading.feature_stream import resolve_paths
 
     if not logs:
-        raise InputError("LOGS: must name at least one file of responses, was only estimators")
+        raise InputError("LOGS: must name at least one file of responses, got only estimators")
     outputs = {}
     for name, target in targets.items():
         if target is not None:

@@ -3,9 +3,11 @@
 import contextlib
 import inspect
 import json
+import logging
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -145,6 +147,34 @@ def working(on: str) -> Iterator[None]:
         timer.cancel()
 
 
+@contextlib.contextmanager
+def show_progress(on: str, module: str) -> Iterator[None]:
+    """Say on a terminal, every PATIENCE_S at most, how far a block is: the last record of a module's log."""
+    logger = logging.getLogger(module)
+    level, progress = logger.level, _Progress(on)
+    if sys.stderr.isatty():
+        logger.addHandler(progress)
+        logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(progress)
+        logger.setLevel(level)
+
+
+class _Progress(logging.Handler):
+    """Prints records if the last one was printed PATIENCE_S ago."""
+
+    def __init__(self, on: str) -> None:
+        super().__init__()
+        self._on, self._last = on, time.monotonic()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if time.monotonic() - self._last >= PATIENCE_S:
+            self._last = time.monotonic()
+            typer.echo(f"{self._on}: {record.getMessage()}", err=True)
+
+
 def print_json(content: Mapping[str, Any]) -> None:
     """Print a JSON object."""
     typer.echo(json.dumps(content, indent=1))
@@ -167,4 +197,4 @@ def report(problems: "Problems") -> None:
 def check_table_path(path: Path, suffixes: Sequence[str]) -> None:
     """Raise InputError if the name of a table's file does not end with one of `suffixes`."""
     if path.suffix not in suffixes:
-        raise InputError(f"--output: must end with {', '.join(suffixes)}, was '{path}'")
+        raise InputError(f"--output: must end with {', '.join(suffixes)}, got '{path}'")

@@ -15,6 +15,7 @@ from entropy_sentinel.cli.shared_arguments import (
     headline,
     print_json,
     say,
+    show_progress,
     taking,
     working,
 )
@@ -209,6 +210,7 @@ def fit(
     from entropy_sentinel.core.whole_files import check_outputs
     from entropy_sentinel.estimators.estimator_registry import further_signals
     from entropy_sentinel.estimators.familiarity import NO_WORDS
+    from entropy_sentinel.estimators.leave_one_out import __name__ as validating
     from entropy_sentinel.estimators.validation_count import count_validations
     from entropy_sentinel.formatting.text_format import number
     from entropy_sentinel.logs.label_table import QUESTION_COLUMN
@@ -220,10 +222,11 @@ def fit(
     limits = {name: options.pop(name) for name in Limits.model_fields}
     known = read_people_labels(labels, options["scorer"]) if labels else None
     asked = [REQUEST, *([QUESTION] if known is not None and QUESTION_COLUMN in known.columns else [])]
-    features = features_from(files, further_signals(estimator), OneModel(known), further=asked, **options)
+    with working("reading the logs"):
+        features = features_from(files, further_signals(estimator), OneModel(known), further=asked, **options)
     witnesses = read_witnesses(judged, options["scorer"], known) if judged else None
     columns: dict[str, Any] = {"domain": domain, "group": group, "cluster": cluster}
-    with working("fitting, and validating on each labelled domain"):
+    with working("fitting, and validating on each labelled domain"), show_progress("validating", validating):
         fitted = fit(features, known, estimator, judged=witnesses, **columns, **limits)
     n_validations = count_validations(fitted.metadata, _read_replaced(output))
     fitted = replace(fitted, metadata=fitted.metadata.model_copy(update={"n_validations": n_validations}))
@@ -239,8 +242,9 @@ def fit(
         headline(answer.verdict, answer.scope)
     chosen = metadata.chosen or {}
     if "method" in chosen:
-        errors = [f"{name} {number(error)}" for name, error in chosen.get("leave_one_out_aee", {}).items()]
-        say(f"took {chosen['method']}: {chosen['reason']}" + (f" ({', '.join(errors)})" if errors else ""))
+        say(f"method: {chosen['method']} ({chosen['reason']})")
+        if errors := chosen.get("leave_one_out_aee"):
+            say("mean errors: " + ", ".join(f"{name} {number(error)}" for name, error in errors.items()))
     if metadata.caution:
         say(f"caution: {metadata.caution}")
     if fitted.validation:
@@ -279,7 +283,7 @@ def _fitted_on(metadata: "FitMetadata") -> str:
 
 
 # Reasons for a verdict that are printed without --verbose: the first ones, and what it would take.
-_FIRST, _NEEDED = 3, "a verdict of usable needs"
+_FIRST = 3
 
 
 def _show_validation(validation: "Validation", verbose: bool) -> None:
@@ -293,7 +297,7 @@ def _show_validation(validation: "Validation", verbose: bool) -> None:
     for answer in validation.answers:
         say(f"verdict{answer.scope}: {answer.verdict}")
         for place, line in enumerate(answer.lines()):
-            if verbose or place < _FIRST or _NEEDED in line:
+            if verbose or place < _FIRST or line == answer.summary.needed:
                 say(f"  {line}")
     for line in summary_lines(validation.witnesses):
         say(line)

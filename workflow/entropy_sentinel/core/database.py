@@ -21,7 +21,7 @@ class DatabaseKind:
 def check_size(path: str | Path | None, kind: DatabaseKind) -> None:
     """Raise InputError for a file of one byte, which SQLite would treat as empty and overwrite."""
     if path is not None and os.path.isfile(path) and os.path.getsize(path) == 1:
-        raise InputError(f"{path}: must be {kind.name} or a new file, was another file; name another path")
+        raise InputError(f"{path}: must be {kind.name} or a new file, got another file; name another path")
 
 
 def begin(file: sqlite3.Connection, path: str | Path, kind: DatabaseKind) -> None:
@@ -34,9 +34,9 @@ def begin(file: sqlite3.Connection, path: str | Path, kind: DatabaseKind) -> Non
     if (application, version) == (kind.application, kind.version):
         return
     if application == kind.application:
-        raise InputError(f"{path}: must be {kind.name} of version {kind.version}, was {version}; delete it")
+        raise InputError(f"{path}: must be {kind.name} of version {kind.version}, got {version}; delete it")
     if application or version or file.execute("SELECT 1 FROM sqlite_master").fetchone():
-        raise InputError(f"{path}: must be {kind.name}, was another SQLite file; name another path")
+        raise InputError(f"{path}: must be {kind.name}, got another SQLite file; name another path")
     file.executescript(
         f"BEGIN IMMEDIATE; {kind.tables} PRAGMA application_id = {kind.application};"
         f" PRAGMA user_version = {kind.version}; COMMIT;"

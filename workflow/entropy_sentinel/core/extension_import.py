@@ -64,7 +64,7 @@ def checked(extension: Extension, kinds: Collection[str]) -> Extension:
     for module, functions in extension.modules:
         for name, value in vars(module).items():
             if name in kinds and isinstance(value, Mapping):
-                raise ImportError(f"`{name}` must be a function that returns a dict, was a dict", path=module.__file__)
+                raise ImportError(f"`{name}` must be a function that returns a dict, got a dict", path=module.__file__)
             if name in kinds or name.startswith("_") or not isfunction(value) or value.__module__ != module.__name__:
                 continue
             near = get_close_matches(name, set(kinds) - set(functions), n=1, cutoff=0.8)

@@ -168,7 +168,7 @@ def use(names: Any) -> None:
     TooLateError if this process already read the declarations without them.
     """
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise ConfigError(f"extensions: must be a list of folders and modules, such as [mine]; it was {names!r:.100}")
+        raise ConfigError(f"extensions: must be a list of folders and modules, such as [mine]; got {names!r:.100}")
     places = [_usable(name) for name in names]
     os.environ[VARIABLE] = os.pathsep.join(dict.fromkeys([*_given(), *places]))
     late = [place for place in places if _loaded.cache_info().currsize and place not in _loaded().names]
@@ -189,12 +189,12 @@ def _usable(name: str) -> str:
     if not name or not os.path.isdir(name):  # false also for a text that is too long for a path
         if re.fullmatch(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", name) and not name.endswith(".py"):
             return name
-        raise ConfigError(f"extensions: must be a folder or the name of a module, was '{name}', which is not a folder")
+        raise ConfigError(f"extensions: must be a folder or the name of a module, got '{name}', which is not a folder")
     folder = Path(os.path.abspath(name))
     if not folder.name.isidentifier() or os.pathsep in str(folder):
         raise ConfigError(
             f"extensions: a folder must have a name that Python can import (letters, digits, '_') and a path without "
-            f"'{os.pathsep}', was '{folder}'; rename it"
+            f"'{os.pathsep}', got '{folder}'; rename it"
         )
     if folder in (Path.cwd(), *Path.cwd().parents):
         raise ConfigError(

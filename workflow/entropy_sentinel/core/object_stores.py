@@ -17,6 +17,7 @@ from typing import Any
 
 from entropy_sentinel.core.cache_folders import private_folder, user_folder
 from entropy_sentinel.core.errors import URLS, InputError
+from entropy_sentinel.core.extras import install_command
 from entropy_sentinel.core.file_locks import locked
 from entropy_sentinel.core.urls import file_name, shown_path, url_of, without_secrets
 
@@ -68,13 +69,13 @@ def _store(url: str) -> tuple[Any, str]:
     try:
         from fsspec.core import url_to_fs
     except ImportError:
-        raise InputError(f"{shown_path(url)}: needs fsspec: pip install 'entropy-sentinel[cloud]'") from None
+        raise InputError(f"{shown_path(url)}: needs fsspec: {install_command('cloud')}") from None
     try:
         fs, path = url_to_fs(url, **_limits(url.partition(":")[0]))
         # Listings must be current: other programs write logs.
         fs.invalidate_cache()
     except ImportError as error:
-        raise InputError(f"{shown_path(url)}: {_words(error, url)}; pip install 'entropy-sentinel[cloud]'") from None
+        raise InputError(f"{shown_path(url)}: {_words(error, url)}; {install_command('cloud')}") from None
     except ValueError as error:
         raise InputError(f"{shown_path(url)}: must be a URL of a file: {_words(error, url)}") from None
     return fs, path
@@ -101,7 +102,7 @@ async def _check_range(response: Any) -> None:
     stated = response.headers.get("Content-Range")
     sent = _CONTENT_RANGE.fullmatch(stated or "")
     if sent is None or int(sent[1]) != begin or int(sent[2]) > end:
-        raise WrongPartError(f"the server must send bytes {begin:,} to {end:,}, its Content-Range was {stated}")
+        raise WrongPartError(f"the server must send bytes {begin:,} to {end:,}, got Content-Range {stated}")
 
 
 class WrongPartError(OSError):

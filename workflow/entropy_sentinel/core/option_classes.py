@@ -106,7 +106,7 @@ def _check_text(name: str, value: Any) -> None:
         try:
             value.encode()
         except UnicodeEncodeError:
-            raise ConfigError(f"{name}: must be text in UTF-8, was {ascii(value)}"[:300]) from None
+            raise ConfigError(f"{name}: must be text in UTF-8, got {ascii(value)}"[:300]) from None
     elif isinstance(value, list | tuple | dict):
         for part in (*value, *value.values()) if isinstance(value, dict) else value:
             _check_text(name, part)
@@ -124,7 +124,9 @@ def _describe_option(settings: type[Settings], problem: Mapping[str, Any]) -> st
     """The line of an error; a command repeats an option, so its line does not count the values."""
     field = _find_field(settings, problem["loc"])
     named = {**problem, "loc": [part for part in problem["loc"] if isinstance(part, str)]}
-    return describe_error(named, *((choices(field), bounds(field)) if field is not None else ()))
+    if field is None:
+        return describe_error(named, in_python=True)
+    return describe_error(named, choices(field), bounds(field), in_python=True)
 
 
 def _find_field(settings: type[Settings], loc: Iterable[int | str]) -> FieldInfo | None:
@@ -241,17 +243,17 @@ def list_names(argument: Any, name: str, expected: str) -> list[str]:
     names = [argument] if isinstance(argument, str) or not isinstance(argument, Iterable) else list(argument)
     for each in names:
         if not isinstance(each, str):
-            raise InputError(f"{name}: must be {expected}, was {each!r}"[:200])
+            raise InputError(f"{name}: must be {expected}, got {each!r}"[:200])
     return names
 
 
 def _each_once(names: tuple[str, ...]) -> tuple[str, ...]:
     if len(set(names)) < len(names):
-        raise ValueError(f"each column once, was {', '.join(names)}")
+        raise ValueError(f"each column once, got {', '.join(names)}")
     for name in names:
         if not name or one_line(name) != name:
             raise ValueError(
-                f"the name of a column must be one line of text without control characters, was {name!r}; "
+                f"the name of a column must be one line of text without control characters, got {name!r}; "
                 "rename it in the logs"
             )
     return names

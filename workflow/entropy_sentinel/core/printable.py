@@ -4,7 +4,9 @@ On a terminal, no such text can move the cursor, change colours, or reverse the 
 UTR 36).
 """
 
+import json
 import unicodedata
+from typing import Any
 
 # Joiners of letters in some scripts and in emoji.
 _JOINERS = "\u200c\u200d"
@@ -21,6 +23,11 @@ def printable(text: str) -> str:
 def one_line(text: str) -> str:
     """The text like `printable`, on one line."""
     return text if text.isprintable() else "".join(map(_visible, text))
+
+
+def describe_json(value: Any) -> str:
+    """A value of a file as its writer knows it: `null` and `true` instead of Python's words, texts in quotes."""
+    return repr(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _visible(char: str) -> str:

@@ -38,7 +38,7 @@ def declared_values(kind: str, expected: type[Value]) -> dict[str, Value]:
     for name, value in found.items():
         if not isinstance(value, expected):
             must = f"{expected.__module__}.{expected.__qualname__}"
-            raise ConfigError(f"{place_of(kind, name)} must be of type {must}, was of type {type(value).__name__}")
+            raise ConfigError(f"{place_of(kind, name)} must be of type {must}, got of type {type(value).__name__}")
         _check_fields(value, place_of(kind, name))
     return found
 
@@ -49,7 +49,7 @@ def _check_fields(declared: Any, place: str) -> None:
         value = getattr(declared, field.name)
         if field.type in (str, int, bool) and type(value) is not field.type:
             must = getattr(field.type, "__name__", field.type)
-            raise ConfigError(f"{place}: `{field.name}` must be of type {must}, was {value!r:.100}")
+            raise ConfigError(f"{place}: `{field.name}` must be of type {must}, got {value!r:.100}")
 
 
 def declared_classes(kind: str, base: type[Value]) -> dict[str, type[Value]]:
@@ -62,7 +62,7 @@ def declared_classes(kind: str, base: type[Value]) -> dict[str, type[Value]]:
         if not isinstance(value, type) or not issubclass(value, base):
             must = f"{base.__module__}.{base.__qualname__}"
             was = value.__name__ if isinstance(value, type) else f"of type {type(value).__name__}"
-            raise ConfigError(f"{place_of(kind, name)} must be a subclass of {must}, was {was}")
+            raise ConfigError(f"{place_of(kind, name)} must be a subclass of {must}, got {was}")
     return found
 
 

@@ -1,4 +1,4 @@
-"""What people read about a value that Pydantic refused: where it is, what it must be, and what it was.
+"""What people read about a value that Pydantic refused: where it is, what it must be, and what was given.
 
 Config files, options of commands and functions, and headers of files have the same messages.
 """
@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from entropy_sentinel.core.printable import one_line
+from entropy_sentinel.core.printable import describe_json, one_line
 from entropy_sentinel.core.secrets import is_secret_name, without_keys
 
 # What a value must be, by the type of Pydantic's error.
@@ -34,13 +34,16 @@ _URL_WITH_PASSWORD = re.compile("://.*@")
 _MOST_CHARACTERS = 200
 
 
-def describe_error(problem: Mapping[str, Any], choices: Sequence[str] = (), limits: str = "") -> str:
-    """One line for one of Pydantic's errors: `estimation.trees: must be 1 or more, was 0`.
+def describe_error(
+    problem: Mapping[str, Any], choices: Sequence[str] = (), limits: str = "", in_python: bool = False
+) -> str:
+    """One line for one of Pydantic's errors: `estimation.trees: must be 1 or more, got 0`.
 
-    `choices` are the allowed values, and `limits` all bounds of the value, where the caller knows them.
+    `choices` are the allowed values, and `limits` all bounds of the value, where the caller knows them. The value is
+    that of a file, with `null` and `true`, or an argument `in_python`.
     """
     where = ".".join(_name_parts(problem))
-    message = _describe_requirement(problem, choices, limits)
+    message = _describe_requirement(problem, choices, limits, in_python)
     return one_line(f"{where}: {message}" if where else message)
 
 
@@ -49,8 +52,8 @@ def _name_parts(problem: Mapping[str, Any]) -> list[str]:
     return [str(part) for part in problem["loc"] if not str(part).startswith("[")]
 
 
-def _describe_requirement(problem: Mapping[str, Any], choices: Sequence[str], limits: str) -> str:
-    kind, value = problem["type"], _describe_value(problem)
+def _describe_requirement(problem: Mapping[str, Any], choices: Sequence[str], limits: str, in_python: bool) -> str:
+    kind, value = problem["type"], _describe_value(problem, in_python)
     if kind in _OF_KEYS:
         return _OF_KEYS[kind]
     if kind == "literal_error" and choices and value:
@@ -58,13 +61,13 @@ def _describe_requirement(problem: Mapping[str, Any], choices: Sequence[str], li
     message = problem["msg"].removeprefix("Value error, ")
     if kind == "value_error":
         # The message of a check may name the value, or the wrong part of it.
-        names_value = "was " in message or message.startswith("unknown")
+        names_value = ", got " in message or message.startswith("unknown")
         is_whole = not isinstance(problem["input"], str | int | float | None)
-        return message if names_value or is_whole or not value else f"{message}, was {value}"
+        return message if names_value or is_whole or not value else f"{message}, got {value}"
     bounds = describe_bounds(problem.get("ctx", {}))
     must = _MUST_BE.get(kind) or (bounds and (limits or bounds))
     requirement = f"must be {must}" if must else _SHOULD.sub("must ", message).replace(" after validation", "")
-    return f"{requirement}, was {value}" if value else requirement
+    return f"{requirement}, got {value}" if value else requirement
 
 
 def describe_bounds(bounds: Mapping[str, Any]) -> str:
@@ -77,7 +80,7 @@ def describe_bounds(bounds: Mapping[str, Any]) -> str:
     return " and ".join(parts)
 
 
-def _describe_value(problem: Mapping[str, Any]) -> str:
+def _describe_value(problem: Mapping[str, Any], in_python: bool) -> str:
     """The value, or its type if it is not a plain value; empty for a secret."""
     value = problem["input"]
     if any(map(is_secret_name, _name_parts(problem))) or _URL_WITH_PASSWORD.search(str(value)):
@@ -85,5 +88,5 @@ def _describe_value(problem: Mapping[str, Any]) -> str:
     parts = value if isinstance(value, list | tuple) else [value]
     if not all(part is None or isinstance(part, str | int | float) for part in parts):
         return f"a {type(value).__name__}"
-    text = without_keys(repr(value))
+    text = without_keys(repr(value) if in_python else describe_json(value))
     return text if len(text) <= _MOST_CHARACTERS else f"{text[: _MOST_CHARACTERS - 3]}..."

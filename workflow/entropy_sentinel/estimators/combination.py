@@ -139,9 +139,9 @@ def choose(errors: Mapping[str, np.ndarray]) -> tuple[str, str]:
         if gains.mean() > gains.std(ddof=1) / math.sqrt(len(gains)):
             better.append(candidate)
     if not better:
-        return first, f"no candidate beats {first} by more than a standard error"
+        return first, "no other method was clearly better"
     best = min(better, key=lambda candidate: errors[candidate].mean())
-    return best, f"smallest leave-one-domain-out error, below that of {first} by more than a standard error"
+    return best, f"clearly better than {first} on held-out domains"
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ def _chosen(name: str, rows: TrainingRows) -> Recommended:
     default = default_of(rows)
     if n_domains + rows.n_left_out < FEWEST_TO_CHOOSE:
         method = default
-        reason = f"choosing a method needs {FEWEST_TO_CHOOSE} labelled domains, there are {n_domains}"
+        reason = f"a choice needs {FEWEST_TO_CHOOSE} labelled domains; there are {n_domains}"
         why: dict[str, Any] = {"domains": n_domains, "reason": reason}
     else:
         errors = leave_one_out_errors(rows)

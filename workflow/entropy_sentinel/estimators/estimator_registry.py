@@ -10,6 +10,7 @@ from types import ModuleType
 from entropy_sentinel.core import extensions, registry_entries
 from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.core.extension_guard import guard
+from entropy_sentinel.core.extras import install_command
 from entropy_sentinel.estimators.family_composition import (
     BASELINES,
     CANDIDATES,
@@ -67,7 +68,7 @@ def _by_estimator(families: Iterable[EstimatorFamily]) -> dict[str, EstimatorFam
         for name in family.titles:
             # Names of files contain it.
             if not re.fullmatch(r"[a-z0-9][a-z0-9_-]*", name):
-                raise ConfigError(f"{where}: an estimator's name must be like `a-name`, was '{name}'")
+                raise ConfigError(f"{where}: an estimator's name must be like `a-name`, got '{name}'")
             if name in by_estimator:
                 taken = by_estimator[name]
                 raise ConfigError(
@@ -125,7 +126,7 @@ def module_of(name: str) -> ModuleType:
     except ModuleNotFoundError as error:
         advice = f"the extension {_declared_in(family)} imports it"
         if registry_entries.is_own(_KIND, family.name):
-            advice = "install it with: pip install 'entropy-sentinel[study]'"
+            advice = f"install it with: {install_command('study')}"
         raise ConfigError(f"estimator '{name}': needs the package {error.name}; {advice}") from None
     if not callable(getattr(module, "fit", None)):
         raise ConfigError(

@@ -152,13 +152,13 @@ class Familiarity:
         near = " and ".join(f"{self.names[place]} ({max(self.left_out[place], 0):.2f})" for place in order[:2])
         farthest, distance = self.names[order[-1]], self.left_out[order[-1]]
         lines = [
-            f"familiarity: of the labelled domains, {near} are nearest to the others, {farthest} "
-            f"({distance:.2f}) is farthest; slices farther than {self.limit:.2f} are flagged"
+            f"familiarity: slices farther than {self.limit:.2f} from the labelled domains are flagged; among these, "
+            f"{near} are nearest to the others, and {farthest} ({distance:.2f}) is farthest"
         ]
         if self.limit > 2 * FACTOR * FLOOR:
             lines.append(
-                f"familiarity: {farthest} is unlike all others, so the limit is wide, and a new kind of "
-                "questions may have any accuracy without a flag; fit alike domains together, each kind in a file"
+                f"familiarity: {farthest} is unlike all others, so the limit is wide: new kinds of questions may be "
+                "estimated wrongly without a flag. Fit an estimator for each kind of similar domains"
             )
         return lines
 
@@ -214,7 +214,6 @@ def residuals_if_unfamiliar(n_domains: int) -> Residuals:
 
 def _reason(distance: float, limit: float) -> str:
     return (
-        f"farther from every labelled domain ({distance:.2f} of 1, by its words) than any of them is from the others "
-        f"(limit {limit:.2f}), so the validation says nothing about it, and its interval rests on an assumption; label "
-        "some of its responses: `sample` puts it first"
+        f"unlike anything labelled (distance {distance:.2f}, limit {limit:.2f}). Do not use its estimate; label some "
+        "of its responses: `sample` puts it first"
     )

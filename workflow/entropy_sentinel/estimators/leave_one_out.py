@@ -7,6 +7,7 @@ No estimate uses labels of its domain: a method that chooses among others, such 
 that domain.
 """
 
+import logging
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -21,6 +22,9 @@ from entropy_sentinel.estimators.witness_validation import WitnessedEstimate, Wi
 from entropy_sentinel.statistics.design_effects import effective_size
 from entropy_sentinel.statistics.probability_calibration import sums_of
 from entropy_sentinel.statistics.witnessed_accuracies import accuracies_from
+
+# The progress of a validation, at level INFO.
+log = logging.getLogger(__name__)
 
 
 def validate(
@@ -97,7 +101,9 @@ def _refitted(
         return
     domains, numbers = np.unique(rows.domains, return_inverse=True)
     places = _places(numbers, len(domains))
+    kind = "domain" if units is rows.domains else "group"
     for unit, within in enumerate(_places(of_rows, len(names))):
+        log.info("%s %d of %d", kind, unit + 1, len(names))
         of_unit = [(str(domains[number]), places[number]) for number in np.unique(numbers[within])]
         n_labels = [effective_size(rows.items[members], rows.similarity) for _, members in of_unit]
         counts = [n >= FEWEST_LABELS or domain in judged for (domain, _), n in zip(of_unit, n_labels, strict=True)]

@@ -257,8 +257,8 @@ class Validation:
     def scope(self) -> str:
         """The new slices that the verdict is about, if domains have groups; else ""."""
         if self.n_groups:
-            return " for anything outside the labelled groups"
-        return " for a new slice of the labelled groups" if self.new_groups else ""
+            return " outside the labelled groups"
+        return " for new slices of the labelled groups" if self.new_groups else ""
 
     @property
     def worst(self) -> Domain | None:
@@ -347,8 +347,8 @@ def explain_few_labels(n: int) -> str:
 
 def _too_few_units(n: int, unit: str) -> str:
     return (
-        f"a verdict needs {FEWEST_DOMAINS} {unit}s with {FEWEST_LABELS} labels each, and an estimate from the others: "
-        f"label {counted(FEWEST_DOMAINS - n, f'more {unit}')}"
+        f"label {counted(FEWEST_DOMAINS - n, f'more {unit}')}, because a verdict needs {FEWEST_DOMAINS} {unit}s with "
+        f"{FEWEST_LABELS} labels each, and an estimate from the others"
     )
 
 

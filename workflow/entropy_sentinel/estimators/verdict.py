@@ -182,12 +182,13 @@ def _judged(residuals: Residuals, n_judged: int) -> str:
 
 
 def _new_domains(least: float, most: float, limits: Limits) -> str:
-    ends, level = f"{least:.3f} to {most:.3f}", f"one-sided {_percent(limits.confidence)} limits"
+    ends, confidence = f"between {least:.3f} and {most:.3f}", f"{_percent(limits.confidence)} confidence"
+    confidence = f"{confidence} in each limit"
     if most <= limits.usable_error:
-        ends, level = f"at most {most:.3f}", f"{_percent(limits.confidence)} confidence"
+        ends, confidence = f"at most {most:.3f}", f"{_percent(limits.confidence)} confidence"
     elif least >= limits.usable_error:
-        ends, level = f"at least {least:.3f}", f"{_percent(limits.confidence)} confidence"
-    return f"mean error on new domains: {ends} ({level}; usable up to {_share(limits.usable_error)})"
+        ends, confidence = f"at least {least:.3f}", f"{_percent(limits.confidence)} confidence"
+    return f"mean error on new domains: {ends} ({confidence}); it must be at most {_share(limits.usable_error)}"
 
 
 def _far_off(residuals: Residuals, evidence: Evidence) -> str:
@@ -195,8 +196,9 @@ def _far_off(residuals: Residuals, evidence: Evidence) -> str:
     n_far = int((abs(residuals.errors) > limits.far_off).sum())
     few = evidence.far_off.share_below(USABLE_SHARE)
     return (
-        f"errors above {_share(limits.far_off)}: {n_far} of {counted(len(residuals), 'domain')}; probability that at "
-        f"most {USABLE_SHARE:.0%} of new domains have one: {few:.1%} (usable from {_percent(limits.confidence)})"
+        f"errors above {_share(limits.far_off)}: {n_far} of {counted(len(residuals), 'domain')}; at most "
+        f"{USABLE_SHARE:.0%} of new domains have one with a probability of {few:.1%}, which must be at least "
+        f"{_percent(limits.confidence)}"
     )
 
 
@@ -235,19 +237,20 @@ def _order(residuals: Residuals, rho: float | None) -> str:
 
 def _more_domains(evidence: Evidence, residuals: Residuals) -> str:
     """A sentence about the further labelled domains for `usable`; with groups, each of another group."""
-    labelled = "labelled domain" if residuals.groups is None else "labelled group"
+    unit = "domain" if residuals.groups is None else "group"
     fewest, enough = evidence.fewest_more(), evidence.enough_more()
     if fewest is None:
-        return f"even {MOST_MORE} more {labelled}s without any error would not make the verdict usable"
+        return f"{MOST_MORE} more {unit}s would not make the verdict usable, not even without any error"
     if enough is None:
+        limit = _share(evidence.limits.usable_error)
         return (
-            f"a verdict of usable needs at least {counted(fewest, f'more {labelled}')}, even without any error, and "
-            f"may need more than {MOST_MORE}"
+            f"for usable, label at least {counted(fewest, f'more {unit}')}; if the true error is near the limit of "
+            f"{limit}, even {MOST_MORE} may not settle it"
         )
-    more = counted(enough, f"more {labelled}")
+    more = counted(enough, f"more {unit}")
     if fewest < enough:
         more = f"{fewest} to {more}"
-    return f"a verdict of usable needs {more}, in about four of five cases"
+    return f"for usable, label {more}, which is enough in about four of five cases"
 
 
 def _intervals(residuals: Residuals, most: float) -> str:

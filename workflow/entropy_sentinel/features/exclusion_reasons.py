@@ -67,14 +67,14 @@ _EXCLUSIONS: Mapping[str, _Exclusion] = {
         "the values are of another token or of a prompt; check which tokens they belong to",
     ),
     "no log-probabilities in the log": _Exclusion(
-        ExclusionCode.NO_LOGPROBS, "request `logprobs: true, top_logprobs: 5` (docs: Formats of logs)"
+        ExclusionCode.NO_LOGPROBS, "request `logprobs: true, top_logprobs: 20` (docs: Formats of logs)"
     ),
     "no log-probabilities": _Exclusion(ExclusionCode.NO_LOGPROBS, ""),
     "alternatives per token": _Exclusion(ExclusionCode.NO_ALTERNATIVES, ""),
     "the end of the thinking is unknown": _Exclusion(ExclusionCode.NO_ANSWER, ""),
     "no signal ": _Exclusion(ExclusionCode.NO_SIGNAL, ""),
     "no alternatives to the sampled tokens": _Exclusion(
-        ExclusionCode.NO_ALTERNATIVES, "request alternatives: `top_logprobs: 5`, or `logprobs: 5` for texts"
+        ExclusionCode.NO_ALTERNATIVES, "request alternatives: `top_logprobs: 20`, or `logprobs: 5` for text completions"
     ),
     "no token after the thinking": _Exclusion(
         ExclusionCode.NO_ANSWER, "raise the token limit, or leave out --trace-after"

@@ -45,7 +45,7 @@ def compute_features(traces: pl.DataFrame | pl.LazyFrame, vocabulary: int | None
     response with UNUSABLE has no features. Raises InputError like the verb.
     """
     if not isinstance(traces, pl.DataFrame | pl.LazyFrame):
-        raise InputError(f"traces: must be a frame from `read_logs`, was {type(traces).__name__}")
+        raise InputError(f"traces: must be a frame from `read_logs`, got {type(traces).__name__}")
     _check_columns(traces.collect_schema())
     if isinstance(traces, pl.LazyFrame):
         parts = [compute_features(traces.collect_schema().to_frame())]
@@ -68,7 +68,7 @@ def _check_columns(schema: pl.Schema) -> None:
             raise InputError(f"traces: column '{name}' is missing; columns: {', '.join(schema)[:1000] or 'none'}")
     for column in GENERATIONS.columns:
         if column.name in USED and not column.accepts(schema[column.name]):
-            raise InputError(f"traces: column '{column.name}' must be {column.dtype}, was {schema[column.name]}")
+            raise InputError(f"traces: column '{column.name}' must be {column.dtype}, got {schema[column.name]}")
 
 
 def _check_lengths(traces: pl.DataFrame) -> None:

@@ -104,7 +104,7 @@ def _catalogue() -> dict[str, Feature]:
         where = extensions.module_of("features", name)
         # The name becomes part of estimator names, and so of file names.
         if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
-            raise ConfigError(f"{where}: a feature's name must be like `a_name`, was '{name}'")
+            raise ConfigError(f"{where}: a feature's name must be like `a_name`, got '{name}'")
         if not isinstance(features[name].expression, pl.Expr):
             raise ConfigError(f"{where}: the feature '{name}' must have a Polars expression")
         if name in TAKEN:

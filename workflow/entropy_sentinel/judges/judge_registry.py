@@ -71,7 +71,7 @@ def basic_judges(name: str, judges: Mapping[str, Settings]) -> list[str]:
 def _basic_judges(way: list[str], judges: Mapping[str, Settings]) -> list[str]:
     *above, name = way
     if name in above:
-        raise ValueError(f"judges.{way[0]}.judges: a judge must not be part of itself, was {' -> '.join(way)}")
+        raise ValueError(f"judges.{way[0]}.judges: a judge must not be part of itself, got {' -> '.join(way)}")
     check_names(f"judge in judges.{above[-1] if above else name}.judges:", [name], judges)
     basic: list[str] = []
     for part in members(judges[name]):

@@ -123,7 +123,7 @@ class Prompt(Settings):
                 "must have a 'user' message, with or without 'system', or else a list of 'messages', or plain 'text'"
             )
         if self.messages and self.messages[-1].role != "user":
-            raise ValueError(f"the last of 'messages' must be a user's, was of role '{self.messages[-1].role}'")
+            raise ValueError(f"the last of 'messages' must be a user's, got of role '{self.messages[-1].role}'")
         return self
 
     @property

@@ -74,12 +74,12 @@ def wrap_memory_records(logs: Any) -> MemoryRecords | None:
     if hasattr(logs, "to_dict") and hasattr(logs, "columns"):  # a frame of pandas
         return MemoryRecords(logs.to_dict("records"))
     if not isinstance(logs, Iterable):
-        raise InputError(f"logs: must be {_ACCEPTED_FORMS}; was {type(logs).__name__}")
+        raise InputError(f"logs: must be {_ACCEPTED_FORMS}; got {type(logs).__name__}")
     items = list(logs)
     n_paths = sum(isinstance(item, str | PathLike) for item in items)
     if 0 < n_paths < len(items):
         raise InputError(
-            f"logs: must be {_ACCEPTED_FORMS}; was a list of {n_paths} paths and {len(items) - n_paths} others"
+            f"logs: must be {_ACCEPTED_FORMS}; got a list of {n_paths} paths and {len(items) - n_paths} others"
         )
     return None if n_paths == len(items) else MemoryRecords(items)
 

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from entropy_sentinel.core.errors import IncompleteFileError, InputError
 from entropy_sentinel.core.external_files import Stream
+from entropy_sentinel.core.extras import install_command
 from entropy_sentinel.logs.conversation import CONVERSATION, extract_conversation
 from entropy_sentinel.logs.log_record import BadRecord, PlacedRecord, describe_excess
 from entropy_sentinel.logs.openai_format import parse_message_choice
@@ -125,7 +126,7 @@ def _import_zipfile(name: str) -> Any:
             from backports.zstd import zipfile
         except ImportError:
             raise InputError(
-                f"{name}: logs of inspect_ai are packed with zstd; run: pip install 'entropy-sentinel[inspect]'"
+                f"{name}: logs of inspect_ai are packed with zstd; run: {install_command('inspect')}"
             ) from None
     return zipfile
 

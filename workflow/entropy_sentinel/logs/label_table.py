@@ -76,7 +76,7 @@ def _convert_column(column: pl.Series | list[Any], name: str, dtype: Any, path: 
             values.append(convert.read(value.replace(decimal, ".") if decimals else value))
         except (ValueError, TypeError, OverflowError, KeyError):
             raise InputError(
-                f"{path}: row {number}: '{name}' must be {convert.wanted}, was {str(value)[:100]!r}"
+                f"{path}: row {number}: '{name}' must be {convert.wanted}, got {str(value)[:100]!r}"
             ) from None
     return pl.Series(name, values, dtype=dtype)
 
@@ -169,7 +169,7 @@ def _read_json_lines(path: Path, scorer: str | None) -> tuple[dict[str, list[Any
             except (ValueError, RecursionError) as error:
                 raise InputError(f"{path}: line {number}: must be a JSON object: {error}") from None
             if not isinstance(row, dict):
-                raise InputError(f"{path}: line {number}: must be a JSON object, was {line[:100]!r}")
+                raise InputError(f"{path}: line {number}: must be a JSON object, got {line[:100]!r}")
             rows.append(row)
     if rows and all(set(row) >= _HARNESS_FIELDS for row in rows):
         rows = _read_harness_labels(rows, scorer, path)
@@ -199,7 +199,7 @@ def _read_harness_labels(samples: Sequence[Mapping[str, Any]], scorer: str | Non
         names, verdicts = sample["metrics"], set()
         if not isinstance(names, list | Mapping) or not all(isinstance(name, str) for name in names):
             raise InputError(
-                f"{path}: line {number}: 'metrics' must be a list of names, was {json.dumps(names, default=str)[:100]}"
+                f"{path}: line {number}: 'metrics' must be a list of names, got {json.dumps(names, default=str)[:100]}"
             )
         for name in names:
             value = sample.get(name)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.core.printable import describe_json
 from entropy_sentinel.logs.event_joining import make_joiner
 from entropy_sentinel.logs.layouts import Key, Layout
 from entropy_sentinel.logs.parsed_response import (
@@ -55,7 +56,7 @@ def parse_layout_responses(layout: Layout, record: Mapping[str, Any]) -> tuple[l
 
 def _parse_response(layout: Layout, part: Any) -> Reply:
     if not isinstance(part, Mapping):
-        raise InputError(f"a response must be an object, was {part!r}"[:200])
+        raise InputError(f"a response must be an object, got {describe_json(part)}"[:200])
     steps = _find_steps(layout, part)
     text = replace_surrogates(_read_text(find_value(part, layout.text), layout))
     thinking = find_value(part, layout.thinking)
@@ -111,7 +112,7 @@ def _parse_entries(layout: Layout, step: Any) -> list[Any]:
     if layout.top_logprob in LOGPROB_NAMES:
         return read_entries(step)
     if step is not None and not isinstance(step, list):
-        raise InputError(f"the alternatives of a step must be a list, were {step!r}"[:200])
+        raise InputError(f"the alternatives of a step must be a list, got {describe_json(step)}"[:200])
     return [_read_value(entry, layout.top_logprob) for entry in step or ()]
 
 
@@ -134,7 +135,7 @@ def _read_value(step: Any, key: Key) -> Any:
         for name in (key, to_snake_case(str(key)), *usual):
             if name in step:
                 return step[name]
-    raise InputError(f"a step must have '{key}', was {step!r}"[:200])
+    raise InputError(f"a step must have '{key}', got {describe_json(step)}"[:200])
 
 
 # Kinds of the parts of a message that are its text, in the fields `type` and `part_kind`.
@@ -149,7 +150,7 @@ def _read_text(value: Any, layout: Layout) -> str:
         return value or ""
     if layout.parts and isinstance(value, Mapping):
         return _read_text(find_value(value, ("content", "text")), layout)
-    raise InputError(f"the text must be a string, was {value!r}"[:200])
+    raise InputError(f"the text must be a string, got {describe_json(value)}"[:200])
 
 
 def _read_part_text(part: Mapping[str, Any]) -> str:

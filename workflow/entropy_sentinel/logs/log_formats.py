@@ -94,9 +94,9 @@ def _read_inspect_json(stream: Stream, name: str, longest: int) -> Iterator[Plac
 
 
 # Meaning, and what to ask of the server or to set.
-_TRACED_CALL = "`logprobs: true, top_logprobs: 5` in the traced call"
+_TRACED_CALL = "`logprobs: true, top_logprobs: 20` in the traced call"
 _BEDROCK_SETTINGS = (
-    "an imported model, called in OpenAI's form with `logprobs: true, top_logprobs: 5`; `return_logprobs: true` gives "
+    "an imported model, called in OpenAI's form with `logprobs: true, top_logprobs: 20`; `return_logprobs: true` gives "
     "no alternatives, and other models give no log-probabilities"
 )
 _ENVELOPES = {
@@ -111,41 +111,41 @@ _ENVELOPES = {
         f"{_TRACED_CALL}; `mlflow.openai.autolog()`",
     ),
     "weave": ("calls of W&B Weave", _TRACED_CALL),
-    "langsmith": ("runs of LangSmith", "`ChatOpenAI(logprobs=True, top_logprobs=5)`; export the runs as JSON"),
+    "langsmith": ("runs of LangSmith", "`ChatOpenAI(logprobs=True, top_logprobs=20)`; export the runs as JSON"),
     "braintrust": ("rows of Braintrust's logs", _TRACED_CALL),
     "gateway": ("calls of a gateway: `request_body` and `response_body` (Helicone and others)", _TRACED_CALL),
     "gemini-batch": (
         "output of Gemini's batch API: `key` and `response`",
-        "`responseLogprobs: true, logprobs: 5` in `generationConfig`",
+        "`responseLogprobs: true, logprobs: 20` in `generationConfig`",
     ),
     "bedrock-batch": ("output of Bedrock's batch inference: `modelInput` and `modelOutput`", _BEDROCK_SETTINGS),
     "bedrock-log": ("Bedrock's log of model invocations", _BEDROCK_SETTINGS),
     "raw-response": ("any record with a reply in `raw_response`", _TRACED_CALL),
-    "langchain-dump": ("LangChain's messages, by `dumps` or `dumpd`", "`ChatOpenAI(logprobs=True, top_logprobs=5)`"),
-    "langchain-data": ("LangChain's messages, by `messages_to_dict`", "`ChatOpenAI(logprobs=True, top_logprobs=5)`"),
+    "langchain-dump": ("LangChain's messages, by `dumps` or `dumpd`", "`ChatOpenAI(logprobs=True, top_logprobs=20)`"),
+    "langchain-data": ("LangChain's messages, by `messages_to_dict`", "`ChatOpenAI(logprobs=True, top_logprobs=20)`"),
 }
 _LAYOUTS = {
     "gemini": (
         "replies and streams of Gemini and Vertex AI, `logprobsResult`",
-        "`responseLogprobs: true, logprobs: 5` in `generationConfig`",
+        "`responseLogprobs: true, logprobs: 20` in `generationConfig`",
     ),
-    "ollama": ("replies and streams of Ollama's own API", "`logprobs: true, top_logprobs: 5`"),
+    "ollama": ("replies and streams of Ollama's own API", "`logprobs: true, top_logprobs: 20`"),
     "tgi": (
         "replies and streams of TGI's own API and of DJL's LMI, with `details`",
         "`details: true, top_n_tokens: 5` in `parameters`",
     ),
     "sglang": (
         "replies and streams of SGLang's own API, with `meta_info`",
-        "`return_logprob: true, top_logprobs_num: 5`",
+        "`return_logprob: true, top_logprobs_num: 20`",
     ),
     "llama-cpp": (
         "replies and streams of llama.cpp's own `/completion`",
-        "`n_probs: 5`, without `post_sampling_probs`",
+        "`n_probs: 20`, without `post_sampling_probs`",
     ),
-    "langchain": ("LangChain's messages, with `response_metadata`", "`ChatOpenAI(logprobs=True, top_logprobs=5)`"),
+    "langchain": ("LangChain's messages, with `response_metadata`", "`ChatOpenAI(logprobs=True, top_logprobs=20)`"),
     "nemo": (
         "rows of NeMo-Skills: `generation`, `tokens`, `logprobs`, `top_logprobs`",
-        "`++inference.top_logprobs=5`",
+        "`++inference.top_logprobs=20`",
     ),
     "watsonx": (
         "replies of IBM watsonx.ai's text generation, with `generated_tokens`",
@@ -154,11 +154,11 @@ _LAYOUTS = {
     "bedrock": ("replies of models imported into Bedrock, with `generation`", _BEDROCK_SETTINGS),
     "pydantic-ai": (
         "messages of Pydantic AI, as `all_messages_json()` writes them",
-        "`OpenAIModelSettings(openai_logprobs=True, openai_top_logprobs=5)`",
+        "`OpenAIModelSettings(openai_logprobs=True, openai_top_logprobs=20)`",
     ),
     "ai-sdk": (
         "results of Vercel's AI SDK, with `providerMetadata`",
-        "`providerOptions: {openai: {logprobs: 5}}`",
+        "`providerOptions: {openai: {logprobs: 20}}`",
     ),
     "llm-logs": ("logs of the command `llm`: `llm logs --json`", "`-o logprobs 5`, for completion models"),
     "anthropic": ("messages of Anthropic's API, which have no log-probabilities", "another model: Claude gives none"),
@@ -170,7 +170,7 @@ _ANY_ENVELOPES = {
 _ANY_LAYOUTS = {
     "any-logprobs": (
         "any record with `logprobs`: a list of steps, or lists in OpenAI's forms, and a text",
-        "`logprobs: true, top_logprobs: 5`",
+        "`logprobs: true, top_logprobs: 20`",
     ),
 }
 
@@ -179,7 +179,7 @@ _PRIORITY_ORDER = (
     Format(
         "inspect",
         "samples of an evaluation by inspect_ai, `.eval` and `.json`; their scores are labels",
-        "`inspect eval ... --logprobs --top-logprobs 5`",
+        "`inspect eval ... --logprobs --top-logprobs 20`",
         _load_inspect_reader,
         lambda record: {"eval", "epoch"} <= set(record) and isinstance(record["eval"], Mapping),
         marks=("eval", "epoch", "output"),
@@ -196,7 +196,7 @@ _PRIORITY_ORDER = (
     Format(
         "litellm",
         "LiteLLM's StandardLoggingPayload, from its callbacks, S3 or generic API loggers, and its spend logs",
-        "`logprobs: true, top_logprobs: 5` in the requests; for spend logs also "
+        "`logprobs: true, top_logprobs: 20` in the requests; for spend logs also "
         "`store_prompts_in_spend_logs: true` in the `general_settings` of the proxy",
         _load_litellm_reader,
         lambda record: (
@@ -208,7 +208,7 @@ _PRIORITY_ORDER = (
     Format(
         "openai-batch",
         "output or error file of the batch APIs of OpenAI, Mistral and Anthropic, and of vLLM's `run-batch`",
-        "`logprobs: true, top_logprobs: 5` in the body of each request",
+        "`logprobs: true, top_logprobs: 20` in the body of each request",
         _load_batch_reader,
         lambda record: "custom_id" in record and bool({"response", "error", "result"} & set(record)),
         marks=("custom_id", "response"),
@@ -216,7 +216,7 @@ _PRIORITY_ORDER = (
     Format(
         "openai-pairs",
         "requests and replies of an OpenAI-compatible server: `request`, `response`, and any other columns",
-        "`logprobs: true, top_logprobs: 5` in the request; `es.capture` writes these pairs",
+        "`logprobs: true, top_logprobs: 20` in the request; `es.capture` writes these pairs",
         load_envelope_reader,
         lambda record: "request" in record and "response" in record,
         marks=("request", "response"),
@@ -226,7 +226,7 @@ _PRIORITY_ORDER = (
     Format(
         "openai-stream",
         "chunks of streamed chat or text completions, one per line or as server-sent events, joined by id",
-        "`stream: true, logprobs: true, top_logprobs: 5`; for text completions `logprobs: 5`",
+        "`stream: true, logprobs: true, top_logprobs: 20`; for text completions `logprobs: 5`",
         _load_openai_reader,
         CHUNKS.is_piece,
         marks=("object", "choices"),
@@ -234,7 +234,7 @@ _PRIORITY_ORDER = (
     Format(
         "openai-responses",
         "replies or events of OpenAI's Responses API, and what OpenAI's Agents keep of them: `output`",
-        "`include: [message.output_text.logprobs], top_logprobs: 5`",
+        "`include: [message.output_text.logprobs], top_logprobs: 20`",
         _load_openai_reader,
         lambda record: record.get("object") == "response" or RESPONSES.is_piece(record) or has_messages(record),
         marks=("object", "output"),
@@ -242,7 +242,7 @@ _PRIORITY_ORDER = (
     Format(
         "openai",
         "replies of chat or text completions from OpenAI, vLLM and other servers",
-        "`logprobs: true, top_logprobs: 5`; for text completions `logprobs: 5`",
+        "`logprobs: true, top_logprobs: 20`; for text completions `logprobs: 5`",
         _load_openai_reader,
         lambda record: "choices" in record or set(record) == {"error"},
         marks=("choices", "model"),

@@ -29,7 +29,7 @@ def _check_pairs(pairs: tuple[str, ...]) -> tuple[str, ...]:
     for pair in pairs:
         name, sign, _ = pair.partition("=")
         if not name or not sign:
-            raise ValueError(f"must be NAME=VALUE, was '{pair}'")
+            raise ValueError(f"must be NAME=VALUE, got '{pair}'")
     return pairs
 
 

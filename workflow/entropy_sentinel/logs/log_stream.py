@@ -378,7 +378,7 @@ def _truncate_steps(frame: pl.DataFrame, top_k: int | None) -> pl.DataFrame:
     if top_k is None or top_k == width:
         return frame
     if top_k > width:
-        raise InputError(f"top_k: must be at most {width}, the alternatives per token in the traces; was {top_k}")
+        raise InputError(f"top_k: must be at most {width}, the alternatives per token in the traces; got {top_k}")
     return frame.with_columns(
         top_logprobs=pl.col("top_logprobs").list.eval(pl.element().arr.slice(0, top_k, as_array=True)),
         **{name: pl.lit(None, frame.schema[name]) for name in ("top_token_ids", "top_tokens")},

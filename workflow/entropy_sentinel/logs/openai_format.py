@@ -16,6 +16,7 @@ from itertools import chain
 from typing import Any
 
 from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.core.printable import describe_json
 from entropy_sentinel.logs.event_joining import EventJoiner
 from entropy_sentinel.logs.layout_reader import parse_layout_responses
 from entropy_sentinel.logs.layouts import find_layout
@@ -109,7 +110,7 @@ def parse_choices(body: Any) -> Iterator[Reply]:
     usage = body.get("usage")
     for position, choice in enumerate(body["choices"]):
         if not isinstance(choice, Mapping):
-            raise InputError(f"a choice must be an object, was {choice!r}"[:200])
+            raise InputError(f"a choice must be an object, got {describe_json(choice)}"[:200])
         prompt_tokens = (usage.get("prompt_tokens") if isinstance(usage, Mapping) else 0) or 0
         if "text" in choice:
             reply = _parse_text_choice(choice, prompt_tokens if isinstance(prompt_tokens, int) else 0)
@@ -145,7 +146,7 @@ def parse_message_choice(choice: Mapping[str, Any], message: Any) -> Reply:
         content = "".join(str(part.get("text") or "") for part in content if isinstance(part, Mapping))
     text = content or message.get("refusal") or ""
     if not isinstance(text, str):
-        raise InputError(f"the `content` of a message must be a string, was {text!r}"[:200])
+        raise InputError(f"the `content` of a message must be a string, got {describe_json(text)}"[:200])
     text = replace_surrogates(text)
     logprobs = choice.get("logprobs")
     trace, tokens = read_steps(logprobs)
@@ -263,7 +264,7 @@ def parse_body(body: Any) -> Any:
     except ValueError as error:
         if (reply := join_lines(body)) is not None:
             return reply
-        raise InputError(f"the reply must be JSON: {error}; was {body[:80]!r}") from None
+        raise InputError(f"the reply must be JSON: {error}; got {body[:80]!r}") from None
 
 
 def parse_responses(body: Any, status: Any = None) -> tuple[list[Reply], dict[str, Any]]:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.core.printable import describe_json
 from entropy_sentinel.logs.value_paths import find_value
 from entropy_sentinel.schemas.generation_schema import OTHER_STOPS, REFUSED
 
@@ -83,11 +84,13 @@ class Reply:
     def check(self) -> "Reply":
         """This reply; raises InputError if a frame could not hold it."""
         if not isinstance(self.text, str):
-            raise InputError(f"the text must be a string, was {self.text!r}"[:200])
+            raise InputError(f"the text must be a string, got {describe_json(self.text)}"[:200])
         for name, largest in MAX_VALUES.items():
             value = getattr(self, name)
             if value is not None and (type(value) is not int or not -(name == "seed") <= value <= largest):
-                raise InputError(f"{name} must be a whole number from 0 to {largest:,}, was {value!r}"[:200])
+                raise InputError(
+                    f"{name} must be a whole number from 0 to {largest:,}, got {describe_json(value)}"[:200]
+                )
         if any(type(token_id) is not int or not 0 <= token_id < 2**32 for token_id in self.token_ids or ()):
             raise InputError("token_ids must be whole numbers from 0 to 4,294,967,295")
         return self
@@ -182,4 +185,6 @@ def _check_numbers(steps: Sequence[Sequence[Any]]) -> None:
     for step, values in enumerate(steps):
         if not _NUMBER_TYPES.issuperset(map(type, values)):
             wrong = next(value for value in values if type(value) not in _NUMBER_TYPES)
-            raise InputError(f"the log-probabilities of step {step} (from 0) must be numbers, were {wrong!r}"[:200])
+            raise InputError(
+                f"the log-probabilities of step {step} (from 0) must be numbers, got {describe_json(wrong)}"[:200]
+            )

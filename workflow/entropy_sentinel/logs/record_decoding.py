@@ -104,7 +104,7 @@ def _parse_csv_cells(cells: dict[str, str], where: str) -> PlacedRecord | BadRec
             try:
                 record[name] = json.loads(record[name])
             except (ValueError, RecursionError):
-                return BadRecord(where, f"'{name}' must be JSON, such as [-0.1, -2.3], was {record[name][:80]!r}")
+                return BadRecord(where, f"'{name}' must be JSON, such as [-0.1, -2.3], got {record[name][:80]!r}")
     for name in _WHOLE_CELLS:
         if (value := record.get(name)) is not None and value.removeprefix("-").isdecimal():
             record[name] = int(value)

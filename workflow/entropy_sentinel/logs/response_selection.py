@@ -125,7 +125,7 @@ def coalesce_columns(frame: pl.DataFrame, names: Sequence[str]) -> pl.Series:
 def to_text(column: pl.Series) -> pl.Series:
     """A column as text, so that 7 and "7" are equal; raises InputError if rows can have several values."""
     if column.dtype.is_nested():
-        raise InputError(f"column '{column.name}' must have one value per response, was {column.dtype}"[:300])
+        raise InputError(f"column '{column.name}' must have one value per response, got {column.dtype}"[:300])
     if isinstance(column.dtype, pl.Datetime):
         return column.dt.strftime("%Y-%m-%dT%H:%M:%S")
     return column.cast(pl.String, strict=False)

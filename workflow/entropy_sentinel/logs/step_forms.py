@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.core.printable import describe_json
 from entropy_sentinel.logs.value_paths import find_value
 
 # The names of a token's log-probability, of its text and of the list of alternatives in a step.
@@ -78,7 +79,7 @@ def index_by_id(step: Any) -> dict[str, Any]:
         elif isinstance(pair, list | tuple) and len(pair) == 2:
             entries[str(pair[0])] = pair[1]
         else:
-            raise InputError(f"a step of `logprobs` must have the entries by token id, has {pair!r}"[:200])
+            raise InputError(f"a step of `logprobs` must have the entries by token id, has {describe_json(pair)}"[:200])
     return entries
 
 

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.core.printable import describe_json
 from entropy_sentinel.logs.parsed_response import Trace, build_trace
 from entropy_sentinel.logs.step_forms import (
     CANDIDATES,
@@ -142,7 +143,7 @@ def read_logprob(step: Any) -> Any:
         for name in LOGPROB_NAMES:
             if name in step:
                 return step[name]
-    raise InputError(f"a step must have '{LOGPROB_NAMES[0]}', was {step!r}"[:200])
+    raise InputError(f"a step must have '{LOGPROB_NAMES[0]}', got {describe_json(step)}"[:200])
 
 
 def read_entries(step: Any) -> list[Any]:
@@ -173,7 +174,7 @@ def _to_list(value: Any) -> list[Any]:
     if value is None:
         return []
     if not isinstance(value, list | tuple):
-        raise InputError(f"log-probabilities and their alternatives must be lists, were {value!r}"[:200])
+        raise InputError(f"log-probabilities and their alternatives must be lists, got {describe_json(value)}"[:200])
     return value if isinstance(value, list) else list(value)
 
 

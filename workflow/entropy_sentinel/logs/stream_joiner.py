@@ -24,6 +24,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.core.printable import describe_json
 from entropy_sentinel.logs.parsed_response import find_id, parse_id
 from entropy_sentinel.logs.partial_reply import BODY, PartialReply, Parts, read_token_number
 from entropy_sentinel.logs.stream_declarations import Stream
@@ -101,11 +102,13 @@ class Joiner:
             return
         for part in record.get(stream.choices) or ():
             if not isinstance(part, Mapping):
-                raise InputError(f"the choices of a chunk must be objects, was {part!r}"[:200])
+                raise InputError(f"the choices of a chunk must be objects, got {describe_json(part)}"[:200])
             if any(part.get(root) is not None for root in stream.roots) or stream.is_last_piece(part):
                 index = part.get(stream.index) or 0
                 if type(index) is not int:
-                    raise InputError(f"the `{stream.index}` of a choice must be a whole number, was {index!r}"[:200])
+                    raise InputError(
+                        f"the `{stream.index}` of a choice must be a whole number, got {describe_json(index)}"[:200]
+                    )
                 yield index, part
 
     def _close_ended(self, key: Any, parts: Parts) -> list[PartialReply]:

@@ -5,6 +5,7 @@ from itertools import pairwise
 from typing import Any
 
 from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.core.printable import describe_json
 from entropy_sentinel.logs.stream_declarations import Join, Part, Stream
 from entropy_sentinel.logs.value_paths import look_up, to_snake_case
 
@@ -27,13 +28,15 @@ class _Pieces:
             self._pieces.append(piece)
         elif join is Join.CALLS:
             if not isinstance(piece, list) or not all(isinstance(call, Mapping) for call in piece):
-                raise InputError(f"`{self._part.path}` must be a list of objects, was {piece!r}"[:200])
+                raise InputError(f"`{self._part.path}` must be a list of objects, got {describe_json(piece)}"[:200])
             for call in piece:
                 _add_call(self._pieces, call)
         elif join is Join.CALL:
             self._pieces = [_extend_call(self._pieces[0] if self._pieces else {}, piece)]
         elif not isinstance(piece, str | list):
-            raise InputError(f"the pieces of `{self._part.path}` must be texts or lists, was {piece!r}"[:200])
+            raise InputError(
+                f"the pieces of `{self._part.path}` must be texts or lists, got {describe_json(piece)}"[:200]
+            )
         elif self._pieces and type(piece) is not type(self._pieces[0]):
             raise InputError(f"the pieces of `{self._part.path}` are texts and lists")
         elif join is Join.REPEAT:
@@ -170,8 +173,8 @@ def _read_path(piece: Mapping[str, Any], path: str) -> Any:
         if not isinstance(value, Mapping):
             root, _, rest = path.rpartition(".")
             raise InputError(
-                f"the `{root}` of a chunk must be an object with `{rest}`, was {type(value).__name__}; request "
-                "alternatives too, such as `top_logprobs: 5`, which the server may give only without a stream"
+                f"the `{root}` of a chunk must be an object with `{rest}`, got {type(value).__name__}; request "
+                "alternatives too, such as `top_logprobs: 20`, which the server may give only without a stream"
             )
         value = value[name] if name in value else value.get(to_snake_case(name))
     return value

@@ -166,7 +166,7 @@ def find_bad_rows(batch: pl.DataFrame) -> Iterator[tuple[int, str]]:
     )
     for name in MAX_VALUES:
         if name in batch.columns:
-            whole = f"'{name}' must be a whole number from 0 to {MAX_VALUES[name]:,}, was {{}}"
+            whole = f"'{name}' must be a whole number from 0 to {MAX_VALUES[name]:,}, got {{}}"
             words = pl.format(whole, pl.col(name).cast(pl.String))
             problem = problem.when(_parse_whole(name).is_null() & pl.col(name).is_not_null()).then(words)
     problems = batch.select(problem).to_series()

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.core.printable import describe_json
 from entropy_sentinel.logs.parsed_response import (
     Reply,
     build_trace,
@@ -72,7 +73,9 @@ def _parse_output(output: Mapping[str, Any]) -> Reply:
     logprobs, k = None, None
     text = output.get("text") or ""
     if not isinstance(text, str) or not isinstance(steps, list | Mapping | None):
-        raise InputError(f"`text` must be a string and `logprobs` a list, were {text!r} and {steps!r}"[:200])
+        raise InputError(
+            f"`text` must be a string and `logprobs` a list, got {describe_json(text)} and {describe_json(steps)}"[:200]
+        )
     text = replace_surrogates(text)
     if steps is not None:
         steps = _unflatten_steps(steps) if isinstance(steps, Mapping) else [index_by_id(step) for step in steps]

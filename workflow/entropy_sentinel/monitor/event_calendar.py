@@ -53,7 +53,7 @@ def read_events(settings: MonitorOptions) -> list[Event]:
         else:
             events.append(_parse_event(entry, settings.zone, f"events: {_MUST}"))
     if len(events) > MOST_EVENTS:
-        raise ConfigError(f"events: at most {MOST_EVENTS:,}, were {len(events):,}; name those that could matter")
+        raise ConfigError(f"events: at most {MOST_EVENTS:,}, got {len(events):,}; name those that could matter")
     return sorted(set(events))
 
 
@@ -79,7 +79,7 @@ def _parse_event(line: str, zone: str | None, problem: str) -> Event:
         begin, end = _period(found[1], zone)
         text = _unquoted(found[2])
     except (ValueError, OverflowError):
-        raise ConfigError(f"{problem}, was '{one_line(line)[:LONGEST_TEXT]}'") from None
+        raise ConfigError(f"{problem}, got '{one_line(line)[:LONGEST_TEXT]}'") from None
     return Event(begin, end, text)
 
 

@@ -87,7 +87,7 @@ def _rate(text: str) -> str:
     except ValueError:
         value = math.nan
     if not (math.isfinite(value) and value > 0 and period.strip() in _DAYS):
-        raise ValueError(f"must be NUMBER/PERIOD, such as 1/month (periods: {', '.join(_DAYS)}), was '{text}'")
+        raise ValueError(f"must be NUMBER/PERIOD, such as 1/month (periods: {', '.join(_DAYS)}), got '{text}'")
     return text
 
 
@@ -107,7 +107,7 @@ def _event_entries(given: Any) -> Any:
 
 def _event_texts(entries: tuple[str, ...]) -> tuple[str, ...]:
     if not all(entry.strip() for entry in entries):
-        raise ValueError("must be DATE=TEXT, such as 2026-10-15=prompt v2, or a file with such lines, was empty")
+        raise ValueError("must be DATE=TEXT, such as 2026-10-15=prompt v2, or a file with such lines, got empty")
     return entries
 
 
@@ -126,7 +126,7 @@ Events = Annotated[
 
 def _address(text: str) -> str:
     if not is_address(text):
-        raise ValueError(f"must be https://HOST/PATH, was '{text}'")
+        raise ValueError(f"must be https://HOST/PATH, got '{text}'")
     return text
 
 
@@ -138,7 +138,7 @@ def _zone(name: str) -> str:
         # Polars has its own list, without `localtime`, `Factory`, `posix/...` and `right/...`.
         pl.Series([EARLIEST]).dt.convert_time_zone(name)
     except (ZoneInfoNotFoundError, ValueError, OSError, pl.exceptions.PolarsError):
-        raise ValueError(f"must be a time zone such as Europe/Berlin or UTC, was '{name}'") from None
+        raise ValueError(f"must be a time zone such as Europe/Berlin or UTC, got '{name}'") from None
     return name
 
 
@@ -149,7 +149,7 @@ def _time(text: str) -> str:
     try:
         datetime.fromisoformat(text)
     except ValueError:
-        raise ValueError(f"must be a time such as 2026-11-09 or 2026-11-09T02:00, was '{text}'") from None
+        raise ValueError(f"must be a time such as 2026-11-09 or 2026-11-09T02:00, got '{text}'") from None
     return text
 
 
@@ -309,15 +309,15 @@ def reference(text: str, grain: str = "day") -> Reference:
         period = Reference(start.astimezone(UTC), end.astimezone(UTC))
     except (ValueError, OverflowError):
         raise ConfigError(
-            f"reference: must be FIRST..LAST, such as 2026-11-01..2026-11-07, a day, or ..LAST, was '{text}'"
+            f"reference: must be FIRST..LAST, such as 2026-11-01..2026-11-07, a day, or ..LAST, got '{text}'"
         ) from None
     if period.end <= period.start:
-        raise ConfigError(f"reference: must end after it begins, was '{text}'")
+        raise ConfigError(f"reference: must end after it begins, got '{text}'")
     if period.start < EARLIEST or period.end > LATEST:
-        raise ConfigError(f"reference: must be between {EARLIEST:%Y} and {LATEST:%Y}, was '{text}'")
+        raise ConfigError(f"reference: must be between {EARLIEST:%Y} and {LATEST:%Y}, got '{text}'")
     for moment in period:
         if (moment.minute, moment.second, moment.microsecond) != (0, 0, 0) or (grain == "day" and moment.hour):
-            raise ConfigError(f"reference: must consist of whole {grain}s, like the windows, was '{text}'")
+            raise ConfigError(f"reference: must consist of whole {grain}s, like the windows, got '{text}'")
     return period
 
 
@@ -530,7 +530,7 @@ class SampleOptions(FormatOptions, Slicing):
     def model_post_init(self, _: Any) -> None:
         """Raise ValueError for limits of labels per slice or prices that contradict each other."""
         if self.per_slice is not None and self.max_per_slice is not None and self.per_slice > self.max_per_slice:
-            raise ValueError(f"max_per_slice: must be at least per_slice, {self.per_slice}, was {self.max_per_slice}")
+            raise ValueError(f"max_per_slice: must be at least per_slice, {self.per_slice}, got {self.max_per_slice}")
         if (self.usd_per_million_input_tokens is None) != (self.usd_per_million_output_tokens is None):
             raise ValueError("set both of usd_per_million_input_tokens and usd_per_million_output_tokens, or neither")
         if self.judge_usd is None and (self.judge_model or self.usd_per_million_input_tokens is not None):

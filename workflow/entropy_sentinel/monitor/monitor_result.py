@@ -204,7 +204,7 @@ def _columns(result: Monitored, rows: pl.DataFrame) -> Iterator[Column]:
     if result.has_estimates:
         yield "estimated", lambda row: _bracketed(row, number(row["estimated_accuracy"]))
         yield heading, lambda row: _bracketed(row, _interval(row, "", ".3f"))
-        yield "worth labels", _worth
+        yield "equals n labels", _worth
     else:
         yield "labels say (n)", _labels
         if about["judge"]:
@@ -372,7 +372,7 @@ def label_basis(result: Monitored) -> str:
         basis.append(counted(n_labelled, "label"))
     for kept in result.provenance["judge"]:
         if kept["used"]:
-            basis.append(f"{kept['name']} ({counted(kept['n_seen'], 'response')}), which labels correct")
+            basis.append(f"{kept['name']} ({counted(kept['n_seen'], 'response')}), corrected by labels")
     for name, n in result.slices["witness"].drop_nulls().value_counts(sort=True).iter_rows():
         basis.append(f"{name}, for {counted(n, 'slice')} with hardly any labels")
     return f"no estimator: accuracies rest on {'; '.join(basis) or 'nothing yet'}"

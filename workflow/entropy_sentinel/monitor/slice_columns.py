@@ -129,7 +129,7 @@ def _checked() -> dict[str, SliceColumn]:
         if not re.fullmatch(r"[a-z][a-z0-9_]*", statistic.name):
             raise ConfigError(f"{place} must have a name like `a_name`")
         if not isinstance(statistic.each, pl.Expr):
-            raise ConfigError(f"{place}: `each` must be a Polars expression, was {statistic.each!r:.100}")
+            raise ConfigError(f"{place}: `each` must be a Polars expression, got {statistic.each!r:.100}")
         _check_form(statistic, place)
         if statistic.name in taken:
             raise ConfigError(f"{place} needs another name: it is another column of rows or states")
@@ -139,7 +139,7 @@ def _checked() -> dict[str, SliceColumn]:
                 "statistic, too"
             )
         if statistic.of and statistic.of not in counts:
-            raise ConfigError(f"{place}: `of` must be one of {', '.join(counts)}, was '{statistic.of}'")
+            raise ConfigError(f"{place}: `of` must be one of {', '.join(counts)}, got '{statistic.of}'")
     return {column.name: column for column in _COLUMNS}
 
 
@@ -149,7 +149,7 @@ def _check_form(statistic: Statistic, place: str) -> None:
         format(1 if statistic.name.startswith("n_") and not statistic.of else 0.5, statistic.form)
     except (ValueError, TypeError):
         raise ConfigError(
-            f"{place}: `form` must be a format of numbers, such as '.1%' or '.0f', was {statistic.form!r:.100}"
+            f"{place}: `form` must be a format of numbers, such as '.1%' or '.0f', got {statistic.form!r:.100}"
         ) from None
 
 

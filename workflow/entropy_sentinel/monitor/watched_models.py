@@ -67,7 +67,7 @@ def watch_models(
         watched = _load(estimator, options, None if state is None else Path(state), None)
         return WatchedModels((watched,), options, None, user_named=False)
     if not estimator:
-        raise ConfigError("estimator: must be at least one, was an empty list")
+        raise ConfigError("estimator: must be at least one, got an empty list")
     if options.any_model:
         raise ConfigError("any_model: must not be set with several estimators, each of which is for its own model")
     by = options.by if MODEL in options.by else (MODEL, *options.by)
@@ -80,7 +80,7 @@ def watch_models(
         model = str(watched.model)
         if model in every:
             raise ConfigError(
-                f"estimator {name}: must be of another model than the other estimators, was also of '{model}'"
+                f"estimator {name}: must be of another model than the other estimators, got also of '{model}'"
             )
         if watched.state is not None and watched.state in [other.state for other in every.values()]:
             raise ConfigError(f"state: {watched.state} would belong to two models; run a monitor for each of them")
@@ -89,7 +89,7 @@ def watch_models(
     for pair in options.same_model:
         if strip_prefix(pair.partition("=")[0]) not in every:
             names = ", ".join(every)
-            raise ConfigError(f"same_model: must be OLD=NEW, where OLD has an estimator ({names}), was '{pair}'")
+            raise ConfigError(f"same_model: must be OLD=NEW, where OLD has an estimator ({names}), got '{pair}'")
     chosen = [watched for model, watched in every.items() if not user_models or model in user_models]
     if not chosen:
         raise ConfigError(f"where: must name a model that has an estimator ({', '.join(every)})")

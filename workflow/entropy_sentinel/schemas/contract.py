@@ -149,7 +149,7 @@ class Contract:
                 raise ContractError(f"{prefix}column '{name}' is not in the contract of stage '{self.stage}'")
         for column in self.columns:
             if not column.accepts(schema[column.name]):
-                raise ContractError(f"{prefix}column '{column.name}' must be {column.dtype}, was {schema[column.name]}")
+                raise ContractError(f"{prefix}column '{column.name}' must be {column.dtype}, got {schema[column.name]}")
 
 
 @contextmanager

@@ -25,7 +25,7 @@ def _families() -> dict[str, Family]:
         for signal in family.signals:
             # The name becomes part of estimator names, and so of file names.
             if not re.fullmatch(r"[a-z][a-z0-9_]*", signal.name):
-                raise ConfigError(f"{module_of(name)}: a signal's name must be like `a_name`, was {signal.name!r}")
+                raise ConfigError(f"{module_of(name)}: a signal's name must be like `a_name`, got {signal.name!r}")
             if signal.name in taken:
                 # A feature of an extension may have the name of one of the package's signals.
                 feature = extensions.module_of("features", signal.name) if signal.name in CATALOGUE else ""

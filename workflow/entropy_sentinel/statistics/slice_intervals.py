@@ -44,8 +44,8 @@ NOTES = {
     ASSUMED: "The interval rests on the assumption that a model with another name is the validated one "
     f"(--same-model): it is {SAME_MODEL_WIDENING:.2f} times as wide as a predictive one, as if the change of the model "
     "added an error as large as that on a new domain. No validation has tested that.",
-    PRIOR: "The interval rests on an assumption (prior), because there are no held-out domains like these responses "
-    "to show the estimator's errors. It assumes errors of about 0.2, more than most published ones.",
+    PRIOR: "No held-out domain shows the estimator's errors on such responses, so the interval assumes a typical error "
+    "of 0.2 (prior), more than most published ones.",
 }
 
 # The factor by which errors are larger after training on one domain: the ratio of the medians for k = 1 and 2 in the
@@ -198,7 +198,7 @@ class Residuals:
 
 def _check_level(level: float) -> None:
     if not 0 < level < 1:
-        raise ValueError(f"level must be above 0 and below 1, was {level}")
+        raise ValueError(f"level must be above 0 and below 1, got {level}")
 
 
 def _around(estimates: Numbers, half: np.ndarray | float, basis: str) -> SliceIntervals:

@@ -62,7 +62,7 @@ def mutual_information(
     """
     first, then = np.asarray(marginal, dtype=float), np.asarray(conditional, dtype=float)
     if then.shape != (len(first), len(first)):
-        raise ValueError(f"conditional must be ({len(first)}, {len(first)}) for {len(first)} answers, was {then.shape}")
+        raise ValueError(f"conditional must be ({len(first)}, {len(first)}) for {len(first)} answers, got {then.shape}")
     if not (first.sum() > 0 and (then.sum(axis=1) > 0).all()):
         raise ValueError("marginal and each row of conditional must have a probability above 0; one is all 0")
     pairs = (first / first.sum())[:, None] * (then / then.sum(axis=1, keepdims=True))

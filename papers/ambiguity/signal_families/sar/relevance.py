@@ -77,7 +77,7 @@ def sar(
     like, n = np.asarray(similarity, dtype=float), len(token_logprobs)
     if like.shape != (n, n) or len(token_relevance) != n:
         raise ValueError(
-            f"similarity must be ({n}, {n}) and token_relevance of {n} answers, were {like.shape} and "
+            f"similarity must be ({n}, {n}) and token_relevance of {n} answers, got {like.shape} and "
             f"{len(token_relevance)}"
         )
     log_likely = np.array(list(map(_weighted, token_logprobs, token_relevance)))

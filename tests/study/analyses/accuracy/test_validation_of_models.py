@@ -153,7 +153,7 @@ def test_an_unlabelled_domain_of_other_words_is_unfamiliar_and_its_interval_rest
     found = validation(pl.concat([labelled, like, unlike]), OF_NAMES)
     own, other = found.unlabelled
     assert (own.domain, own.unfamiliar, own.basis) == ("like", None, "predictive")
-    assert other.unfamiliar.startswith("farther from every labelled domain (")
+    assert other.unfamiliar.startswith("unlike anything labelled (distance ")
     assert other.basis == "prior"
     assert other.upper - other.lower > own.upper - own.lower
 

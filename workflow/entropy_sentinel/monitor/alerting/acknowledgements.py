@@ -53,5 +53,5 @@ def _parse_line(text: str, place: str) -> Acknowledgement:
         pass
     raise InputError(
         f"acknowledged: {place}: must be KIND SLICE DATE, such as 'drop homework 2026-11-09' (kinds: "
-        f"{', '.join(kinds)}), was '{text}'"
+        f"{', '.join(kinds)}), got '{text}'"
     )

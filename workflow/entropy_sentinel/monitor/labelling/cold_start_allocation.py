@@ -108,7 +108,7 @@ def _for_watching(rows: pl.DataFrame, by: Mapping[str, str], options: SampleOpti
     needed = np.minimum(enough["n_responses"].to_numpy().astype(int), least)
     n_affordable = int(np.count_nonzero(np.cumsum(needed) <= options.budget))
     if not n_affordable:
-        raise InputError(f"budget: must be at least {needed[0]}, the labels of one slice, was {options.budget}")
+        raise InputError(f"budget: must be at least {needed[0]}, the labels of one slice, got {options.budget}")
     slices = enough.head(n_affordable)
     sizes_of = np.minimum(slices["n_responses"].to_numpy(), most)
     counts = apportion(np.ones(n_affordable), needed[:n_affordable], sizes_of, options.budget)

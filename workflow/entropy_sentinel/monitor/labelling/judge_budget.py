@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.core.errors import ConfigError, InputError
+from entropy_sentinel.core.extras import install_command
 from entropy_sentinel.judges.judge_prompts import WITHOUT_REFERENCE
 from entropy_sentinel.logs.reader_base import QUESTION
 from entropy_sentinel.monitor.monitor_options import JudgeOptions, SampleOptions
@@ -119,8 +120,8 @@ def _prices(options: SampleOptions) -> tuple[tuple[float, float], str]:
     table = _price_table()
     if not table:
         raise ConfigError(
-            "judge_model: LiteLLM, whose table has the prices, is not installed: pip install "
-            f"'entropy-sentinel[judge]', or give {wanted}"
+            f"judge_model: LiteLLM, whose table has the prices, is not installed: {install_command('judge')}, or give "
+            f"{wanted}"
         )
     provider, _, name = options.judge_model.rpartition("/")
     entry = table.get(options.judge_model) or table.get(name, {})

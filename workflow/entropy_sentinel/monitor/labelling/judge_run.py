@@ -8,6 +8,7 @@ import polars as pl
 
 from entropy_sentinel.api.verb_options import JudgeKeywords
 from entropy_sentinel.core.errors import ConfigError, InputError
+from entropy_sentinel.core.extras import install_command
 from entropy_sentinel.core.option_classes import checked, document_options
 from entropy_sentinel.judges.judge_interface import Case, Verdict
 from entropy_sentinel.judges.judge_kinds import Llm
@@ -150,7 +151,7 @@ def _judge(model: str, settings: JudgeOptions, prompt: Prompt) -> "LlmJudge":
             {"version": Llm.VERSION, "judge": JUDGE, "kind": "llm", "llm": asked["llm"]}, server, settings.logprobs
         )
     except ModuleNotFoundError as error:
-        raise ConfigError(f"judge: needs {error.name}: pip install 'entropy-sentinel[judge]'") from None
+        raise ConfigError(f"judge: needs {error.name}: {install_command('judge')}") from None
 
 
 def _prompt(path: Path) -> Prompt:

@@ -120,7 +120,7 @@ def _read_jsonl(path: Path) -> list[Row]:
         except (ValueError, RecursionError) as error:
             raise ValueError(f"line {number}: must be a JSON object: {error}") from None
         if not isinstance(row, dict):
-            raise ValueError(f"line {number}: must be a JSON object, was {line[:100]!r}")
+            raise ValueError(f"line {number}: must be a JSON object, got {line[:100]!r}")
         rows.append(row)
     return rows
 
@@ -152,7 +152,7 @@ def _column(name: str, rows: Sequence[Row], path: Path) -> pl.Series:
         first = first or kind
         wanted = "a text, a number, true or false" if kind in (dict, list) else f"{_TYPES[first]} as in the rows above"
         if kind is not first or kind in (dict, list) or not _fits(value):
-            raise InputError(f"{path}: row {number}: '{name}' must be {wanted}, was {ascii(value)[:100]}")
+            raise InputError(f"{path}: row {number}: '{name}' must be {wanted}, got {ascii(value)[:100]}")
     return pl.Series(name, values, strict=False)
 
 

@@ -37,8 +37,8 @@ _NAMED = 10
 _EVEN = 0.5
 # What the labels give a `fit` whose validation is not likely to be `usable`.
 _FIT_INSTEAD = {
-    Purpose.WATCH: "; it can still watch for drops between labels",
-    Purpose.VALIDATE: f" at a mean error of {TYPICAL_ERROR:.2f}, and they are drawn so that it is as large as possible",
+    Purpose.WATCH: ", but can watch for drops between labels",
+    Purpose.VALIDATE: f" at a mean error of {TYPICAL_ERROR:.2f}; no other choice of slices makes it larger",
 }
 # Intervals this wide tell little.
 _WIDE = 0.5
@@ -110,9 +110,9 @@ def _compare_purposes(
     chance = chance_of_usable(*_count_domains(plan.slices, judge, judge is not None), quality)
     if chance >= _EVEN:
         return (
-            f"Better spent on a validated estimator: with these labels{' and verdicts' if judge else ''}, `fit` is "
-            f"`usable` with a probability of {chance:.0%} if its mean error is {TYPICAL_ERROR:.2f}, and estimates new "
-            "slices without labels. The labels also tell the accuracies of these slices"
+            f"Best use of this budget: a validated estimator. With these labels{' and verdicts' if judge else ''}, "
+            f"`fit` ends in `usable` with a probability of {chance:.0%} if its mean error is {TYPICAL_ERROR:.2f}; it "
+            "then estimates new slices without labels. The labels also show the accuracies of these slices"
         )
     alone = _half_width(widths["width_labels_alone"], "from labels alone")
     name = "with the judge" if judge is not None else "with a judge (--judge-usd)"
@@ -121,8 +121,8 @@ def _compare_purposes(
     if _largest(widths["width_labels_alone"]) >= _WIDE:
         too_few = ". That is little: name a column with fewer values (--by), or label more"
     widths_now = (
-        f"Better spent on knowing {'these slices' if len(plan.slices) > 1 else 'this slice'} now: accuracies within "
-        f"{ways}{too_few}"
+        f"Best use of this budget: know {'these slices' if len(plan.slices) > 1 else 'this slice'} now, with "
+        f"accuracies within {ways}{too_few}"
     )
     if not can_fit:
         return widths_now
@@ -131,7 +131,7 @@ def _compare_purposes(
         with_judge = chance_of_usable(*_count_domains(plan.slices, None, has_judge=True), quality)
         likely += f" ({with_judge:.0%} with a judge)" if with_judge >= max(NEGLIGIBLE, chance + 0.01) else ""
     instead = _FIT_INSTEAD[plan.purpose]
-    return f"{widths_now}. The probability that a `fit` on these labels is `usable` is {likely}{instead}"
+    return f"{widths_now}. A `fit` on these labels ends in `usable` with a probability of {likely}{instead}"
 
 
 def _half_width(widths: pl.Series, way: str) -> str:
@@ -151,9 +151,8 @@ def _needed_for_usable(options: SampleOptions) -> str:
     rates = f"a judge of sensitivity {quality.sensitivity:g} and specificity {quality.specificity:g}"
     with_judge, alone = (_count(labels_for_usable(TYPICAL_ERROR, judge)) for judge in (quality, None))
     return (
-        f"`usable` with a probability of {PROBABLE:.0%}, if the mean error is {TYPICAL_ERROR:.2f}, takes {with_judge} "
-        f"with {rates} and {VERDICTS} verdicts per domain (`fit --judged`), or {alone} "
-        "without a judge; in a single validation"
+        f"What `usable` takes (probability {PROBABLE:.0%}, mean error {TYPICAL_ERROR:.2f}, a single validation): "
+        f"{alone}; or {with_judge} and {VERDICTS} verdicts per domain by {rates} (`fit --judged`)"
     )
 
 
@@ -173,21 +172,21 @@ def _left_out(plan: Allocation, options: SampleOptions) -> Iterator[str]:
     others = rest.filter(pl.col("n_responses") >= plan.fewest)
     if len(few):
         yield (
-            f"left out, fewer than {plan.fewest} responses: {_values(few, by)}. Give logs of a longer time, or a "
+            f"not sampled (fewer than {plan.fewest} responses): {_values(few, by)}. Give logs of a longer time, or a "
             "column that has these values as one"
         )
     if len(others) and plan.purpose is Purpose.WATCH:
         least = LABELS_A_SLICE if options.per_slice is None else options.per_slice
         needed = int(np.minimum(plan.sizes["n_responses"].to_numpy(), least)[: len(plan.slices) + len(others)].sum())
         yield (
-            f"left out, beyond the budget: {_values(others, by)}. {options.budget:,} labels are {least} for each of "
-            f"{counted(len(plan.slices), 'value')} of {', '.join(options.by)}; name a column with fewer values "
+            f"not sampled (beyond the budget): {_values(others, by)}. {options.budget:,} labels are {least} for each "
+            f"of {counted(len(plan.slices), 'value')} of {', '.join(options.by)}; name a column with fewer values "
             f"(--by), or raise the budget: --budget {needed} is enough for all"
         )
     elif len(others):
         yield (
-            "left out, with more values, each would get fewer labels, and the verdict `usable` would be less probable: "
-            f"{_values(others, by)}. To know these slices too, use --per-slice {LABELS_A_SLICE}"
+            f"not sampled (including more would leave too few labels for each): {_values(others, by)}. To know these "
+            f"slices too, use --per-slice {LABELS_A_SLICE}"
         )
 
 

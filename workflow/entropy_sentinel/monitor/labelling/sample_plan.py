@@ -23,8 +23,8 @@ _WITH_ESTIMATOR = {
     "estimated_accuracy": "estimated accuracy",
     "width_before": "{level} width now",
     "width_labels_alone": "labels alone",
-    "width_expected": "with labels",
-    "width_with_judge": "and a judge",
+    "width_expected": "labels + estimate",
+    "width_with_judge": "labels + judge",
 }
 _WITHOUT_ESTIMATOR = {
     "width_labels_alone": "{level} width, labels",
@@ -136,7 +136,7 @@ def _in_brackets(text: str, name: str, row: dict[str, Any]) -> str:
 def prospect_table(prospects: pl.DataFrame) -> Table:
     """The table of the chances of `usable`."""
     errors = prospects["error"].unique().sort()
-    headings = ["domains", "labels each"] + [f"off by {error:.2f}" for error in errors]
+    headings = ["domains", "labels each"] + [f"error {error:.2f}" for error in errors]
     rows = []
     for (n_domains, n_labels), cells in prospects.group_by("domains", "labels", maintain_order=True):
         chances = cells.sort("error").select("usable", "usable_with_judge").rows()
@@ -154,8 +154,8 @@ def _chance(probability: float) -> str:
 def title_prospects(prospects: pl.DataFrame) -> str:
     """The line above the table of the chances of `usable`."""
     return (
-        "Probability of the verdict `usable`, by mean error on new domains (first row: these labels); in brackets with "
-        f"a judge's verdicts on {prospects['verdicts'][0]:,} responses per domain:"
+        "Chance that validation ends in `usable`, if the estimator's mean error is ... (first row: the labels proposed "
+        f"here). In brackets: with a judge's verdicts on {prospects['verdicts'][0]:,} responses per domain"
     )
 
 
@@ -173,27 +173,29 @@ def explain_sample(sample: Sample) -> Iterator[str]:
 
 def _judge(sample: Sample) -> str:
     """How many verdicts of which judge the widths assume."""
-    quality = f"of a judge of sensitivity {sample.quality.sensitivity:g} and specificity {sample.quality.specificity:g}"
+    judge = f"a judge of sensitivity {sample.quality.sensitivity:g} and specificity {sample.quality.specificity:g}"
     if sample.to_judge is None:
-        return f"with verdicts on {VERDICTS_A_LABEL} times as many responses, {quality} (`entropy-sentinel judge`)"
-    return f"with verdicts on the responses to judge, {quality}"
+        return (
+            f"assumes {judge}, with verdicts on {VERDICTS_A_LABEL} times as many responses (`entropy-sentinel judge`)"
+        )
+    return f"assumes {judge}, with verdicts on the responses to judge"
 
 
 def _explain_with_estimator(sample: Sample) -> Iterator[str]:
-    yield f"and a judge: {_judge(sample)}"
+    yield f"labels + judge: {_judge(sample)}"
 
 
 def _explain_without_estimator(sample: Sample) -> Iterator[str]:
     yield (
-        f"widths: of the intervals to expect at an accuracy of {ASSUMED_ACCURACY:g}, where they are widest; a width of "
-        "0.30 is ±0.15"
+        f"widths: what to expect at an accuracy of {ASSUMED_ACCURACY:g}, where intervals are widest; a width of 0.30 "
+        "is ±0.15"
     )
     yield f"with a judge: {_judge(sample)}"
     if sample.slices["width_with_judge"].null_count() == len(sample.slices):
         yield "without a number: too few labels to correct the judge's errors; it takes 8 more labels than slices"
     yield (
-        f"with an estimator: fitted on these labels, if its P(correct) explains {EXPLAINED:.0%} of the differences "
-        "between responses of a slice (real ones: 9% to 24%)"
+        f"with an estimator: assumes one fitted on these labels, whose P(correct) explains {EXPLAINED:.0%} of the "
+        "differences between responses of a slice (real ones: 9% to 24%)"
     )
     if sample.prospects is not None:
         yield ASSUMES

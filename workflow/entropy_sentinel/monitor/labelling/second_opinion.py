@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.core.errors import ConfigError, InputError
+from entropy_sentinel.core.extras import install_command
 from entropy_sentinel.formatting.text_format import counted
 from entropy_sentinel.judges.answer_matching import TRUNCATED, is_comparable, match_answers
 from entropy_sentinel.judges.judge_kinds import Llm
@@ -138,4 +139,4 @@ def _second_model(model: str, settings: JudgeOptions) -> Any:
 
         return SecondModel(model, settings.max_tokens, temperature, server)
     except ModuleNotFoundError as error:
-        raise ConfigError(f"judge: needs {error.name}: pip install 'entropy-sentinel[judge]'") from None
+        raise ConfigError(f"judge: needs {error.name}: {install_command('judge')}") from None

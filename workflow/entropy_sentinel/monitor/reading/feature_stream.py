@@ -76,7 +76,7 @@ def loaded(estimator: FittedEstimator | str | Path, state: str | Path | None) ->
     """The estimator and the SHA-256 of its file; the latter is empty without a file or an estimator."""
     if state is not None:
         if url_of(state) is not None:
-            raise ConfigError(f"state: must be a local file, was {url_of(state)}; logs and outputs may be remote")
+            raise ConfigError(f"state: must be a local file, got {url_of(state)}; logs and outputs may be remote")
         check_name(state)
     if not isinstance(estimator, FittedEstimator):
         return saved_estimator(estimator), hashlib.sha256(local(estimator).read_bytes()).hexdigest()
@@ -215,7 +215,7 @@ def same_models(metadata: FitMetadata, pairs: Sequence[str], watched: Collection
     for old, new in names.patterns:
         if old not in (model, *watched):
             raise ConfigError(
-                f"same_model: must be OLD=NEW, where OLD is the model of the estimator, '{model or 'unknown'}', was "
+                f"same_model: must be OLD=NEW, where OLD is the model of the estimator, '{model or 'unknown'}', got "
                 f"'{old}={new}'"
             )
     return names

@@ -74,14 +74,14 @@ class ProblemKind(StableCode):
     NO_ESTIMATOR = (
         "ES209",
         "no-estimator",
-        "responses of model '{subject}', which no estimator is for",
+        "responses of model '{subject}' not watched: no estimator",
         "With several estimators, responses of other models are left out.",
         "Give an estimator of this model too, or name the models to watch (--where model=NAME).",
     )
     UNNAMED_MODELS = (
         "ES210",
         "unnamed-models",
-        "responses without a model name or of other models, which no estimator is for",
+        "responses of further models, or without a model name, not watched: no estimator",
         "With several estimators, responses without a model's name are left out.",
         "Give an estimator of these models too, or name the models to watch (--where model=NAME).",
     )
@@ -178,7 +178,7 @@ class ProblemKind(StableCode):
     IN_ANOTHER_FILE = (
         "ES262",
         "in-another-file",
-        "responses that are also in another file and count once",
+        "duplicates across files, counted once",
         "Files overlap.",
     )
     SHARED_ID = (

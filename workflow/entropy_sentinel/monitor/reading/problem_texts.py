@@ -10,7 +10,7 @@ from entropy_sentinel.formatting.text_format import counted
 from entropy_sentinel.monitor.reading.problem_codes import ProblemKind
 from entropy_sentinel.monitor.reading.problem_records import MOST_PLACES, EarlierProblems, Problem
 
-_LEFT_OUT = "left out: give an estimator of this model too, or name the models to watch (--where model=NAME)"
+_LEFT_OUT = "(give one of this model too, or name the models to watch: --where model=NAME)"
 
 
 def describe_problem(problem: Problem) -> str:

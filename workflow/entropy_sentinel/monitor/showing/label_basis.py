@@ -75,7 +75,7 @@ def unlabelled_draws(result: Monitored) -> list[str]:
         return []
     return [
         f"{n_without:,} of {counted(drawn['n'], 'drawn response')} have no label ({n_without / drawn['n']:.0%}): "
-        "accuracies are right only if these are as often correct as the labelled ones. Label truncated and unreadable "
+        "accuracies assume that these are as often correct as the labelled ones. Label truncated and unreadable "
         "answers, too: false, if they did not help the user"
     ]
 

@@ -51,6 +51,16 @@ def same_models(result: Monitored) -> list[str]:
     return [SameModelComparison.from_dict(about).describe() for about in result.provenance["same_models"]]
 
 
+def intervals_from_prior(result: Monitored) -> list[str]:
+    """A line about intervals that rest on an assumption, with the slices unless it is all of them."""
+    rows = result.slices.filter(pl.col("basis") == PRIOR)
+    if rows.is_empty():
+        return []
+    n_other = result.slices["basis"].drop_nulls().len() - len(rows)
+    names = listed(names_of(result, rows), SHOWN, "; ") if n_other else "all slices"
+    return [f"{names}: {NOTES[PRIOR]}"]
+
+
 def untested(result: Monitored) -> list[str]:
     """A line about changes without q, which raise no alert however large they are."""
     least = max(result.provenance["min_responses"], 1)
@@ -85,7 +95,7 @@ def labels_of_a_part(result: Monitored) -> list[str]:
             "some weeks only (label some of the others; --window shows the weeks with labels), or drawn responses "
             "have no label yet"
         ]
-    return [f"labels from only a part of the slice do not improve its estimate: {names}"]
+    return [f"labels ignored for {names}: they do not cover the whole slice"]
 
 
 def labels_and_estimates(result: Monitored) -> list[str]:
@@ -110,7 +120,7 @@ def witness_lines(result: Monitored) -> list[str]:
     worth = result.provenance["label_worth"]
     if worth is not None and any(kept["used"] for kept in result.provenance["judge"]):
         others = "P(correct) and these witnesses" if result.has_estimates else "these witnesses"
-        lines.append(f"one label is worth {worth:.1f} labels without {others}")
+        lines.append(f"with {others}, one label counts as {worth:.1f}")
     return lines
 
 
@@ -189,8 +199,7 @@ def parts(result: Monitored) -> list[Part]:
     if result.has_estimates and not result.provenance["recognises_unfamiliar"]:
         shown.append(NO_WORDS)
     shown += same_models(result)
-    if PRIOR in result.slices["basis"].to_list():
-        shown.append(NOTES[PRIOR])
+    shown += intervals_from_prior(result)
     shown += [*unlabelled_slices(result), *labels_of_a_part(result), *unlabelled_draws(result)]
     shown += labels_and_estimates(result)
     shown += [*witness_lines(result), *describe_witnesses(result)]

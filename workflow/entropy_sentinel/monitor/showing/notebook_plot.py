@@ -71,7 +71,7 @@ class Picture:
         """
         path = Path(path)
         if path.suffix not in _SUFFIXES:
-            raise InputError(f"plot: the name of the file must end with {', '.join(_SUFFIXES)}, was '{path}'")
+            raise InputError(f"plot: the name of the file must end with {', '.join(_SUFFIXES)}, got '{path}'")
         if path.suffix == ".html":
             write_whole(path, _PAGE.format(html=self.html))
             return
@@ -114,7 +114,7 @@ def plot(shown: Monitored | FittedEstimator) -> Picture:
     if isinstance(shown, Monitored):
         first = ranked(shown, newest=bool(shown.newest))
         return _picture([first, labelled(shown)], over_time(shown), "no slice has an estimate")
-    raise InputError(f"plot: must be an estimator or a result of `monitor`, was {type(shown).__name__}")
+    raise InputError(f"plot: must be an estimator or a result of `monitor`, got {type(shown).__name__}")
 
 
 def _picture(

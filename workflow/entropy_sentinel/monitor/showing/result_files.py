@@ -221,7 +221,7 @@ def write_rows(result: Monitored, path: str | Path) -> None:
 def check_rows_path(path: Path) -> None:
     """Raise InputError if the suffix of a file for rows is unknown."""
     if path.suffix not in _WRITERS:
-        raise InputError(f"output: must end with {', '.join(_WRITERS)}, was '{path}'")
+        raise InputError(f"output: must end with {', '.join(_WRITERS)}, got '{path}'")
 
 
 def write_alerts(result: Monitored, path: str | Path) -> None:

@@ -24,7 +24,7 @@ WHY = "why"
 def check_ask_path(path: Path) -> None:
     """Raise InputError if the suffix of the file is not .csv."""
     if path.suffix != ".csv":
-        raise InputError(f"ask: must end with .csv, was '{path}'")
+        raise InputError(f"ask: must end with .csv, got '{path}'")
 
 
 def write_slices_to_ask(result: Monitored, path: Path) -> None:

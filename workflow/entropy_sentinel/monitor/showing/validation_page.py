@@ -48,7 +48,7 @@ def explain_verdict(answer: Validation) -> Iterator[str]:
     elif least >= limit:
         error = f"at least {least:.3f}, with {confidence} confidence"
     else:
-        error = f"{least:.3f} to {most:.3f} (one-sided {confidence} limits)"
+        error = f"between {least:.3f} and {most:.3f} ({confidence} confidence in each limit)"
     yield f"On new domains the mean error is {error}; for the verdict usable it must be at most {limit:g}."
 
 
@@ -61,4 +61,5 @@ def _explain_use(answer: Validation) -> str:
     if answer.verdict == NO_USE:
         return f"Do not use the estimates{answer.scope}: they are too far off, and nothing shows that they rank slices."
     units = "groups" if answer.n_groups else "domains"
-    return f"There are too few labelled {units} for a verdict{answer.scope}: {answer.summary.needed}."
+    needed = answer.summary.needed or ""
+    return f"There are too few labelled {units} for a verdict{answer.scope}. {needed[:1].upper()}{needed[1:]}."

@@ -21,7 +21,7 @@ def describe_witnesses(result: Monitored) -> list[str]:
     used = any(rows["rests_on"].is_in(FROM_WITNESSES).any() for rows in (result.slices, result.now))
     if used and result.provenance["general_flags"]:
         flags = ", ".join(f"'{flag}'" for flag in result.provenance["general_flags"])
-        lines.append(f"said of the estimates, not of what rests on a second opinion or a judge: {flags}")
+        lines.append(f"{flags}: about the estimates, not about accuracies from a second opinion or a judge")
     named = {*result.slices["witness"].drop_nulls(), *result.now["witness"].drop_nulls()}
     matched = {about["name"] for about in result.provenance["witness_estimates"] if about["n_asked"]}
     for about in result.provenance["witness_estimates"]:

@@ -185,7 +185,7 @@ def opened(path: Path | None) -> Iterator[StateFile]:
     """Open or create a state file (temporary without a path); raise ConfigError if the file is not a state."""
     if path is not None:
         if path.is_dir():
-            raise ConfigError(f"state: must be a file, was the folder {path}; name a new file, and give all the logs")
+            raise ConfigError(f"state: must be a file, got the folder {path}; name a new file, and give all the logs")
         path.parent.mkdir(parents=True, exist_ok=True)
         check_size(path, STATE)
     with ExitStack() as stack:
@@ -281,7 +281,7 @@ def _unusable(path: Path | None, error: sqlite3.Error) -> EntropySentinelError:
     # If a text is not UTF-8, Python itself raises the error, so it has no SQLite code.
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
     if code == sqlite3.SQLITE_NOTADB:
-        return ConfigError(f"state: must be {STATE.name} or a new file, was {path}; name another file")
+        return ConfigError(f"state: must be {STATE.name} or a new file, got {path}; name another file")
     if code in _DAMAGE:
         return _damaged(path, str(error))
     return EntropySentinelError(

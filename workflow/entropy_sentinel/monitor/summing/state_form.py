@@ -108,7 +108,7 @@ def _keys(by: Sequence[str]) -> dict[str, Any]:
 def _checked_columns(frame: pl.DataFrame, columns: Mapping[str, Any], nullable: Sequence[str] = ()) -> pl.DataFrame:
     for name, kind in columns.items():
         if frame.schema.get(name) != kind:
-            raise ValueError(f"the column '{name}' must be {kind}, was {frame.schema.get(name, 'missing')}")
+            raise ValueError(f"the column '{name}' must be {kind}, got {frame.schema.get(name, 'missing')}")
         if name != "grain" and not name.startswith(BY) and name not in nullable and frame[name].null_count():
             raise ValueError(f"the column '{name}' must have no null")
     return frame.select(list(columns))
@@ -125,7 +125,7 @@ def _width(frame: pl.DataFrame, name: str) -> int:
     if kind is None:
         return 0
     if not isinstance(kind, pl.Array) or not kind.inner.is_numeric():
-        raise ValueError(f"the column '{name}' must be an array of numbers, was {kind}")
+        raise ValueError(f"the column '{name}' must be an array of numbers, got {kind}")
     if frame[name].null_count() or frame[name].explode().null_count():
         raise ValueError(f"the column '{name}' must have no null")
     return kind.size

@@ -19,7 +19,7 @@ def apportion(shares: Numbers, least: Numbers, most: Numbers, total: int) -> np.
     shares, most = np.asarray(shares, dtype=float), np.asarray(most, dtype=int)
     given: np.ndarray = np.minimum(np.asarray(least, dtype=int), most)
     if given.sum() > total:
-        raise ValueError(f"total must be at least {given.sum()}, the sum of the least that each gets; was {total}")
+        raise ValueError(f"total must be at least {given.sum()}, the sum of the least that each gets; got {total}")
 
     def entry(place: int) -> tuple[float, float, int]:
         n, share = int(given[place]), float(shares[place])

@@ -130,11 +130,11 @@ def _checked(y: np.ndarray, p: np.ndarray, everywhere: np.ndarray, level: float,
     """Check the arguments; return the weights, (n,), scaled to a mean of 1."""
     w = np.ones(len(y)) if weights is None else np.asarray(weights, dtype=float)
     if not 0 < level < 1:
-        raise ValueError(f"level must be above 0 and below 1, was {level}")
+        raise ValueError(f"level must be above 0 and below 1, got {level}")
     if not len(y) == len(p) == len(w) > 0 or len(everywhere) < len(y):
         raise ValueError(
             "labels, predictions and weights of the labelled must be equally many, from one to the number of "
-            f"responses; were {len(y)}, {len(p)}, {len(w)} and {len(everywhere)}"
+            f"responses; got {len(y)}, {len(p)}, {len(w)} and {len(everywhere)}"
         )
     if not all(np.isfinite(values).all() for values in (y, p, everywhere, w)) or not (w > 0).all():
         raise ValueError("labels, predictions and weights must be finite numbers, and weights above 0")

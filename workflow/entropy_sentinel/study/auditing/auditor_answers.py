@@ -58,9 +58,9 @@ def read_answers(path: Path) -> Answers:
 
 def _answer(row: Mapping[str, str], where: str) -> tuple[Response, str]:
     if row["label"] not in LABELS:
-        raise InputError(f"{where}: 'label' must be one of {', '.join(LABELS)}; was '{row['label'][:100]}'")
+        raise InputError(f"{where}: 'label' must be one of {', '.join(LABELS)}; got '{row['label'][:100]}'")
     if not row["sample"].isdecimal():
-        raise InputError(f"{where}: 'sample' must be a number from 0; was '{row['sample'][:100]}'")
+        raise InputError(f"{where}: 'sample' must be a number from 0; got '{row['sample'][:100]}'")
     return (row["model"], row["benchmark"], row["item_id"], int(row["sample"])), row["label"]
 
 

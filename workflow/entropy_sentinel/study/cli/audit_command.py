@@ -112,7 +112,7 @@ def _judged(files: list[Path], judge: str | None) -> "tuple[Config, str]":
     config = load_made_study(files)
     judge = config.run.judges[0] if judge is None else judge
     if judge not in config.run.judges:
-        raise ConfigError(f"--judge: must be one of run.judges ({', '.join(config.run.judges)}), was '{judge}'")
+        raise ConfigError(f"--judge: must be one of run.judges ({', '.join(config.run.judges)}), got '{judge}'")
     return config, judge
 
 

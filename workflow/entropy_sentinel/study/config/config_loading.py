@@ -47,12 +47,12 @@ def parse_values(texts: Iterable[str]) -> dict[str, Any]:
     for text in texts:
         key, separator, value = text.partition("=")
         if not separator or not re.fullmatch(r"[A-Za-z_][\w-]*", key):
-            raise ConfigError(f"--config: must be KEY=VALUE, as in `--config limit=5`, was '{without_keys(text):.100}'")
+            raise ConfigError(f"--config: must be KEY=VALUE, as in `--config limit=5`, got '{without_keys(text):.100}'")
         try:
             values = merged(values, {key: yaml.safe_load(value)})
         except yaml.YAMLError:
             raise ConfigError(
-                f"--config: the value of '{key}' must be YAML, was '{without_keys(value):.100}'"
+                f"--config: the value of '{key}' must be YAML, got '{without_keys(value):.100}'"
             ) from None
     return values
 

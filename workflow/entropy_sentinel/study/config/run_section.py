@@ -78,7 +78,7 @@ class Run(Settings):
     def _families_are_known(self) -> "Run":
         check_names("family in features:", self.features, FAMILIES)
         if TOKENS not in self.features:
-            raise ValueError(f"features: must have '{TOKENS}', was {', '.join(self.features) or 'empty'}")
+            raise ValueError(f"features: must have '{TOKENS}', got {', '.join(self.features) or 'empty'}")
         return self
 
     @property

@@ -52,7 +52,7 @@ def _problems(value: Any, where: str) -> Iterator[tuple[str, str]]:
             if isinstance(key, str) and not _problem(key):
                 yield from _problems(inner, f"{where}.{key}" if where else key)
             else:
-                yield where, f"a key must be text, was {key!r:.100}; put it in quotes"
+                yield where, f"a key must be text, got {key!r:.100}; put it in quotes"
     elif isinstance(value, list):
         for place, inner in enumerate(value):
             yield from _problems(inner, f"{where}.{place}" if where else str(place))
@@ -67,9 +67,9 @@ def _problem(value: Any) -> str | None:
             return None
         return "must be text without half characters (\\ud800 to \\udfff) and \\0"
     if isinstance(value, float):
-        return None if math.isfinite(value) else f"must be a finite number, was {value}"
+        return None if math.isfinite(value) else f"must be a finite number, got {value}"
     if isinstance(value, int):
         return None if abs(value) < _LARGEST else "must be a number of at most 18 digits"
     if value is None or isinstance(value, date):
         return None
-    return f"must be text, a number, a switch, a list or a section, was {type(value).__name__}"
+    return f"must be text, a number, a switch, a list or a section, got {type(value).__name__}"

@@ -205,7 +205,7 @@ def find_request_problem(kind: ServerKind, sampling: Mapping[str, object], is_ch
     for key, remedy in kind.ignored.items():
         if key in sampling:
             return (
-                f"{kind.name} ignores sampling.{key}, was {sampling[key]}; leave it out of this model's "
+                f"{kind.name} ignores sampling.{key}, got {sampling[key]}; leave it out of this model's "
                 f"sampling and of generation.sampling (null unsets it), or {remedy}"
             )
     return None

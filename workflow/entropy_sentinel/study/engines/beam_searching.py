@@ -69,7 +69,7 @@ class BeamSearcher:
     def search(self, contexts: Iterable[Sequence[int]]) -> Generator[tuple[int, Beams], None, None]:
         """See `Engine.beams`. Raises ValueError if `width` exceeds half of the known next tokens."""
         if not 1 <= self.width <= TOP_K // 2:
-            raise ValueError(f"width: must be 1 to {TOP_K // 2}, half of the next tokens known, was {self.width}")
+            raise ValueError(f"width: must be 1 to {TOP_K // 2}, half of the next tokens known, got {self.width}")
         waiting = enumerate(contexts)
         while batch := [_Hypotheses(*numbered, self.width) for numbered in islice(waiting, _BATCH_SIZE)]:
             for _ in range(self.max_tokens):

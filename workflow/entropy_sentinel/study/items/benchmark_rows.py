@@ -79,7 +79,7 @@ def _json_object(line: str, must: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:  # broken, a number of 5,000 digits; nested too deep
         raise InputError(f"{must}: {error}") from None
     if not isinstance(row, dict):
-        raise InputError(f"{must}, was {type(row).__name__}")
+        raise InputError(f"{must}, got {type(row).__name__}")
     return row
 
 

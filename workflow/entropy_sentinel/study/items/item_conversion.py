@@ -48,7 +48,7 @@ def read_options(columns: Sequence[str], row: Row, where: str) -> list[str]:
         values.pop()
     named = f"{where}: options ({', '.join(columns)})"
     if values and not 2 <= len(values) <= len(LETTERS):
-        raise InputError(f"{named} must be 2 to {len(LETTERS)}, were {len(values)}")
+        raise InputError(f"{named} must be 2 to {len(LETTERS)}, got {len(values)}")
     for letter, value in zip(LETTERS, values, strict=False):
         if is_empty(value):
             raise InputError(f"{named} must not have gaps; {letter} is empty")

@@ -13,6 +13,7 @@ from decimal import Decimal
 from typing import Any
 
 from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.core.printable import describe_json
 from entropy_sentinel.study.items.benchmark_settings import FIELD
 
 Row = Mapping[str, Any]
@@ -121,7 +122,7 @@ def one_text(value: Any, where: str) -> str:
     if isinstance(value, int) or (isinstance(value, float | Decimal) and math.isfinite(value)):
         return str(value)
     raise InputError(
-        f"{where} must be text, a number or a list of these, was {type(value).__name__}: {reprlib.repr(value)}; "
+        f"{where} must be text, a number or a list of these, got {type(value).__name__}: {reprlib.repr(value)}; "
         "convert it, or name another column"
     )
 
@@ -167,15 +168,17 @@ def read_counts(
         return None
     if len(counts) != len(answers or []):
         raise InputError(
-            f"{named} must be one for each of the {len(answers or [])} answers, were {len(counts)}; answers "
+            f"{named} must be one for each of the {len(answers or [])} answers, got {len(counts)}; answers "
             "that differ only in case, punctuation or an article count as one, so list them once"
         )
     for names, count in zip(answers or [], counts, strict=True):
         if isinstance(count, bool) or not isinstance(count, int | float) or not 0 <= count < math.inf:
-            raise InputError(f"{named} must be numbers above 0, was {count!r} for '{names[0]}'; correct the row")
+            raise InputError(
+                f"{named} must be numbers above 0, got {describe_json(count)} for '{names[0]}'; correct the row"
+            )
         if count == 0 and not zero:
             raise InputError(
-                f"{named} must be above 0, was 0 for '{names[0]}'; correct the row, or drop such rows with "
+                f"{named} must be above 0, got 0 for '{names[0]}'; correct the row, or drop such rows with "
                 "only_if_counted"
             )
     return [float(count) for count in counts]
@@ -197,7 +200,7 @@ def _answer_names(answer: Any, named: str) -> list[str]:
     """The distinct names of one answer."""
     names = _several(answer, named)
     if not names or any(is_empty(name) for name in names):
-        raise InputError(f"{named} must be a text or a list of its non-empty names, was {answer!r}"[:300])
+        raise InputError(f"{named} must be a text or a list of its non-empty names, got {describe_json(answer)}"[:300])
     return list(dict.fromkeys(one_text(name, named) for name in names))
 
 

@@ -192,7 +192,7 @@ def _column(given: pl.Series, column: Column, source: str) -> pl.Series:
 def _cast(column: pl.Series, dtype: Dtype, source: str) -> pl.Series:
     """The column in the contract's dtype; raises InputError for the first value that does not convert."""
     if dtype == pl.Boolean and column.dtype not in (pl.Boolean, pl.Null):
-        raise InputError(f"{source}: column '{column.name}' must be Boolean, was {column.dtype}")
+        raise InputError(f"{source}: column '{column.name}' must be Boolean, got {column.dtype}")
     try:
         return _whole_numbers(column, dtype)
     except pl.exceptions.PolarsError:
@@ -218,4 +218,4 @@ def _fits(value: pl.Series, dtype: Dtype) -> bool:
 
 def unusable(source: str, row: int | str, column: str, must: str, was: Any) -> InputError:
     was = was.to_list() if isinstance(was, pl.Series) else was
-    return InputError(f"{source}: row {row}: '{column}' {must}; was {str(was)[:200]}")
+    return InputError(f"{source}: row {row}: '{column}' {must}; got {str(was)[:200]}")

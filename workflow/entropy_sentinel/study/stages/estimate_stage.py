@@ -49,7 +49,7 @@ def read_raw(observations: str) -> tuple[pl.DataFrame, dict[str, Any]]:
     rows, logprobs = read_observations(observations), read_provenance(observations)["logprobs"]
     if logprobs["logprobs_mode"] != RAW:
         raise ProvenanceError(
-            f"{observations}: log-probabilities must be '{RAW}' (before temperature), were "
+            f"{observations}: log-probabilities must be '{RAW}' (before temperature), got "
             f"'{logprobs['logprobs_mode']}'; generate the traces with that mode"
         )
     return rows, logprobs
