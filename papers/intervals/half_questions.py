@@ -144,6 +144,6 @@ def _exponent(item: str, reference: str | None) -> int:
     if not _EXPONENT.fullmatch(reference or ""):
         raise InputError(
             f"item '{item}': its reference must be an integer of at most 18 digits, the power of ten of the answer, "
-            f"was {(reference or '')[:40]!r}; see benchmarks.<name>.reference"
+            f"got {(reference or '')[:40]!r}; see benchmarks.<name>.reference"
         )
     return int(reference or "")

@@ -27,7 +27,7 @@ class Rejection(Analysis):
     judges: Names | None = Field(None, description="judges whose labels get all this; null for all that are run")
     groups: Names | None = Field(None, description="named training groups to show; null for all that are run")
     headline_group: str | None = Field(
-        None, description="named group of the figures, of the table of coverages and of the summary; null for the first"
+        None, description="named group that figures, table of coverages and summary show; null for the first"
     )
     estimators: Annotated[list[str], DISTINCT] | None = Field(
         None, description="estimators of estimation.keep to show; null for all that give P(correct)"

@@ -49,6 +49,8 @@ HABITS = {
     r"\bwants? (a|an|to be)\b": "'needs'",
     r"\b(is|are) passed over\b|\bpasses over\b": "'skipped'",
     r"\bmend (it|the|a)\b": "'correct', 'repair'",
+    r"\bmust\b[^.;]*[,;] (was|were) ": "what was given: 'must be 1 or more, got 0'",
+    r"\bof (?:[a-z'-]+ ){1,3}of (?:[a-z'-]+ ){1,3}of\b": "a verb or a compound noun instead of a third 'of'",
     r"\b\w+\(s\)": "a plural that agrees (core.printable.counted)",
     r"\b(one|the) after the other\b": "'in sequence'",
     # One word for each thing (docs/terms.md).

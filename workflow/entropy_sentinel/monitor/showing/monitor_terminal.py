@@ -199,7 +199,7 @@ def parts(result: Monitored) -> list[Part]:
     if result.has_estimates and not result.provenance["recognises_unfamiliar"]:
         shown.append(NO_WORDS)
     shown += same_models(result)
-    shown += intervals_from_prior(result)
+    shown.extend(intervals_from_prior(result))
     shown += [*unlabelled_slices(result), *labels_of_a_part(result), *unlabelled_draws(result)]
     shown += labels_and_estimates(result)
     shown += [*witness_lines(result), *describe_witnesses(result)]

@@ -24,7 +24,7 @@ class Semantics(Grouping):
     )
 
 
-_ENTROPY = "entropy of the probabilities of the classes of an item's answers; the same for all its responses"
+_ENTROPY = "entropy over the classes of an item's answers, by their probabilities; the same for all its responses"
 _CLASSES = "number of classes of an item's answers; the same for all its responses"
 _STABLE = (
     "number of these that occur repeatedly, by the lower limits of their shares of the samples; null with fewer "
