@@ -105,7 +105,7 @@ def summary_lines(witnesses: Sequence[WitnessSummary]) -> list[str]:
     lines = [witness.line() for witness in witnesses]
     worth = next((witness.worth for witness in witnesses if witness.worth is not None), None)
     if worth is not None:
-        lines.append(f"one label with {'it' if len(witnesses) == 1 else 'them'} is worth {worth:.1f} labels without")
+        lines.append(f"with {'it' if len(witnesses) == 1 else 'them'}, one label counts as {worth:.1f}")
     return lines
 
 
