@@ -165,7 +165,7 @@ def test_a_picture_is_saved_and_is_a_figure_with_the_same_numbers(tmp_path: Path
         picture.save(tmp_path / f"plot{suffix}")
         assert (tmp_path / f"plot{suffix}").read_bytes().startswith(begin)
     assert picture.html in (tmp_path / "plot.html").read_text()
-    with pytest.raises(InputError, match=r"must end with \.html, \.png, \.svg, \.pdf, was '.*plot\.bmp'"):
+    with pytest.raises(InputError, match=r"must end with \.html, \.png, \.svg, \.pdf, got '.*plot\.bmp'"):
         picture.save(tmp_path / "plot.bmp")
     (bars,) = [axes for axes in picture.figure.axes if "accuracy:" in axes.get_xlabel()]
     marks = {line.get_marker(): [] for line in bars.lines}
