@@ -27,7 +27,7 @@ from entropy_sentinel.study.config.config_loading import load_config, read_confi
 from entropy_sentinel.study.config.generation_requests import announce_servers, generation_settings
 from entropy_sentinel.study.engines import cpu_settings
 from entropy_sentinel.study.engines.engine_run import EngineRun
-from entropy_sentinel.study.engines.vllm_server import running_server
+from entropy_sentinel.study.engines.vllm_server import run_server
 from entropy_sentinel.study.stages import generation_stage
 from shapes import spread_weights
 from shapes.model_folder import write_model_folder
@@ -204,10 +204,10 @@ def measure_stage(settings: dict[str, Any], run: str, part: Part, folder: Path, 
 def measure_bare(part: Part, folder: Path, clock: Clock) -> Iterator[Measurement]:
     """`vllm.LLM` on the same requests, its outputs thrown away."""
     settings = build_settings(part, folder)
-    os.environ.update(cpu_settings.environment(settings, part.threads))  # type: ignore[arg-type]
+    os.environ.update(cpu_settings.build_environment(settings, part.threads))  # type: ignore[arg-type]
     import vllm
 
-    arguments = cpu_settings.engine_arguments(settings)  # type: ignore[arg-type]
+    arguments = cpu_settings.build_engine_arguments(settings)  # type: ignore[arg-type]
     engine = vllm.LLM(settings["weights"], max_logprobs=TOP_K, seed=settings["seed"], **arguments)
     frame = BENCHMARKS.read(folder / "items.parquet")
     chats = [list(generation_stage.filled_prompt(settings, question)) for question in frame["question"]]  # type: ignore[arg-type]
@@ -233,7 +233,7 @@ def measure_own_engine(part: Part, folder: Path, clock: Clock) -> Iterator[Measu
 
 def measure_server(part: Part, folder: Path, clock: Clock) -> Iterator[Measurement]:
     """The generation stage with vLLM's server and the engine that reads servers."""
-    with running_server(build_settings(part, folder), part.threads) as address:  # type: ignore[arg-type]
+    with run_server(build_settings(part, folder), part.threads) as address:  # type: ignore[arg-type]
         settings = build_settings(part, folder, served_at=address)
         yield measure_stage(settings, "server", part, folder, clock)
 

@@ -1,12 +1,20 @@
 """The GPUs of a machine, by what nvidia-smi and the environment say, and who owns them."""
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from entropy_sentinel.study.engines import gpu_devices
-from entropy_sentinel.study.engines.gpu_devices import VISIBLE_VARIABLE, list_visible_devices, parse_listing, try_claim
+from entropy_sentinel.study.engines.gpu_devices import (
+    VISIBLE_VARIABLE,
+    describe_free_memory,
+    list_visible_devices,
+    parse_listing,
+    try_claim,
+)
 
 # As `nvidia-smi -L` shows a divided GPU and a whole one.
 LISTING = """GPU 0: NVIDIA A100-SXM4-40GB (UUID: GPU-5c89852c-d268-c3f3-1b07-005d5ae1dc3f)
@@ -24,6 +32,24 @@ def settings(**sizes: int) -> dict[str, object]:
 def test_what_nvidia_smi_lists() -> None:
     assert parse_listing(LISTING) == (("GPU-5c89852c-d268-c3f3-1b07-005d5ae1dc3f", *PARTS), ("GPU-0f",))
     assert parse_listing("No devices found.") == ()
+
+
+def test_the_memory_of_an_engines_gpus_is_in_its_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """vLLM says no more than that one of its processes failed."""
+    program = tmp_path / "nvidia-smi"
+    program.write_text("#!/bin/sh\nprintf 'GPU-0e, 80000, 81559\\nGPU-0f, 3072, 81559\\n'\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "GPU-0f")
+    failure = RuntimeError("Engine core initialization failed.")
+    error = EngineHost._describe_loading_error(EngineHost.__new__(EngineHost), failure, "large")
+    assert str(error).startswith("models.large: vLLM cannot load it: RuntimeError: Engine core initialization failed.")
+    assert "GPU-0f has 3.0 of 79.6 GiB of memory free" in str(error)
+    assert "GPU-0e" not in str(error)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES")
+    assert describe_free_memory(os.environ) == ""
+    program.unlink()
+    assert describe_free_memory({"CUDA_VISIBLE_DEVICES": "GPU-0f"}) == ""
 
 
 @pytest.mark.parametrize(

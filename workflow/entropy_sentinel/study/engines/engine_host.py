@@ -28,6 +28,7 @@ from entropy_sentinel.core.file_locks import take
 from entropy_sentinel.study.engines.engine_pool import LOCK, SETTINGS, SOCKET
 from entropy_sentinel.study.engines.engine_processes import record_process, remove_engine
 from entropy_sentinel.study.engines.engine_run import EngineRun
+from entropy_sentinel.study.engines.gpu_devices import describe_free_memory
 from entropy_sentinel.study.engines.process_connections import ForeignProcessError, accept_connection
 from entropy_sentinel.study.engines.vllm_engine import VllmEngine
 
@@ -71,7 +72,11 @@ class EngineHost:
             return error
         traceback.print_exc()
         text = " ".join(f"{type(error).__name__}: {error}".split())[:300]
-        return EntropySentinelError(f"models.{model}: vLLM cannot load it: {text}; the details are above in this log")
+        message = f"models.{model}: vLLM cannot load it: {text}; the details are above in this log"
+        if memory := describe_free_memory(os.environ):
+            # vLLM's own processes fail, and do not pass on that the memory was too small.
+            message += f". {memory}. If it does not fit, lower engine_args.max_model_len or use more GPUs"
+        return EntropySentinelError(message)
 
     def _next_job(self) -> Connection | None:
         """The connection of the next job; None if none came for so long that the engine ends."""

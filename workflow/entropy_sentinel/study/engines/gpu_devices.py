@@ -25,6 +25,7 @@ from entropy_sentinel.study.engines.generation_section import PARALLEL_SIZES, co
 # The GPUs to choose from, as set by the user or Slurm; CUDA reads this variable too. `DEVICES_VARIABLE`
 # names a machine's GPUs in place of `nvidia-smi`.
 VISIBLE_VARIABLE, DEVICES_VARIABLE = "CUDA_VISIBLE_DEVICES", "ENTROPY_SENTINEL_DEVICES"
+_MEMORY = re.compile(r"^(GPU-\S+), (\d+), (\d+)$", re.MULTILINE)
 _UUID = re.compile(r"\(UUID: ((?:GPU|MIG)-[^)]+)\)")
 
 
@@ -111,6 +112,20 @@ def _list_installed_gpus() -> tuple[tuple[str, ...], ...]:
         return ()
     listing = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, check=False).stdout
     return parse_listing(listing)
+
+
+def describe_free_memory(environment: Mapping[str, str]) -> str:
+    """How much memory of the GPUs of an engine in this environment is free; empty if nvidia-smi does not say."""
+    query = ["nvidia-smi", "--query-gpu=uuid,memory.free,memory.total", "--format=csv,noheader,nounits"]
+    try:
+        table = subprocess.run(query, capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    chosen, parts = environment.get(VISIBLE_VARIABLE, "").split(","), []
+    for uuid, free, total in _MEMORY.findall(table):
+        if uuid in chosen:
+            parts.append(f"{uuid} has {int(free) / 1024:.1f} of {int(total) / 1024:.1f} GiB of memory free")
+    return ", ".join(parts)
 
 
 def parse_listing(listing: str) -> tuple[tuple[str, ...], ...]:
