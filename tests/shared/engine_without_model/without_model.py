@@ -32,7 +32,7 @@ class EngineWithoutModel:
             time.sleep(0.1)
         self.settings = settings
 
-    def asked_by(self, settings):
+    def replace_settings(self, settings):
         self.settings = settings
         return self
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from entropy_sentinel.study.engines import gpu_devices
+from entropy_sentinel.study.engines.engine_host import EngineHost
 from entropy_sentinel.study.engines.gpu_devices import (
     VISIBLE_VARIABLE,
     describe_free_memory,
