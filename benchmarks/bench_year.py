@@ -41,11 +41,11 @@ def write(n: int, days: int, folder: str) -> None:
 def simulate(days: int, folder: str) -> None:
     """Add the sums of the first day's file to the state for the other days before the last."""
     from entropy_sentinel.monitor.monitor_options import MonitorOptions
-    from entropy_sentinel.monitor.reading.deduplication import ID, RESPONSE
-    from entropy_sentinel.monitor.reading.feature_stream import loaded
+    from entropy_sentinel.monitor.reading.deduplication import ID_HASH, RESPONSE_HASH
+    from entropy_sentinel.monitor.reading.feature_stream import load_with_checksum
     from entropy_sentinel.monitor.summing.monitor_state import HASHES, SUMS, State
 
-    saved, checksum = loaded(f"{folder}/consensus.estimator", f"{folder}/year")
+    saved, checksum = load_with_checksum(f"{folder}/consensus.estimator", f"{folder}/year")
     reading = MonitorOptions.of(OPTIONS).as_dict()
     whose = {"estimator": saved.estimator.name, "checksum": checksum, "reading": reading}
     rng = np.random.default_rng(0)
@@ -62,7 +62,9 @@ def simulate(days: int, folder: str) -> None:
                     about.add_times(later["grain"])
                     writer.add_frame(SUMS, later)
                 drawn = rng.integers(0, 2**63, (2, len(hashes)), dtype=np.uint64)
-                writer.add_frame(HASHES, hashes.with_columns(pl.Series(RESPONSE, drawn[0]), pl.Series(ID, drawn[1])))
+                writer.add_frame(
+                    HASHES, hashes.with_columns(pl.Series(RESPONSE_HASH, drawn[0]), pl.Series(ID_HASH, drawn[1]))
+                )
 
 
 def night(estimator: str, log: str, state: str) -> dict[str, object]:

@@ -157,7 +157,7 @@ def test_the_changes_of_old_windows_are_tested_only_for_files_that_have_them(
 ) -> None:
     """Else a page of a year would take minutes for numbers that it does not show."""
     n_days, n_slices, calls = 12, 3, []
-    monkeypatch.setattr(slice_rows, "p_of_change", lambda *_: calls.append(0) or 0.5)
+    monkeypatch.setattr(slice_rows, "compute_p_value", lambda *_: calls.append(0) or 0.5)
     days = [BEGIN + timedelta(days=day) for day in range(n_days)]
     rows = pl.concat([traffic(90, seed=day).with_columns(time=when) for day, when in enumerate(days)])
     rows = rows.with_columns(

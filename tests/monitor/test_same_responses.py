@@ -13,7 +13,14 @@ from production import line, log_file, saved, traffic, written
 import entropy_sentinel as es
 from entropy_sentinel.features.feature_hashes import mix_bits
 from entropy_sentinel.monitor.monitor_result import Monitored
-from entropy_sentinel.monitor.reading.deduplication import ID, PLACED, RESPONSE, NumberSet, Overlap, numbers
+from entropy_sentinel.monitor.reading.deduplication import (
+    ID_HASH,
+    ID_IS_POSITION,
+    RESPONSE_HASH,
+    HashIndex,
+    HashSet,
+    hash_responses,
+)
 from entropy_sentinel.monitor.summing.state_file import opened
 
 SAME = "in-another-file"
@@ -127,19 +134,23 @@ def test_numbers_are_the_same_on_every_machine() -> None:
         "0xe220a8397b1dcdaf",
         "0x6e789e6aa1b965f4",
     ]
-    results = pl.DataFrame(numbers(traffic(3), "time"))
-    assert results[ID].to_list() == [number_of(f"m\0{0}\0" + one) for one in ("0-0", "0-1", "0-2")]
-    assert results[RESPONSE].n_unique() == 3
-    assert not results[PLACED].any()
+    results = pl.DataFrame(hash_responses(traffic(3), "time"))
+    assert results[ID_HASH].to_list() == [number_of(f"m\0{0}\0" + one) for one in ("0-0", "0-1", "0-2")]
+    assert results[RESPONSE_HASH].n_unique() == 3
+    assert not results[ID_IS_POSITION].any()
 
 
 def test_numbers_differ_where_a_response_does() -> None:
     rows = traffic(2000)
-    results = {name: pl.DataFrame(numbers(rows.with_columns(change), "time")) for name, change in CHANGES.items()}
+    results = {
+        name: pl.DataFrame(hash_responses(rows.with_columns(change), "time")) for name, change in CHANGES.items()
+    }
     for name, changed in results.items():
-        assert changed[RESPONSE].n_unique() == 2000, name
-        assert len(set(changed[RESPONSE]) & set(results["nothing"][RESPONSE])) == (2000 if name == "nothing" else 0)
-    assert results["time"][ID].equals(results["nothing"][ID])
+        assert changed[RESPONSE_HASH].n_unique() == 2000, name
+        assert len(set(changed[RESPONSE_HASH]) & set(results["nothing"][RESPONSE_HASH])) == (
+            2000 if name == "nothing" else 0
+        )
+    assert results["time"][ID_HASH].equals(results["nothing"][ID_HASH])
 
 
 CHANGES = {
@@ -168,7 +179,7 @@ def number_of(text: str) -> int:
 def test_what_was_seen() -> None:
     rng = np.random.default_rng(0)
     drawn = rng.integers(0, 2**63, 10_000).astype(np.uint64)
-    seen = NumberSet()
+    seen = HashSet()
     assert not seen.has(drawn).any()
     for start in range(0, 5000, 37):
         seen.add(drawn[:5000][start : start + 37])
@@ -179,13 +190,13 @@ def test_what_was_seen() -> None:
 def test_only_files_with_times_near_the_new_ones_are_in_memory(estimator, tmp_path: Path, monkeypatch) -> None:
     """A file a month: each is compared with its neighbours, and a repeat is found wherever it is."""
     loaded: list[str] = []
-    load = Overlap._load
+    load = HashIndex._load
 
-    def noted(self: Overlap, key: str) -> None:
+    def noted(self: HashIndex, key: str) -> None:
         loaded.append(key)
         load(self, key)
 
-    monkeypatch.setattr(Overlap, "_load", noted)
+    monkeypatch.setattr(HashIndex, "_load", noted)
     state, options = tmp_path / "state", {"by": ["route"], "window": "day"}
     months = [log_file(tmp_path / f"{month}.jsonl", lines(720 * month, 720 * month + 9)) for month in range(8)]
     for month, path in enumerate(months):

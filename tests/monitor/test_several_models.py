@@ -92,13 +92,13 @@ def test_what_cannot_be_read_counts_once(tmp_path: Path) -> None:
 
 def test_each_file_is_read_once_for_all_models(files: dict[str, Path], tmp_path: Path, monkeypatch) -> None:
     """What was left out and damaged files count once; a model that is added later reads what it lacks."""
-    read, frames = list[str](), SourceReader.frames
+    read, frames = list[str](), SourceReader.read_frames
 
     def record(self: SourceReader, source: Path) -> Iterator[pl.DataFrame]:
         read.append(Path(source).name)
         return frames(self, source)
 
-    monkeypatch.setattr(SourceReader, "frames", record)
+    monkeypatch.setattr(SourceReader, "read_frames", record)
     records = [line(number, id=f"{number}", model="ab"[number % 2]) for number in range(60)]
     logs = [log_file(tmp_path / f"{day}.jsonl", records[30 * day : 30 * day + 30]) for day in range(2)]
     logs.append(tmp_path / "cut.jsonl.gz")

@@ -15,7 +15,7 @@ from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.features.feature_registry import FEATURES
 from entropy_sentinel.monitor.alert_codes import Flag
-from entropy_sentinel.monitor.estimating.change_test import p_of_change
+from entropy_sentinel.monitor.estimating.change_test import compute_p_value
 from entropy_sentinel.monitor.showing.monitor_terminal import reasons
 from entropy_sentinel.monitor.summing.slice_sums import pairs
 
@@ -100,7 +100,7 @@ def test_a_change_is_of_what_came_after_the_reference(estimator, features) -> No
         rows = drifted.filter(pl.col("reason").is_null(), pl.col("route") == route)
         now, then = (rows.filter(pl.col("time") >= third), rows.filter(pl.col("time") < third))
         wanted[route] = estimator.estimator.accuracy(now) - estimator.estimator.accuracy(then)
-        p[route] = p_of_change(estimator.estimator.accuracies_of, side(estimator, now), side(estimator, then))
+        p[route] = compute_p_value(estimator.estimator.accuracies_of, side(estimator, now), side(estimator, then))
     rows = {row["route"]: row for row in result.slices.iter_rows(named=True)}
     assert {route: row["change"] for route, row in rows.items()} == pytest.approx(wanted, abs=1e-12)
     assert {route: row["change_p"] for route, row in rows.items()} == pytest.approx(p, rel=1e-6)

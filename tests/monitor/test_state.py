@@ -40,13 +40,13 @@ def estimator(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the files whose responses were read."""
     results: list[str] = []
-    frames = SourceReader.frames
+    frames = SourceReader.read_frames
 
     def noted(self: SourceReader, source: Any) -> Iterator[pl.DataFrame]:
         results.append(Path(source).name)
         return frames(self, source)
 
-    monkeypatch.setattr(SourceReader, "frames", noted)
+    monkeypatch.setattr(SourceReader, "read_frames", noted)
     return results
 
 
@@ -154,7 +154,7 @@ def test_a_new_day_reads_only_the_new_day(estimator, tmp_path: Path, opened: lis
 def test_a_known_file_is_not_opened(estimator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = log_file(tmp_path / "log.jsonl", lines(0, 24))
     run(estimator, path, tmp_path / "state")
-    monkeypatch.setattr(log_pass, "content", Mock(side_effect=AssertionError("was opened")))
+    monkeypatch.setattr(log_pass, "digest_content", Mock(side_effect=AssertionError("was opened")))
     assert days(run(estimator, path, tmp_path / "state")) == [(2, 24)]
     os.utime(path, (1, 1))
     with pytest.raises(AssertionError, match="was opened"):

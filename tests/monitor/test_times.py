@@ -10,7 +10,7 @@ import entropy_sentinel as es
 from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.monitor.monitor_options import EARLIEST, WINDOWS, period_text, reference
 from entropy_sentinel.monitor.monitor_result import Monitored
-from entropy_sentinel.monitor.reading.window_times import parse_times, plausible, starts
+from entropy_sentinel.monitor.reading.window_times import find_window_starts, is_plausible, parse_times
 from entropy_sentinel.monitor.showing.monitor_terminal import without_traffic
 
 NOON = datetime(2026, 11, 4, 12, tzinfo=UTC)  # a Wednesday
@@ -61,12 +61,12 @@ def test_a_clock_that_was_never_set_is_not_plausible() -> None:
     round_numbers = [1e9, 1e12, 1e15, 1e18]  # seconds, or as many milli-, micro- and nanoseconds, are of 2001
     for values, expected in ((texts, [False, False, True, True, False]), (round_numbers, [False] * 4)):
         times = parse_times(pl.Series(values)).to_frame("t")
-        assert times.select(plausible(pl.col("t"))).to_series().to_list() == expected
+        assert times.select(is_plausible(pl.col("t"))).to_series().to_list() == expected
 
 
 def test_windows_begin_on_the_hour_at_midnight_on_monday_and_on_the_first() -> None:
     frame = pl.DataFrame({"t": [NOON.replace(minute=59)]}).cast(pl.Datetime("us", "UTC"))
-    begins = {name: frame.select(starts(pl.col("t"), name)).item() for name in WINDOWS}
+    begins = {name: frame.select(find_window_starts(pl.col("t"), name)).item() for name in WINDOWS}
     assert begins == {
         "hour": NOON,
         "day": NOON.replace(hour=0),

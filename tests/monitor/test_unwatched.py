@@ -16,11 +16,11 @@ from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.features.zero_logprobs import ZERO_LOGPROBS
 from entropy_sentinel.monitor.alerting.unwatched_episodes import (
     Progress,
+    find_missing_windows,
+    find_usual_windows,
     is_late,
-    missing_windows,
-    next_progress,
-    windows_after_newest,
-    windows_with_traffic,
+    list_later_windows,
+    update_progress,
 )
 from entropy_sentinel.monitor.monitor_result import Monitored, alert_line
 from entropy_sentinel.monitor.monitor_run import remember
@@ -178,14 +178,14 @@ HOURS = [MONDAY + number * DAY + hour * timedelta(hours=1) for number in range(1
 def test_windows_that_lack_responses(
     windows: list[datetime], window: str, now: datetime, expected: list[datetime]
 ) -> None:
-    assert missing_windows(windows, windows_after_newest(windows, window, now), window) == expected
+    assert find_missing_windows(windows, list_later_windows(windows, window, now), window) == expected
 
 
 def test_a_day_with_hardly_any_responses_has_no_traffic() -> None:
     counts = dict(zip((MONDAY + number * DAY for number in range(7)), (60, 50, 60, 5, 6, 3, 60), strict=True))
     # A tenth of 55, of the median of 50, 60 and 60 with 5, and so on: 5 of 60, 6 of 55 and 3 of 50.
     few = {MONDAY + number * DAY for number in (3, 5)}
-    assert windows_with_traffic(counts) == [window for window in counts if window not in few]
+    assert find_usual_windows(counts) == [window for window in counts if window not in few]
 
 
 def test_a_missing_file_is_told_also_where_days_begin_in_another_zone(tmp_path: Path) -> None:
@@ -212,15 +212,15 @@ def test_a_missing_file_is_told_also_where_days_begin_in_another_zone(tmp_path: 
 def test_an_old_log_lacks_nothing_until_a_later_run_finds_nothing_newer() -> None:
     now, newest = MONDAY + 30 * DAY, MONDAY
     assert not is_late(60, newest, "day", now, None)
-    progress = next_progress(60, newest, "day", now, None)
+    progress = update_progress(60, newest, "day", now, None)
     assert progress == Progress(newest, now, 60)
     # An old log that is read day by day; again at once, even over midnight; the next night; and after recent logs.
     assert not is_late(59, newest + DAY, "day", now, progress)
     assert not is_late(61, newest, "day", now + timedelta(hours=17), progress)
     assert is_late(61, newest, "day", now + timedelta(hours=18), progress)
-    recent = next_progress(0, MONDAY + DAY, "day", now + DAY, progress)
+    recent = update_progress(0, MONDAY + DAY, "day", now + DAY, progress)
     assert recent == Progress(MONDAY + DAY, now + DAY, 0, (1,))
-    assert Progress.of_list(json.loads(json.dumps(recent.as_list()))) == recent
+    assert Progress.from_list(json.loads(json.dumps(recent.to_list()))) == recent
     assert is_late(1, MONDAY + DAY, "day", now + 2 * DAY, recent)
 
 
@@ -236,7 +236,7 @@ def test_files_of_a_day_and_of_a_week_are_missed_in_their_rhythm(days: int, week
         lag = (yesterday - newest).days
         if is_late(lag, newest, "day", now, progress) and not (weekend and yesterday.weekday() >= 5):
             late.append(night)
-        progress = next_progress(lag, newest, "day", now, progress)
+        progress = update_progress(lag, newest, "day", now, progress)
     # Before the second file nothing is known about the rhythm.
     assert [night for night in late if night > days * 2][0] == (29 if days == 1 else 35)
 

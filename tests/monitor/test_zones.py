@@ -13,13 +13,13 @@ from entropy_sentinel.monitor.reading.problem_collection import Problems
 from entropy_sentinel.monitor.reading.time_zones import DTYPE
 from entropy_sentinel.monitor.reading.window_times import (
     Clock,
-    in_zone,
-    on_clock,
-    start_after,
-    starts,
-    windows_after,
-    windows_between,
-    windows_on_clock,
+    convert_from_clock,
+    convert_to_clock,
+    find_clock_windows,
+    find_window_starts,
+    list_windows,
+    shift_window,
+    shift_windows,
 )
 
 FIRST, LAST = datetime(2025, 1, 1, tzinfo=UTC), datetime(2028, 1, 1, tzinfo=UTC)
@@ -96,9 +96,11 @@ def moments_around(around: datetime) -> pl.Series:
 def check_windows(name: str, around: datetime, changed: list[datetime]) -> None:
     """Compare the windows of moments around a change of the clock with the reference."""
     zone, moments = ZoneInfo(name), moments_around(around)
-    shown = on_clock(moments, name)
+    shown = convert_to_clock(moments, name)
     for window in WINDOWS:
-        found = in_zone(shown.to_frame("t").select(starts(pl.col("t"), window)).to_series(), name)
+        found = convert_from_clock(
+            shown.to_frame("t").select(find_window_starts(pl.col("t"), window)).to_series(), name
+        )
         reference = window_starts(zone, around, changed, window)
         places = [bisect_right(reference, moment) for moment in moments]
         assert min(places) > 0
@@ -106,10 +108,10 @@ def check_windows(name: str, around: datetime, changed: list[datetime]) -> None:
         expected = pl.Series([reference[place - 1] for place in places], dtype=DTYPE)
         assert (found.dt.convert_time_zone("UTC") == expected).all(), (name, window, around)
         # Windows that are counted from each other are the same.
-        between = windows_between(found[0], found[-1], window).dt.convert_time_zone("UTC").to_list()
+        between = list_windows(found[0], found[-1], window).dt.convert_time_zone("UTC").to_list()
         assert between == reference[places[0] - 1 : places[-1]], (name, window, around)
-        assert (in_zone(windows_on_clock(found, window, name), name) == found).all()
-        assert (windows_after(found, 1, window).dt.convert_time_zone("UTC") > moments).all()
+        assert (convert_from_clock(find_clock_windows(found, window, name), name) == found).all()
+        assert (shift_windows(found, 1, window).dt.convert_time_zone("UTC") > moments).all()
 
 
 @pytest.mark.parametrize("name", ODD)
@@ -142,10 +144,12 @@ def test_a_day_that_a_zone_skips_is_no_window() -> None:
     """Samoa went from 29 to 31 December 2011, at the date line."""
     begins = [datetime(2011, 12, day, hour=0, tzinfo=ZoneInfo("Pacific/Apia")) for day in (29, 31)]
     moments = pl.Series([datetime(2011, 12, 30, 9, 59, 59), datetime(2011, 12, 30, 10)], dtype=pl.Datetime("us"))
-    days = in_zone(windows_on_clock(moments.dt.replace_time_zone("UTC"), "day", "Pacific/Apia"), "Pacific/Apia")
+    days = convert_from_clock(
+        find_clock_windows(moments.dt.replace_time_zone("UTC"), "day", "Pacific/Apia"), "Pacific/Apia"
+    )
     assert days.to_list() == begins
-    assert windows_between(*begins, "day").to_list() == begins
-    assert start_after(begins[0], 2, "day") == begins[1]
+    assert list_windows(*begins, "day").to_list() == begins
+    assert shift_window(begins[0], 2, "day") == begins[1]
 
 
 @pytest.mark.parametrize("zone", ["Factory", "localtime", "posixrules", "posix/Europe/Berlin", "right/Europe/Berlin"])
@@ -157,8 +161,10 @@ def test_names_of_files_that_are_no_zones_are_refused(zone: str) -> None:
 def hours_of(times: list[str], zone: str) -> tuple[list[str], list[str]]:
     """The hours of the times of a log, and what is said about the log."""
     problems = Problems()
-    hours = Clock("hour", problems, zone).windows(pl.Series(times), pl.Series([f"row {n}" for n in range(len(times))]))
-    return in_zone(hours, zone).dt.strftime("%H:%M%:z").to_list(), problems.lines()
+    hours = Clock("hour", problems, zone).assign_windows(
+        pl.Series(times), pl.Series([f"row {n}" for n in range(len(times))])
+    )
+    return convert_from_clock(hours, zone).dt.strftime("%H:%M%:z").to_list(), problems.lines()
 
 
 def test_a_clock_that_changes_is_no_jump_back() -> None:

@@ -195,9 +195,9 @@ def score(
     from entropy_sentinel.api.input_checks import log_files
     from entropy_sentinel.core.whole_files import check_outputs, write_whole
     from entropy_sentinel.formatting.spreadsheet import json_lines, write_table
-    from entropy_sentinel.monitor.estimating.flags import general_flags
-    from entropy_sentinel.monitor.estimating.verdict_coverage import familiarity_lines
-    from entropy_sentinel.monitor.reading.feature_stream import read_whole
+    from entropy_sentinel.monitor.estimating.flags import find_general_flags
+    from entropy_sentinel.monitor.estimating.verdict_coverage import describe_familiarity
+    from entropy_sentinel.monitor.reading.feature_stream import read_all_responses
     from entropy_sentinel.monitor.response_scores import scored
     from entropy_sentinel.monitor.showing.langfuse import check_keys, send_scores
 
@@ -212,7 +212,7 @@ def score(
     loaded = load(estimator)
     slicing = Slicing.of(options)
     with working("reading the logs"):
-        read = read_whole(loaded, list(map(str, logs)), slicing)
+        read = read_all_responses(loaded, list(map(str, logs)), slicing)
     scores = scored(loaded, read, slicing.by)
     if output is not None and open_telemetry:
         write_whole(output, _events(scores))
@@ -226,9 +226,9 @@ def score(
             f"{output}: {len(scores):,} responses, {without:,} of them without P(correct)"
             + ("" if mean is None else f"; mean P(correct) {mean:.3f}")
         )
-    for line in familiarity_lines(scores, slicing.by):
+    for line in describe_familiarity(scores, slicing.by):
         say(line, err=True)
-    for flag, reason in general_flags(loaded, read.taken).items():
+    for flag, reason in find_general_flags(loaded, read.override_counts).items():
         say(f"{flag.words}: {reason}", err=True)
     # Last, so that a server that fails costs none of the above.
     if langfuse is not None:
@@ -284,7 +284,7 @@ def sample(
     from entropy_sentinel.api.input_checks import log_files
     from entropy_sentinel.core.whole_files import check_outputs
     from entropy_sentinel.estimators.estimator_file import is_estimator
-    from entropy_sentinel.monitor.estimating.flags import general_flags
+    from entropy_sentinel.monitor.estimating.flags import find_general_flags
     from entropy_sentinel.monitor.labelling.label_sheet import SUFFIXES, write_page, write_to_label
     from entropy_sentinel.monitor.labelling.neyman_sampling import sampled
     from entropy_sentinel.monitor.showing.langfuse import check_keys, send_to_queue
@@ -315,7 +315,7 @@ def sample(
         print_json(_as_json(chosen))
     else:
         _say_chosen(chosen, list(settings.by), output, to_judge, html, kept)
-    for flag, reason in general_flags(saved, chosen.taken).items() if saved else ():
+    for flag, reason in find_general_flags(saved, chosen.taken).items() if saved else ():
         say(f"{flag.words}: {reason}", err=True)
     if langfuse_queue is not None:
         try:

@@ -24,11 +24,11 @@ class ReportedAlert:
     since: datetime | None
     newest: datetime | None
     n_worse: int
-    over: bool = False
+    end_reported: bool = False
 
-    def continues_in(self, since: datetime | None, lasts: bool) -> bool:
+    def continues(self, since: datetime | None, lasts: bool) -> bool:
         """Whether this is the alert about an episode that began then and lasts, or is over."""
-        if lasts and self.over:
+        if lasts and self.end_reported:
             return False
         return since is None or self.newest is None or since <= self.newest
 
@@ -41,16 +41,16 @@ class AlertHistory:
 
     @classmethod
     def from_rows(cls, rows: object) -> "AlertHistory":
-        """What `as_rows` wrote; raises ValueError for any other rows."""
+        """What `to_rows` wrote; raises ValueError for any other rows."""
         if not isinstance(rows, list):
             raise ValueError(f"not a list of alerts: {rows!r}"[:200])
         return cls(dict(map(_parse_row, rows)))
 
-    def as_rows(self) -> list[tuple[str, str, str]]:
+    def to_rows(self) -> list[tuple[str, str, str]]:
         """Rows of texts for a state."""
         rows = []
         for (kind, values), alert in self.reported.items():
-            rest = [_format_time(alert.since), _format_time(alert.newest), alert.n_worse, alert.over]
+            rest = [_format_time(alert.since), _format_time(alert.newest), alert.n_worse, alert.end_reported]
             rows.append((kind, json.dumps(values), json.dumps(rest)))
         return rows
 
@@ -83,10 +83,10 @@ def _parse_row(row: object) -> tuple[AlertKey, ReportedAlert]:
         raise ValueError(f"not an alert that was reported: {row!r}"[:200]) from None
 
 
-def _parse_alert(since: object, newest: object, n_worse: object, over: object = False) -> ReportedAlert:
-    if type(n_worse) is not int or n_worse < 0 or type(over) is not bool:
+def _parse_alert(since: object, newest: object, n_worse: object, end_reported: object = False) -> ReportedAlert:
+    if type(n_worse) is not int or n_worse < 0 or type(end_reported) is not bool:
         raise ValueError
-    return ReportedAlert(_parse_time(since), _parse_time(newest), n_worse, over)
+    return ReportedAlert(_parse_time(since), _parse_time(newest), n_worse, end_reported)
 
 
 def _parse_list(text: object) -> list[Any]:

@@ -20,7 +20,7 @@ from entropy_sentinel.logs.trace_frames import LABEL_DTYPES
 from entropy_sentinel.monitor.monitor_options import TIME, EstimateOptions, MonitorOptions
 from entropy_sentinel.monitor.monitor_result import Monitored
 from entropy_sentinel.monitor.monitor_run import monitored
-from entropy_sentinel.monitor.reading.feature_stream import BY, Given, columns_of, resolve_sources
+from entropy_sentinel.monitor.reading.feature_stream import SLICE_PREFIX, LogSources, list_columns, resolve_sources
 from entropy_sentinel.monitor.reading.problem_codes import ProblemKind
 from entropy_sentinel.monitor.slice_columns import COMPARED, FLAG_COLUMNS
 from entropy_sentinel.monitor.summing.file_reading import KeptRows
@@ -39,7 +39,7 @@ _OF_PARTS = "slices that are files of one log, such as its days, rather than kin
 @document_options(EstimateOptions)
 def estimate(
     estimator: FittedEstimator | str | Path,
-    features: Given,
+    features: LogSources,
     by: Sequence[str] = BY_DEFAULT,
     labels: pl.DataFrame | Paths | None = None,
     **options: Unpack[EstimateKeywords],
@@ -91,7 +91,7 @@ def options_of(arguments: Mapping[str, Any]) -> EstimateOptions:
 
 def estimated(
     estimator: FittedEstimator,
-    logs: Given,
+    logs: LogSources,
     settings: EstimateOptions,
     labels: pl.DataFrame | Paths | None = None,
 ) -> Monitored:
@@ -100,7 +100,9 @@ def estimated(
     if labels is None and is_table(logs):
         labels = labels_in_table(logs)
     labels = None if labels is None else labels_from(labels)
-    columns = dict.fromkeys((*RESPONSE, *FEATURES, *estimator.signals, *(f"{BY}{name}" for name in settings.by)))
+    columns = dict.fromkeys(
+        (*RESPONSE, *FEATURES, *estimator.signals, *(f"{SLICE_PREFIX}{name}" for name in settings.by))
+    )
     columns |= dict.fromkeys(("label", "excluded"))
     wanted = pl.any_horizontal(pl.col([*LABEL_DTYPES]).is_not_null())
     if labels is not None:
@@ -108,7 +110,7 @@ def estimated(
     kept = KeptRows(lambda frame: frame.filter(wanted).select([*columns]))
     result = monitored(estimator, sources, every_slice(settings), kept_rows=kept)
     if FILE in settings.by and are_parts(result.slices[FILE]):
-        others = [name for name in columns_of(sources) if name not in (*settings.by, TIME)]
+        others = [name for name in list_columns(sources) if name not in (*settings.by, TIME)]
         names = ", ".join(others[:_NAMED]) or "none"
         result.problems.add(ProblemKind.SLICES_ARE_FILES, (), len(result.slices), names)
     if labels is None:
@@ -117,7 +119,7 @@ def estimated(
         return result
     rows = with_labels(pl.concat(kept.frames), labels).filter(pl.col("excluded").is_null())
     # Without columns, there is one slice with a fixed name.
-    keys = [pl.col(f"{BY}{name}") for name in settings.by] or [pl.lit(EVERYTHING)]
+    keys = [pl.col(f"{SLICE_PREFIX}{name}") for name in settings.by] or [pl.lit(EVERYTHING)]
     rows = rows.select(*FEATURES, *estimator.signals, "label", **dict(zip(result.by, keys, strict=True)))
     return replace(result, slices=_compared(result, estimator, rows.filter(pl.col("label").is_not_null())))
 

@@ -9,7 +9,7 @@ from entropy_sentinel.monitor.alert import JsonRecord, Row, SliceValues, Subject
 from entropy_sentinel.monitor.alert_codes import AlertCode
 
 # The numbers of an episode that is not about a slice.
-NO_ROW: Row = {
+EMPTY_ROW: Row = {
     **dict.fromkeys(("n_estimated", "estimated_accuracy", "lower", "upper", "level", "change", "change_p", "change_q")),
     "flags": [],
     "flag_codes": [],
@@ -56,7 +56,7 @@ class Episode(JsonRecord):
     message: str
     since: datetime | None = None
     detected: datetime | None = None
-    worse: tuple[datetime, ...] = ()
+    worse_windows: tuple[datetime, ...] = ()
     until: datetime | None = None
     subject: Subject | None = None
     levels: DropLevels | None = None
@@ -77,6 +77,6 @@ class Episode(JsonRecord):
             "since": texts["since"],
             "told": texts["told"],
             **levels,
-            "worse": [when.isoformat() for when in self.worse],
+            "worse": [when.isoformat() for when in self.worse_windows],
             "until": texts["until"],
         }

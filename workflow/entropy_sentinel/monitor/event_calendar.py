@@ -18,7 +18,7 @@ from entropy_sentinel.monitor.alert import Alert, AlertEvent, EventRelation
 from entropy_sentinel.monitor.alert_codes import AlertKind
 from entropy_sentinel.monitor.monitor_options import MonitorOptions, is_event_file
 from entropy_sentinel.monitor.reading.time_zones import DTYPE
-from entropy_sentinel.monitor.reading.window_times import in_zone, start_after
+from entropy_sentinel.monitor.reading.window_times import convert_from_clock, shift_window
 
 # Largest numbers of events, and of characters of a text.
 MOST_EVENTS, LONGEST_TEXT = 1000, 200
@@ -107,7 +107,7 @@ def _period(text: str, zone: str | None) -> tuple[datetime, datetime]:
 
 def _real(shown: datetime, zone: str | None) -> datetime:
     """The moment at which the clock of a zone shows a time."""
-    moment: datetime = in_zone(pl.Series([shown]).dt.replace_time_zone("UTC").cast(DTYPE), zone).item()
+    moment: datetime = convert_from_clock(pl.Series([shown]).dt.replace_time_zone("UTC").cast(DTYPE), zone).item()
     return moment
 
 
@@ -129,15 +129,15 @@ def _relation(event: Event, alert: Alert, window: str) -> EventRelation | None:
         return None
     begin = alert.since
     # A stale slice had enough responses for the last time in its first window.
-    end = start_after(begin, 2 if alert.kind == AlertKind.STALE else 1, window)
+    end = shift_window(begin, 2 if alert.kind == AlertKind.STALE else 1, window)
     if event.overlaps(begin, end):
         return EventRelation.DURING
-    if event.overlaps(start_after(begin, -1, window), begin):
+    if event.overlaps(shift_window(begin, -1, window), begin):
         return EventRelation.AFTER
     pooled = alert.window
     if alert.kind == AlertKind.DROP or pooled is None or pooled.n_windows == 1 or pooled.window_from != begin:
         return None
-    last = start_after(pooled.window, 1, window)
+    last = shift_window(pooled.window, 1, window)
     return EventRelation.AMONG if event.overlaps(begin, last) else None
 
 

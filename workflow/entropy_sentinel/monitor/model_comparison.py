@@ -21,7 +21,7 @@ from entropy_sentinel.monitor.batch import every_slice
 from entropy_sentinel.monitor.monitor_options import MODEL, EstimateOptions
 from entropy_sentinel.monitor.monitor_result import slice_name
 from entropy_sentinel.monitor.monitor_run import monitored
-from entropy_sentinel.monitor.reading.feature_stream import Given, resolve_sources
+from entropy_sentinel.monitor.reading.feature_stream import LogSources, resolve_sources
 from entropy_sentinel.monitor.reading.problem_collection import Problems
 from entropy_sentinel.monitor.summing.sum_merging import EVERYTHING
 from entropy_sentinel.statistics.monitoring.accuracy_differences import (
@@ -96,7 +96,7 @@ class Comparison:
 def compare(
     first: FittedEstimator | str | Path,
     second: FittedEstimator | str | Path,
-    logs: Given,
+    logs: LogSources,
     by: Sequence[str] = (),
     **options: Unpack[EstimateKeywords],
 ) -> Comparison:
@@ -134,7 +134,10 @@ def compare(
 
 
 def compared(
-    first: FittedEstimator | str | Path, second: FittedEstimator | str | Path, logs: Given, settings: EstimateOptions
+    first: FittedEstimator | str | Path,
+    second: FittedEstimator | str | Path,
+    logs: LogSources,
+    settings: EstimateOptions,
 ) -> Comparison:
     """The result of `compare`."""
     if MODEL in settings.by:

@@ -77,7 +77,7 @@ Patterns = Annotated[
 
 # Lengths of the periods of a rate of false alarms, in days.
 _DAYS = {"day": 1.0, "week": 7.0, "month": 365.2425 / 12, "year": 365.2425}
-_LOOKS_A_DAY = {"hour": 24.0, "day": 1.0}
+_CHECKS_PER_DAY = {"hour": 24.0, "day": 1.0}
 
 
 def _rate(text: str) -> str:
@@ -462,10 +462,10 @@ class MonitorOptions(Reading):
         return bool(self.alert_on) or self.fail_below is not None
 
     @property
-    def false_alarms_per_look(self) -> float:
+    def false_alarms_per_check(self) -> float:
         """The accepted number of false alarms in each of the smallest windows."""
         number, _, period = self.false_alarms.partition("/")
-        return float(number) / _DAYS[period.strip()] / _LOOKS_A_DAY[self.grain or "day"]
+        return float(number) / _DAYS[period.strip()] / _CHECKS_PER_DAY[self.grain or "day"]
 
 
 class SampleOptions(FormatOptions, Slicing):

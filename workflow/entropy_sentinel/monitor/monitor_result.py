@@ -25,7 +25,7 @@ from entropy_sentinel.monitor.monitor_options import (
     NOT_VALIDATED,
 )
 from entropy_sentinel.monitor.reading.problem_collection import Problems
-from entropy_sentinel.monitor.reading.window_times import start_after
+from entropy_sentinel.monitor.reading.window_times import shift_window
 from entropy_sentinel.monitor.slice_columns import STATISTICS
 from entropy_sentinel.rendering.token_colours import Token
 
@@ -344,7 +344,7 @@ def shown_rows(result: Monitored) -> list[tuple[str, pl.DataFrame]]:
 def window_events(result: Monitored, window: datetime) -> str:
     """A note that names the events in a window, if there are any."""
     about = result.provenance
-    texts = name_events(about.get("events", ()), window, start_after(window, 1, about["window"]))
+    texts = name_events(about.get("events", ()), window, shift_window(window, 1, about["window"]))
     return f", event: {listed(texts, NAMED)}" if texts else ""
 
 

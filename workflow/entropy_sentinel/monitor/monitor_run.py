@@ -24,13 +24,13 @@ from entropy_sentinel.logs.model_names import strip_prefix
 from entropy_sentinel.monitor.alert import Row, SliceValues
 from entropy_sentinel.monitor.alert_codes import AlertKind
 from entropy_sentinel.monitor.alerting.acknowledgements import read_acknowledgements
-from entropy_sentinel.monitor.alerting.alert_reporting import AlertsOfRun, ReportingRules, make_alerts, read_history
-from entropy_sentinel.monitor.alerting.drop_alerts import find_drops, n_slices_tested
+from entropy_sentinel.monitor.alerting.alert_reporting import ReportingRules, RunAlerts, make_alerts, read_history
+from entropy_sentinel.monitor.alerting.drop_alerts import count_tested_slices, find_drops
 from entropy_sentinel.monitor.alerting.drop_opinions import add_opinions
 from entropy_sentinel.monitor.alerting.slice_episodes import find_row_episodes, find_stale_episodes
 from entropy_sentinel.monitor.episodes import Episode
 from entropy_sentinel.monitor.estimating.same_model import compare_same_models
-from entropy_sentinel.monitor.estimating.slice_rows import Estimates
+from entropy_sentinel.monitor.estimating.slice_rows import SliceRowMaker
 from entropy_sentinel.monitor.event_calendar import mark_alerts, read_events
 from entropy_sentinel.monitor.labelling.label_corrected_estimates import LAST_LABELLED, LabelledResponses
 from entropy_sentinel.monitor.labelling.option_checks import check_labelled_options
@@ -40,16 +40,16 @@ from entropy_sentinel.monitor.labelling.witness_table import measure_label_worth
 from entropy_sentinel.monitor.monitor_options import EARLIEST, MonitorOptions, Reading, period_text
 from entropy_sentinel.monitor.monitor_result import AlertResponses, Monitored
 from entropy_sentinel.monitor.reading.feature_stream import (
-    Given,
+    LogSources,
     Source,
+    compute_table_features,
+    exclude_states,
     resolve_sources,
-    with_features,
-    without_states,
 )
 from entropy_sentinel.monitor.reading.problem_codes import ProblemKind
 from entropy_sentinel.monitor.reading.problem_collection import Problems
 from entropy_sentinel.monitor.reading.time_zones import DTYPE
-from entropy_sentinel.monitor.reading.window_times import in_zone, windows_after
+from entropy_sentinel.monitor.reading.window_times import convert_from_clock, shift_windows
 from entropy_sentinel.monitor.result_stacking import stack_results
 from entropy_sentinel.monitor.showing.alert_responses import behind
 from entropy_sentinel.monitor.summing.cluster_notes import note_clusters, note_conversations
@@ -70,7 +70,7 @@ log = logging.getLogger(__name__)
 @document_options(MonitorOptions)
 def monitor(
     estimator: FittedEstimator | str | Path | Estimators | None,
-    logs: Given,
+    logs: LogSources,
     by: Sequence[str] = (),
     *,
     state: str | Path | None = None,
@@ -148,7 +148,7 @@ def monitored(
         n_tested = 0
         for _, merged in summed:
             ends.update(newest_windows(merged.windows, settings.window, settings))
-            n_tested += n_slices_tested(merged, settings.min_responses)
+            n_tested += count_tested_slices(merged, settings.min_responses)
         newest = sorted(ends)[-NEWEST_WINDOWS:]
         results: list[Monitored] = []
         unmatched: list[frozenset[int]] = []
@@ -172,7 +172,7 @@ def _without_responses(problems: Problems) -> InputError:
 
 
 def collect(
-    estimator: str | Path | None, logs: Given, state: str | Path, by: Sequence[str] = (), **options: Any
+    estimator: str | Path | None, logs: LogSources, state: str | Path, by: Sequence[str] = (), **options: Any
 ) -> Problems:
     """Sum a part of the logs in the file `state`, without estimating; return the counts of unusable parts.
 
@@ -197,7 +197,7 @@ def _collected(
     `strata` are the columns by which labels were drawn.
     """
     signals = list(dict.fromkeys(name for each in watched.each for name in each.saved.signals))
-    given = with_features(without_states(sources, watched.states), watched.reading, signals)
+    given = compute_table_features(exclude_states(sources, watched.states), watched.reading, signals)
     collectors: list[Collector] = []
     runs: list[_EstimatorRun] = []
     with ExitStack() as stack:
@@ -317,7 +317,7 @@ class _EstimatorRun:
             taken.update(about.taken)
         most_taken = dict(taken.most_common(5))
         by_column, numbers = settings.cluster is not None, settings.numbers
-        estimates = Estimates(self.saved, settings.level, settings.min_responses, most_taken, numbers, by_column)
+        estimates = SliceRowMaker(self.saved, settings.level, settings.min_responses, most_taken, numbers, by_column)
         witnesses = self.witness_estimates(settings, merged, labelled)
         rows = _make_rows(estimates, merged, settings, labelled, newest, test_all_windows, witnesses)
         newest_rows = _newest_by_slice(rows, settings)
@@ -366,7 +366,7 @@ class _EstimatorRun:
         yield from find_row_episodes(rows.newest_rows, rows.windows, rows.by, settings)
         if rows.last_usable is not None:
             usable = rows.last_usable
-            ends = windows_after(usable["last_usable"], settings.pool_windows, settings.window or "day")
+            ends = shift_windows(usable["last_usable"], settings.pool_windows, settings.window or "day")
             yield from find_stale_episodes(rows.slices, usable.with_columns(stale_from=ends), settings)
 
     def _alerts(
@@ -376,7 +376,7 @@ class _EstimatorRun:
         merged: MergedSums,
         settings: MonitorOptions,
         newest_rows: Mapping[SliceValues, Row],
-    ) -> AlertsOfRun:
+    ) -> RunAlerts:
         newest: Sequence[datetime] = rows.newest
         if not newest:  # with a reference but no window, the newest of the smallest windows
             looks = newest_windows(merged.looks, settings.grain, settings)
@@ -410,7 +410,7 @@ class _EstimatorRun:
     def _provenance(
         self,
         settings: MonitorOptions,
-        estimates: Estimates,
+        estimates: SliceRowMaker,
         merged: MergedSums,
         taken: Counter[str],
     ) -> dict[str, Any]:
@@ -488,14 +488,14 @@ def _by_slice(rows: pl.DataFrame, by: Sequence[str]) -> dict[SliceValues, Row]:
 
 def _real_times(windows: Sequence[datetime], zone: str | None) -> list[datetime]:
     """The real times of windows that are on the clock of a zone."""
-    return in_zone(pl.Series(windows, dtype=DTYPE), zone).to_list()
+    return convert_from_clock(pl.Series(windows, dtype=DTYPE), zone).to_list()
 
 
 def _in_real_time(rows: pl.DataFrame, zone: str | None) -> pl.DataFrame:
     """Rows with the real times of their windows and newest labels, as far as they have them."""
     for name in ("window", "window_from", "window_to", LAST_LABELLED):
         if name in rows.columns:
-            rows = rows.with_columns(in_zone(rows[name], zone))
+            rows = rows.with_columns(convert_from_clock(rows[name], zone))
     return rows
 
 
@@ -522,7 +522,7 @@ def _newest_by_slice(rows: _ResultRows, settings: MonitorOptions) -> dict[SliceV
 
 
 def _make_rows(
-    estimates: Estimates,
+    estimates: SliceRowMaker,
     merged: MergedSums,
     settings: MonitorOptions,
     labelled: LabelledResponses | None,
@@ -532,18 +532,18 @@ def _make_rows(
 ) -> _ResultRows:
     columns, reference, windows, zone = tuple(merged.slices.columns), settings.period, merged.windows, settings.zone
     if settings.window is None or windows is None:
-        slices = estimates.of_slices(merged, labelled, witnesses=witnesses)
+        slices = estimates.make_slice_rows(merged, labelled, witnesses=witnesses)
         return _ResultRows(columns, _in_real_time(slices, zone))
     n_slices, window = len(merged.slices), settings.window
     last = recent(windows, n_slices, window, settings.min_responses, settings.pool_windows, reference, ends)
-    slices = _in_real_time(estimates.of_slices(merged, labelled, last, witnesses), zone)
-    recent_rows = estimates.of_windows(merged, last.rows, last.sums, reference, labelled, witnesses=witnesses)
+    slices = _in_real_time(estimates.make_slice_rows(merged, labelled, last, witnesses), zone)
+    recent_rows = estimates.make_window_rows(merged, last.rows, last.sums, reference, labelled, witnesses=witnesses)
     single_windows = windows.rows.with_columns(window_from="window")
-    every_window = estimates.of_windows(
+    every_window = estimates.make_window_rows(
         merged, single_windows, windows.sums, reference, labelled, test_all_windows, witnesses
     )
     usable = merged.slices.with_columns(last_usable=pl.Series(last.last_usable, dtype=DTYPE))
-    usable = usable.with_columns(in_zone(usable["last_usable"], zone))
+    usable = usable.with_columns(convert_from_clock(usable["last_usable"], zone))
     return _ResultRows(
         by=columns,
         slices=slices,
@@ -560,7 +560,7 @@ def remember(result: Monitored) -> None:
         try:
             with opened(path) as file:
                 if path in result.histories:
-                    file.put_alerts(result.histories[path].as_rows())
+                    file.put_alerts(result.histories[path].to_rows())
                 if path in result.progress:
                     file.put_record(PROGRESS, result.progress[path])
         except EntropySentinelError as error:

@@ -15,11 +15,16 @@ from entropy_sentinel.core.option_classes import columns_by
 from entropy_sentinel.estimators.estimator_base import Estimator
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.estimators.training_rows import one_thread
-from entropy_sentinel.monitor.estimating.verdict_coverage import covering_verdicts, judge_familiarity
+from entropy_sentinel.monitor.estimating.verdict_coverage import judge_familiarity, select_verdicts
 from entropy_sentinel.monitor.monitor_options import Slicing
 from entropy_sentinel.monitor.reading.exclusions import CODE
-from entropy_sentinel.monitor.reading.feature_stream import BY, ReadingResult, features_in, read_whole
-from entropy_sentinel.monitor.reading.problem_collection import Problems, overridden
+from entropy_sentinel.monitor.reading.feature_stream import (
+    SLICE_PREFIX,
+    ReadingResult,
+    read_all_responses,
+    read_table_features,
+)
+from entropy_sentinel.monitor.reading.problem_collection import Problems, describe_overrides
 from entropy_sentinel.monitor.reading.single_replies import read_replies
 from entropy_sentinel.schemas.response_schema import RESPONSE
 from entropy_sentinel.signal_families.signal_registry import SIGNALS
@@ -82,11 +87,11 @@ def score(
     replies = _replies_in(features)
     if replies is not None:
         return scored(saved, read_replies(saved, replies, options), options.by)
-    rows = features_in(features, options, signals=saved.signals)
+    rows = read_table_features(features, options, signals=saved.signals)
     if rows.is_empty():
         none = {name: pl.Series(name, [], dtype=pl.String) for name in ("excluded", CODE)}
         return scored(saved, ReadingResult(rows.with_columns(**none), Problems(), {}), ())
-    return scored(saved, read_whole(saved, [rows], options, must_match=False), options.by)
+    return scored(saved, read_all_responses(saved, [rows], options, must_match=False), options.by)
 
 
 def _replies_in(given: Any) -> list[Any] | None:
@@ -108,14 +113,18 @@ def scored(saved: FittedEstimator, read: ReadingResult, by: Sequence[str] = ()) 
     columns = {name: rows[name] for name in RESPONSE}
     for name in by:
         if name not in RESPONSE:
-            columns[f"{BY}{name}" if name in _COLUMNS else name] = rows[f"{BY}{name}"]
+            columns[f"{SLICE_PREFIX}{name}" if name in _COLUMNS else name] = rows[f"{SLICE_PREFIX}{name}"]
     familiarity = judge_familiarity(saved, rows, by)
-    verdicts = covering_verdicts(saved, bool(read.taken), familiarity["unfamiliar"])
+    verdicts = select_verdicts(saved, bool(read.override_counts), familiarity["unfamiliar"])
     columns |= {"p_correct": p, "verdict": verdicts if not p.null_count() else _where_known(verdicts, p)}
     columns |= {"unfamiliar": familiarity["unfamiliar"], "familiarity_reason": familiarity["familiarity_reason"]}
     columns |= {"reason": rows["excluded"], "reason_code": rows[CODE]}
     scores = pl.DataFrame(columns)
-    return scores.with_columns(overridden=pl.lit(overridden(saved.metadata, read.taken))) if read.taken else scores
+    return (
+        scores.with_columns(overridden=pl.lit(describe_overrides(saved.metadata, read.override_counts)))
+        if read.override_counts
+        else scores
+    )
 
 
 def _p_of(estimator: Estimator, rows: pl.DataFrame) -> pl.Series:

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.logs.model_names import strip_prefix
-from entropy_sentinel.monitor.estimating.slice_rows import ranked
+from entropy_sentinel.monitor.estimating.slice_rows import add_rank
 from entropy_sentinel.monitor.labelling.witness_table import measure_label_worth
 from entropy_sentinel.monitor.monitor_options import MODEL, MonitorOptions
 from entropy_sentinel.monitor.monitor_result import Monitored
@@ -19,7 +19,7 @@ def stack_results(results: Sequence[Monitored], settings: MonitorOptions) -> Mon
     """One result for several models, the most expected errors first."""
     results = [_name_pooled_slices(result) for result in results]
     first = results[0]
-    slices = ranked(_stack([result.slices for result in results]))
+    slices = add_rank(_stack([result.slices for result in results]))
     usable = [result.last_usable for result in results if result.last_usable is not None]
     by, last_usable = list(first.by), None
     if usable:  # in the order of the slices
@@ -50,7 +50,7 @@ def _stack(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
 def _stack_windows(frames: Sequence[pl.DataFrame | None]) -> pl.DataFrame | None:
     """The rows of all results by window and rank; null if the results have no windows."""
     rows = [frame for frame in frames if frame is not None]
-    return ranked(_stack(rows), "window") if rows else None
+    return add_rank(_stack(rows), "window") if rows else None
 
 
 def _name_pooled_slices(result: Monitored) -> Monitored:

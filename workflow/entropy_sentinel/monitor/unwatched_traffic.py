@@ -18,20 +18,20 @@ from entropy_sentinel.monitor.alerting.unwatched_episodes import (
     Traffic,
     confirm_episode,
     describe_absence,
+    find_missing_windows,
     find_unwatched,
+    find_usual_windows,
     is_late,
-    missing_windows,
-    next_progress,
-    windows_after_newest,
-    windows_with_traffic,
+    list_later_windows,
+    update_progress,
 )
-from entropy_sentinel.monitor.episodes import NO_ROW, Episode
+from entropy_sentinel.monitor.episodes import EMPTY_ROW, Episode
 from entropy_sentinel.monitor.monitor_options import MonitorOptions
 from entropy_sentinel.monitor.monitor_result import Monitored, slice_name
 from entropy_sentinel.monitor.reading.exclusions import SCHEMA, merge_exclusions
-from entropy_sentinel.monitor.reading.feature_stream import BY
+from entropy_sentinel.monitor.reading.feature_stream import SLICE_PREFIX
 from entropy_sentinel.monitor.reading.time_zones import DTYPE
-from entropy_sentinel.monitor.reading.window_times import in_zone, on_clock, starts
+from entropy_sentinel.monitor.reading.window_times import convert_from_clock, convert_to_clock, find_window_starts
 from entropy_sentinel.monitor.summing.monitor_state import State
 from entropy_sentinel.monitor.summing.sum_merging import MergedSums, newest_of
 
@@ -51,7 +51,7 @@ class WatchedState:
         """What earlier runs recorded about the newest responses; null for the first run."""
         content = self.state.progress
         try:
-            return None if content is None else Progress.of_list(content)
+            return None if content is None else Progress.from_list(content)
         except (ValueError, TypeError):
             raise self.state.damaged("the record of the newest responses has another form") from None
 
@@ -70,9 +70,11 @@ class WatchedState:
             rows = pl.DataFrame(schema=SCHEMA)
         elif user_named_models:
             rows = rows.filter(pl.col("hash").is_null())
-        keys = [f"{BY}{name}" for name in settings.by if f"{BY}{name}" in rows.columns]
+        keys = [f"{SLICE_PREFIX}{name}" for name in settings.by if f"{SLICE_PREFIX}{name}" in rows.columns]
         names = [slice_name(values) for values in rows.select(keys).iter_rows()] if keys else [""] * len(rows)
-        rows = rows.with_columns(window=starts(pl.col("grain"), window), slice=pl.Series(names, dtype=pl.String))
+        rows = rows.with_columns(
+            window=find_window_starts(pl.col("grain"), window), slice=pl.Series(names, dtype=pl.String)
+        )
         sizes = self._slice_sizes(settings)
         rows = rows.join(sizes, on=["slice", "window"], how="left", nulls_equal=True, maintain_order="left")
         return Traffic(windows, rows.select("window", "slice", "code", "subject", "n", "n_slice", "hash"), window)
@@ -100,7 +102,7 @@ def add_unwatched(
     user_named_models: bool = False,
 ) -> None:
     """Add alerts, and what the next run is to remember, to a result; `models` are those with an estimator."""
-    traffic = Traffic.joined([state.traffic(settings, models, user_named_models) for state in states])
+    traffic = Traffic.join([state.traffic(settings, models, user_named_models) for state in states])
     times = [each for each in traffic.totals if each is not None]
     if times:
         counts = pl.DataFrame({"window": times, "n": [traffic.totals[each] for each in times]})
@@ -155,17 +157,17 @@ def _late_windows(
     if given is not None and given.tzinfo is None:
         given = given.replace(tzinfo=ZoneInfo(settings.zone or "UTC"))
     now = (given or datetime.now(UTC)).astimezone(UTC)
-    wall: datetime = on_clock(pl.Series([now], dtype=DTYPE), settings.zone).item()
-    present = windows_with_traffic({each: n for each, n in counts.items() if each <= wall})
+    wall: datetime = convert_to_clock(pl.Series([now], dtype=DTYPE), settings.zone).item()
+    present = find_usual_windows({each: n for each, n in counts.items() if each <= wall})
     if not present:
         return []
-    later, newest = windows_after_newest(present, settings.window, wall), max(present)
-    missing = missing_windows(present, later, settings.window)
+    later, newest = list_later_windows(present, settings.window, wall), max(present)
+    missing = find_missing_windows(present, later, settings.window)
     lasting = [state for state in states if state.path is not None]
     if not lasting:
         return missing if given is not None else []
     before = next((found for state in lasting if (found := state.progress) is not None), None)
-    progress = next_progress(len(later), newest, settings.window, now, before).as_list()
+    progress = update_progress(len(later), newest, settings.window, now, before).to_list()
     result.progress.update({state.path: progress for state in lasting if state.path is not None})
     return missing if is_late(len(later), newest, settings.window, now, before) else []
 
@@ -184,7 +186,7 @@ def _add_alerts(
     newest = _real(windows[-2:], settings.zone)
     acknowledgements = read_acknowledgements(settings.acknowledged)
     rules = ReportingRules(newest, history if histories else None, acknowledgements, settings.remind)
-    run = make_alerts(episodes, (), rules, {key.values: NO_ROW for key in history.reported})
+    run = make_alerts(episodes, (), rules, {key.values: EMPTY_ROW for key in history.reported})
     result.alerts[:0] = run.alerts
     for path, earlier in histories.items():
         result.histories.setdefault(path, earlier.select_slices()).add(run.history.reported)
@@ -195,10 +197,10 @@ def _convert_times(episode: Episode, zone: str | None) -> Episode:
     moments = [episode.since, episode.detected, episode.until]
     real = iter(_real([each for each in moments if each is not None], zone))
     since, detected, until = (None if each is None else next(real) for each in moments)
-    worse = tuple(_real(episode.worse, zone))
-    return replace(episode, since=since, detected=detected, until=until, worse=worse)
+    worse = tuple(_real(episode.worse_windows, zone))
+    return replace(episode, since=since, detected=detected, until=until, worse_windows=worse)
 
 
 def _real(windows: Sequence[datetime], zone: str | None) -> list[datetime]:
     """The real times of windows on the clock of a zone."""
-    return in_zone(pl.Series([*windows], dtype=DTYPE), zone).to_list()
+    return convert_from_clock(pl.Series([*windows], dtype=DTYPE), zone).to_list()

@@ -10,7 +10,7 @@ from entropy_sentinel.core.urls import file_name
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.logs.model_names import strip_prefix
 from entropy_sentinel.monitor.monitor_options import MODEL, Reading
-from entropy_sentinel.monitor.reading.feature_stream import loaded
+from entropy_sentinel.monitor.reading.feature_stream import load_with_checksum
 
 Estimators = list[FittedEstimator | str | Path] | tuple[FittedEstimator | str | Path, ...]
 Options = TypeVar("Options", bound=Reading)
@@ -103,7 +103,7 @@ def _load(
     source: FittedEstimator | str | Path, options: Options, state: Path | None, name: str | None
 ) -> WatchedModel[Options]:
     """Load an estimator; `name` is what errors call it if there are several, each with a state of its own."""
-    saved, checksum = loaded(source, state)
+    saved, checksum = load_with_checksum(source, state)
     file = "" if isinstance(source, FittedEstimator) else file_name(source).partition(".")[0]
     if name is None:
         return WatchedModel(saved, checksum, file, state, options, None)

@@ -22,7 +22,7 @@ from entropy_sentinel.monitor.alert import (
 from entropy_sentinel.monitor.alert_codes import AlertCode, AlertKind
 from entropy_sentinel.monitor.alert_history import AlertHistory, ReportedAlert
 from entropy_sentinel.monitor.alerting.acknowledgements import Acknowledgement
-from entropy_sentinel.monitor.alerting.slice_episodes import tells
+from entropy_sentinel.monitor.alerting.slice_episodes import can_evaluate
 from entropy_sentinel.monitor.episodes import Episode
 from entropy_sentinel.monitor.monitor_result import slice_name
 from entropy_sentinel.monitor.summing.monitor_state import State
@@ -46,7 +46,7 @@ class ReportingRules:
 
 
 @dataclass
-class AlertsOfRun:
+class RunAlerts:
     """The alerts of a run, and what is to be remembered once they are reported."""
 
     alerts: list[Alert] = field(default_factory=list)
@@ -63,14 +63,14 @@ def read_history(state: State) -> AlertHistory:
 
 def make_alerts(
     episodes: Iterable[Episode], by: Sequence[str], rules: ReportingRules, rows: Mapping[SliceValues, Row]
-) -> AlertsOfRun:
+) -> RunAlerts:
     """The alerts of episodes. `rows` are the newest rows with enough responses, by the slices' values."""
-    run = AlertsOfRun()
+    run = RunAlerts()
     newest = rules.newest[-1] if rules.newest else None
     reported = {} if rules.history is None else rules.history.reported
     for episode in episodes:
         earlier = reported.get(episode.key)
-        if earlier is not None and not earlier.continues_in(episode.since, episode.until is None):
+        if earlier is not None and not earlier.continues(episode.since, episode.until is None):
             earlier = None
         status = _decide_status(episode, earlier, rules)
         since = episode.since if earlier is None else earlier.since
@@ -78,8 +78,10 @@ def make_alerts(
             run.alerts.append(_make_alert(episode, status, since, rules))
         if status is not None or earlier is not None:
             is_over = episode.until is not None
-            run.history.reported[episode.key] = ReportedAlert(since, newest, len(episode.worse), over=is_over)
-    _end_reported(run, by, rules, rows)
+            run.history.reported[episode.key] = ReportedAlert(
+                since, newest, len(episode.worse_windows), end_reported=is_over
+            )
+    _close_reported_alerts(run, by, rules, rows)
     return run
 
 
@@ -93,27 +95,29 @@ def _decide_status(episode: Episode, earlier: ReportedAlert | None, rules: Repor
         is_known, n_worse = False, 0
     else:  # without a state, everything before the newest windows counts as reported
         is_known = episode.detected is not None and episode.detected < oldest_new
-        n_worse = sum(when < oldest_new for when in episode.worse)
+        n_worse = sum(when < oldest_new for when in episode.worse_windows)
     if episode.until is None:
         if not is_known:
             return AlertStatus.NEW
-        return AlertStatus.WORSE if len(episode.worse) > n_worse else AlertStatus.CONTINUES
-    if earlier is not None and earlier.over:
+        return AlertStatus.WORSE if len(episode.worse_windows) > n_worse else AlertStatus.CONTINUES
+    if earlier is not None and earlier.end_reported:
         return None
     if oldest_new is None or episode.until < oldest_new:
         return None if earlier is None else AlertStatus.OVER
     return AlertStatus.OVER if is_known else AlertStatus.NEW
 
 
-def _end_reported(run: AlertsOfRun, by: Sequence[str], rules: ReportingRules, rows: Mapping[SliceValues, Row]) -> None:
+def _close_reported_alerts(
+    run: RunAlerts, by: Sequence[str], rules: ReportingRules, rows: Mapping[SliceValues, Row]
+) -> None:
     """Add alerts about reported episodes that are over; keep those of slices about which nothing is known now."""
     until = rules.newest[-1] if rules.newest else None
     for key, reported in ({} if rules.history is None else rules.history.reported).items():
         kind = _find_kind(key.kind)
-        if key in run.history.reported or reported.over or kind == AlertKind.DROP:
+        if key in run.history.reported or reported.end_reported or kind == AlertKind.DROP:
             continue
         row = rows.get(key.values)
-        if row is not None and tells(row, kind):
+        if row is not None and can_evaluate(row, kind):
             subject, slice_ = None, dict(zip(by, key.values, strict=False))
             if kind == AlertKind.UNWATCHED:
                 subject, slice_ = Subject(*map(str, key.values)), {}
@@ -131,7 +135,7 @@ def _find_kind(slug: str) -> AlertCode:
 
 def _make_alert(episode: Episode, status: AlertStatus, since: datetime | None, rules: ReportingRules) -> Alert:
     name = slice_name(episode.slice.values()) if episode.subject is None else episode.subject.name
-    times = [moment for moment in (since, *episode.worse) if moment is not None]
+    times = [moment for moment in (since, *episode.worse_windows) if moment is not None]
     today = datetime.now(UTC).date()
     is_acknowledged = any(entry.covers(episode.kind.slug, name, times, today) for entry in rules.acknowledgements)
     levels = {} if episode.levels is None else episode.levels._asdict()

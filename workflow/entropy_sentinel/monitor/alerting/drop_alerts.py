@@ -11,17 +11,17 @@ from entropy_sentinel.monitor.alert import Row, SliceValues
 from entropy_sentinel.monitor.alert_codes import AlertKind, Flag
 from entropy_sentinel.monitor.episodes import DropLevels, Episode
 from entropy_sentinel.monitor.monitor_options import MonitorOptions
-from entropy_sentinel.monitor.reading.window_times import in_zone
+from entropy_sentinel.monitor.reading.window_times import convert_from_clock
 from entropy_sentinel.monitor.summing.slice_sums import Sums, pairs
 from entropy_sentinel.monitor.summing.sum_merging import MergedSums
 from entropy_sentinel.statistics.design_effects import recurrence_effects
 from entropy_sentinel.statistics.monitoring.change_points import Drop, Rule, Series, drops_of, unit_variances
 
-# With a rate of false alarms that allows one in fewer looks than these, a single look would be weak evidence.
-_FEWEST_LOOKS = 20.0
+# With a rate of false alarms that allows one in fewer checks than these, a single check would be weak evidence.
+_FEWEST_CHECKS = 20.0
 
 
-def n_slices_tested(merged: MergedSums, least: int) -> int:
+def count_tested_slices(merged: MergedSums, least: int) -> int:
     """The number of slices with enough responses in the reference; the false alarms are shared among them."""
     return int((merged.before.n_estimated >= least).sum())
 
@@ -40,23 +40,27 @@ def find_drops(
     if merged.looks is None or settings.period is None or n_slices == 0:
         return []
     rule = Rule(
-        windows=max(n_slices / settings.false_alarms_per_look, _FEWEST_LOOKS),
+        windows=max(n_slices / settings.false_alarms_per_check, _FEWEST_CHECKS),
         least=max(settings.min_responses, 2),
         smallest=settings.min_drop,
     )
     sums = merged.looks.sums
-    looks = merged.looks.rows.with_columns(place=pl.int_range(pl.len()), n=pl.Series(sums.n_estimated))
-    looks = looks.filter(pl.col("n") > 0, pl.col("window") >= settings.period.start).sort("slice", "window")
+    base_windows = merged.looks.rows.with_columns(place=pl.int_range(pl.len()), n=pl.Series(sums.n_estimated))
+    base_windows = base_windows.filter(pl.col("n") > 0, pl.col("window") >= settings.period.start).sort(
+        "slice", "window"
+    )
     moments = merged.clusters.of_grains(merged.looks.rows.select("slice", grain="window"))
-    looks = pl.concat([looks, merged.clusters.recurrences(looks.select("slice", grain="window"))], how="horizontal")
+    base_windows = pl.concat(
+        [base_windows, merged.clusters.recurrences(base_windows.select("slice", grain="window"))], how="horizontal"
+    )
     drops: list[Episode] = []
-    for (number,), part in looks.group_by("slice", maintain_order=True):
+    for (number,), part in base_windows.group_by("slice", maintain_order=True):
         slice_ = merged.slices.row(int(str(number)), named=True)
-        windows = in_zone(part["window"], settings.zone).to_list()
+        windows = convert_from_clock(part["window"], settings.zone).to_list()
         n_reference = int((part["window"] < settings.period.end).sum())
         effects = moments.rows(part["place"].to_numpy()).cumulative().robust_effect
         effects *= recurrence_effects(*(part[name].to_numpy() for name in ("squares", "near", "every")))
-        series = _series(estimator, sums.rows(part["place"].to_numpy()), n_reference, effects)
+        series = _make_series(estimator, sums.rows(part["place"].to_numpy()), n_reference, effects)
         for drop in drops_of(series, rule):
             # The window that confirms the drop.
             detected = drop.told + settings.confirm - 1
@@ -67,7 +71,7 @@ def find_drops(
     return drops
 
 
-def _series(estimator: Estimator, sums: Sums, n_reference: int, effects: np.ndarray) -> Series:
+def _make_series(estimator: Estimator, sums: Sums, n_reference: int, effects: np.ndarray) -> Series:
     """The series of a slice; `effects` are the design effects that the windows up to each one tell, (w,)."""
 
     def accuracies_of(means: np.ndarray) -> np.ndarray:
@@ -95,7 +99,7 @@ def _make_episode(
         _describe_drop(levels, worse, until, row),
         since=windows[drop.begins],
         detected=windows[detected],
-        worse=worse,
+        worse_windows=worse,
         until=until,
         levels=levels,
     )

@@ -12,7 +12,7 @@ from entropy_sentinel.monitor.episodes import DropLevels, Episode
 from entropy_sentinel.monitor.labelling.monitor_witnesses import cluster_numbers
 from entropy_sentinel.monitor.labelling.witness_estimates import FEWEST_ASKED
 from entropy_sentinel.monitor.labelling.witness_support import AskedWitness
-from entropy_sentinel.monitor.reading.window_times import in_zone
+from entropy_sentinel.monitor.reading.window_times import convert_from_clock
 from entropy_sentinel.schemas.witness_schema import VALUE
 from entropy_sentinel.statistics.monitoring.requested_slices import AskedSlice, compare_shares
 
@@ -58,18 +58,20 @@ def _add_opinion(
     drop: Episode, levels: DropLevels, opinion: AskedWitness, part: pl.DataFrame, zone: str | None, level: float
 ) -> Episode:
     timed = part.drop_nulls("grain")
-    is_later = in_zone(timed["grain"], zone) >= drop.since
-    after, before = (_describe(timed.filter(side), opinion.at_random) for side in (is_later, ~is_later))
+    is_later = convert_from_clock(timed["grain"], zone) >= drop.since
+    after, before = (_make_asked_slice(timed.filter(side), opinion.at_random) for side in (is_later, ~is_later))
     name = opinion.witness.name
     n_after, n_before = len(after.values), len(before.values)
     details: dict[str, float | str] = {"n_opinion_after": n_after, "n_opinion_before": n_before}
     verdict = DropOpinion.UNKNOWN
     day = f"{drop.since:%Y-%m-%d}"
-    told = f"asked about {n_after} answers since {day} and {n_before} before"
+    statement = f"asked about {n_after} answers since {day} and {n_before} before"
     if n_after and n_before:
         change = compare_shares(after, before, level)
-        told = f"agrees with {change.after:.2f} of {n_after} answers since {day}, {change.before:.2f} of {n_before}"
-        told += f" before (change {change.lower:+.2f} to {change.upper:+.2f})"
+        statement = (
+            f"agrees with {change.after:.2f} of {n_after} answers since {day}, {change.before:.2f} of {n_before}"
+        )
+        statement += f" before (change {change.lower:+.2f} to {change.upper:+.2f})"
         details |= {"opinion_after": change.after, "opinion_before": change.before}
         if min(n_after, n_before) >= FEWEST_ASKED:
             if change.upper < 0:
@@ -77,10 +79,10 @@ def _add_opinion(
             elif change.lower > -_PART * (levels.before - levels.after):
                 verdict = DropOpinion.DENIES
     details["opinion"] = verdict.name.lower()
-    return replace(drop, message=f"{drop.message}; {name}: {told}: {verdict}", details=details)
+    return replace(drop, message=f"{drop.message}; {name}: {statement}: {verdict}", details=details)
 
 
-def _describe(part: pl.DataFrame, at_random: bool) -> AskedSlice:
+def _make_asked_slice(part: pl.DataFrame, at_random: bool) -> AskedSlice:
     """The answers that are part of the sample; all if none has a weight."""
     weights = None
     if not at_random and part[WEIGHT].count():

@@ -25,38 +25,38 @@ _FLAGS: dict[AlertCode, FlagCode] = {
 
 
 def find_row_episodes(
-    recent: pl.DataFrame, every: pl.DataFrame | None, by: Sequence[str], rules: MonitorOptions
+    recent_rows: pl.DataFrame, window_rows: pl.DataFrame | None, by: Sequence[str], rules: MonitorOptions
 ) -> Iterator[Episode]:
     """Yield the episodes that last, or ended in one of the newest windows.
 
-    `recent` has the rows of slices in the newest windows, with earlier windows pooled; `every` has the rows of all
-    windows, or is null without windows. Rows with fewer than `min_responses` responses say nothing.
+    `recent_rows` are those of slices in the newest windows, with earlier windows pooled; `window_rows` has the rows of
+    all windows, or is null without windows. Rows with fewer than `min_responses` responses say nothing.
     """
-    rows = recent.filter(pl.col("n_estimated") >= rules.min_responses)
+    rows = recent_rows.filter(pl.col("n_estimated") >= rules.min_responses)
     if "window" in rows.columns:
         rows = rows.sort("window", maintain_order=True)
     for values, part in rows.group_by(by, maintain_order=True):
         slice_ = dict(zip(by, values, strict=True))
         slice_rows = part.to_dicts()
-        messages = [dict(_conditions(row, rules)) for row in slice_rows]
+        messages = [dict(_find_conditions(row, rules)) for row in slice_rows]
         kinds: dict[AlertCode, None] = {}  # in the order of their first row
         for conditions in messages:
             kinds |= dict.fromkeys(conditions)
         for kind in kinds:
-            telling = [place for place, row in enumerate(slice_rows) if tells(row, kind)]
-            rows_of_kind = [slice_rows[place] for place in telling]
-            episode = _find_last_episode(kind, slice_, rows_of_kind, [messages[place] for place in telling])
-            if every is None or episode.since is None:
+            evaluated = [place for place, row in enumerate(slice_rows) if can_evaluate(row, kind)]
+            rows_of_kind = [slice_rows[place] for place in evaluated]
+            episode = _find_last_episode(kind, slice_, rows_of_kind, [messages[place] for place in evaluated])
+            if window_rows is None or episode.since is None:
                 yield episode
-            elif (confirmed := _confirm_episode(episode, every, rules)) is not None:
+            elif (confirmed := _confirm_episode(episode, window_rows, rules)) is not None:
                 yield confirmed
 
 
-def tells(row: Row, kind: AlertCode) -> bool:
+def can_evaluate(row: Row, kind: AlertCode) -> bool:
     """Whether a row tells whether the condition of a kind holds: not if it has no accuracy to compare."""
     if kind != AlertKind.BELOW or Flag.UNFAMILIAR in row["flag_codes"]:
         return True
-    return _watched_accuracy(row).accuracy is not None
+    return _select_watched_accuracy(row).accuracy is not None
 
 
 def _find_last_episode(
@@ -80,17 +80,19 @@ def _find_last_episode(
     )
 
 
-def _confirm_episode(episode: Episode, every: pl.DataFrame, rules: MonitorOptions) -> Episode | None:
+def _confirm_episode(episode: Episode, window_rows: pl.DataFrame, rules: MonitorOptions) -> Episode | None:
     """An episode with its real beginning, from the earlier windows; null if too few windows confirm it."""
-    same = [pl.col(name).eq_missing(pl.lit(value)) for name, value in episode.slice.items()]
-    earlier = every.filter(*same, pl.col("window") < episode.since, pl.col("n_estimated") >= rules.min_responses)
+    is_slice = [pl.col(name).eq_missing(pl.lit(value)) for name, value in episode.slice.items()]
+    earlier = window_rows.filter(
+        *is_slice, pl.col("window") < episode.since, pl.col("n_estimated") >= rules.min_responses
+    )
     windows = [episode.detected]
     if episode.since != episode.detected:
         windows.append(episode.since)
     for row in earlier.sort("window", descending=True).iter_rows(named=True):
-        if not tells(row, episode.kind):
+        if not can_evaluate(row, episode.kind):
             continue
-        if episode.kind not in dict(_conditions(row, rules)):
+        if episode.kind not in dict(_find_conditions(row, rules)):
             break
         windows.append(row["window"])
     windows.reverse()
@@ -99,12 +101,12 @@ def _confirm_episode(episode: Episode, every: pl.DataFrame, rules: MonitorOption
     return replace(episode, since=windows[0], detected=windows[rules.confirm - 1])
 
 
-def find_stale_episodes(whole: pl.DataFrame, times: pl.DataFrame, rules: MonitorOptions) -> Iterator[Episode]:
+def find_stale_episodes(slice_rows: pl.DataFrame, times: pl.DataFrame, rules: MonitorOptions) -> Iterator[Episode]:
     """Yield the episodes of stale slices; `times` has their values, `last_usable` and `stale_from`."""
     if not rules.has_kind(AlertKind.STALE):
         return
     by = times.columns[:-2]
-    stale = whole.filter(pl.col("flag_codes").list.contains(Flag.STALE))
+    stale = slice_rows.filter(pl.col("flag_codes").list.contains(Flag.STALE))
     for row in stale.join(times, on=by, nulls_equal=True, maintain_order="left").iter_rows(named=True):
         slice_ = {name: row[name] for name in by}
         yield Episode(
@@ -112,25 +114,25 @@ def find_stale_episodes(whole: pl.DataFrame, times: pl.DataFrame, rules: Monitor
         )
 
 
-def _conditions(row: Row, rules: MonitorOptions) -> Iterator[tuple[AlertCode, str]]:
+def _find_conditions(row: Row, rules: MonitorOptions) -> Iterator[tuple[AlertCode, str]]:
     """Yield the kinds of alerts whose condition a row meets, with their messages."""
     pooled = pooled_words(row, rules.window)
-    more = f" (of {row['n_estimated']:,} responses in {pooled})" if pooled else ""
+    pooled_note = f" (of {row['n_estimated']:,} responses in {pooled})" if pooled else ""
     if rules.fail_below is not None and Flag.UNFAMILIAR in row["flag_codes"]:
         yield (
             AlertKind.BELOW,
-            f"its accuracy may be below {rules.fail_below:g}: it is unlike all labelled domains{more}",
+            f"its accuracy may be below {rules.fail_below:g}: it is unlike all labelled domains{pooled_note}",
         )
     elif rules.fail_below is not None:
-        words, accuracy, upper = _watched_accuracy(row)
+        words, accuracy, upper = _select_watched_accuracy(row)
         if accuracy is not None and accuracy < rules.fail_below:
             interval = "but the interval reaches above it"
             if upper is not None and upper < rules.fail_below:
                 interval = "and so is the whole interval"
-            yield AlertKind.BELOW, f"{words} {accuracy:.3f} is below {rules.fail_below:g}, {interval}{more}"
+            yield AlertKind.BELOW, f"{words} {accuracy:.3f} is below {rules.fail_below:g}, {interval}{pooled_note}"
     for kind, flag in _FLAGS.items():
         if rules.has_kind(kind) and flag in row["flag_codes"]:
-            yield kind, f"{_find_reason(row, flag)}{more}"
+            yield kind, f"{_find_reason(row, flag)}{pooled_note}"
 
 
 class _WatchedAccuracy(NamedTuple):
@@ -141,7 +143,7 @@ class _WatchedAccuracy(NamedTuple):
     upper: float | None
 
 
-def _watched_accuracy(row: Row) -> _WatchedAccuracy:
+def _select_watched_accuracy(row: Row) -> _WatchedAccuracy:
     """The estimated accuracy; without an estimate, that from labels."""
     if row["estimated_accuracy"] is None:
         words = f"with {counted(row.get('n_labelled', 0), 'label')}, accuracy"

@@ -21,9 +21,9 @@ from entropy_sentinel.formatting.text_format import counted, listed
 from entropy_sentinel.logs.response_keys import UNKNOWN_MODEL
 from entropy_sentinel.monitor.alert import Subject
 from entropy_sentinel.monitor.alert_codes import AlertKind
-from entropy_sentinel.monitor.episodes import NO_ROW, Episode
+from entropy_sentinel.monitor.episodes import EMPTY_ROW, Episode
 from entropy_sentinel.monitor.reading.exclusions import HARMLESS_CODES, ExclusionKind
-from entropy_sentinel.monitor.reading.window_times import start_after, windows_between
+from entropy_sentinel.monitor.reading.window_times import list_windows, shift_window
 from entropy_sentinel.monitor.summing.sum_merging import MISSING
 
 
@@ -40,8 +40,8 @@ FEWEST, SMALLEST_SHARE = 5, 0.1
 # An episode is worse if the share of such responses has doubled, and has risen by this much.
 _RISE = 0.1
 # A run looks for newer responses if the last ones came at least this part of a window ago.
-_PART = 0.75
-_LENGTHS = {
+_LEAST_ELAPSED = 0.75
+_WINDOW_LENGTHS = {
     "hour": timedelta(hours=1),
     "day": timedelta(days=1),
     "week": timedelta(days=7),
@@ -51,11 +51,11 @@ _LENGTHS = {
 # without any: a day of another time zone has the first hour of a missing file's day.
 _LEAST_USUAL, _USUAL_WINDOWS = 0.1, 14
 # How many waits for newer responses a state remembers.
-_REMEMBERED_WAITS = 7
+_MOST_WAITS = 7
 # How often traffic repeats: a window is expected if one of so many such windows before it had responses.
 _RHYTHMS = {"hour": ((timedelta(days=7), 4), (timedelta(days=1), 7)), "day": ((timedelta(days=7), 4),)}
 # Largest numbers of windows to check, and of slices to name.
-_MOST_WINDOWS, _NAMED = 1000, 4
+_MOST_WINDOWS, _MOST_NAMED_SLICES = 1000, 4
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Progress:
     """
 
     newest: datetime
-    found: datetime
+    found_at: datetime
     lag: int
     waits: tuple[int, ...] = ()
 
@@ -79,16 +79,16 @@ class Progress:
         """The largest usual number of complete windows after the newest one with responses."""
         return max(self.lag, math.ceil(median(self.waits)) - 1 if self.waits else 0)
 
-    def as_list(self) -> list[str | int]:
+    def to_list(self) -> list[str | int]:
         """The content; JSON-serialisable."""
-        return [self.newest.isoformat(), self.found.isoformat(), self.lag, *self.waits]
+        return [self.newest.isoformat(), self.found_at.isoformat(), self.lag, *self.waits]
 
     @classmethod
-    def of_list(cls, content: Sequence[Any]) -> "Progress":
-        """What `as_list` returned; raises ValueError or TypeError for anything else."""
+    def from_list(cls, content: Sequence[Any]) -> "Progress":
+        """What `to_list` returned; raises ValueError or TypeError for anything else."""
         newest, found, lag, *waits = content
         progress = cls(datetime.fromisoformat(newest), datetime.fromisoformat(found), int(lag), tuple(map(int, waits)))
-        if progress.newest.tzinfo is None or progress.found.tzinfo is None:
+        if progress.newest.tzinfo is None or progress.found_at.tzinfo is None:
             raise ValueError("a time without its zone")
         return progress
 
@@ -109,7 +109,7 @@ class Traffic:
     window: str
 
     @classmethod
-    def joined(cls, parts: Sequence["Traffic"]) -> "Traffic":
+    def join(cls, parts: Sequence["Traffic"]) -> "Traffic":
         """The traffic of several estimators, each of which has read the responses of its model."""
         windows = pl.concat([part.windows for part in parts], how="diagonal").group_by("window").sum()
         exclusions = pl.concat([part.exclusions for part in parts])
@@ -130,18 +130,18 @@ class _Count(NamedTuple):
     """The responses of a window that are not watched, of all; and the slices concerned."""
 
     n: int
-    of: int
+    total: int
     slices: tuple[str, ...] = ()
 
     @property
     def share(self) -> float:
-        return self.n / self.of if self.of else 1.0
+        return self.n / self.total if self.total else 1.0
 
 
 class _Occurrence(NamedTuple):
     """What a message is about: the last window's count and text, the sum over all windows, and whether it is over."""
 
-    last: _Count
+    last_count: _Count
     window: str
     total: int
     is_over: bool
@@ -165,13 +165,13 @@ def find_unwatched(
     `old_models` are models with an estimator, of which others may be new names.
     """
     totals = traffic.totals
-    for condition in (*_exclusions(traffic, totals, old_models, remedy_of), *_empty_columns(traffic)):
+    for condition in (*_find_exclusions(traffic, totals, old_models, remedy_of), *_find_empty_columns(traffic)):
         episode = _find_last_episode(condition, [*totals], traffic.window)
         if episode is not None:
             yield episode
 
 
-def _exclusions(
+def _find_exclusions(
     traffic: Traffic,
     totals: Mapping[datetime | None, int],
     old_models: Sequence[str],
@@ -187,85 +187,89 @@ def _exclusions(
         counts: dict[datetime | None, _Count] = {}
         for (window,), in_window in part.group_by("window", maintain_order=True):
             when = window if isinstance(window, datetime) else None
-            count = _count(in_window, totals.get(when, 0))
+            count = _count_unwatched(in_window, totals.get(when, 0))
             if is_model or (count.n >= FEWEST and (count.share > SMALLEST_SHARE or count.slices)):
                 counts[when] = count
         if is_model:
-            message = _model_message(subject, old_models)
+            message = _make_model_message(subject, old_models)
         else:
-            message = _reason_message(str(code), subject, remedy_of(subject))
+            message = _make_reason_message(str(code), subject, remedy_of(subject))
         if counts:
             yield _Condition(str(code), str(name), message, counts)
 
 
-def _count(rows: pl.DataFrame, total: int) -> _Count:
+def _count_unwatched(rows: pl.DataFrame, total: int) -> _Count:
     slices = rows.group_by("slice", maintain_order=True).agg(pl.col("n").sum(), pl.col("n_slice").max())
-    many = slices.filter((pl.col("n") >= FEWEST) & (pl.col("n") > SMALLEST_SHARE * pl.col("n_slice")))
+    large_slices = slices.filter((pl.col("n") >= FEWEST) & (pl.col("n") > SMALLEST_SHARE * pl.col("n_slice")))
     # Without slice columns, the only slice has no name, and its counts are those of the window.
-    many = many.filter(pl.col("slice") != "").sort("slice")
-    names = [f"{name} ({n:,} of {n_slice:,})" for name, n, n_slice in many.iter_rows()]
+    large_slices = large_slices.filter(pl.col("slice") != "").sort("slice")
+    names = [f"{name} ({n:,} of {n_slice:,})" for name, n, n_slice in large_slices.iter_rows()]
     return _Count(int(rows["n"].sum()), total, tuple(names))
 
 
-def _empty_columns(traffic: Traffic) -> Iterator[_Condition]:
+def _find_empty_columns(traffic: Traffic) -> Iterator[_Condition]:
     windows = traffic.windows.drop_nulls("window").sort("window")
     for column in [name for name in windows.columns if name.startswith(MISSING)]:
         counts: dict[datetime | None, _Count] = {}
-        filled = False
+        was_filled = False
         for window, n, missing in windows.select("window", "n", pl.col(column).fill_null(0)).iter_rows():
             if missing > SMALLEST_SHARE * n:
-                if filled and missing >= FEWEST:
+                if was_filled and missing >= FEWEST:
                     counts[window] = _Count(missing, n)
             elif n >= FEWEST:
-                filled = True
+                was_filled = True
         if counts:
             name = column.removeprefix(MISSING)
-            yield _Condition(UnwatchedCode.EMPTY_COLUMN, name, _column_message(name), counts)
+            yield _Condition(UnwatchedCode.EMPTY_COLUMN, name, _make_column_message(name), counts)
 
 
-def _model_message(model: str, old_models: Sequence[str]) -> Callable[[_Occurrence], str]:
+def _make_model_message(model: str, old_models: Sequence[str]) -> Callable[[_Occurrence], str]:
     old = old_models[0] if len(old_models) == 1 else "OLD"
-    whose, why = f"of {model}", "no estimator for this model"
+    model_text, reason = f"of {model}", "no estimator for this model"
     remedy = f"Fit one, or continue with --same-model {shlex.quote(f'{old}={model}')}"
     if model == UNKNOWN_MODEL:
-        whose, why, remedy = "without a model name", "no estimator is for them", "Name their model with --model"
+        model_text, reason, remedy = "without a model name", "no estimator is for them", "Name their model with --model"
 
     def message(occurrence: _Occurrence) -> str:
-        n, total, when = occurrence.last.n, occurrence.total, occurrence.window
+        n, total, when = occurrence.last_count.n, occurrence.total, occurrence.window
         newest = f", {n:,} of them in {when}" if when and n < total else ""
-        what = f"{counted(total, 'response')} {whose}{newest} ({why})"
+        what = f"{counted(total, 'response')} {model_text}{newest} ({reason})"
         return what if occurrence.is_over else f"{what}. {remedy}"
 
     return message
 
 
-def _reason_message(code: str, reason: str, remedy: str | None) -> Callable[[_Occurrence], str]:
+def _make_reason_message(code: str, reason: str, remedy: str | None) -> Callable[[_Occurrence], str]:
     if code == ExclusionKind.OTHER_LOGPROBS:
         name, _, value = reason.partition("=")
-        why = f"have {name} {value}, unlike the estimator's training data"
+        reason_text = f"have {name} {value}, unlike the estimator's training data"
     else:
-        why = f"have no estimate: {reason}"
+        reason_text = f"have no estimate: {reason}"
 
     def message(occurrence: _Occurrence) -> str:
-        what = f"{_share_text(occurrence)} {why}"
+        what = f"{_format_share(occurrence)} {reason_text}"
         if occurrence.is_over:
             return what
-        where = f"; {listed(occurrence.last.slices, _NAMED, '; ')}" if occurrence.last.slices else ""
-        return f"{what}{f' ({remedy})' if remedy else ''}{where}"
+        slices_text = (
+            f"; {listed(occurrence.last_count.slices, _MOST_NAMED_SLICES, '; ')}"
+            if occurrence.last_count.slices
+            else ""
+        )
+        return f"{what}{f' ({remedy})' if remedy else ''}{slices_text}"
 
     return message
 
 
-def _column_message(column: str) -> Callable[[_Occurrence], str]:
+def _make_column_message(column: str) -> Callable[[_Occurrence], str]:
     def message(occurrence: _Occurrence) -> str:
-        what = f"{_share_text(occurrence)} have no value in '{column}', which was filled before"
+        what = f"{_format_share(occurrence)} have no value in '{column}', which was filled before"
         return what if occurrence.is_over else f"{what}. Check what writes it, or change --by"
 
     return message
 
 
-def _share_text(occurrence: _Occurrence) -> str:
-    what = f"{occurrence.last.n:,} of {counted(occurrence.last.of, 'response')}"
+def _format_share(occurrence: _Occurrence) -> str:
+    what = f"{occurrence.last_count.n:,} of {counted(occurrence.last_count.total, 'response')}"
     return f"{what} in {occurrence.window}" if occurrence.window else what
 
 
@@ -275,35 +279,35 @@ def _find_last_episode(condition: _Condition, windows: Sequence[datetime | None]
         counts = condition.counts.get(None)
         return None if counts is None else _make_episode(condition, _Occurrence(counts, "", counts.n, is_over=False))
     times = [each for each in windows if each is not None]
-    found = [each for each in times if each in condition.counts]
-    if not found:
+    affected = [each for each in times if each in condition.counts]
+    if not affected:
         return None
-    last = times.index(found[-1])
+    last = times.index(affected[-1])
     first = last
     while first > 0 and times[first - 1] in condition.counts:
         first -= 1
-    windows_of = times[first : last + 1]
-    counts_of = [condition.counts[each] for each in windows_of]
+    episode_windows = times[first : last + 1]
+    episode_counts = [condition.counts[each] for each in episode_windows]
     until = times[last + 1] if last + 1 < len(times) else None
-    total = sum(count.n for count in counts_of)
-    newest = _window_text(windows_of[-1], window)
-    episode = _make_episode(condition, _Occurrence(counts_of[-1], newest, total, until is not None))
-    begin, worse = windows_of[0], tuple(_worse(windows_of, counts_of))
-    return replace(episode, since=begin, detected=begin, worse=worse, until=until)
+    total = sum(count.n for count in episode_counts)
+    newest = _format_window(episode_windows[-1], window)
+    episode = _make_episode(condition, _Occurrence(episode_counts[-1], newest, total, until is not None))
+    begin, worse = episode_windows[0], tuple(_find_worse_windows(episode_windows, episode_counts))
+    return replace(episode, since=begin, detected=begin, worse_windows=worse, until=until)
 
 
 def _make_episode(condition: _Condition, occurrence: _Occurrence) -> Episode:
     return Episode(
         AlertKind.UNWATCHED,
         {},
-        NO_ROW,
+        EMPTY_ROW,
         condition.message(occurrence),
         details={"n_unwatched": occurrence.total},
         subject=Subject(condition.code, condition.subject),
     )
 
 
-def _worse(windows: Sequence[datetime], counts: Sequence[_Count]) -> Iterator[datetime]:
+def _find_worse_windows(windows: Sequence[datetime], counts: Sequence[_Count]) -> Iterator[datetime]:
     level = counts[0].share
     for window, count in zip(windows, counts, strict=True):
         if count.share >= 2 * level and count.share >= level + _RISE:
@@ -311,7 +315,7 @@ def _worse(windows: Sequence[datetime], counts: Sequence[_Count]) -> Iterator[da
             yield window
 
 
-def _window_text(begin: datetime, window: str) -> str:
+def _format_window(begin: datetime, window: str) -> str:
     return f"the {window} from {begin:%Y-%m-%d %H:%M}" if window == "hour" else f"the {window} from {begin:%Y-%m-%d}"
 
 
@@ -323,70 +327,70 @@ def confirm_episode(episode: Episode, windows: Sequence[datetime], n: int) -> Ep
     return replace(episode, detected=times[n - 1]) if len(times) >= n else None
 
 
-def windows_with_traffic(counts: Mapping[datetime, int]) -> list[datetime]:
+def find_usual_windows(counts: Mapping[datetime, int]) -> list[datetime]:
     """The windows that have a usual number of responses; `counts` are in the order of time."""
-    windows, before = [], list[int]()
+    windows, earlier_counts = [], list[int]()
     for window, n in counts.items():
-        if not before or n >= _LEAST_USUAL * median(before[-_USUAL_WINDOWS:]):
+        if not earlier_counts or n >= _LEAST_USUAL * median(earlier_counts[-_USUAL_WINDOWS:]):
             windows.append(window)
-        before.append(n)
+        earlier_counts.append(n)
     return windows
 
 
-def windows_after_newest(windows: Sequence[datetime], window: str, now: datetime) -> list[datetime]:
+def list_later_windows(windows: Sequence[datetime], window: str, now: datetime) -> list[datetime]:
     """The complete windows after the newest of `windows`, at least one; the last _MOST_WINDOWS if it is old."""
-    begin = start_after(max(windows), 1, window)
-    if start_after(begin, 1, window) > now:
+    begin = shift_window(max(windows), 1, window)
+    if shift_window(begin, 1, window) > now:
         return []
     # The last of these has begun, but not ended.
-    return windows_between(begin, now, window).to_list()[:-1][-_MOST_WINDOWS:]
+    return list_windows(begin, now, window).to_list()[:-1][-_MOST_WINDOWS:]
 
 
-def missing_windows(windows: Sequence[datetime], later: Sequence[datetime], window: str) -> list[datetime]:
-    """Those of the `later` windows in which responses were expected, as there are responses in `windows`."""
+def find_missing_windows(windows: Sequence[datetime], later_windows: Sequence[datetime], window: str) -> list[datetime]:
+    """The later windows in which responses were expected, as there are responses in `windows`."""
     first, present = min(windows), set(windows)
-    return [each for each in later if _is_expected(each, first, present, window)]
+    return [each for each in later_windows if _is_expected(each, first, present, window)]
 
 
 def _is_expected(begin: datetime, first: datetime, present: set[datetime], window: str) -> bool:
     for period, n in _RHYTHMS.get(window, ()):
-        earlier = [begin - period * number for number in range(1, n + 1)]
-        known = [each for each in earlier if each >= first]
-        if known:
-            return any(each in present for each in known)
+        earlier_windows = [begin - period * number for number in range(1, n + 1)]
+        logged_windows = [each for each in earlier_windows if each >= first]
+        if logged_windows:
+            return any(each in present for each in logged_windows)
     return True
 
 
-def is_late(lag: int, newest: datetime, window: str, now: datetime, before: Progress | None) -> bool:
-    """Whether newer responses should have come since the runs `before`.
+def is_late(lag: int, newest: datetime, window: str, now: datetime, progress: Progress | None) -> bool:
+    """Whether newer responses should have come since the earlier runs, whose `progress` is null if there are none.
 
     `lag` is the number of complete windows after the newest one with responses. It does not grow while an old log is
     read, and a state that is used again within the hour expects nothing new.
     """
-    if before is None or lag <= before.longest_lag:
+    if progress is None or lag <= progress.longest_lag:
         return False
-    return newest > before.newest or now - before.found >= _PART * _LENGTHS[window]
+    return newest > progress.newest or now - progress.found_at >= _LEAST_ELAPSED * _WINDOW_LENGTHS[window]
 
 
-def next_progress(lag: int, newest: datetime, window: str, now: datetime, before: Progress | None) -> Progress:
+def update_progress(lag: int, newest: datetime, window: str, now: datetime, progress: Progress | None) -> Progress:
     """What the next run is to know."""
-    if before is None:
+    if progress is None:
         return Progress(newest, now, lag)
-    if newest <= before.newest:
-        return replace(before, lag=min(lag, before.lag))
-    wait = lag + len(windows_between(before.newest, newest, window)) - 1
-    return Progress(newest, now, min(lag, before.lag), (*before.waits, wait)[-_REMEMBERED_WAITS:])
+    if newest <= progress.newest:
+        return replace(progress, lag=min(lag, progress.lag))
+    wait = lag + len(list_windows(progress.newest, newest, window)) - 1
+    return Progress(newest, now, min(lag, progress.lag), (*progress.waits, wait)[-_MOST_WAITS:])
 
 
 def describe_absence(missing: Sequence[datetime], n_responses: int, newest: datetime, window: str) -> Episode:
     """The episode of the windows without usual responses at the end of the logs, which have a few in all."""
-    what = _window_text(missing[0], window)
+    what = _format_window(missing[0], window)
     if len(missing) > 1:
         what = f"{len(missing):,} {window}s from {missing[0]:%Y-%m-%d %H:%M}".removesuffix(" 00:00")
     few = f"hardly any responses ({n_responses:,})" if n_responses else "no responses"
-    then = "" if n_responses else f"; the newest are of {_window_text(newest, window)}"
+    then = "" if n_responses else f"; the newest are of {_format_window(newest, window)}"
     message = f"{few} in {what}{then}. Check that all logs arrive"
     # Worse after two, four, eight ... windows.
     worse = tuple(each for number, each in enumerate(missing, start=1) if number > 1 and number & (number - 1) == 0)
     subject = Subject(UnwatchedCode.NO_RESPONSES, UnwatchedCode.NO_RESPONSES)
-    return Episode(AlertKind.UNWATCHED, {}, NO_ROW, message, missing[0], missing[0], worse, subject=subject)
+    return Episode(AlertKind.UNWATCHED, {}, EMPTY_ROW, message, missing[0], missing[0], worse, subject=subject)

@@ -32,12 +32,12 @@ from entropy_sentinel.statistics.monitoring.change_points import normal_draws
 LINES = 256
 # Length of a line to each side, in standard deviations, and number of halvings of the part with the crossing; T is
 # interpolated linearly in the remaining part, of length 0.05.
-_REACH, _HALVINGS = 12.0, 9
+_LINE_LENGTH, _HALVINGS = 12.0, 9
 # If a larger share of the draws reaches the change, that share is the p, with an error of about 0.03. So large a p is
 # no sign of a change, and lines would take ten times as long.
-_PLAIN = 0.3
+_LARGE_P = 0.3
 # Smaller differences of estimates are rounding errors.
-_NOTHING = 1e-12
+_ROUNDING_ERROR = 1e-12
 
 # Accuracies (n,) of slices from their mean values, (n, k); and a set of responses: n, sums (k,), sums of products.
 Accuracies = Callable[[np.ndarray], np.ndarray]
@@ -46,65 +46,71 @@ Side = tuple[int, np.ndarray, np.ndarray]
 Effects = tuple[float, float]
 
 
-def p_of_change(accuracies_of: Accuracies, now: Side, then: Side, effects: Effects = (1.0, 1.0)) -> float:
+def compute_p_value(accuracies_of: Accuracies, current: Side, reference: Side, effects: Effects = (1.0, 1.0)) -> float:
     """The two-sided p of the difference between the estimates of two sets of responses, with their `effects`."""
-    (n1, sums1, products1), (n0, sums0, products0) = now, then
+    (n1, sums1, products1), (n0, sums0, products0) = current, reference
     n, mean = n1 + n0, (sums1 + sums0) / (n1 + n0)
-    seen = float(np.abs(np.subtract(*accuracies_of(np.array([sums1 / n1, sums0 / n0])))))
-    root = _root(covariance(sums1 + sums0, products1 + products0, n)) * np.sqrt(effects[0] / n1 + effects[1] / n0)
-    if seen <= _NOTHING or np.abs(root).max() <= _NOTHING:
+    observed = float(np.abs(np.subtract(*accuracies_of(np.array([sums1 / n1, sums0 / n0])))))
+    root = _factor_covariance(covariance(sums1 + sums0, products1 + products0, n)) * np.sqrt(
+        effects[0] / n1 + effects[1] / n0
+    )
+    if observed <= _ROUNDING_ERROR or np.abs(root).max() <= _ROUNDING_ERROR:
         return 1.0
 
-    def change(z: np.ndarray) -> np.ndarray:
+    def compute_change(z: np.ndarray) -> np.ndarray:
         """T, (n,), of standard normal z, (n, k)."""
         d = z @ root.T
         return accuracies_of(mean + n0 / n * d) - accuracies_of(mean - n1 / n * d)
 
     z = normal_draws(LINES, len(mean))
-    changes = change(z)
+    changes = compute_change(z)
     slope = z.T @ changes / len(z)
     size = float(np.linalg.norm(slope))
-    if size > _NOTHING and np.abs(changes - z @ slope).max() <= 1e-9 * size:
-        return float(2 * norm.sf(seen / size))
-    if (share := np.mean(np.abs(changes) >= seen)) > _PLAIN:
+    if size > _ROUNDING_ERROR and np.abs(changes - z @ slope).max() <= 1e-9 * size:
+        return float(2 * norm.sf(observed / size))
+    if (share := np.mean(np.abs(changes) >= observed)) > _LARGE_P:
         return float(share)
     # T may be constant around 0, for example if the estimate is clipped to 1; moving all values together changes T.
-    along = slope if size > _NOTHING else root.sum(axis=0)
-    along = along / np.linalg.norm(along)
-    across = z - np.outer(z @ along, along)
-    levels = np.repeat([seen - _NOTHING, _NOTHING - seen], LINES)
-    above, below = np.split(_places(change, np.tile(across, (2, 1)), along, levels), 2)
-    return float(np.mean(norm.sf(above) + norm.cdf(below)))
+    direction = slope if size > _ROUNDING_ERROR else root.sum(axis=0)
+    direction = direction / np.linalg.norm(direction)
+    origins = z - np.outer(z @ direction, direction)
+    levels = np.repeat([observed - _ROUNDING_ERROR, _ROUNDING_ERROR - observed], LINES)
+    upper_crossings, lower_crossings = np.split(
+        _find_crossings(compute_change, np.tile(origins, (2, 1)), direction, levels), 2
+    )
+    return float(np.mean(norm.sf(upper_crossings) + norm.cdf(lower_crossings)))
 
 
-def _places(change: Accuracies, across: np.ndarray, along: np.ndarray, level: np.ndarray) -> np.ndarray:
+def _find_crossings(
+    compute_change: Accuracies, origins: np.ndarray, direction: np.ndarray, level: np.ndarray
+) -> np.ndarray:
     """The place on each line where the rising T reaches its level, (n,); infinite if it never does."""
-    low, high = np.full(len(across), -_REACH), np.full(len(across), _REACH)
+    low, high = np.full(len(origins), -_LINE_LENGTH), np.full(len(origins), _LINE_LENGTH)
 
-    def at(place: np.ndarray) -> np.ndarray:
-        return change(across + place[:, None] * along)
+    def evaluate(position: np.ndarray) -> np.ndarray:
+        return compute_change(origins + position[:, None] * direction)
 
-    t_low, t_high = at(low), at(high)
-    never, ever = t_high < level, t_low >= level
+    t_low, t_high = evaluate(low), evaluate(high)
+    is_unreached, is_always_reached = t_high < level, t_low >= level
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        t = at(middle)
+        t = evaluate(middle)
         beyond = t >= level
         low, t_low = np.where(beyond, low, middle), np.where(beyond, t_low, t)
         high, t_high = np.where(beyond, middle, high), np.where(beyond, t, t_high)
     rise = np.where(t_high > t_low, t_high - t_low, 1)
     crossing = low + (high - low) * np.clip((level - t_low) / rise, 0, 1)
-    return np.where(never, np.inf, np.where(ever, -np.inf, crossing))
+    return np.where(is_unreached, np.inf, np.where(is_always_reached, -np.inf, crossing))
 
 
-def _root(matrix: np.ndarray) -> np.ndarray:
+def _factor_covariance(matrix: np.ndarray) -> np.ndarray:
     """R with R R' = `matrix` (k, k); eigenvalues that rounding made negative count as 0."""
     variances, directions = np.linalg.eigh(matrix)
     root: np.ndarray = directions * np.sqrt(np.clip(variances, 0, None))
     return root
 
 
-def adjusted(p: np.ndarray) -> np.ndarray:
+def adjust_p_values(p: np.ndarray) -> np.ndarray:
     """The q of many tests, (n,), by Benjamini and Hochberg; NaN stays NaN and does not count as a test."""
     q = p.copy()
     tested = ~np.isnan(p)

@@ -10,7 +10,7 @@ from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.estimators.verdict import NO_USE, RANKING, TOO_FEW, USABLE
 from entropy_sentinel.formatting.text_format import counted
 from entropy_sentinel.monitor.alert_codes import Flag, FlagCode
-from entropy_sentinel.monitor.reading.problem_collection import overridden
+from entropy_sentinel.monitor.reading.problem_collection import describe_overrides
 from entropy_sentinel.monitor.slice_columns import STATISTICS
 from entropy_sentinel.monitor.summing.slice_sums import Sums
 from entropy_sentinel.monitor.summing.sum_merging import MergedSums, RecentWindows
@@ -25,54 +25,60 @@ LARGEST_SHARE = 0.1
 Reasons = dict[FlagCode, str]
 
 
-class Flags:
+class SliceFlagger:
     """Flags slices for one estimator; `general` holds the flags of all slices whose responses match it."""
 
-    def __init__(self, saved: FittedEstimator, min_responses: int, taken: Mapping[str, int]) -> None:
-        """`taken` counts the responses whose model or log-probabilities do not match the estimator, by kind."""
-        self._support, self._few = saved.metadata.support, min_responses
+    def __init__(self, saved: FittedEstimator, min_responses: int, override_counts: Mapping[str, int]) -> None:
+        """`override_counts` counts responses whose model or log-probabilities do not match the estimator, by kind."""
+        self._support, self._min_responses = saved.metadata.support, min_responses
         self._familiarity = saved.metadata.familiarity
-        self._taken, self._model, self._has_estimates = bool(taken), saved.metadata.model, saved.has_estimates
-        self.general, self._of_differing = general_flags(saved), general_flags(saved, taken)
+        self._has_overrides, self._model, self._has_estimates = (
+            bool(override_counts),
+            saved.metadata.model,
+            saved.has_estimates,
+        )
+        self.general, self._general_overridden = find_general_flags(saved), find_general_flags(saved, override_counts)
 
-    def overridden(self, sums: Sums) -> np.ndarray:
+    def find_overridden(self, sums: Sums) -> np.ndarray:
         """Whether the estimator's validation does not apply to each slice, (n,), because responses differ."""
-        known = np.nan_to_num(sums.sum_of("n_overridden"), nan=1.0)
-        return known > 0 if self._taken else np.zeros(len(sums), dtype=bool)
+        n_overridden = np.nan_to_num(sums.sum_of("n_overridden"), nan=1.0)
+        return n_overridden > 0 if self._has_overrides else np.zeros(len(sums), dtype=bool)
 
-    def of_all(self, sums: Sums) -> Reasons:
+    def select_general(self, sums: Sums) -> Reasons:
         """The flags that all slices have; `sums` (n,) are those of all slices."""
-        return self._of_differing if self.overridden(sums).all() else self.general
+        return self._general_overridden if self.find_overridden(sums).all() else self.general
 
-    def unfamiliar(self, sums: Sums) -> list[str | None]:
+    def explain_unfamiliar(self, sums: Sums) -> list[str | None]:
         """Why each slice is unlike all labelled domains, or null."""
         return [None] * len(sums) if self._familiarity is None else self._familiarity.flags(sums.words)
 
-    def of(
+    def flag_rows(
         self, rows: pl.DataFrame, sums: Sums, unfamiliar: Sequence[str | None], notes: Sequence[Reasons]
     ) -> list[Reasons]:
         """All flags of each row; `notes` are the flags that do not depend on its numbers."""
-        outside = self._outside(sums, rows["estimated_accuracy"].fill_null(np.nan).to_numpy())
-        questions, differs = sums.of_questions, self.overridden(sums)
-        every: list[Reasons] = []
+        outside = self._explain_outside(sums, rows["estimated_accuracy"].fill_null(np.nan).to_numpy())
+        questions, is_overridden = sums.of_questions, self.find_overridden(sums)
+        row_flags: list[Reasons] = []
         for number, row in enumerate(rows.iter_rows(named=True)):
             flags: Reasons = {}
             if unlike := unfamiliar[number]:
                 flags[Flag.UNFAMILIAR] = unlike
-            flags |= self._own(row, questions[number])
+            flags |= self._flag_numbers(row, questions[number])
             flags |= notes[number]
-            flags |= self._of_differing if differs[number] else self.general
+            flags |= self._general_overridden if is_overridden[number] else self.general
             if why := outside[number]:
                 flags[Flag.OUTSIDE_SUPPORT] = why
-            every.append(flags)
-        return every
+            row_flags.append(flags)
+        return row_flags
 
-    def _own(self, row: Mapping[str, Any], questions: tuple[int, int]) -> Reasons:
+    def _flag_numbers(self, row: Mapping[str, Any], questions: tuple[int, int]) -> Reasons:
         """The flags from a row's numbers; `questions` are the numbers of ambiguous questions and of all."""
         flags: Reasons = {}
-        if row["n_estimated"] < self._few:
+        if row["n_estimated"] < self._min_responses:
             kind = " with an estimate" if self._has_estimates else ""
-            flags[Flag.FEW_RESPONSES] = f"{counted(row['n_estimated'], 'response')}{kind}, fewer than {self._few}"
+            flags[Flag.FEW_RESPONSES] = (
+                f"{counted(row['n_estimated'], 'response')}{kind}, fewer than {self._min_responses}"
+            )
         for statistic in STATISTICS.values():
             if statistic.flag and (row[statistic.name] or 0) > LARGEST_SHARE:
                 flags[statistic.flag_code] = f"{row[statistic.name]:.0%} of the responses {statistic.flagged}"
@@ -88,30 +94,30 @@ class Flags:
             flags[Flag.AMBIGUOUS] = why
         return flags
 
-    def _outside(self, sums: Sums, accuracy: np.ndarray) -> list[str | None]:
+    def _explain_outside(self, sums: Sums, accuracy: np.ndarray) -> list[str | None]:
         """Why each slice is outside the estimator's training data, or null."""
         if self._support is None:
             return [None] * len(sums)
         reasons: list[str | None] = [None] * len(sums)
-        enough = np.flatnonzero(sums.n_estimated >= self._few)
+        enough = np.flatnonzero(sums.n_estimated >= self._min_responses)
         for place, why in zip(enough, self._support.flags(sums.histogram[enough], accuracy[enough]), strict=True):
             reasons[place] = why
         return reasons
 
 
-def notes_of_slices(merged: MergedSums, recent: RecentWindows | None, few: int) -> list[Reasons]:
+def note_slices(merged: MergedSums, recent: RecentWindows | None, min_responses: int) -> list[Reasons]:
     """The flags that do not depend on numbers: whether a slice pools others, and whether it is stale."""
-    notes = notes_of(merged, np.arange(len(merged.slices)))
+    notes = note_pooled_slices(merged, np.arange(len(merged.slices)))
     if recent is not None:
         for place in np.flatnonzero(recent.stale):
             notes[place][Flag.STALE] = (
-                f"fewer than {few} responses since the window of {recent.last_usable[place]:%Y-%m-%d %H:%M}: "
+                f"fewer than {min_responses} responses since the window of {recent.last_usable[place]:%Y-%m-%d %H:%M}: "
                 "its accuracy is now unknown"
             )
     return notes
 
 
-def notes_of(merged: MergedSums, slices: np.ndarray) -> list[Reasons]:
+def note_pooled_slices(merged: MergedSums, slices: np.ndarray) -> list[Reasons]:
     """The note of each row, empty unless its slice is pooled; `slices` (n,) are rows of `MergedSums.slices`."""
     notes: list[Reasons] = [{} for _ in slices]
     if merged.n_pooled:
@@ -120,16 +126,16 @@ def notes_of(merged: MergedSums, slices: np.ndarray) -> list[Reasons]:
     return notes
 
 
-def general_flags(saved: FittedEstimator, taken: Mapping[str, int] | None = None) -> Reasons:
-    """The flags that apply to all slices, with reasons; `taken` counts responses that do not match by kind."""
+def find_general_flags(saved: FittedEstimator, override_counts: Mapping[str, int] | None = None) -> Reasons:
+    """The flags that apply to all slices, with reasons; `override_counts` counts those that do not match by kind."""
     flags: Reasons = {}
     if not saved.has_estimates:
         return flags
     metadata, validation = saved.metadata, saved.validation
     if metadata.caution:
         flags[Flag.TRAINING_ACCURACY] = metadata.caution
-    if taken:
-        flags[Flag.OVERRIDDEN] = overridden(metadata, taken)
+    if override_counts:
+        flags[Flag.OVERRIDDEN] = describe_overrides(metadata, override_counts)
     elif validation is None:
         flags[Flag.NO_VALIDATION] = "the estimator's file lacks its errors on new domains; fit it again"
     elif validation.verdict != USABLE:

@@ -14,7 +14,7 @@ from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.estimators.training_support import NOISE
 from entropy_sentinel.formatting.text_format import counted
 from entropy_sentinel.monitor.monitor_options import MonitorOptions
-from entropy_sentinel.monitor.reading.window_times import in_zone
+from entropy_sentinel.monitor.reading.window_times import convert_from_clock
 from entropy_sentinel.monitor.summing.sum_merging import MergedSums
 
 # The windows that are compared: the first of the new name, and the last before it.
@@ -74,10 +74,10 @@ class SameModelComparison:
         }
 
     @classmethod
-    def from_dict(cls, about: Mapping[str, Any]) -> "SameModelComparison":
+    def from_dict(cls, content: Mapping[str, Any]) -> "SameModelComparison":
         """What `as_dict` returned."""
-        since = about["since"] and datetime.fromisoformat(about["since"])
-        return cls(**{**about, "since": since})
+        since = content["since"] and datetime.fromisoformat(content["since"])
+        return cls(**{**content, "since": since})
 
     def describe(self) -> str:
         """What changed, and how the two names compare."""
@@ -110,26 +110,29 @@ def compare_same_models(
         return comparison
     rows, sums = merged.windows
     windows = rows["window"].to_physical().fill_null(-1).to_numpy()
-    of_new = sums.sum_of("n_same_model") > 0
+    is_new = sums.sum_of("n_same_model") > 0
     times = sorted({int(each) for each in windows if each >= 0})
-    first = min((int(each) for each in windows[of_new] if each >= 0), default=None)
+    first = min((int(each) for each in windows[is_new] if each >= 0), default=None)
     if first is None:
         return comparison
     place = times.index(first)
-    late, early = times[place : place + FIRST_WINDOWS], times[max(place - WINDOWS_BEFORE, 0) : place]
+    first_windows, windows_before = times[place : place + FIRST_WINDOWS], times[max(place - WINDOWS_BEFORE, 0) : place]
     slices = rows["slice"].to_numpy()
     # A window in which the name changed has responses of both, which its sums do not separate.
-    after = _histograms(sums.histogram, slices, np.isin(windows, late) & of_new, len(merged.slices))
-    before = _histograms(sums.histogram, slices, np.isin(windows, early), len(merged.slices))
+    after = _sum_histograms(sums.histogram, slices, np.isin(windows, first_windows) & is_new, len(merged.slices))
+    before = _sum_histograms(sums.histogram, slices, np.isin(windows, windows_before), len(merged.slices))
     begin = rows["window"].filter((rows["window"].to_physical() == first).fill_null(False))[:1]
     comparison = replace(
-        comparison, since=in_zone(begin, settings.zone)[0], n_windows=len(late), window=settings.window
+        comparison,
+        since=convert_from_clock(begin, settings.zone)[0],
+        n_windows=len(first_windows),
+        window=settings.window,
     )
     distance = _measure_distance(after, before)
     return comparison if distance is None else replace(comparison, **distance._asdict())
 
 
-def _histograms(counts: np.ndarray, slices: np.ndarray, rows: np.ndarray, n_slices: int) -> np.ndarray:
+def _sum_histograms(counts: np.ndarray, slices: np.ndarray, rows: np.ndarray, n_slices: int) -> np.ndarray:
     """The histogram of each slice over some rows, (n_slices, m)."""
     total = np.zeros((n_slices, counts.shape[1]))
     np.add.at(total, slices[rows], counts[rows])

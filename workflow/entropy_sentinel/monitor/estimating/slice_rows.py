@@ -9,8 +9,8 @@ import polars as pl
 from entropy_sentinel.estimators.familiarity import residuals_if_unfamiliar
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.estimators.verdict import RANKING, TOO_FEW
-from entropy_sentinel.monitor.estimating.change_test import adjusted, p_of_change
-from entropy_sentinel.monitor.estimating.flags import Flags, Reasons, notes_of, notes_of_slices
+from entropy_sentinel.monitor.estimating.change_test import adjust_p_values, compute_p_value
+from entropy_sentinel.monitor.estimating.flags import Reasons, SliceFlagger, note_pooled_slices, note_slices
 from entropy_sentinel.monitor.labelling.accuracy_choice import relies_on, with_asked, with_labelled_errors, with_use
 from entropy_sentinel.monitor.labelling.label_corrected_estimates import LabelledResponses
 from entropy_sentinel.monitor.labelling.witness_estimates import EstimatorPart, WitnessEstimates
@@ -27,10 +27,10 @@ from entropy_sentinel.statistics.slice_intervals import ASSUMED, PREDICTIVE, SAM
 PERCENTILES = (50, 95)
 # With these verdicts an estimate is averaged with that of a witness. It may be good (too few domains to say), or its
 # level is wrong by an error like that of the witness (ranking only); with `do not use` it would make the mean worse.
-_AVERAGED = (RANKING, TOO_FEW)
+_AVERAGED_VERDICTS = (RANKING, TOO_FEW)
 
 
-class Estimates:
+class SliceRowMaker:
     """Makes the rows of slices from their sums, for one estimator."""
 
     def __init__(
@@ -38,33 +38,33 @@ class Estimates:
         saved: FittedEstimator,
         level: float,
         min_responses: int,
-        taken: Mapping[str, int],
+        override_counts: Mapping[str, int],
         numbers: Sequence[str] = (),
         has_cluster_column: bool = False,
     ) -> None:
         """Set the `level` of the intervals; slices with fewer than `min_responses` responses are flagged.
 
-        `taken` counts the responses that do not match the estimator, by kind: its validation does not apply to their
-        slices. `numbers` are the columns whose quantiles the rows have. Without a cluster column, the clusters are
-        repeated questions, whose answers count as right or wrong together.
+        `override_counts` counts the responses that do not match the estimator, by kind: its validation does not apply
+        to their slices. `numbers` are the columns whose quantiles the rows have. Without a cluster column, the clusters
+        are repeated questions, whose answers count as right or wrong together.
         """
         self._has_cluster_column = has_cluster_column
         self._numbers = numbers
-        self._estimator, self._level, self._few = saved.estimator, level, min_responses
+        self._estimator, self._level, self._min_responses = saved.estimator, level, min_responses
         validation, n_domains = saved.validation, max(len(saved.metadata.domains), 1)
         self._unvalidated = Residuals((), (), (), n_domains)
         self._residuals = validation.residuals if validation else self._unvalidated
         self._usable = relies_on(saved)
-        self._is_averaged = validation is not None and validation.verdict in _AVERAGED
+        self._is_averaged = validation is not None and validation.verdict in _AVERAGED_VERDICTS
         # The errors on labelled domains say nothing about a slice that is unlike all of them.
         self._unfamiliar = residuals_if_unfamiliar(n_domains)
-        self._flags = Flags(saved, min_responses, taken)
+        self._flags = SliceFlagger(saved, min_responses, override_counts)
 
-    def general_flags(self, every: Sums) -> Reasons:
-        """The flags that all slices have, with their reasons, from the sums of `every` slice."""
-        return self._flags.of_all(every)
+    def general_flags(self, sums: Sums) -> Reasons:
+        """The flags that all slices have, with their reasons, from the `sums` of every slice."""
+        return self._flags.select_general(sums)
 
-    def of_slices(
+    def make_slice_rows(
         self,
         merged: MergedSums,
         labelled: LabelledResponses | None = None,
@@ -72,23 +72,23 @@ class Estimates:
         witnesses: WitnessEstimates | None = None,
     ) -> pl.DataFrame:
         """One row per slice, sorted by rank; `change` is from the reference to the responses after it."""
-        notes = notes_of_slices(merged, recent, self._few)
+        notes = note_slices(merged, recent, self._min_responses)
         moments = merged.clusters.of_rows(pl.DataFrame({"slice": range(len(merged.slices))}))
-        frame = pl.concat([merged.slices, self._rows(merged.total, moments, notes)], how="horizontal")
+        frame = pl.concat([merged.slices, self._make_rows(merged.total, moments, notes)], how="horizontal")
         effects = merged.since_clusters.robust_effect, merged.before_clusters.robust_effect
-        frame = self._with_change(frame, merged.since, merged.before, effects)
-        more = None if labelled is None else labelled.of_slices(self._level)
-        frame = self._labelled(frame, more, merged.total)
+        frame = self._add_change(frame, merged.since, merged.before, effects)
+        label_columns = None if labelled is None else labelled.of_slices(self._level)
+        frame = self._add_labels(frame, label_columns, merged.total)
         if witnesses is not None:
-            part = self._estimator_part(frame, merged.total, merged)
+            part = self._make_estimator_part(frame, merged.total, merged)
             frame = with_asked(frame, witnesses.of_slices(frame, part, self._level))
-        return ranked(self._with_errors(frame))
+        return add_rank(self._add_expected_errors(frame))
 
     def describe_witnesses(self, merged: MergedSums, witnesses: WitnessEstimates) -> list[dict[str, Any]]:
         """What labels show of each witness as an estimate, beside the estimator."""
-        return witnesses.describe(self._accuracy(merged.total), merged.total.n_estimated)
+        return witnesses.describe(self._compute_accuracy(merged.total), merged.total.n_estimated)
 
-    def of_windows(
+    def make_window_rows(
         self,
         merged: MergedSums,
         rows: pl.DataFrame,
@@ -105,44 +105,44 @@ class Estimates:
         """
         slice_ = rows["slice"].to_numpy()
         moments = merged.clusters.of_rows(rows)
-        numbers = self._rows(sums, moments, notes_of(merged, slice_))
+        numbers = self._make_rows(sums, moments, note_pooled_slices(merged, slice_))
         frame = pl.concat([merged.slices[slice_], rows.drop("slice"), numbers], how="horizontal")
-        later = np.zeros(len(frame), dtype=bool)
+        is_later = np.zeros(len(frame), dtype=bool)
         if reference is not None:
-            later = (frame["window_from"] >= reference.end).fill_null(False).to_numpy()
+            is_later = (frame["window_from"] >= reference.end).fill_null(False).to_numpy()
         effects = moments.robust_effect, merged.before_clusters.rows(slice_).robust_effect
-        frame = self._with_change(frame, sums, merged.before.rows(slice_), effects, later, test_changes)
-        more = None if labelled is None else labelled.of_windows(rows, self._level)
-        frame = self._labelled(frame, more, sums)
+        frame = self._add_change(frame, sums, merged.before.rows(slice_), effects, is_later, test_changes)
+        label_columns = None if labelled is None else labelled.of_windows(rows, self._level)
+        frame = self._add_labels(frame, label_columns, sums)
         if witnesses is not None:
-            part = self._estimator_part(frame, sums, merged)
+            part = self._make_estimator_part(frame, sums, merged)
             frame = with_asked(frame, witnesses.of_windows(rows, frame, part, self._level))
         if ONLY_TESTED in frame.columns:
             frame = frame.filter(~pl.col(ONLY_TESTED)).drop(ONLY_TESTED)
-        return ranked(self._with_errors(frame), "window")
+        return add_rank(self._add_expected_errors(frame), "window")
 
-    def _rows(self, sums: Sums, moments: ClusterMoments, notes: list[Reasons]) -> pl.DataFrame:
-        n, accuracy = sums.n_estimated, self._accuracy(sums)
+    def _make_rows(self, sums: Sums, moments: ClusterMoments, notes: list[Reasons]) -> pl.DataFrame:
+        n, accuracy = sums.n_estimated, self._compute_accuracy(sums)
         # Estimates of repeated questions differ less than their answers: these are right or wrong together.
         effect = moments.robust_effect if self._has_cluster_column else moments.counts_effect
         n_effective = n / effect
-        unfamiliar = self._flags.unfamiliar(sums)
+        unfamiliar = self._flags.explain_unfamiliar(sums)
         unlike = np.array([why is not None for why in unfamiliar], dtype=bool)
         # Which errors the interval of each slice rests on.
-        which = np.where(unlike, 2, np.where(self._flags.overridden(sums), 1, 0))
+        residuals_number = np.where(unlike, 2, np.where(self._flags.find_overridden(sums), 1, 0))
         lower, upper, worth = np.full((3, len(n)), np.nan)
         basis = np.full(len(n), None, dtype=object)
         for number, residuals in enumerate((self._residuals, self._unvalidated, self._unfamiliar)):
-            here = (which == number) & ~np.isnan(accuracy)
-            intervals = residuals.intervals(accuracy[here], n_effective[here], self._level)
-            lower[here], upper[here] = intervals.lower, intervals.upper
-            worth[here] = residuals.worth(accuracy[here])
-            basis[here] = intervals.basis
-        same = (which == 0) & (sums.sum_of("n_same_model") > 0)
-        lower[same] = np.maximum(accuracy - SAME_MODEL_WIDENING * (accuracy - lower), 0)[same]
-        upper[same] = np.minimum(accuracy + SAME_MODEL_WIDENING * (upper - accuracy), 1)[same]
-        worth[same] /= SAME_MODEL_WIDENING**2
-        basis[same & (basis == PREDICTIVE)] = ASSUMED
+            has_residuals = (residuals_number == number) & ~np.isnan(accuracy)
+            intervals = residuals.intervals(accuracy[has_residuals], n_effective[has_residuals], self._level)
+            lower[has_residuals], upper[has_residuals] = intervals.lower, intervals.upper
+            worth[has_residuals] = residuals.worth(accuracy[has_residuals])
+            basis[has_residuals] = intervals.basis
+        is_same_model = (residuals_number == 0) & (sums.sum_of("n_same_model") > 0)
+        lower[is_same_model] = np.maximum(accuracy - SAME_MODEL_WIDENING * (accuracy - lower), 0)[is_same_model]
+        upper[is_same_model] = np.minimum(accuracy + SAME_MODEL_WIDENING * (upper - accuracy), 1)[is_same_model]
+        worth[is_same_model] /= SAME_MODEL_WIDENING**2
+        basis[is_same_model & (basis == PREDICTIVE)] = ASSUMED
         conformal = self._residuals.conformal(accuracy, n_effective, self._level)
         ambiguous = [ambiguous_share(*counts) for counts in sums.of_questions]
         frame = pl.DataFrame(
@@ -157,8 +157,8 @@ class Estimates:
                 "upper": upper,
                 "level": np.full(len(n), self._level),
                 "basis": pl.Series(basis.tolist(), dtype=pl.String),
-                "conformal_lower": np.where((which > 0) | same, np.nan, conformal.lower),
-                "conformal_upper": np.where((which > 0) | same, np.nan, conformal.upper),
+                "conformal_lower": np.where((residuals_number > 0) | is_same_model, np.nan, conformal.lower),
+                "conformal_upper": np.where((residuals_number > 0) | is_same_model, np.nan, conformal.upper),
                 "estimate_worth": worth,
                 "expected_errors": n * (1 - accuracy),
                 "expected_errors_lower": n * (1 - upper),
@@ -170,52 +170,52 @@ class Estimates:
             for percent in PERCENTILES:  # such as metadata.latency_p95
                 quantile = pl.Series(f"{name}_p{percent}", sums.quantile(place, percent / 100))
                 frame = frame.with_columns(quantile.fill_nan(None))
-        reasons = self._flags.of(frame, sums, unfamiliar, notes)
+        reasons = self._flags.flag_rows(frame, sums, unfamiliar, notes)
         return frame.with_columns(
-            flags=_repeated([tuple(flag.words for flag in flags) for flags in reasons]),
-            reasons=_repeated([tuple(flags.values()) for flags in reasons]),
-            flag_codes=_repeated([tuple(flag.number for flag in flags) for flags in reasons]),
+            flags=_make_text_lists([tuple(flag.words for flag in flags) for flags in reasons]),
+            reasons=_make_text_lists([tuple(flags.values()) for flags in reasons]),
+            flag_codes=_make_text_lists([tuple(flag.number for flag in flags) for flags in reasons]),
         )
 
-    def _labelled(self, frame: pl.DataFrame, more: pl.DataFrame | None, sums: Sums) -> pl.DataFrame:
+    def _add_labels(self, frame: pl.DataFrame, label_columns: pl.DataFrame | None, sums: Sums) -> pl.DataFrame:
         """Add the columns of labels and the accuracy to use, if there are labels."""
-        if more is None:
+        if label_columns is None:
             return frame
-        _, relied = self._relied_on(sums)
+        _, relied = self._find_reliable(sums)
         residuals = [self._residuals if relied_on else None for relied_on in relied]
-        return with_use(pl.concat([frame, more], how="horizontal"), residuals, self._level)
+        return with_use(pl.concat([frame, label_columns], how="horizontal"), residuals, self._level)
 
-    def _with_errors(self, frame: pl.DataFrame) -> pl.DataFrame:
+    def _add_expected_errors(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Add the expected errors that follow from the accuracy to use, if no estimate gives them."""
         if self._estimator.has_estimates or "use_accuracy" not in frame.columns:
             return frame
         return with_labelled_errors(frame)
 
-    def _estimator_part(self, frame: pl.DataFrame, sums: Sums, merged: MergedSums) -> EstimatorPart:
+    def _make_estimator_part(self, frame: pl.DataFrame, sums: Sums, merged: MergedSums) -> EstimatorPart:
         """Where the estimator counts beside a witness, and which rows have hardly any labels and need one."""
-        familiar, relied = self._relied_on(sums)
+        familiar, relied = self._find_reliable(sums)
         accuracy = pl.col("estimated_accuracy")
         # Labels of only a part of the slice do not tell its accuracy.
         has_labels = (frame["n_labelled"] >= FEWEST_LABELS) & frame["improved_accuracy"].is_not_null()
         needed = ~relied & ~has_labels.to_numpy()
-        of_slices = familiar if sums is merged.total else self._relied_on(merged.total)[0]
+        slice_familiar = familiar if sums is merged.total else self._find_reliable(merged.total)[0]
         return EstimatorPart(
-            np.where(familiar & self._is_averaged, self._accuracy(sums), np.nan),
+            np.where(familiar & self._is_averaged, self._compute_accuracy(sums), np.nan),
             # An interval may end at 0 or 1, so the longer side counts.
             frame.select(pl.max_horizontal(accuracy - pl.col("lower"), pl.col("upper") - accuracy))
             .to_series()
             .to_numpy(),
-            np.where(of_slices & self._is_averaged, self._accuracy(merged.total), np.nan),
+            np.where(slice_familiar & self._is_averaged, self._compute_accuracy(merged.total), np.nan),
             needed,
         )
 
-    def _relied_on(self, sums: Sums) -> tuple[np.ndarray, np.ndarray]:
+    def _find_reliable(self, sums: Sums) -> tuple[np.ndarray, np.ndarray]:
         """Where the validation is about the responses, and where their estimates may be used, (n,) each."""
-        other = self._flags.overridden(sums) | (sums.sum_of("n_same_model") > 0)
-        familiar = np.array([why is None for why in self._flags.unfamiliar(sums)], dtype=bool) & ~other
+        is_other_model = self._flags.find_overridden(sums) | (sums.sum_of("n_same_model") > 0)
+        familiar = np.array([why is None for why in self._flags.explain_unfamiliar(sums)], dtype=bool) & ~is_other_model
         return familiar, familiar & self._usable
 
-    def _accuracy(self, sums: Sums) -> np.ndarray:
+    def _compute_accuracy(self, sums: Sums) -> np.ndarray:
         accuracy = np.full(len(sums), np.nan)
         has_estimate = sums.n_estimated > 0
         if has_estimate.any():
@@ -226,46 +226,46 @@ class Estimates:
         """The accuracies, (n,), of mean values, (n, k)."""
         return self._estimator.accuracies_of(means if means.shape[1] > 1 else means[:, 0])
 
-    def _with_change(
+    def _add_change(
         self,
         frame: pl.DataFrame,
-        now: Sums,
-        then: Sums,
+        current: Sums,
+        reference: Sums,
         effects: tuple[np.ndarray, np.ndarray],
-        which: np.ndarray | None = None,
+        is_later: np.ndarray | None = None,
         test: bool = True,
     ) -> pl.DataFrame:
         """Add `change`; its p, null if a side has too few responses; and its q over all slices (of the window).
 
         `effects` are the design effects of both sides, (n,) each.
         """
-        n_now, n_then = now.n_estimated, then.n_estimated
+        n_now, n_then = current.n_estimated, reference.n_estimated
         smaller = np.minimum(n_now, n_then)
-        compared = (smaller > 0) & (True if which is None else which)
-        change = np.where(compared, self._accuracy(now) - self._accuracy(then), np.nan)
+        compared = (smaller > 0) & (True if is_later is None else is_later)
+        change = np.where(compared, self._compute_accuracy(current) - self._compute_accuracy(reference), np.nan)
         p = np.full(len(frame), np.nan)
-        for row in np.flatnonzero(~np.isnan(change) & (smaller >= max(self._few, 2)) & test):
-            after = n_now[row], now.values[row], now.products[row]
-            before = n_then[row], then.values[row], then.products[row]
-            of_row = float(effects[0][row]), float(effects[1][row])
-            p[row] = p_of_change(self._accuracies_of, after, before, of_row)
-        windows = np.zeros(len(frame)) if which is None else frame["window"].rank("dense").fill_null(0).to_numpy()
+        for row in np.flatnonzero(~np.isnan(change) & (smaller >= max(self._min_responses, 2)) & test):
+            after = n_now[row], current.values[row], current.products[row]
+            before = n_then[row], reference.values[row], reference.products[row]
+            row_effects = float(effects[0][row]), float(effects[1][row])
+            p[row] = compute_p_value(self._accuracies_of, after, before, row_effects)
+        windows = np.zeros(len(frame)) if is_later is None else frame["window"].rank("dense").fill_null(0).to_numpy()
         q = np.full(len(frame), np.nan)
         for window in np.unique(windows):
-            q[windows == window] = adjusted(p[windows == window])
+            q[windows == window] = adjust_p_values(p[windows == window])
         return frame.with_columns(
             pl.Series("change", change), pl.Series("change_p", p), pl.Series("change_q", q)
         ).with_columns(pl.col("change", "change_p", "change_q").fill_nan(None))
 
 
-def _repeated(rows: Sequence[tuple[str, ...]]) -> pl.Series:
+def _make_text_lists(rows: Sequence[tuple[str, ...]]) -> pl.Series:
     """Lists of texts, (n,); equal lists share their texts, because a verdict's reasons are long."""
     places = {texts: place for place, texts in enumerate(dict.fromkeys(rows))}
     distinct = pl.Series([list(texts) for texts in places], dtype=pl.List(pl.String))
     return distinct.gather([places[texts] for texts in rows])
 
 
-def ranked(frame: pl.DataFrame, window: str | None = None) -> pl.DataFrame:
+def add_rank(frame: pl.DataFrame, window: str | None = None) -> pl.DataFrame:
     """Add `rank` (1 for the most expected errors, within a window if given), and sort by it."""
     rank = (-pl.col("expected_errors")).rank("ordinal").cast(pl.Int64)
     frame = frame.with_columns(rank=rank.over(window) if window else rank)

@@ -17,10 +17,10 @@ from entropy_sentinel.features.hashed_tokens import COLUMN, KIND, counts_of
 from entropy_sentinel.formatting.text_format import listed
 from entropy_sentinel.monitor.alert_codes import Flag
 from entropy_sentinel.monitor.monitor_options import NOT_VALIDATED
-from entropy_sentinel.monitor.reading.feature_stream import BY
+from entropy_sentinel.monitor.reading.feature_stream import SLICE_PREFIX
 
 # The largest number of slices that a line names.
-_NAMED = 5
+_MOST_NAMES = 5
 # In place of the verdict `usable`, for responses whose familiarity was not judged.
 NOT_JUDGED = "not judged"
 
@@ -48,19 +48,19 @@ SENTENCES = {
 def judge_familiarity(estimator: FittedEstimator, rows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     """`unfamiliar` and `familiarity_reason` of each row, (n_rows,): one of them is null.
 
-    `rows` are those of `read_whole`, with the columns of slices; only responses with an estimate count.
+    `rows` are those of `read_all_responses`, with the columns of slices; only responses with an estimate count.
     """
-    keys = [f"{BY}{name}" for name in by]
+    keys = [f"{SLICE_PREFIX}{name}" for name in by]
     if not keys:
-        return _verdicts([None] * len(rows), [Unjudged.NO_SLICES] * len(rows))
+        return _make_familiarity([None] * len(rows), [Unjudged.NO_SLICES] * len(rows))
     if rows.select(pl.all_horizontal(pl.col(keys).is_null()).all()).item():
-        return _verdicts([None] * len(rows), [Unjudged.NO_SLICES] * len(rows))
+        return _make_familiarity([None] * len(rows), [Unjudged.NO_SLICES] * len(rows))
     slices = rows.select(pl.struct(keys).rank("dense")).to_series().to_numpy().astype(np.int64) - 1
     n_slices = int(slices.max(initial=-1)) + 1
     familiarity = estimator.metadata.familiarity
     if familiarity is None or not {COLUMN, KIND} <= set(rows.columns):
         why = Unjudged.ESTIMATOR_WITHOUT_WORDS if familiarity is None else Unjudged.NO_WORDS
-        return _verdicts([None] * len(rows), [why] * len(rows))
+        return _make_familiarity([None] * len(rows), [why] * len(rows))
     alike = (pl.col(KIND) == familiarity.kind) & pl.col("excluded").is_null()
     states = counts_of(rows.select(pl.when(alike).then(COLUMN)).to_series(), slices, n_slices)
     other_words = rows.select(pl.col(KIND).is_not_null() & (pl.col(KIND) != familiarity.kind)).to_series().to_numpy()
@@ -73,10 +73,10 @@ def judge_familiarity(estimator: FittedEstimator, rows: pl.DataFrame, by: Sequen
         flagged.append((flag is not None) if judged else None)
         few = Unjudged.FEW_RESPONSES if has_words[place] else Unjudged.NO_WORDS
         reasons.append(None if judged else Unjudged.OTHER_WORDS if n_other[place] else few)
-    return _verdicts(flagged, reasons)[slices]
+    return _make_familiarity(flagged, reasons)[slices]
 
 
-def _verdicts(unfamiliar: Sequence[bool | None], reasons: Sequence[Unjudged | None]) -> pl.DataFrame:
+def _make_familiarity(unfamiliar: Sequence[bool | None], reasons: Sequence[Unjudged | None]) -> pl.DataFrame:
     """The two columns."""
     return pl.DataFrame(
         {
@@ -86,7 +86,7 @@ def _verdicts(unfamiliar: Sequence[bool | None], reasons: Sequence[Unjudged | No
     )
 
 
-def covering_verdicts(estimator: FittedEstimator, overridden: bool, unfamiliar: pl.Series) -> pl.Series:
+def select_verdicts(estimator: FittedEstimator, overridden: bool, unfamiliar: pl.Series) -> pl.Series:
     """The verdict that covers each response, (n_rows,).
 
     `usable` needs a slice that is like a labelled domain; the other verdicts warn of every response.
@@ -107,19 +107,19 @@ def explain_verdict(verdict: str | None, reason: str | None) -> str:
     return verdict or ""
 
 
-def familiarity_lines(scores: pl.DataFrame, by: Sequence[str]) -> list[str]:
+def describe_familiarity(scores: pl.DataFrame, by: Sequence[str]) -> list[str]:
     """Lines with the slices that are unfamiliar, and with the number that could not be judged, and why."""
-    names = [name if name in scores.columns else f"{BY}{name}" for name in by]
+    names = [name if name in scores.columns else f"{SLICE_PREFIX}{name}" for name in by]
     slices = scores.select(*names, "unfamiliar", "familiarity_reason").unique(maintain_order=True)
     lines = []
-    if unlike := _names_of(slices.filter("unfamiliar"), names):
+    if unlike := _format_slices(slices.filter("unfamiliar"), names):
         why = "unlike every labelled domain, so P(correct) may be far off; label some"
-        lines.append(f"{Flag.UNFAMILIAR.words}: {listed(unlike, _NAMED)}: {why}")
+        lines.append(f"{Flag.UNFAMILIAR.words}: {listed(unlike, _MOST_NAMES)}: {why}")
     for (reason,), part in slices.drop_nulls("familiarity_reason").group_by("familiarity_reason", maintain_order=True):
-        where = f" of {listed(_names_of(part, names), _NAMED)}" if reason == Unjudged.FEW_RESPONSES else ""
+        where = f" of {listed(_format_slices(part, names), _MOST_NAMES)}" if reason == Unjudged.FEW_RESPONSES else ""
         lines.append(f"{NOT_JUDGED}: familiarity{where}: {SENTENCES[Unjudged(str(reason))]}")
     return lines
 
 
-def _names_of(slices: pl.DataFrame, columns: Sequence[str]) -> list[str]:
+def _format_slices(slices: pl.DataFrame, columns: Sequence[str]) -> list[str]:
     return [", ".join("-" if value is None else str(value) for value in row) for row in slices.select(columns).rows()]

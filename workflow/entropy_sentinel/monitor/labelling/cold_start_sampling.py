@@ -44,8 +44,13 @@ from entropy_sentinel.monitor.labelling.sample_table import (
 from entropy_sentinel.monitor.labelling.slice_list import keep_listed_slices
 from entropy_sentinel.monitor.labelling.usable_probability import JudgeQuality
 from entropy_sentinel.monitor.monitor_options import TIME, SampleOptions
-from entropy_sentinel.monitor.reading.exclusions import HARMLESS_CODES, reason_code
-from entropy_sentinel.monitor.reading.feature_stream import BY, Given, features_in, format_of
+from entropy_sentinel.monitor.reading.exclusions import HARMLESS_CODES, classify_reason
+from entropy_sentinel.monitor.reading.feature_stream import (
+    SLICE_PREFIX,
+    LogSources,
+    read_table_features,
+    select_format_options,
+)
 
 # Added columns; the parentheses avoid collisions with a log's columns, which may have any name.
 _TIME = "(time)"
@@ -53,7 +58,7 @@ _TIME = "(time)"
 _UNANSWERED = {*HARMLESS_CODES, ExclusionCode.UNREADABLE}
 
 
-def first_sample(logs: Given, options: SampleOptions) -> Sample:
+def first_sample(logs: LogSources, options: SampleOptions) -> Sample:
     """The responses to label, and those to judge with `judge_usd`; the columns `options.by` define the slices.
 
     Raises InputError if the budget is too small for a slice, or if the responses come from several models that are not
@@ -100,17 +105,17 @@ def _next_step(purpose: Purpose, options: SampleOptions) -> str:
     return f"fit LOGS --domain {names[-1]}{group}"
 
 
-def _responses(logs: Given, options: SampleOptions) -> tuple[pl.DataFrame, int]:
+def _responses(logs: LogSources, options: SampleOptions) -> tuple[pl.DataFrame, int]:
     """The responses with an answer, their order and time, and slice columns as text; and how many have none.
 
     Raises InputError for several models, unless they are slices.
     """
     if is_table(logs):
-        rows = ResponseSelection(options).select(features_in(logs, options, (TIME, QUESTION, CONVERSATION)))
+        rows = ResponseSelection(options).select(read_table_features(logs, options, (TIME, QUESTION, CONVERSATION)))
     else:
         further = (*options.by, TIME, QUESTION, CONVERSATION)
-        rows = read_features(logs, texts=True, further=further, **format_of(options))
-    reasons = [reason for reason in rows["reason"].drop_nulls().unique() if reason_code(reason) in _UNANSWERED]
+        rows = read_features(logs, texts=True, further=further, **select_format_options(options))
+    reasons = [reason for reason in rows["reason"].drop_nulls().unique() if classify_reason(reason) in _UNANSWERED]
     n_read, rows = len(rows), rows.filter(~pl.col("reason").is_in(reasons).fill_null(False))
     if rows.is_empty():
         raise InputError("logs: no response has an answer, so none can be chosen")
@@ -123,7 +128,7 @@ def _responses(logs: Given, options: SampleOptions) -> tuple[pl.DataFrame, int]:
             f"by: the responses are of several models ({names}); watch each with --by model, or use one: --where "
             f"{shlex.quote(f'model={models[0]}')}"
         )
-    slices = {f"{BY}{name}": to_text(slice_values(rows, name, "by")) for name in options.by}
+    slices = {f"{SLICE_PREFIX}{name}": to_text(slice_values(rows, name, "by")) for name in options.by}
     rows = keep_listed_slices(rows.with_columns(**slices), options.slices, slice_columns(options.by))
     time = coalesce_columns(rows, [TIME])
     rows = rows.with_columns(order_of(rows, options.seed).alias(ORDER), time.rank("dense").alias(_TIME))

@@ -29,7 +29,7 @@ from entropy_sentinel.monitor.labelling.witness_table import WitnessQuality, mea
 from entropy_sentinel.monitor.reading.dependence import CLUSTER, STRATUM
 from entropy_sentinel.monitor.reading.problem_collection import Problems
 from entropy_sentinel.monitor.reading.time_zones import DTYPE
-from entropy_sentinel.monitor.reading.window_times import starts
+from entropy_sentinel.monitor.reading.window_times import find_window_starts
 from entropy_sentinel.monitor.summing.monitor_state import State
 from entropy_sentinel.monitor.summing.slice_sums import IS_TRAINING, P_OUT_OF_FOLD
 from entropy_sentinel.monitor.summing.sum_merging import MergedSums
@@ -222,7 +222,7 @@ class LabelledResponses:
     def _numbered(self, part: pl.DataFrame, window: str | None) -> pl.DataFrame:
         return part.with_columns(
             slice=pl.Series(self._merged.slices_of(part), dtype=pl.Int64),
-            window=starts(pl.col("grain"), window or "day"),
+            window=find_window_starts(pl.col("grain"), window or "day"),
             # Without an estimator there are no predictions, and a constant has the power 0.
             p=pl.col("p").fill_null(0.0),
         )

@@ -34,7 +34,12 @@ from entropy_sentinel.monitor.labelling.sample_table import identity, order_of, 
 from entropy_sentinel.monitor.labelling.slice_list import keep_listed_slices
 from entropy_sentinel.monitor.labelling.usable_probability import JudgeQuality
 from entropy_sentinel.monitor.monitor_options import SampleOptions
-from entropy_sentinel.monitor.reading.feature_stream import Given, read_whole, resolve_sources, with_features
+from entropy_sentinel.monitor.reading.feature_stream import (
+    LogSources,
+    compute_table_features,
+    read_all_responses,
+    resolve_sources,
+)
 from entropy_sentinel.monitor.summing.slice_sums import values_of
 from entropy_sentinel.statistics.binomial import binomial_interval
 from entropy_sentinel.statistics.monitoring.allocation import apportion
@@ -185,7 +190,7 @@ def width_alone(p: np.ndarray, n: int, level: float) -> float | None:
 @document_options(SampleOptions)
 def sample(
     estimator: FittedEstimator | str | Path | None,
-    logs: Given,
+    logs: LogSources,
     by: Sequence[str] = (),
     budget: int = 100,
     **options: Unpack[SampleKeywords],
@@ -223,12 +228,14 @@ def sample(
     return sampled(estimator, logs, SampleOptions.of_keywords("sample", {"by": by, "budget": budget, **options}))
 
 
-def sampled(estimator: FittedEstimator | str | Path | None, logs: Given, settings: SampleOptions) -> Sample:
+def sampled(estimator: FittedEstimator | str | Path | None, logs: LogSources, settings: SampleOptions) -> Sample:
     """The result of `sample`."""
     if estimator is None:
         return first_sample(logs, settings)
     saved = saved_estimator(estimator)
-    read = read_whole(saved, with_features(resolve_sources(logs), settings, saved.signals), settings, texts=True)
+    read = read_all_responses(
+        saved, compute_table_features(resolve_sources(logs), settings, saved.signals), settings, texts=True
+    )
     rows = candidates(read.rows, settings)
     names = slice_columns(settings.by)
     slices = rows.group_by(SLICE, *names, maintain_order=True).agg(n_responses=pl.len()).rename(names)
@@ -241,7 +248,7 @@ def sampled(estimator: FittedEstimator | str | Path | None, logs: Given, setting
         least[unfamiliar] = LABELS_IF_UNFAMILIAR
     counts = counts_of(p, places, settings.budget, least, settings.max_per_slice)
     drawn = [draw(p[place], order[place], int(n)) for place, n in zip(places, counts, strict=True)]
-    relied = np.full(len(slices), relies_on(saved) and not read.taken) & ~unfamiliar
+    relied = np.full(len(slices), relies_on(saved) and not read.override_counts) & ~unfamiliar
     budget = judge_budget(rows, settings)
     sizes = np.array([len(place) for place in places])
     n_judged = np.minimum(sizes, VERDICTS_A_LABEL * counts) if budget is None else verdict_counts(sizes, counts, budget)
@@ -249,7 +256,7 @@ def sampled(estimator: FittedEstimator | str | Path | None, logs: Given, setting
     expected = _expected(saved, rows, p, places, drawn, relied, worths, settings.level)
     if unfamiliar.any() and saved.validation:
         expected["width_before"] = _wider(expected, slices["n_responses"], unfamiliar, settings.level)
-    if read.taken:  # the validation does not apply to these responses
+    if read.override_counts:  # the validation does not apply to these responses
         expected["width_before"] = pl.Series([None] * len(slices), dtype=pl.Float64)
     numbers = {"n_to_label": pl.Series(counts)} | ({} if budget is None else {"n_to_judge": pl.Series(n_judged)})
     slices = slices.drop(SLICE).with_columns(**numbers, **expected, unfamiliar=pl.Series(unfamiliar))
@@ -264,7 +271,7 @@ def sampled(estimator: FittedEstimator | str | Path | None, logs: Given, setting
         to_judge=None if judged is None else _responses(rows, names, places, judged, unfamiliar),
         judge_budget=budget,
         quality=JudgeQuality(settings.judge_sensitivity, settings.judge_specificity),
-        taken=read.taken,
+        taken=read.override_counts,
         problems=read.problems,
     )
 

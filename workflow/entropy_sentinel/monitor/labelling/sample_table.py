@@ -9,7 +9,7 @@ import polars as pl
 from entropy_sentinel.api.input_checks import WEIGHT
 from entropy_sentinel.logs.conversation import CONVERSATION
 from entropy_sentinel.logs.reader_base import QUESTION
-from entropy_sentinel.monitor.reading.feature_stream import BY
+from entropy_sentinel.monitor.reading.feature_stream import SLICE_PREFIX
 from entropy_sentinel.schemas.response_schema import RESPONSE
 
 
@@ -35,7 +35,7 @@ _OWN = {
 
 def slice_columns(by: Sequence[str]) -> dict[str, str]:
     """The names of the slice columns in the tables, by their names in rows with slices (`by.COLUMN`)."""
-    return {f"{BY}{name}": f"slice_{name}" if name in _OWN else name for name in by}
+    return {f"{SLICE_PREFIX}{name}": f"slice_{name}" if name in _OWN else name for name in by}
 
 
 def sampled_slices(rows: pl.DataFrame) -> list[str]:

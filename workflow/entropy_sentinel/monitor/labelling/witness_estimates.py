@@ -27,7 +27,7 @@ from entropy_sentinel.monitor.labelling.witness_support import PEOPLE, AskedWitn
 from entropy_sentinel.monitor.monitor_options import FROM_JUDGE, FROM_MEAN, FROM_OPINION
 from entropy_sentinel.monitor.monitor_result import slice_name
 from entropy_sentinel.monitor.reading.dependence import CLUSTER
-from entropy_sentinel.monitor.reading.window_times import starts
+from entropy_sentinel.monitor.reading.window_times import find_window_starts
 from entropy_sentinel.monitor.summing.monitor_state import State
 from entropy_sentinel.monitor.summing.sum_merging import MergedSums
 from entropy_sentinel.schemas.witness_schema import (
@@ -118,7 +118,8 @@ class WitnessEstimates:
         for part in state.all_responses():
             n_responses += len(part)
             part = part.with_columns(
-                slice=pl.Series(merged.slices_of(part), dtype=pl.Int64), window=starts(pl.col("grain"), window or "day")
+                slice=pl.Series(merged.slices_of(part), dtype=pl.Int64),
+                window=find_window_starts(pl.col("grain"), window or "day"),
             ).join(people, on=key, how="left")
             untimed.append(part.filter(pl.col("grain").is_null()).group_by("slice").agg(n=pl.len()))
             for rows, witness in zip(parts, witnesses, strict=True):

@@ -40,15 +40,15 @@ _BLOCK = 1 << 20
 # zones; with more, the monitor also notices when an id is used again for another response.
 HORIZON = timedelta(days=30)
 # Largest number of hashes in memory (16 bytes a response) before those of files that are far away are dropped.
-_MOST_HELD = 20_000_000
+_MOST_HASHES = 20_000_000
 # Columns of a frame: the hash of the response, the hash of only its id, and whether the id is its place in the file. A
 # response whose id is its place has, instead of the hash of the id, that of the response without the place.
-RESPONSE, ID, PLACED = "response_number", "id_number", "id_is_place"
-NUMBERS = {RESPONSE: pl.UInt64, ID: pl.UInt64, PLACED: pl.Boolean}
+RESPONSE_HASH, ID_HASH, ID_IS_POSITION = "response_number", "id_number", "id_is_place"
+HASH_COLUMNS = {RESPONSE_HASH: pl.UInt64, ID_HASH: pl.UInt64, ID_IS_POSITION: pl.Boolean}
 
 
 @dataclass(frozen=True)
-class Content:
+class ContentDigest:
     """SHA-256 and size of a file's unpacked content, and the SHA-256 of its first bytes, for several lengths."""
 
     key: str
@@ -56,16 +56,16 @@ class Content:
     beginnings: tuple[str, ...]
 
 
-def content(path: str, sizes: Iterable[int] = ()) -> Content:
+def digest_content(path: str, sizes: Iterable[int] = ()) -> ContentDigest:
     """The content of a file; `sizes` are the lengths of beginnings to hash, if the file is at least that long.
 
     The content of an incomplete or damaged packed file is the part that can be unpacked.
     """
     with opened(path) as stream:
-        return _digests(stream, sorted({size for size in sizes if size}))
+        return _digest_stream(stream, sorted({size for size in sizes if size}))
 
 
-def _digests(stream: Stream, sizes: list[int]) -> Content:
+def _digest_stream(stream: Stream, sizes: list[int]) -> ContentDigest:
     digest, n_bytes, beginnings = hashlib.sha256(), 0, []
     while True:
         try:
@@ -79,45 +79,45 @@ def _digests(stream: Stream, sizes: list[int]) -> Content:
         if sizes and n_bytes == sizes[0]:
             beginnings.append(digest.hexdigest())
             sizes.pop(0)
-    return Content(digest.hexdigest(), n_bytes, tuple(beginnings))
+    return ContentDigest(digest.hexdigest(), n_bytes, tuple(beginnings))
 
 
 @dataclass(frozen=True)
-class Span:
+class TimeSpan:
     """The times of a file's responses: the first and the last, null without any, and whether some have no time."""
 
     first: datetime | None = None
     last: datetime | None = None
-    untimed: bool = False
+    has_untimed: bool = False
 
     @classmethod
-    def of(cls, times: pl.Series) -> "Span":
+    def from_times(cls, times: pl.Series) -> "TimeSpan":
         """The span of times, (n,), of which some may be null."""
         first, last = times.min(), times.max()
         if not isinstance(first, datetime) or not isinstance(last, datetime):
             first = last = None
-        return cls(first, last, untimed=times.null_count() > 0)
+        return cls(first, last, has_untimed=times.null_count() > 0)
 
-    def with_(self, other: "Span") -> "Span":
+    def merge(self, span: "TimeSpan") -> "TimeSpan":
         """The span of both."""
-        untimed = self.untimed or other.untimed
+        has_untimed = self.has_untimed or span.has_untimed
         if self.first is None or self.last is None:
-            return Span(other.first, other.last, untimed)
-        if other.first is None or other.last is None:
-            return Span(self.first, self.last, untimed)
-        return Span(min(self.first, other.first), max(self.last, other.last), untimed)
+            return TimeSpan(span.first, span.last, has_untimed)
+        if span.first is None or span.last is None:
+            return TimeSpan(self.first, self.last, has_untimed)
+        return TimeSpan(min(self.first, span.first), max(self.last, span.last), has_untimed)
 
-    def near(self, other: "Span") -> bool:
+    def is_near(self, span: "TimeSpan") -> bool:
         """Whether a response may be in both files, or an id in both within HORIZON."""
-        if self.untimed and other.untimed:
+        if self.has_untimed and span.has_untimed:
             return True
-        if self.first is None or self.last is None or other.first is None or other.last is None:
+        if self.first is None or self.last is None or span.first is None or span.last is None:
             # A file without any time may have been read without times.
-            return self.untimed or other.untimed
-        return self.first - HORIZON <= other.last and other.first - HORIZON <= self.last
+            return self.has_untimed or span.has_untimed
+        return self.first - HORIZON <= span.last and span.first - HORIZON <= self.last
 
 
-class NumberSet:
+class HashSet:
     """A set of 64-bit numbers, kept in sorted arrays, each more than twice as long as the next."""
 
     def __init__(self, parts: Sequence[np.ndarray] = ()) -> None:
@@ -126,84 +126,88 @@ class NumberSet:
         for part in parts:
             self.add(part)
 
-    def add(self, numbers: np.ndarray) -> None:
+    def add(self, hashes: np.ndarray) -> None:
         """Add numbers, (n,)."""
-        new = np.sort(numbers)
+        new = np.sort(hashes)
         while self._runs and len(self._runs[-1]) <= 2 * len(new):
             new = np.sort(np.concatenate([self._runs.pop(), new]))
         self._runs.append(new)
 
-    def has(self, numbers: np.ndarray) -> np.ndarray:
+    def has(self, hashes: np.ndarray) -> np.ndarray:
         """Whether each number is in the set, (n,)."""
-        seen = np.zeros(len(numbers), dtype=bool)
+        is_present = np.zeros(len(hashes), dtype=bool)
         for run in self._runs:
             if len(run):
-                place = np.minimum(np.searchsorted(run, numbers), len(run) - 1)
-                seen |= run[place] == numbers
-        return seen
+                place = np.minimum(np.searchsorted(run, hashes), len(run) - 1)
+                is_present |= run[place] == hashes
+        return is_present
 
 
-class OtherFiles:
+class RepeatFinder:
     """Compares the responses of one file with all other files, and counts the responses in common."""
 
-    def __init__(self, near: Callable[[Span], tuple[NumberSet, NumberSet]], replaced: NumberSet) -> None:
-        """`near` returns the hashes of responses and of ids of the files near a span.
+    def __init__(self, load_near: Callable[[TimeSpan], tuple[HashSet, HashSet]], replaced: HashSet) -> None:
+        """`load_near` returns the hashes of responses and of ids of the files near a span.
 
         `replaced` are those of responses of files that this file replaces.
         """
-        self._near, self._replaced = near, replaced
-        self._n, self._n_same, self._n_same_place = 0, 0, 0
+        self._load_near, self._replaced = load_near, replaced
+        self._n, self._n_repeated, self._n_repeated_positions = 0, 0, 0
         # Responses whose id another file uses for a different response.
-        self.n_other = 0
+        self.n_shared_ids = 0
         self._n_equal = 0
 
-    def new(self, batch: pl.DataFrame, time: str) -> pl.DataFrame:
-        """The responses that are in no other file or identified by place, with the columns NUMBERS."""
-        numbered = batch.with_columns(**numbers(batch, time))
-        timed = find_columns(batch, time)
-        span = Span.of(parse_times(coalesce_columns(batch, [time]))) if timed else Span(untimed=True)
-        return numbered.filter(~self.count(numbered, span) | pl.col(PLACED))
+    def select_new(self, batch: pl.DataFrame, time: str) -> pl.DataFrame:
+        """The responses that are in no other file or identified by place, with the columns HASH_COLUMNS."""
+        hashed = batch.with_columns(**hash_responses(batch, time))
+        has_times = find_columns(batch, time)
+        span = (
+            TimeSpan.from_times(parse_times(coalesce_columns(batch, [time])))
+            if has_times
+            else TimeSpan(has_untimed=True)
+        )
+        return hashed.filter(~self.find_repeats(hashed, span) | pl.col(ID_IS_POSITION))
 
-    def count(self, numbered: pl.DataFrame, span: Span) -> pl.Series:
-        """Whether each response (with the columns NUMBERS) is in another file, (n,), and count these."""
-        response, placed = numbered[RESPONSE].to_numpy(), numbered[PLACED].to_numpy()
-        responses, ids = self._near(span)
-        again = self._replaced.has(response)
-        same = responses.has(response) & ~again
-        self._n += len(numbered)
-        self._n_same += int(same.sum())
-        self._n_same_place += int((same & placed).sum())
-        shared = ids.has(numbered[ID].to_numpy()) & ~again
-        self.n_other += int((shared & ~same & ~placed).sum())
-        self._n_equal += int((shared & placed).sum())
-        return pl.Series(same)
+    def find_repeats(self, hashed: pl.DataFrame, span: TimeSpan) -> pl.Series:
+        """Whether each response (with the columns HASH_COLUMNS) is in another file, (n,), and count these."""
+        response, is_position = hashed[RESPONSE_HASH].to_numpy(), hashed[ID_IS_POSITION].to_numpy()
+        responses, ids = self._load_near(span)
+        is_replaced = self._replaced.has(response)
+        is_repeat = responses.has(response) & ~is_replaced
+        self._n += len(hashed)
+        self._n_repeated += int(is_repeat.sum())
+        self._n_repeated_positions += int((is_repeat & is_position).sum())
+        has_shared_id = ids.has(hashed[ID_HASH].to_numpy()) & ~is_replaced
+        self.n_shared_ids += int((has_shared_id & ~is_repeat & ~is_position).sum())
+        self._n_equal += int((has_shared_id & is_position).sum())
+        return pl.Series(is_repeat)
 
     @property
-    def all_same(self) -> bool:
+    def all_repeated(self) -> bool:
         """Whether all responses of the file are also in other files."""
-        return self._n == self._n_same > 0
+        return self._n == self._n_repeated > 0
 
     @property
-    def any_same(self) -> bool:
+    def any_repeated(self) -> bool:
         """Whether any response of the file is, or seems to be, in another file."""
-        return self._n_same > 0
+        return self._n_repeated > 0
 
     @property
-    def n_same(self) -> int:
+    def n_repeated(self) -> int:
         """The number of responses that are also in another file; places count only if all responses are."""
-        return self._n_same if self.all_same else self._n_same - self._n_same_place
+        return self._n_repeated if self.all_repeated else self._n_repeated - self._n_repeated_positions
 
     @property
     def n_equal(self) -> int:
         """The number of responses without an id that equal one of another file, and count nevertheless."""
-        return 0 if self.all_same else self._n_equal
+        return 0 if self.all_repeated else self._n_equal
 
-    def note(self, problems: Problems, path: str) -> None:
+    def add_problems(self, problems: Problems, path: str) -> None:
         """Report the responses in common of the file at `path`."""
-        if self.n_same:
-            problems.add(ProblemKind.IN_ANOTHER_FILE, [path], self.n_same)
-        if self.n_other:
-            problems.add(ProblemKind.SHARED_ID, [path], self.n_other)
+        if self.n_repeated:
+            problems.add(ProblemKind.IN_ANOTHER_FILE, [path], self.n_repeated)
+        if self.n_shared_ids:
+            problems.add(ProblemKind.SHARED_ID, [path], self.n_shared_ids)
         if self.n_equal:
             problems.add(ProblemKind.EQUAL_RESPONSE, [path], self.n_equal)
 
@@ -213,35 +217,35 @@ class SeenFiles:
 
     def __init__(self) -> None:
         """Start without files."""
-        self._seen = NumberSet(), NumberSet()
+        self._seen = HashSet(), HashSet()
 
-    def others(self) -> OtherFiles:
+    def make_finder(self) -> RepeatFinder:
         """The responses of the files so far, to compare a further file with them."""
-        return OtherFiles(lambda span: self._seen, NumberSet())
+        return RepeatFinder(lambda span: self._seen, HashSet())
 
-    def add(self, numbered: pl.DataFrame) -> None:
-        """Add the responses of a file, with the columns NUMBERS."""
-        for numbers, column in zip(self._seen, (RESPONSE, ID), strict=True):
-            numbers.add(numbered[column].to_numpy())
+    def add(self, hashed: pl.DataFrame) -> None:
+        """Add the responses of a file, with the columns HASH_COLUMNS."""
+        for hash_set, column in zip(self._seen, (RESPONSE_HASH, ID_HASH), strict=True):
+            hash_set.add(hashed[column].to_numpy())
 
 
-class Overlap:
-    """Finds responses that several files contain, by their hashes; `numbers` returns the columns NUMBERS of a file.
+class HashIndex:
+    """Finds responses that several files contain, by their hashes; `read_hashes` returns HASH_COLUMNS of a file.
 
     Only the hashes of files near those that are read are in memory.
     """
 
     def __init__(
-        self, files: Collection[str], numbers: Callable[[str], pl.DataFrame], span: Callable[[str], Span]
+        self, files: Collection[str], read_hashes: Callable[[str], pl.DataFrame], read_span: Callable[[str], TimeSpan]
     ) -> None:
-        """`files` is a live collection of the keys of the files that count; `span` returns the times of a file."""
-        self._files, self._numbers, self._span = files, numbers, span
+        """`files` is a live collection of the keys of the files that count; `read_span` returns the times of a file."""
+        self._files, self._read_hashes, self._read_span = files, read_hashes, read_span
         self.forget()
 
-    def others(self, replaced: Iterable[str]) -> OtherFiles:
+    def make_finder(self, replaced: Iterable[str]) -> RepeatFinder:
         """The responses of all files except those that a new one replaces."""
-        old = [self._numbers(key)[RESPONSE].to_numpy() for key in replaced if key in self._files]
-        return OtherFiles(self._near, NumberSet(old))
+        replaced_hashes = [self._read_hashes(key)[RESPONSE_HASH].to_numpy() for key in replaced if key in self._files]
+        return RepeatFinder(self._load_near, HashSet(replaced_hashes))
 
     def add_file(self, key: str) -> None:
         """Add the responses of a new file; it contains all responses of the files that it replaces."""
@@ -250,12 +254,12 @@ class Overlap:
     def forget(self) -> None:
         """Discard the hashes, so that they are read again from the files that count."""
         self._loaded: dict[str, int] = {}
-        self._seen = NumberSet(), NumberSet()
+        self._seen = HashSet(), HashSet()
 
-    def _near(self, span: Span) -> tuple[NumberSet, NumberSet]:
+    def _load_near(self, span: TimeSpan) -> tuple[HashSet, HashSet]:
         """The hashes of the responses and of the ids of all files near a span."""
-        near = [key for key in self._files if self._span(key).near(span)]
-        if sum(self._loaded.values()) > _MOST_HELD and not set(self._loaded) <= set(near):
+        near = [key for key in self._files if self._read_span(key).is_near(span)]
+        if sum(self._loaded.values()) > _MOST_HASHES and not set(self._loaded) <= set(near):
             self.forget()
         for key in near:
             if key not in self._loaded:
@@ -263,45 +267,49 @@ class Overlap:
         return self._seen
 
     def _load(self, key: str) -> None:
-        new = self._numbers(key)
+        new = self._read_hashes(key)
         self._loaded[key] = len(new)
         responses, ids = self._seen
-        responses.add(new[RESPONSE].to_numpy())
-        ids.add(new[ID].to_numpy())
+        responses.add(new[RESPONSE_HASH].to_numpy())
+        ids.add(new[ID_HASH].to_numpy())
 
-    def within(self, new: pl.DataFrame) -> Iterator[str]:
+    def find_contained_files(self, new: pl.DataFrame) -> Iterator[str]:
         """Yield the keys of files whose responses are all in `new`."""
-        responses = NumberSet([new[RESPONSE].to_numpy()])
+        responses = HashSet([new[RESPONSE_HASH].to_numpy()])
         for key in self._files:
-            of_file = self._numbers(key)[RESPONSE].to_numpy()
-            if len(of_file) and responses.has(of_file).all():
+            file_hashes = self._read_hashes(key)[RESPONSE_HASH].to_numpy()
+            if len(file_hashes) and responses.has(file_hashes).all():
                 yield key
 
-    def n_twice(self) -> int:
+    def count_repeats(self) -> int:
         """How many responses count more than once because several parts contain them."""
-        responses = pl.concat([self._numbers(key) for key in self._files]).filter(~pl.col(PLACED))[RESPONSE]
+        responses = pl.concat([self._read_hashes(key) for key in self._files]).filter(~pl.col(ID_IS_POSITION))[
+            RESPONSE_HASH
+        ]
         return len(responses) - responses.n_unique()
 
 
-def numbers(batch: pl.DataFrame, time: str) -> dict[str, pl.Series]:
-    """The columns NUMBERS of responses; `batch` has their key, features, and optionally a time."""
-    named = pl.col("item_id").str.starts_with(pl.format("{}-", "benchmark"))
-    placed = batch.select((named & pl.col("item_id").str.contains(r"-\d{5,}$")).fill_null(False)).to_series()
-    last = pl.col("item_id").str.extract(r"(\d+)$")
-    identity = pl.when(placed).then(last).otherwise("item_id")
-    named_parts = pl.col("model", "sample").cast(pl.String).fill_null("")
-    texts = batch.select(pl.concat_str(named_parts, identity.fill_null(""), separator="\0")).to_series()
-    ids = responses = _of_texts(texts)
-    equals = _of_texts(batch.select(pl.col("model").fill_null("")).to_series())
-    for bits in _bits(batch, time):
+def hash_responses(batch: pl.DataFrame, time: str) -> dict[str, pl.Series]:
+    """The columns HASH_COLUMNS of responses; `batch` has their key, features, and optionally a time."""
+    has_benchmark_id = pl.col("item_id").str.starts_with(pl.format("{}-", "benchmark"))
+    is_position = batch.select(
+        (has_benchmark_id & pl.col("item_id").str.contains(r"-\d{5,}$")).fill_null(False)
+    ).to_series()
+    position = pl.col("item_id").str.extract(r"(\d+)$")
+    identity = pl.when(is_position).then(position).otherwise("item_id")
+    key_parts = pl.col("model", "sample").cast(pl.String).fill_null("")
+    texts = batch.select(pl.concat_str(key_parts, identity.fill_null(""), separator="\0")).to_series()
+    ids = responses = _hash_strings(texts)
+    equals = _hash_strings(batch.select(pl.col("model").fill_null("")).to_series())
+    for bits in _encode_features(batch, time):
         responses, equals = mix_bits(responses ^ bits), mix_bits(equals ^ bits)
-    ids = np.where(placed.to_numpy(), equals, ids)
-    return {RESPONSE: pl.Series(responses), ID: pl.Series(ids), PLACED: placed}
+    ids = np.where(is_position.to_numpy(), equals, ids)
+    return {RESPONSE_HASH: pl.Series(responses), ID_HASH: pl.Series(ids), ID_IS_POSITION: is_position}
 
 
-def _bits(batch: pl.DataFrame, time: str) -> Iterator[np.ndarray]:
+def _encode_features(batch: pl.DataFrame, time: str) -> Iterator[np.ndarray]:
     """Yield the time and the features of each response as bits, (n,) each."""
-    dates = _dates_of_files(batch)
+    dates = _find_file_dates(batch)
     if find_columns(batch, time):
         microseconds = parse_times(coalesce_columns(batch, [time])).to_physical()
         yield pl.select(pl.coalesce(microseconds, dates, -1)).to_series().to_numpy().view(np.uint64)
@@ -311,7 +319,7 @@ def _bits(batch: pl.DataFrame, time: str) -> Iterator[np.ndarray]:
         yield round_to_bits(batch[name])
 
 
-def _dates_of_files(batch: pl.DataFrame) -> pl.Series:
+def _find_file_dates(batch: pl.DataFrame) -> pl.Series:
     """The date in the name of each response's file as a number, (n,), or null."""
     if PLACE not in batch.columns:
         return pl.Series([None] * len(batch), dtype=pl.Int64)
@@ -323,14 +331,14 @@ def _dates_of_files(batch: pl.DataFrame) -> pl.Series:
 def hash_ids(batch: pl.DataFrame, time: str) -> pl.Series:
     """A hash of the model, id, sample and time of each response, (n,), whether or not it has features."""
     parts = pl.col("model", "item_id", "sample").cast(pl.String).fill_null("")
-    hashes = _of_texts(batch.select(pl.concat_str(parts, separator="\0")).to_series())
+    hashes = _hash_strings(batch.select(pl.concat_str(parts, separator="\0")).to_series())
     if find_columns(batch, time):
         microseconds = parse_times(coalesce_columns(batch, [time])).to_physical().fill_null(-1).to_numpy()
         hashes = mix_bits(hashes ^ microseconds.view(np.uint64))
     return pl.Series(hashes)
 
 
-def _of_texts(texts: pl.Series) -> np.ndarray:
+def _hash_strings(texts: pl.Series) -> np.ndarray:
     """A hash of each text, (n,)."""
     lengths = texts.str.len_bytes().to_numpy().astype(np.int64)
     content = np.frombuffer("".join(texts.to_list()).encode(), dtype=np.uint8).astype(np.uint64)

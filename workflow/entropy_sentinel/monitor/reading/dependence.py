@@ -20,21 +20,21 @@ _CONVERSATION = re.compile(r"(conversation|thread|session|dialog|dialogue|chat)(
 
 def hash_texts(texts: pl.Series) -> pl.Series:
     """A 64-bit hash of each text, (n,), null for null."""
-    different = texts.drop_nulls().unique()
-    hashes = [int.from_bytes(blake2b(text.encode("utf-8", "replace"), digest_size=8).digest()) for text in different]
+    distinct = texts.drop_nulls().unique()
+    hashes = [int.from_bytes(blake2b(text.encode("utf-8", "replace"), digest_size=8).digest()) for text in distinct]
     numbers = pl.Series(hashes, dtype=pl.UInt64)
-    return texts.replace_strict(different, numbers, default=None, return_dtype=pl.UInt64).alias(CLUSTER)
+    return texts.replace_strict(distinct, numbers, default=None, return_dtype=pl.UInt64).alias(CLUSTER)
 
 
 def hash_values(columns: Sequence[pl.Series]) -> pl.Series:
     """A 64-bit hash of the values of one text column or several, (n,); null where all are null."""
     frame = pl.DataFrame([column.alias(str(place)) for place, column in enumerate(columns)])
     texts = pl.concat_str(pl.all().fill_null("\1"), separator="\0")
-    some = pl.any_horizontal(pl.all().is_not_null())
-    return hash_texts(frame.select(pl.when(some).then(texts)).to_series()).alias(STRATUM)
+    has_value = pl.any_horizontal(pl.all().is_not_null())
+    return hash_texts(frame.select(pl.when(has_value).then(texts)).to_series()).alias(STRATUM)
 
 
-def item_texts(batch: pl.DataFrame) -> pl.Series:
+def make_item_texts(batch: pl.DataFrame) -> pl.Series:
     """A text for the item of each response if items have several responses, (n,); else null.
 
     Ids that are places in a file are different for different requests.

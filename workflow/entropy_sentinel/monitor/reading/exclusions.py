@@ -26,7 +26,7 @@ SCHEMA: dict[str, Any] = {
 }
 # Largest numbers of subjects of a file, and of characters of a subject: a log may contain any name.
 _MOST_SUBJECTS, _LONGEST_SUBJECT = 50, 200
-_OTHER_SUBJECTS = "(others)"
+_POOLED_SUBJECT = "(others)"
 _MOST_MODELS = 1000
 
 
@@ -54,7 +54,7 @@ class Mismatch(NamedTuple):
     value: str
 
 
-def reason_code(reason: str) -> str:
+def classify_reason(reason: str) -> str:
     """The code of the reason why a response has no features."""
     if reason.startswith(REFUSED):
         return ExclusionKind.REFUSED_REQUEST
@@ -71,7 +71,7 @@ def count_exclusions(frame: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     return counts.select(*keys, *SCHEMA)
 
 
-def count_left_out(frame: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+def list_unwatched_responses(frame: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     """An exclusion for each response of a model without an estimator; `frame` has `subject` and `hash`."""
     rows = frame.with_columns(code=pl.lit(ExclusionKind.OTHER_MODEL.value), n=pl.lit(1, pl.Int64))
     return rows.select(*keys, *SCHEMA)
@@ -89,9 +89,9 @@ class ExclusionCounter:
         if len(part):
             self._parts.append(part)
 
-    def add_all(self, other: "ExclusionCounter") -> None:
+    def add_all(self, counter: "ExclusionCounter") -> None:
         """Add the exclusions of another counter."""
-        self._parts.extend(other._parts)
+        self._parts.extend(counter._parts)
 
     @property
     def models(self) -> list[str]:
@@ -101,7 +101,7 @@ class ExclusionCounter:
             models.update(part.filter(pl.col("code") == ExclusionKind.OTHER_MODEL)["subject"].drop_nulls())
         return sorted(models)[:_MOST_MODELS]
 
-    def frame(self) -> pl.DataFrame | None:
+    def make_frame(self) -> pl.DataFrame | None:
         """The exclusions so far, with a bounded number of subjects; null if there are none."""
         if not self._parts:
             return None
@@ -109,7 +109,7 @@ class ExclusionCounter:
         most = whole.group_by("code", "subject").agg(pl.col("n").sum()).sort("n", "subject", descending=[True, False])
         kept = most.head(_MOST_SUBJECTS).select("code", "subject", kept=pl.lit(True))
         whole = whole.join(kept, on=["code", "subject"], how="left", maintain_order="left", nulls_equal=True)
-        subject = pl.when("kept").then("subject").otherwise(pl.lit(_OTHER_SUBJECTS)).alias("subject")
+        subject = pl.when("kept").then("subject").otherwise(pl.lit(_POOLED_SUBJECT)).alias("subject")
         whole = whole.with_columns(subject).drop("kept")
         return whole.group_by(pl.all().exclude("n"), maintain_order=True).agg(pl.col("n").sum()).select(whole.columns)
 

@@ -42,9 +42,14 @@ from entropy_sentinel.logs.response_selection import (
 )
 from entropy_sentinel.logs.trace_frames import LABEL_DTYPES
 from entropy_sentinel.monitor.monitor_options import MODEL, TIME, Slicing
-from entropy_sentinel.monitor.reading.deduplication import NUMBERS, OtherFiles, SeenFiles, hash_ids
-from entropy_sentinel.monitor.reading.dependence import CLUSTER, STRATUM, hash_texts, hash_values, item_texts
-from entropy_sentinel.monitor.reading.exclusions import CODE, ExclusionCounter, count_exclusions, count_left_out
+from entropy_sentinel.monitor.reading.deduplication import HASH_COLUMNS, RepeatFinder, SeenFiles, hash_ids
+from entropy_sentinel.monitor.reading.dependence import CLUSTER, STRATUM, hash_texts, hash_values, make_item_texts
+from entropy_sentinel.monitor.reading.exclusions import (
+    CODE,
+    ExclusionCounter,
+    count_exclusions,
+    list_unwatched_responses,
+)
 from entropy_sentinel.monitor.reading.problem_codes import ProblemKind
 from entropy_sentinel.monitor.reading.problem_collection import Problems, TrainingDataFilter
 from entropy_sentinel.monitor.reading.problem_records import identify_left_out
@@ -55,24 +60,26 @@ from entropy_sentinel.schemas.generation_schema import GENERATIONS, LOGPROBS
 from entropy_sentinel.schemas.response_schema import RESPONSE
 from entropy_sentinel.schemas.signal_schema import with_reasons
 
-Given = str | Path | pl.DataFrame | Sequence[str | Path]
+LogSources = str | Path | pl.DataFrame | Sequence[str | Path]
 Source = str | Path | pl.DataFrame
 # Columns with texts.
 TEXTS = (QUESTION, RESPONSE_TEXT, CONVERSATION)
 # Number of files whose columns an error lists.
-_LOOKED_AT = 3
-_NO_SLICES = {*FEATURE_FRAME.schema, *LOGPROBS, *hashed_tokens.SCHEMA}
+_MOST_SOURCES = 3
+_NO_SLICE_COLUMNS = {*FEATURE_FRAME.schema, *LOGPROBS, *hashed_tokens.SCHEMA}
 # Prefix of the slice columns of a frame.
-BY = "by."
+SLICE_PREFIX = "by."
 # The prefix of columns with numbers of which quantiles are reported.
-NUMBER = "number."
+NUMBER_PREFIX = "number."
 # The columns that statistics use: columns of feature files, columns only of traces, and other columns of a log.
-_OF_FEATURES = [name for name in made_of() if name in FEATURE_FRAME.schema]
-_OF_TRACES = [name for name in made_of() if name in GENERATIONS.schema and name not in _OF_FEATURES]
-_OF_LOGS = [name for name in made_of() if name not in (*_OF_FEATURES, *_OF_TRACES)]
+_FEATURE_COLUMNS = [name for name in made_of() if name in FEATURE_FRAME.schema]
+_TRACE_COLUMNS = [name for name in made_of() if name in GENERATIONS.schema and name not in _FEATURE_COLUMNS]
+_LOG_COLUMNS = [name for name in made_of() if name not in (*_FEATURE_COLUMNS, *_TRACE_COLUMNS)]
 
 
-def loaded(estimator: FittedEstimator | str | Path, state: str | Path | None) -> tuple[FittedEstimator, str]:
+def load_with_checksum(
+    estimator: FittedEstimator | str | Path, state: str | Path | None
+) -> tuple[FittedEstimator, str]:
     """The estimator and the SHA-256 of its file; the latter is empty without a file or an estimator."""
     if state is not None:
         if url_of(state) is not None:
@@ -87,7 +94,7 @@ def loaded(estimator: FittedEstimator | str | Path, state: str | Path | None) ->
     return estimator, ""
 
 
-def resolve_sources(logs: Given) -> list[Source]:
+def resolve_sources(logs: LogSources) -> list[Source]:
     """A table, or the files that `logs` names."""
     return [table(logs, "features")] if is_table(logs) else [*resolve_paths(logs)]
 
@@ -100,7 +107,7 @@ def resolve_paths(logs: Any) -> list[Path]:
     return [*paths.values()]
 
 
-def without_states(sources: Sequence[Source], states: Sequence[Path]) -> list[Source]:
+def exclude_states(sources: Sequence[Source], states: Sequence[Path]) -> list[Source]:
     """The sources that are neither a state of the run nor its journal."""
     # Path.resolve raises RuntimeError for a link to itself.
     excluded = {os.path.realpath(f"{state}{suffix}") for state in states for suffix in ("", "-journal")}
@@ -109,23 +116,27 @@ def without_states(sources: Sequence[Source], states: Sequence[Path]) -> list[So
     ]
 
 
-def with_features(sources: Sequence[Source], reading: Slicing, signals: Sequence[str]) -> list[Source]:
+def compute_table_features(sources: Sequence[Source], reading: Slicing, signals: Sequence[str]) -> list[Source]:
     """The sources, with the features of tables of responses; `signals` are those of the estimators."""
     return [
-        features_in(source, reading, signals=signals) if isinstance(source, pl.DataFrame) else source
+        read_table_features(source, reading, signals=signals) if isinstance(source, pl.DataFrame) else source
         for source in sources
     ]
 
 
-def features_in(given: Any, reading: Slicing, more: Sequence[str] = (), signals: Sequence[str] = ()) -> pl.DataFrame:
-    """The features in a table, or compute those of its responses if it is a log; keep the columns `more` too.
+def read_table_features(
+    responses: Any, reading: Slicing, extra_columns: Sequence[str] = (), signals: Sequence[str] = ()
+) -> pl.DataFrame:
+    """The features in a table, or compute those of its responses if it is a log; keep the `extra_columns` too.
 
     `signals` are the further signals of the estimator.
     """
-    return features_from(given, signals, texts=True, further=(*reading.columns, *more), **format_of(reading))
+    return features_from(
+        responses, signals, texts=True, further=(*reading.columns, *extra_columns), **select_format_options(reading)
+    )
 
 
-def format_of(reading: Slicing) -> dict[str, Any]:
+def select_format_options(reading: Slicing) -> dict[str, Any]:
     """The options for reading a log's format, by name."""
     return {name: getattr(reading, name) for name in FormatOptions.model_fields if hasattr(reading, name)}
 
@@ -133,7 +144,7 @@ def format_of(reading: Slicing) -> dict[str, Any]:
 def check_columns(
     reading: Slicing, seen: Collection[str], sources: Sequence[str | Path | pl.DataFrame], any_responses: bool
 ) -> None:
-    """Raise InputError if a column that `where` names was not `seen`.
+    """Raise InputError if a column that `where` names was not seen.
 
     With `any_responses`, the columns of slices and time are checked too. The error lists the first sources' columns.
     """
@@ -142,14 +153,14 @@ def check_columns(
         needed += reading.columns
     for name in needed:
         if sources and name not in seen:
-            raise InputError(_empty(name, columns_of(sources)))
+            raise InputError(_describe_empty_column(name, list_columns(sources)))
 
 
-def _empty(name: str, columns: Sequence[str]) -> str:
+def _describe_empty_column(name: str, columns: Sequence[str]) -> str:
     """The message about a column without a value, with the column that may be meant."""
     problem, hint = "is empty for every response", ""
     if name == TIME:
-        times = [other for other in TIME_ALIASES if other in columns]
+        times = [alias for alias in TIME_ALIASES if alias in columns]
         if times:
             hint = f"; try --time {times[0]}"
     else:
@@ -160,31 +171,31 @@ def _empty(name: str, columns: Sequence[str]) -> str:
     return f"column '{name}' {problem}{hint}; columns: {', '.join(columns) or 'none'}"
 
 
-def columns_of(sources: Sequence[str | Path | pl.DataFrame]) -> list[str]:
+def list_columns(sources: Sequence[str | Path | pl.DataFrame]) -> list[str]:
     """The columns of the first responses of the first sources that can define slices."""
     columns: dict[str, None] = {}
-    for source in sources[:_LOOKED_AT]:
-        columns |= dict.fromkeys(_columns_of(source))
+    for source in sources[:_MOST_SOURCES]:
+        columns |= dict.fromkeys(_list_source_columns(source))
     return list(columns)
 
 
-def _columns_of(source: str | Path | pl.DataFrame) -> Sequence[str]:
+def _list_source_columns(source: str | Path | pl.DataFrame) -> Sequence[str]:
     """The columns of a source's first responses that can define slices."""
     if isinstance(source, pl.DataFrame):
-        return _slice_columns(source)
+        return _select_slice_columns(source)
     if not Path(source).is_file():
         return []
     if holds_features(str(source)):
-        return _slice_columns(next(feature_batches(source, rows=1)))
+        return _select_slice_columns(next(feature_batches(source, rows=1)))
     logs = Logs([str(source)], ReadOptions())
     first = next(iter(logs), None)
     return ["model", "benchmark", *logs.summary.columns] if first is not None else []
 
 
-def first_columns(source: str | Path | pl.DataFrame) -> Sequence[str]:
+def list_first_columns(source: str | Path | pl.DataFrame) -> Sequence[str]:
     """The columns of a source's first record that can define slices, without reading a whole batch."""
     if isinstance(source, pl.DataFrame) or not Path(source).is_file() or holds_features(str(source)):
-        return _columns_of(source)
+        return _list_source_columns(source)
     first = next(read_records(str(source)), None)
     if not isinstance(first, PlacedRecord) or not isinstance(first.content, Mapping):
         return []
@@ -194,19 +205,21 @@ def first_columns(source: str | Path | pl.DataFrame) -> Sequence[str]:
     return list(logs.summary.columns)
 
 
-def _slice_columns(features: pl.DataFrame) -> list[str]:
-    return [name for name in features.columns if name in ("model", "benchmark") or name not in _NO_SLICES]
+def _select_slice_columns(features: pl.DataFrame) -> list[str]:
+    return [name for name in features.columns if name in ("model", "benchmark") or name not in _NO_SLICE_COLUMNS]
 
 
-def opened_log(path: str, reading: Slicing, strict: bool, more: Sequence[str] = ()) -> Logs:
-    """Open a log; read the columns of slices and time, the columns `more`, and the place of each response."""
-    columns = tuple(dict.fromkeys((*reading.columns, *more)))
-    logs = Logs([path], ReadOptions.of({**format_of(reading), "strict": strict, "columns": columns, "places": True}))
+def open_log(path: str, reading: Slicing, strict: bool, extra_columns: Sequence[str] = ()) -> Logs:
+    """Open a log; read the columns of slices and time, the `extra_columns`, and the place of each response."""
+    columns = tuple(dict.fromkeys((*reading.columns, *extra_columns)))
+    logs = Logs(
+        [path], ReadOptions.of({**select_format_options(reading), "strict": strict, "columns": columns, "places": True})
+    )
     logs.selection.same_models = SameModels.from_pairs(reading.same_model)
     return logs
 
 
-def same_models(metadata: FitMetadata, pairs: Sequence[str], watched: Collection[str] = ()) -> SameModels:
+def resolve_same_models(metadata: FitMetadata, pairs: Sequence[str], watched: Collection[str] = ()) -> SameModels:
     """The names that count as the estimator's, or as those of `watched`, the models of all estimators.
 
     Raises ConfigError for a pair whose model has no estimator.
@@ -254,23 +267,23 @@ class SourceReader:
         self._texts = TEXTS if texts else ()
         self._watched_models, self.exclusions = watched_models, ExclusionCounter()
         self._unwatched_is_problem = watched_models is not None and not user_named_models
-        more = [reading.time_column or TIME] if compare else []
-        more += [*self._signals, *_OF_LOGS, *([REQUEST] if reading.cluster_column is None else [])]
-        more += [*(name for name in self._texts if name != RESPONSE_TEXT), *strata]
-        columns = tuple(dict.fromkeys((*reading.columns, *more)))
+        log_columns = [reading.time_column or TIME] if compare else []
+        log_columns += [*self._signals, *_LOG_COLUMNS, *([REQUEST] if reading.cluster_column is None else [])]
+        log_columns += [*(name for name in self._texts if name != RESPONSE_TEXT), *strata]
+        columns = tuple(dict.fromkeys((*reading.columns, *log_columns)))
         self._options = ReadOptions.of(
-            format_of(reading) | {"strict": problems.strict, "columns": columns, "places": True}
+            select_format_options(reading) | {"strict": problems.strict, "columns": columns, "places": True}
         )
-        self.seen: set[str] = set()
+        self.seen_columns: set[str] = set()
 
-    def frames(self, source: Source) -> Iterator[pl.DataFrame]:
+    def read_frames(self, source: Source) -> Iterator[pl.DataFrame]:
         """Yield the responses of a source; unusable records and a damaged end are counted, or raise InputError."""
         try:
             frames = self._open(source)
             try:
                 yield from frames
             finally:
-                self.seen |= frames.logs.selection.seen
+                self.seen_columns |= frames.logs.selection.seen
                 self._count_records(frames.logs.summary)
         except IncompleteFileError as error:
             if self._problems.strict:
@@ -283,8 +296,8 @@ class SourceReader:
             self._options,
             signals=self._signals,
             texts=self._texts,
-            trace_columns=_OF_TRACES,
-            required=(*FEATURES, *self._signals, *RESPONSE, *_OF_FEATURES, "reason"),
+            trace_columns=_TRACE_COLUMNS,
+            required=(*FEATURES, *self._signals, *RESPONSE, *_FEATURE_COLUMNS, "reason"),
         )
         frames.logs.selection.same_models = self._names
         if self._watched_models is not None:
@@ -296,10 +309,10 @@ class SourceReader:
         if column != MODEL or frame.is_empty():
             return
         names = strip_prefixes(pl.col(MODEL).cast(pl.String).fill_null(UNKNOWN_MODEL))
-        keys = {f"{BY}{name}": to_text(coalesce_columns(frame, [name])) for name in self._reading.by}
+        keys = {f"{SLICE_PREFIX}{name}": to_text(coalesce_columns(frame, [name])) for name in self._reading.by}
         grains, hashes = find_grains(frame, self._reading, None), hash_ids(frame, self._reading.time_column or TIME)
         rows = frame.select(names.alias("subject"), grain=grains, hash=hashes, **keys)
-        self.exclusions.add(count_left_out(rows, [*keys]))
+        self.exclusions.add(list_unwatched_responses(rows, [*keys]))
 
     def _count_records(self, summary: LogSummary) -> None:
         if summary.n_bad:
@@ -333,8 +346,8 @@ class SourceReader:
 class EstimatorInputs:
     """Prepares responses for an estimator, and counts those that it cannot use.
 
-    `excluding` counts responses that do not match the estimator, and `exclusions` all that are not estimated; `seen`
-    are the requested columns that had a value.
+    `data_filter` counts responses that do not match the estimator, and `exclusions` all that are not estimated;
+    `seen_columns` are the requested columns that had a value.
     """
 
     def __init__(
@@ -342,32 +355,32 @@ class EstimatorInputs:
         metadata: FitMetadata,
         reading: Slicing,
         problems: Problems,
-        others: OtherFiles | None = None,
+        repeat_finder: RepeatFinder | None = None,
         texts: bool = False,
         strata: Sequence[str] = (),
         only_model: str | None = None,
         labels: bool = False,
     ) -> None:
-        """With `others`, drop responses that are in other files, and add the columns NUMBERS to frames.
+        """With a `repeat_finder`, drop responses that are in other files, and add the columns HASH_COLUMNS to frames.
 
         With `only_model`, take only the responses of this model. `strata` are the columns by which labels were drawn,
         for the column STRATUM. With `labels`, add the columns LABELLED, for logs that bring labels.
         """
         self._labels = LABEL_DTYPES if labels else {}
-        self._only = None
+        self._model_selection = None
         if only_model is not None:
-            self._only = ResponseSelection(LogOptions(where=(f"{MODEL}={only_model}",)))
+            self._model_selection = ResponseSelection(LogOptions(where=(f"{MODEL}={only_model}",)))
         self._strata, self._texts, self.exclusions = strata, TEXTS if texts else (), ExclusionCounter()
         self._model = metadata.model
         self._signals = [name for name in metadata.signals or () if name not in FEATURES]
         self._reading, self._problems = reading, problems
-        self.seen: set[str] = set()
-        self.excluding = TrainingDataFilter(metadata, reading, problems)
-        self.start_file(others)
+        self.seen_columns: set[str] = set()
+        self.data_filter = TrainingDataFilter(metadata, reading, problems)
+        self.start_file(repeat_finder)
 
-    def start_file(self, others: OtherFiles | None = None) -> None:
-        """Begin with the responses of another file; `others` are those of all other files, to compare with."""
-        self._others, self._clock = others, None
+    def start_file(self, repeat_finder: RepeatFinder | None = None) -> None:
+        """Begin with the responses of another file; the `repeat_finder` compares them with those of all other files."""
+        self._repeat_finder, self._clock = repeat_finder, None
         if self._reading.grain is not None:
             self._clock = Clock(self._reading.grain, self._problems, self._reading.zone)
 
@@ -376,11 +389,11 @@ class EstimatorInputs:
 
         `excluded` is the reason why a row is not estimated, or null. Null if no response is left.
         """
-        if self._only is not None:
-            batch = self._only.select(batch)
+        if self._model_selection is not None:
+            batch = self._model_selection.select(batch)
         batch = with_reasons(batch, self._signals)
-        if self._others is not None:
-            batch = self._others.new(batch, self._reading.time_column or TIME)
+        if self._repeat_finder is not None:
+            batch = self._repeat_finder.select_new(batch, self._reading.time_column or TIME)
         return self._prepare(batch) if len(batch) else None
 
     def _prepare(self, batch: pl.DataFrame) -> pl.DataFrame:
@@ -388,52 +401,52 @@ class EstimatorInputs:
         if unnamed and self._model is not None:
             self._problems.add(ProblemKind.UNNAMED_MODEL, unnamed, None, str(self._model))
             batch = batch.with_columns(pl.col("model").replace(UNKNOWN_MODEL, self._model))
-        frame = batch.with_columns(*self.excluding.of(batch), grain=self._grain(batch))
-        keys = [f"{BY}{name}" for name in self._reading.by]
+        frame = batch.with_columns(*self.data_filter.classify(batch), grain=self._find_row_grains(batch))
+        keys = [f"{SLICE_PREFIX}{name}" for name in self._reading.by]
         for name, key in zip(self._reading.by, keys, strict=True):
-            frame = frame.with_columns(to_text(self._column(batch, name)).alias(key))
-        for name in _OF_LOGS:
+            frame = frame.with_columns(to_text(self._read_column(batch, name)).alias(key))
+        for name in _LOG_COLUMNS:
             if name not in self._signals:
-                frame = frame.with_columns(to_text(self._column(batch, name)).alias(name))
+                frame = frame.with_columns(to_text(self._read_column(batch, name)).alias(name))
         for name, dtype in hashed_tokens.SCHEMA.items():
             words = pl.col(name).cast(dtype) if name in batch.columns else pl.lit(None, dtype).alias(name)
             frame = frame.with_columns(words)
-        measures = [f"{NUMBER}{name}" for name in self._reading.numbers]
+        measures = [f"{NUMBER_PREFIX}{name}" for name in self._reading.numbers]
         for name, measure in zip(self._reading.numbers, measures, strict=True):
-            frame = frame.with_columns(self._column(batch, name).cast(pl.Float64, strict=False).alias(measure))
+            frame = frame.with_columns(self._read_column(batch, name).cast(pl.Float64, strict=False).alias(measure))
         strata = pl.Series(STRATUM, [None] * len(batch), dtype=pl.UInt64)
         if self._strata:
             strata = hash_values([to_text(coalesce_columns(batch, [name])) for name in self._strata])
-        frame = frame.with_columns(self._clusters(batch), strata)
+        frame = frame.with_columns(self._find_clusters(batch), strata)
         for label, label_dtype in self._labels.items():
             if frame.schema.get(label) != label_dtype:
                 frame = frame.with_columns(pl.lit(None, label_dtype).alias(label))
-        self.excluding.count(frame)
+        self.data_filter.count(frame)
         self.exclusions.add(count_exclusions(frame, keys))
-        hashes = [] if self._others is None else NUMBERS
+        hashes = [] if self._repeat_finder is None else HASH_COLUMNS
         columns = dict.fromkeys((*FEATURES, *self._signals, *RESPONSE, *made_of(), *hashed_tokens.SCHEMA))
         return frame.select(
             *columns, *MADE, CODE, "grain", CLUSTER, STRATUM, *hashes, *keys, *measures, *self._texts, *self._labels
         )
 
-    def _column(self, batch: pl.DataFrame, name: str) -> pl.Series:
+    def _read_column(self, batch: pl.DataFrame, name: str) -> pl.Series:
         """A column of the log; null if the frame lacks it."""
         column = coalesce_columns(batch, [name])
         if column.null_count() < len(column):
-            self.seen.add(name)
+            self.seen_columns.add(name)
         return column
 
-    def _clusters(self, batch: pl.DataFrame) -> pl.Series:
+    def _find_clusters(self, batch: pl.DataFrame) -> pl.Series:
         """The cluster of each row, null if it is its own: by the column, or else by the request or the item."""
         if (name := self._reading.cluster_column) is not None:
-            return hash_texts(to_text(self._column(batch, name)))
-        texts = to_text(coalesce_columns(batch, [REQUEST, QUESTION])).fill_null(item_texts(batch))
+            return hash_texts(to_text(self._read_column(batch, name)))
+        texts = to_text(coalesce_columns(batch, [REQUEST, QUESTION])).fill_null(make_item_texts(batch))
         return hash_texts(texts)
 
-    def _grain(self, batch: pl.DataFrame) -> pl.Series:
+    def _find_row_grains(self, batch: pl.DataFrame) -> pl.Series:
         """The smallest window of each row, null without a time."""
         if self._clock is not None:
-            self._column(batch, self._reading.time_column or TIME)
+            self._read_column(batch, self._reading.time_column or TIME)
         return find_grains(batch, self._reading, self._clock)
 
 
@@ -442,18 +455,18 @@ def find_grains(batch: pl.DataFrame, reading: Slicing, clock: Clock | None) -> p
     if reading.grain is None:
         return pl.Series([None] * len(batch), dtype=DTYPE)
     clock = clock or Clock(reading.grain, Problems(), reading.zone)
-    return clock.windows(coalesce_columns(batch, [reading.time_column or TIME]), batch[PLACE])
+    return clock.assign_windows(coalesce_columns(batch, [reading.time_column or TIME]), batch[PLACE])
 
 
 class ReadingResult(NamedTuple):
-    """Rows of `EstimatorInputs.prepare`, problems, and counts of the responses `taken` that do not match."""
+    """Rows of `EstimatorInputs.prepare`, problems, and counts of responses that are used but do not match."""
 
     rows: pl.DataFrame
     problems: Problems
-    taken: Mapping[str, int]
+    override_counts: Mapping[str, int]
 
 
-def read_whole(
+def read_all_responses(
     saved: FittedEstimator, sources: Sequence[Source], options: Slicing, texts: bool = False, must_match: bool = True
 ) -> ReadingResult:
     """Read all responses of files and frames of features for an estimator.
@@ -462,29 +475,29 @@ def read_whole(
     ProvenanceError if all responses have another model or kind of log-probabilities.
     """
     problems = Problems(options.strict)
-    names = same_models(saved.metadata, options.same_model)
+    names = resolve_same_models(saved.metadata, options.same_model)
     reader = SourceReader(options, problems, saved.signals, names, compare=len(sources) > 1, texts=texts)
     inputs = EstimatorInputs(saved.metadata, options, problems, texts=texts)
     frames: list[pl.DataFrame] = []
-    files = SeenFiles() if len(sources) > 1 else None
+    seen_files = SeenFiles() if len(sources) > 1 else None
     for source in sources:
-        others = None if files is None else files.others()
-        inputs.start_file(others)
-        of_file = [frame for batch in reader.frames(source) if (frame := inputs.prepare(batch)) is not None]
-        if files is not None and others is not None:
-            others.note(problems, "features" if isinstance(source, pl.DataFrame) else str(source))
-            if others.all_same:
+        repeat_finder = None if seen_files is None else seen_files.make_finder()
+        inputs.start_file(repeat_finder)
+        file_frames = [frame for batch in reader.read_frames(source) if (frame := inputs.prepare(batch)) is not None]
+        if seen_files is not None and repeat_finder is not None:
+            repeat_finder.add_problems(problems, "features" if isinstance(source, pl.DataFrame) else str(source))
+            if repeat_finder.all_repeated:
                 continue
-            for frame in of_file:
-                files.add(frame)
-            of_file = [frame.drop(NUMBERS) for frame in of_file]
-        frames += of_file
-    check_columns(options, reader.seen | inputs.seen, sources, bool(frames))
+            for frame in file_frames:
+                seen_files.add(frame)
+            file_frames = [frame.drop(HASH_COLUMNS) for frame in file_frames]
+        frames += file_frames
+    check_columns(options, reader.seen_columns | inputs.seen_columns, sources, bool(frames))
     if not frames:
         raise InputError("; ".join(["the logs contain no usable response", *problems.lines()]))
     rows = pl.concat(frames)
     if must_match:
-        inputs.excluding.check(len(rows))
+        inputs.data_filter.check(len(rows))
     # The validation covers no model under another name either.
-    renamed = {f"of model '{name}'": n for name, n in inputs.excluding.same_models.items()}
-    return ReadingResult(rows, problems, inputs.excluding.taken + Counter(renamed))
+    renamed = {f"of model '{name}'": n for name, n in inputs.data_filter.same_models.items()}
+    return ReadingResult(rows, problems, inputs.data_filter.override_counts + Counter(renamed))

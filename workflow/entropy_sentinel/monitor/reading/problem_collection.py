@@ -19,7 +19,7 @@ from entropy_sentinel.monitor.reading.exclusions import (
     SUBJECT,
     ExclusionKind,
     Mismatch,
-    reason_code,
+    classify_reason,
 )
 from entropy_sentinel.monitor.reading.problem_codes import ProblemKind
 from entropy_sentinel.monitor.reading.problem_records import MOST_PLACES, EarlierProblems, Problem, ProblemKey
@@ -69,7 +69,7 @@ class Problems:
         """Add problems to those of the same key."""
         for problem in problems:
             key = problem.key
-            n_alike = sum(known.kind.is_note == problem.kind.is_note for known in self.by_key)
+            n_alike = sum(key.kind.is_note == problem.kind.is_note for key in self.by_key)
             if key not in self.by_key and n_alike >= MOST_PROBLEMS:
                 kind = ProblemKind.FURTHER_NOTES if problem.kind.is_note else ProblemKind.FURTHER_PROBLEMS
                 key = ProblemKey(kind, model=problem.model)
@@ -115,7 +115,7 @@ def _count_by_slug(problems: Iterable[Problem]) -> dict[str, int]:
 class TrainingDataFilter:
     """Compares responses with an estimator's training data, according to the estimator's `metadata`.
 
-    `rejected` counts the responses that differ, by mismatch, and `taken` the responses that differ but are used anyway.
+    `excluded_counts` has the responses that differ, by mismatch, and `override_counts` those that differ but are used.
     If the estimator needs no features, responses without features count, if there is an answer.
     A response of a model that counts as the estimator's (LOGGED_MODEL) does not differ.
     """
@@ -129,23 +129,28 @@ class TrainingDataFilter:
         )
         self._needs_features = metadata.needs_features
         self._matching, self._problems = matching, problems
-        self.rejected, self.taken = Counter[Mismatch](), Counter[str]()
+        self.excluded_counts, self.override_counts = Counter[Mismatch](), Counter[str]()
         # Estimated responses whose model counts as the estimator's, by the name in the log.
         self.same_models = Counter[str]()
 
-    def of(self, batch: pl.DataFrame) -> pl.DataFrame:
+    def classify(self, batch: pl.DataFrame) -> pl.DataFrame:
         """For each row why it is not estimated, `excluded`, with CODE and SUBJECT; and two booleans.
 
         The first three are null for an estimated row. The reasons are another model or log-probabilities, or no
         features. Rows that are `overridden` are estimated nevertheless, and those of the `same_model` under a new name.
         """
-        others = batch.select(
-            "reason", *self._other_model(), *self._other_logprobs(batch), reason_code=_reason_codes(batch["reason"])
+        differences = batch.select(
+            "reason",
+            *self._compare_models(),
+            *self._compare_logprobs(batch),
+            reason_code=_classify_reasons(batch["reason"]),
         )
         if not self._needs_features:
             has_no_answer = pl.col("reason_code").is_in([*map(str, HARMLESS_CODES), str(ExclusionCode.UNREADABLE)])
-            others = others.with_columns(pl.when(has_no_answer).then(pl.col("reason", "reason_code")).name.keep())
-        with_features = others.filter(pl.col("reason").is_null())
+            differences = differences.with_columns(
+                pl.when(has_no_answer).then(pl.col("reason", "reason_code")).name.keep()
+            )
+        usable = differences.filter(pl.col("reason").is_null())
         # Why a response is left out, in the order of precedence; and the kinds of differences that are overridden.
         reasons, kinds = ["reason"], []
         if self._matching.any_model:
@@ -157,7 +162,7 @@ class TrainingDataFilter:
         else:
             reasons.append("logprobs")
         for kind in kinds:
-            self.taken.update(with_features[kind].drop_nulls().to_list())
+            self.override_counts.update(usable[kind].drop_nulls().to_list())
         differs = pl.any_horizontal(pl.lit(False), *(pl.col(kind).is_not_null() for kind in kinds))
         excluded = pl.coalesce(reasons)
         codes = pl.coalesce(f"{kind}_code" for kind in reasons).alias(CODE)
@@ -166,34 +171,34 @@ class TrainingDataFilter:
         names = (
             batch[LOGGED_MODEL] if LOGGED_MODEL in batch.columns else pl.Series([None] * len(batch), dtype=pl.String)
         )
-        reasons_found = others.select(codes, subject, excluded=excluded, overridden=excluded.is_null() & differs)
+        reasons_found = differences.select(codes, subject, excluded=excluded, overridden=excluded.is_null() & differs)
         estimated = reasons_found["excluded"].is_null()
         self.same_models.update(names.filter(estimated).drop_nulls().to_list())
         return reasons_found.with_columns(same_model=estimated & names.is_not_null())
 
     def accepts(self, response: Mapping[str, Any]) -> bool:
-        """Whether a response with features matches the training data, as `of` decides for a frame."""
+        """Whether a response with features matches the training data, as `classify` decides for a frame."""
         if self._model is not None and strip_prefix(response["model"]) != self._model:
             return False
-        wanted = ((name, self._logprobs.get(name)) for name in LOGPROBS)
-        return all(value is None or response[name] == value for name, value in wanted)
+        expected = ((name, self._logprobs.get(name)) for name in LOGPROBS)
+        return all(value is None or response[name] == value for name, value in expected)
 
-    def _other_model(self) -> Iterator[pl.Expr]:
+    def _compare_models(self) -> Iterator[pl.Expr]:
         """Yield a description, a code and a subject of a row's model if it is not the estimator's, else nulls."""
         name, bare_name = pl.col("model").fill_null("unknown"), strip_prefixes(pl.col("model"))
-        other = pl.lit(False) if self._model is None else bare_name.ne_missing(self._model)
-        yield pl.when(other).then(pl.format("of model '{}'", name)).alias("model")
-        yield pl.when(other).then(pl.lit(ExclusionKind.OTHER_MODEL.value)).alias("model_code")
-        yield pl.when(other).then(bare_name.fill_null("unknown")).alias("model_subject")
+        differs = pl.lit(False) if self._model is None else bare_name.ne_missing(self._model)
+        yield pl.when(differs).then(pl.format("of model '{}'", name)).alias("model")
+        yield pl.when(differs).then(pl.lit(ExclusionKind.OTHER_MODEL.value)).alias("model_code")
+        yield pl.when(differs).then(bare_name.fill_null("unknown")).alias("model_subject")
 
-    def _other_logprobs(self, batch: pl.DataFrame) -> Iterator[pl.Expr]:
+    def _compare_logprobs(self, batch: pl.DataFrame) -> Iterator[pl.Expr]:
         """Yield the same for a row's kind of log-probabilities."""
         differences, subjects = [pl.lit(None, pl.String)], [pl.lit(None, pl.String)]
         for name in LOGPROBS:
-            wanted = self._logprobs.get(name)
-            if name in batch.columns and wanted is not None:
-                value, differs = pl.col(name).cast(pl.String).fill_null("unknown"), pl.col(name).ne_missing(wanted)
-                words = pl.concat_str(pl.lit(f"of {name} "), value, pl.lit(f", not {wanted}"))
+            expected = self._logprobs.get(name)
+            if name in batch.columns and expected is not None:
+                value, differs = pl.col(name).cast(pl.String).fill_null("unknown"), pl.col(name).ne_missing(expected)
+                words = pl.concat_str(pl.lit(f"of {name} "), value, pl.lit(f", not {expected}"))
                 differences.append(pl.when(differs).then(words))
                 subjects.append(pl.when(differs).then(pl.concat_str(pl.lit(f"{name}="), value)))
         yield pl.coalesce(differences).alias("logprobs")
@@ -215,12 +220,12 @@ class TrainingDataFilter:
             elif code in HARMLESS_CODES:
                 self._problems.add(ProblemKind.NO_ANSWER, places, count, reason)
             elif code == ExclusionKind.OTHER_MODEL:
-                self.rejected[Mismatch("model", subject)] += count
+                self.excluded_counts[Mismatch("model", subject)] += count
                 expected = str(self._metadata.model)
                 self._problems.add(ProblemKind.OTHER_MODEL, places, count, name or "unknown", subject, expected)
             elif code == ExclusionKind.OTHER_LOGPROBS:
-                mismatch = _mismatch_of_logprobs(subject)
-                self.rejected[mismatch] += count
+                mismatch = _parse_logprobs_mismatch(subject)
+                self.excluded_counts[mismatch] += count
                 expected = str(self._logprobs[mismatch.setting])
                 self._problems.add(ProblemKind.OTHER_LOGPROBS, places, count, *mismatch, expected)
             else:
@@ -228,51 +233,53 @@ class TrainingDataFilter:
 
     def check(self, n: int) -> None:
         """Raise ProvenanceError if the estimator matches none of the `n` responses."""
-        if n and self.rejected.total() == n:
-            raise nothing_fits(self.rejected, self._metadata)
+        if n and self.excluded_counts.total() == n:
+            raise make_mismatch_error(self.excluded_counts, self._metadata)
 
 
-def _reason_codes(reasons: pl.Series) -> pl.Series:
+def _classify_reasons(reasons: pl.Series) -> pl.Series:
     """The code of each reason, (n,); null without a reason."""
     if reasons.null_count() == len(reasons):
         return pl.Series([None], dtype=pl.String).new_from_index(0, len(reasons))
     distinct = reasons.unique().drop_nulls()
-    codes = [str(reason_code(reason)) for reason in distinct]
+    codes = [str(classify_reason(reason)) for reason in distinct]
     return reasons.replace_strict(distinct, codes, default=None, return_dtype=pl.String)
 
 
-def _mismatch_of_logprobs(subject: str) -> Mismatch:
+def _parse_logprobs_mismatch(subject: str) -> Mismatch:
     setting, _, value = subject.partition("=")
     return Mismatch(setting, value)
 
 
-def nothing_fits(rejected: Mapping[Mismatch, int], metadata: FitMetadata) -> ProvenanceError:
-    """The error for `rejected` responses (counts by mismatch), with the estimator's value and the remedies."""
-    most = sorted(rejected.items(), key=lambda pair: -pair[1])[:5]
-    kinds = "; ".join(f"{count:,} {_mismatch_text(kind, metadata)}: {_explain(kind, metadata)}" for kind, count in most)
+def make_mismatch_error(excluded_counts: Mapping[Mismatch, int], metadata: FitMetadata) -> ProvenanceError:
+    """The error for excluded responses (counts by mismatch), with the estimator's value and the remedies."""
+    most = sorted(excluded_counts.items(), key=lambda pair: -pair[1])[:5]
+    kinds = "; ".join(
+        f"{count:,} {_describe_mismatch(kind, metadata)}: {_explain_remedies(kind, metadata)}" for kind, count in most
+    )
     return ProvenanceError(f"no response matches what the estimator was fitted on: {kinds}")
 
 
-def _mismatch_text(mismatch: Mismatch, metadata: FitMetadata) -> str:
+def _describe_mismatch(mismatch: Mismatch, metadata: FitMetadata) -> str:
     if mismatch.setting == "model":
         return f"of model '{mismatch.value}'"
-    return f"of {mismatch.setting} {mismatch.value}, not {_wanted(mismatch, metadata)}"
+    return f"of {mismatch.setting} {mismatch.value}, not {_find_expected(mismatch, metadata)}"
 
 
-def overridden(metadata: FitMetadata, taken: Mapping[str, int]) -> str:
-    """The warning about `taken` responses (counts by kind), which do not match the estimator."""
-    what = ", ".join(f"{count:,} {kind}" for kind, count in taken.items())
+def describe_overrides(metadata: FitMetadata, override_counts: Mapping[str, int]) -> str:
+    """The warning about responses (`override_counts` by kind) that are used but do not match the estimator."""
+    counts_text = ", ".join(f"{count:,} {kind}" for kind, count in override_counts.items())
     return (
         f"the estimator was fitted and validated on model '{metadata.model or 'unknown'}', and these "
-        f"responses differ: {what}. The validation does not apply to them, and their intervals rest only on an "
+        f"responses differ: {counts_text}. The validation does not apply to them, and their intervals rest only on an "
         "assumption. Label some of these responses, and fit an estimator on them"
     )
 
 
-def _wanted(mismatch: Mismatch, metadata: FitMetadata) -> Any:
+def _find_expected(mismatch: Mismatch, metadata: FitMetadata) -> Any:
     """The estimator's value of what a response differs in."""
     return metadata.model if mismatch.setting == "model" else metadata.logprobs.as_dict()[mismatch.setting]
 
 
-def _explain(mismatch: Mismatch, metadata: FitMetadata) -> str:
-    return explain_mismatch(*mismatch, str(_wanted(mismatch, metadata)))
+def _explain_remedies(mismatch: Mismatch, metadata: FitMetadata) -> str:
+    return explain_mismatch(*mismatch, str(_find_expected(mismatch, metadata)))

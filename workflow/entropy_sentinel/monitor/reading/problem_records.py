@@ -60,7 +60,7 @@ class Problem:
         self.count += count
         self.places.extend(places[: MOST_PLACES - len(self.places)])
 
-    def as_row(self) -> dict[str, Any]:
+    def to_row(self) -> dict[str, Any]:
         """The problem for a file, without empty fields; JSON-serialisable."""
         row = {name: value for name, value in asdict(self).items() if value not in (None, [])}
         return row | {"kind": self.kind.number}
@@ -70,7 +70,7 @@ _PROBLEMS = TypeAdapter(list[Problem])
 
 
 def load_problems(rows: Any, model: str | None) -> list[Problem]:
-    """The problems of `Problem.as_row`; raises ValueError for another form.
+    """The problems of `Problem.to_row`; raises ValueError for another form.
 
     States of earlier versions have words and counts instead. They do not say which of their problems depend on the
     estimator of the state, whose model is `model`, except by a list of the others.
@@ -84,11 +84,11 @@ def load_problems(rows: Any, model: str | None) -> list[Problem]:
 
 
 def _convert_earlier_form(rows: Mapping[str, Any], model: str | None) -> Iterator[dict[str, Any]]:
-    """Yield rows like those of `Problem.as_row` for the problems in a state of an earlier version."""
-    places, remedies, of_logs = (
+    """Yield rows like those of `Problem.to_row` for the problems in a state of an earlier version."""
+    places, remedies, log_problems = (
         rows.get(name, empty) for name, empty in (("places", {}), ("remedies", {}), ("of_logs", []))
     )
-    if not isinstance(places, Mapping) or not isinstance(remedies, Mapping) or not isinstance(of_logs, list):
+    if not isinstance(places, Mapping) or not isinstance(remedies, Mapping) or not isinstance(log_problems, list):
         raise ValueError("problems: must be counts with their places")
     for name, kind in (("problems", ProblemKind.EARLIER_PROBLEM), ("notes", ProblemKind.EARLIER_NOTE)):
         counts = rows.get(name)
@@ -99,15 +99,15 @@ def _convert_earlier_form(rows: Mapping[str, Any], model: str | None) -> Iterato
                 "kind": kind.number,
                 "subject": words,
                 "value": remedies.get(words),
-                "model": None if words in of_logs else model,
+                "model": None if words in log_problems else model,
                 "count": count,
                 "places": places.get(words, []),
             }
     for row in rows.get("left_out", ()):
         if not isinstance(row, list) or len(row) != len(ExclusionReason._fields) + 1:
             raise ValueError("problems: left_out: must be counts")
-        column, value, several, count = row
-        kind, subject, value = identify_left_out(ExclusionReason(column, value, several))
+        column, value, many_values, count = row
+        kind, subject, value = identify_left_out(ExclusionReason(column, value, many_values))
         yield {"kind": kind.number, "subject": subject, "value": value, "model": model, "count": count}
 
 

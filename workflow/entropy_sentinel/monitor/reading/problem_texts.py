@@ -27,10 +27,10 @@ def list_lines(problems: Iterable[Problem]) -> list[str]:
             problem.count, problem.places
         )
     ordered = sorted(by_words.items(), key=lambda pair: (-pair[1].count, pair[0]))
-    return [with_urls(_line(problem)) for _, problem in ordered]
+    return [with_urls(_format_line(problem)) for _, problem in ordered]
 
 
-def _line(problem: Problem) -> str:
+def _format_line(problem: Problem) -> str:
     line = count_words(problem.count, describe_problem(problem))
     if remedy := describe_remedy(problem):
         line += f" {remedy}"
@@ -99,8 +99,8 @@ def describe_earlier_problems(earlier: EarlierProblems) -> str:
 
 def describe_row(problem: Problem) -> dict[str, Any]:
     """A problem for JSON: its fields, the slug of its kind, and a text for people."""
-    row = problem.as_row()
-    return {"code": row.pop("kind"), "slug": problem.kind.slug, **row, "text": with_urls(_line(problem))}
+    row = problem.to_row()
+    return {"code": row.pop("kind"), "slug": problem.kind.slug, **row, "text": with_urls(_format_line(problem))}
 
 
 def count_words(count: int, words: str) -> str:

@@ -23,18 +23,18 @@ def read_clock(moments: pl.Series, zone: str) -> pl.Series:
     wall = moments.dt.convert_time_zone(zone).dt.replace_time_zone(None)
     first = wall.dt.replace_time_zone(zone, ambiguous="earliest").dt.convert_time_zone("UTC").cast(DTYPE)
     repeated = (first != moments).fill_null(False)
-    shown = wall.dt.replace_time_zone("UTC").cast(DTYPE)
+    clock_times = wall.dt.replace_time_zone("UTC").cast(DTYPE)
     if not repeated.any():
-        return shown
-    first_us, shown_us = (times.filter(repeated).to_physical().to_numpy() for times in (first, shown))
+        return clock_times
+    first_us, clock_us = (times.filter(repeated).to_physical().to_numpy() for times in (first, clock_times))
     change_us = _find_changes(first_us, moments.filter(repeated).to_physical().to_numpy(), zone)
-    latest = pl.Series(shown_us - first_us + change_us - 1).cast(pl.Datetime("us")).dt.replace_time_zone("UTC")
-    return shown.scatter(repeated.arg_true(), latest)
+    latest = pl.Series(clock_us - first_us + change_us - 1).cast(pl.Datetime("us")).dt.replace_time_zone("UTC")
+    return clock_times.scatter(repeated.arg_true(), latest)
 
 
-def find_moments(shown: pl.Series, zone: str) -> pl.Series:
+def find_moments(clock_times: pl.Series, zone: str) -> pl.Series:
     """The first moments at which the clock of a zone shows these times or later ones, (n,), in this zone."""
-    wall = shown.dt.replace_time_zone(None)
+    wall = clock_times.dt.replace_time_zone(None)
     moments = wall.dt.replace_time_zone(zone, ambiguous="earliest", non_existent="null")
     skipped = moments.is_null() & wall.is_not_null()
     if not skipped.any():

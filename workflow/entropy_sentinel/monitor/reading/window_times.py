@@ -1,8 +1,8 @@
 """Find the windows of a log's times, and count impossible times.
 
 Windows are computed on the clock of one time zone, by default UTC: a time is what that clock shows, in columns whose
-dtype is UTC's. So days and weeks are that zone's, also when its clock changes (`zones`). `in_zone` turns windows into
-real times for the outputs.
+dtype is UTC's. So days and weeks are that zone's, also when its clock changes (`time_zones`). `convert_from_clock`
+turns windows into real times for the outputs.
 """
 
 from datetime import datetime
@@ -20,16 +20,16 @@ from entropy_sentinel.monitor.reading.time_zones import find_moments, read_clock
 JUMP_S = 3600
 
 
-def moments_in(raw: pl.Series, zone: str | None) -> pl.Series:
+def parse_moments(raw: pl.Series, zone: str | None) -> pl.Series:
     """Convert times in any form to UTC, (n,); times without a zone are of the clock of `zone`."""
     times = parse_times(raw)
-    if zone is None or not (naive := without_zone(raw) & times.is_not_null()).any():
+    if zone is None or not (naive := is_naive(raw) & times.is_not_null()).any():
         return times
     local = find_moments(times.filter(naive), zone).dt.convert_time_zone("UTC").cast(DTYPE)
     return times.scatter(naive.arg_true(), local)
 
 
-def without_zone(raw: pl.Series) -> pl.Series:
+def is_naive(raw: pl.Series) -> pl.Series:
     """Whether each time states no zone, (n,): dates, some datetimes, and some texts; numbers are UTC."""
     if raw.dtype == pl.String:
         is_text = raw.str.contains(r"^\s*\d{4}-?\d\d-?\d\d") & ~raw.str.contains(r"(?i)(z|[+-]\d\d(:?\d\d)?)\s*$")
@@ -39,56 +39,58 @@ def without_zone(raw: pl.Series) -> pl.Series:
     return pl.Series([naive] * len(raw), dtype=pl.Boolean)
 
 
-def in_zone(windows: pl.Series, zone: str | None) -> pl.Series:
+def convert_from_clock(windows: pl.Series, zone: str | None) -> pl.Series:
     """The real times of windows that are on the clock of a zone."""
     return windows if zone in (None, "UTC") else find_moments(windows, zone)
 
 
-def on_clock(times: pl.Series, zone: str | None) -> pl.Series:
+def convert_to_clock(times: pl.Series, zone: str | None) -> pl.Series:
     """What the clock of a zone shows at UTC times, (n,)."""
     return times if zone in (None, "UTC") else read_clock(times, zone)
 
 
-def plausible(times: pl.Expr) -> pl.Expr:
+def is_plausible(times: pl.Expr) -> pl.Expr:
     """Whether times are plausible for a log."""
     return times.is_between(EARLIEST, LATEST, closed="left")
 
 
-def starts(times: pl.Expr, window: str) -> pl.Expr:
+def find_window_starts(times: pl.Expr, window: str) -> pl.Expr:
     """The start of the window of each time."""
     return times.dt.truncate(WINDOWS[window])
 
 
-def windows_on_clock(moments: pl.Series, window: str, zone: str | None) -> pl.Series:
+def find_clock_windows(moments: pl.Series, window: str, zone: str | None) -> pl.Series:
     """The starts, on the clock of a zone, of the windows of real times, (n,)."""
-    shown = on_clock(moments.dt.convert_time_zone("UTC"), zone).alias("shown")
-    return shown.to_frame().select(starts(pl.col("shown"), window)).to_series()
+    clock_times = convert_to_clock(moments.dt.convert_time_zone("UTC"), zone).alias("shown")
+    return clock_times.to_frame().select(find_window_starts(pl.col("shown"), window)).to_series()
 
 
-def windows_after(windows: pl.Series, n: int, window: str) -> pl.Series:
+def shift_windows(windows: pl.Series, n: int, window: str) -> pl.Series:
     """The start of the window `n` after each real start of a window, (n,); `n` may be negative."""
-    zone = _zone_of(windows)
-    shown = windows_on_clock(windows, window, zone).dt.offset_by(f"{n}{WINDOWS[window][1:]}")
-    return in_zone(shown, zone)
+    zone = _read_zone(windows)
+    clock_windows = find_clock_windows(windows, window, zone).dt.offset_by(f"{n}{WINDOWS[window][1:]}")
+    return convert_from_clock(clock_windows, zone)
 
 
-def start_after(start: datetime, n: int, window: str) -> datetime:
+def shift_window(start: datetime, n: int, window: str) -> datetime:
     """The start of the window `n` after the one that starts at `start`; `n` may be negative."""
-    moved: datetime = windows_after(pl.Series([start]), n, window).item()
+    moved: datetime = shift_windows(pl.Series([start]), n, window).item()
     return moved
 
 
-def windows_between(first: datetime, last: datetime, window: str) -> pl.Series:
+def list_windows(first: datetime, last: datetime, window: str) -> pl.Series:
     """The starts of all windows from the one that starts at `first` to the one that starts at `last`."""
     ends = pl.Series([first, last])
-    zone = _zone_of(ends)
-    shown = windows_on_clock(ends, window, zone)
-    between = pl.datetime_range(shown[0], shown[1], WINDOWS[window], eager=True, time_unit="us", time_zone="UTC")
+    zone = _read_zone(ends)
+    clock_windows = find_clock_windows(ends, window, zone)
+    between = pl.datetime_range(
+        clock_windows[0], clock_windows[1], WINDOWS[window], eager=True, time_unit="us", time_zone="UTC"
+    )
     # A window that the clock skips entirely starts with the next one.
-    return in_zone(between, zone).unique(maintain_order=True)
+    return convert_from_clock(between, zone).unique(maintain_order=True)
 
 
-def _zone_of(times: pl.Series) -> str | None:
+def _read_zone(times: pl.Series) -> str | None:
     assert isinstance(times.dtype, pl.Datetime)  # windows are moments
     return times.dtype.time_zone
 
@@ -100,20 +102,22 @@ class Clock:
         self._grain, self._problems, self._zone = grain, problems, zone
         self._last: datetime | None = None
 
-    def windows(self, raw: pl.Series, places: pl.Series) -> pl.Series:
+    def assign_windows(self, raw: pl.Series, places: pl.Series) -> pl.Series:
         """The smallest window of each time; null if the time is missing or impossible, which is counted."""
-        times = pl.DataFrame({"raw": raw, "time": moments_in(raw, self._zone), "place": places})
-        if self._zone is None and (n_without_zone := int(without_zone(raw).sum())):
+        times = pl.DataFrame({"raw": raw, "time": parse_moments(raw, self._zone), "place": places})
+        if self._zone is None and (n_without_zone := int(is_naive(raw).sum())):
             self._problems.add(ProblemKind.TIME_WITHOUT_ZONE, (), n_without_zone)
-        times = times.with_columns(good=pl.col("time").is_not_null() & plausible(pl.col("time")))
+        times = times.with_columns(good=pl.col("time").is_not_null() & is_plausible(pl.col("time")))
         self._count(ProblemKind.TIME_MISSING, times.filter(pl.col("raw").is_null()))
         unreadable = pl.col("raw").is_not_null() & pl.col("time").is_null()
         self._count(ProblemKind.TIME_UNREADABLE, times.filter(unreadable))
         implausible = times.filter(pl.col("time").is_not_null() & ~pl.col("good"))
         self._count(ProblemKind.TIME_IMPLAUSIBLE, implausible, str(EARLIEST.year), str(LATEST.year - 1))
         self._count_jumps(times.filter("good"))
-        shown = on_clock(times.select(pl.when("good").then("time")).to_series(), self._zone).alias("shown")
-        return shown.to_frame().select(starts(pl.col("shown"), self._grain)).to_series()
+        clock_times = convert_to_clock(times.select(pl.when("good").then("time")).to_series(), self._zone).alias(
+            "shown"
+        )
+        return clock_times.to_frame().select(find_window_starts(pl.col("shown"), self._grain)).to_series()
 
     def _count(self, kind: ProblemKind, times: pl.DataFrame, *about: str) -> None:
         if len(times):

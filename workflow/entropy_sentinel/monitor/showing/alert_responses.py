@@ -19,8 +19,8 @@ from entropy_sentinel.logs.response_selection import PLACE
 from entropy_sentinel.monitor.alert import Alert
 from entropy_sentinel.monitor.monitor_options import Reading
 from entropy_sentinel.monitor.monitor_result import AlertResponses, LoggedResponse
-from entropy_sentinel.monitor.reading.feature_stream import BY, opened_log
-from entropy_sentinel.monitor.reading.window_times import starts, windows_on_clock
+from entropy_sentinel.monitor.reading.feature_stream import SLICE_PREFIX, open_log
+from entropy_sentinel.monitor.reading.window_times import find_clock_windows, find_window_starts
 from entropy_sentinel.monitor.summing.monitor_state import State
 from entropy_sentinel.rendering.token_colours import read_tokens
 from entropy_sentinel.schemas.contract import PROVENANCE_KEY, read_provenance
@@ -59,13 +59,13 @@ def _window_of(alert: Alert) -> datetime | None:
 
 def _chosen(alert: Alert, window: str | None, state: State, reading: Reading, most: int) -> pl.DataFrame:
     """The least certain responses of an alert's slice: the `key` of the file, their ids, and `p`."""
-    same = [pl.col(f"{BY}{name}").eq_missing(pl.lit(alert.slice[name], pl.String)) for name in reading.by]
+    same = [pl.col(f"{SLICE_PREFIX}{name}").eq_missing(pl.lit(alert.slice[name], pl.String)) for name in reading.by]
     if window is not None and alert.window is not None:
         # A window with too few responses is pooled with earlier windows. The state has what the clock of the windows'
         # zone shows.
         ends = pl.Series([end.astimezone(UTC) for end in (alert.window.window_from, alert.window.window)])
-        first, last = windows_on_clock(ends, window, reading.zone)
-        same.append(starts(pl.col("grain"), window).is_between(first, last))
+        first, last = find_clock_windows(ends, window, reading.zone)
+        same.append(find_window_starts(pl.col("grain"), window).is_between(first, last))
     frames = []
     for key in state.files:
         for frame in state.responses(key):
@@ -107,7 +107,7 @@ def _read(
     """Yield the responses of a log that have one of the `predictions`, with their ids; stop when all are found."""
     has_provenance = Path(path).suffix == ".parquet" and PROVENANCE_KEY in pl.read_parquet_metadata(path)
     texts, left = TokenTexts(read_provenance(path) if has_provenance else {}), dict(predictions)
-    for frame in opened_log(path, reading, strict=False, more=(QUESTION,)):
+    for frame in open_log(path, reading, strict=False, extra_columns=(QUESTION,)):
         candidates = frame.filter(pl.col("item_id").is_in([item_id for _, item_id, _ in left]))
         for row in candidates.iter_rows(named=True):
             who = tuple(row[name] for name in _WHO)

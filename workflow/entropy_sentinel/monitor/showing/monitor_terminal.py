@@ -24,7 +24,7 @@ from entropy_sentinel.monitor.monitor_result import (
     whose,
     without_row,
 )
-from entropy_sentinel.monitor.reading.window_times import windows_between
+from entropy_sentinel.monitor.reading.window_times import list_windows
 from entropy_sentinel.monitor.showing.label_basis import model_mixture, unlabelled_draws, unlabelled_slices
 from entropy_sentinel.monitor.showing.witness_lines import describe_witnesses
 from entropy_sentinel.rendering.terminal_text import Part, table
@@ -142,7 +142,7 @@ def without_traffic(result: Monitored) -> list[str]:
     window = result.provenance["window"]
     form = "%Y-%m-%d %H:%M" if window == "hour" else "%Y-%m-%d"
     with_responses = result.windows["window"].drop_nulls().unique().sort()
-    every = windows_between(with_responses[0], result.newest[-1], window)
+    every = list_windows(with_responses[0], result.newest[-1], window)
     without = every.filter(~every.is_in(with_responses.implode()))
     missing = without.dt.strftime(form).to_list()
     if not missing:

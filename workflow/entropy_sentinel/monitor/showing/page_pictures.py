@@ -16,7 +16,7 @@ from entropy_sentinel.monitor.alert_codes import Flag
 from entropy_sentinel.monitor.episodes import Episode
 from entropy_sentinel.monitor.monitor_options import FROM_WITNESSES
 from entropy_sentinel.monitor.monitor_result import Monitored, slice_name
-from entropy_sentinel.monitor.reading.window_times import start_after, windows_between
+from entropy_sentinel.monitor.reading.window_times import list_windows, shift_window
 
 # Largest number of slices in a picture; files contain all.
 RANKED = 20
@@ -267,7 +267,7 @@ class _Axis:
 
     @classmethod
     def of(cls, windows: pl.Series, kind: str) -> "_Axis":
-        return cls(windows_between(windows[0], start_after(windows[-1], 1, kind), kind).to_list())
+        return cls(list_windows(windows[0], shift_window(windows[-1], 1, kind), kind).to_list())
 
     def number(self, window: datetime) -> int:
         """The number (from 0) of the window that starts at `window`."""

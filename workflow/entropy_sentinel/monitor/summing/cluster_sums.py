@@ -12,9 +12,9 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.monitor.reading.dependence import CLUSTER, hash_texts
-from entropy_sentinel.monitor.reading.feature_stream import BY
+from entropy_sentinel.monitor.reading.feature_stream import SLICE_PREFIX
 from entropy_sentinel.monitor.reading.time_zones import DTYPE
-from entropy_sentinel.monitor.reading.window_times import starts
+from entropy_sentinel.monitor.reading.window_times import find_window_starts
 from entropy_sentinel.schemas.response_schema import RESPONSE
 from entropy_sentinel.statistics.design_effects import LAGS, ClusterMoments
 
@@ -40,7 +40,7 @@ def cluster_sums(frame: pl.DataFrame, values: np.ndarray) -> pl.DataFrame:
     The value of a response is the mean of its k values. A response without a cluster is its own; if all are, the result
     is empty.
     """
-    by = [name for name in frame.columns if name.startswith(BY)]
+    by = [name for name in frame.columns if name.startswith(SLICE_PREFIX)]
     alone = frame[CLUSTER].is_null()
     rows = frame.select(*by, "grain", CLUSTER).with_columns(x=pl.Series(values.mean(axis=1), dtype=pl.Float64))
     if alone.all():
@@ -118,7 +118,7 @@ class SliceClusters:
             limited = _with_limit(sums, keys).with_columns(pl.Series("slice", slices, dtype=pl.Int64))
             waiting.append(limited.select(*_SCHEMA))
         rows = _complete(pl.concat(waiting), ["slice", "grain"])
-        self._rows = rows.with_columns(window=starts(pl.col("grain"), window or "day"))
+        self._rows = rows.with_columns(window=find_window_starts(pl.col("grain"), window or "day"))
 
     @property
     def has_repeats(self) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from entropy_sentinel.monitor.reading.deduplication import NUMBERS
+from entropy_sentinel.monitor.reading.deduplication import HASH_COLUMNS
 from entropy_sentinel.monitor.reading.dependence import CLUSTER
 from entropy_sentinel.monitor.reading.feature_stream import EstimatorInputs, SourceReader
 from entropy_sentinel.monitor.reading.problem_collection import Problems
@@ -86,7 +86,7 @@ class FileReading:
         about.n_responses += len(frame)
         about.add_times(frame["grain"])
         if self._others is not None:
-            writer.add_frame(HASHES, frame.select(*NUMBERS))
+            writer.add_frame(HASHES, frame.select(*HASH_COLUMNS))
         if self._collector.keeps_responses:
             writer.add_frame(RESPONSES, responses(frame, saved))
         of_frame = sums_of(frame, saved.estimator, self._support, self._familiarity)
@@ -103,17 +103,17 @@ class FileReading:
             writer.add_frame(SUMS, rest.frame())
         if (rest_of_clusters := self._clusters.rest()) is not None:
             writer.add_frame(CLUSTERS, rest_of_clusters)
-        about.seen = sorted(reader.seen | inputs.seen)
+        about.seen = sorted(reader.seen_columns | inputs.seen_columns)
         about.n_clustered = about.n_clustered or 0  # nothing is unknown of a file without a response
         inputs.exclusions.add_all(reader.exclusions)
-        if (exclusions := inputs.exclusions.frame()) is not None:
+        if (exclusions := inputs.exclusions.make_frame()) is not None:
             writer.add_frame(EXCLUSIONS, exclusions)
-        about.mismatches = [(*mismatch, n) for mismatch, n in inputs.excluding.rejected.items()]
-        about.taken = dict(inputs.excluding.taken)
-        about.other_models, about.same_models = inputs.exclusions.models, dict(inputs.excluding.same_models)
+        about.mismatches = [(*mismatch, n) for mismatch, n in inputs.data_filter.excluded_counts.items()]
+        about.taken = dict(inputs.data_filter.override_counts)
+        about.other_models, about.same_models = inputs.exclusions.models, dict(inputs.data_filter.same_models)
         if self._others is not None:
-            self._others.note(self._problems, about.path)
-            if self._others.all_same:
+            self._others.add_problems(self._problems, about.path)
+            if self._others.all_repeated:
                 writer.discard()
                 self._kept_frames.clear()
                 about.n_responses, about.mismatches, about.taken = 0, [], {}

@@ -10,7 +10,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from entropy_sentinel.core.validation_errors import describe_error
 from entropy_sentinel.logs.model_names import SameModels
-from entropy_sentinel.monitor.reading.deduplication import Span
+from entropy_sentinel.monitor.reading.deduplication import TimeSpan
 from entropy_sentinel.monitor.reading.problem_records import Problem, load_problems
 from entropy_sentinel.monitor.slice_columns import STATISTICS, VERSIONS
 
@@ -56,24 +56,24 @@ class FileSums:
     strata: list[str] = field(default_factory=list)
 
     @property
-    def times(self) -> Span:
+    def times(self) -> TimeSpan:
         """The span."""
         first, last, untimed = self.span or (None, None, True)
         if first is None or last is None:
-            return Span(untimed=untimed)
+            return TimeSpan(has_untimed=untimed)
         begin, end = datetime.fromisoformat(first), datetime.fromisoformat(last)
         if begin.tzinfo is None or end.tzinfo is None:
             raise ValueError("a time without its zone")
-        return Span(begin, end, untimed)
+        return TimeSpan(begin, end, untimed)
 
     def as_row(self) -> dict[str, Any]:
         """The row; JSON-serialisable."""
-        return asdict(self) | {"problems": [problem.as_row() for problem in self.problems]}
+        return asdict(self) | {"problems": [problem.to_row() for problem in self.problems]}
 
     def add_times(self, grains: pl.Series) -> None:
         """Add the starts of the smallest windows of some responses, (n,), to the span."""
-        before = Span() if self.span is None else self.times
-        self.span = span_as_list(before.with_(Span.of(grains)))
+        before = TimeSpan() if self.span is None else self.times
+        self.span = span_as_list(before.merge(TimeSpan.from_times(grains)))
 
     @property
     def unknown(self) -> list[str]:
@@ -120,8 +120,8 @@ def file_sums_of(key: str, content: Any) -> FileSums:
     return about
 
 
-def span_as_list(span: Span) -> list[Any]:
+def span_as_list(span: TimeSpan) -> list[Any]:
     """A span as a row has it."""
     if span.first is None or span.last is None:
-        return [None, None, span.untimed]
-    return [span.first.isoformat(), span.last.isoformat(), span.untimed]
+        return [None, None, span.has_untimed]
+    return [span.first.isoformat(), span.last.isoformat(), span.has_untimed]

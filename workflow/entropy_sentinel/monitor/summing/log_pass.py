@@ -13,8 +13,8 @@ from entropy_sentinel.core.errors import EntropySentinelError
 from entropy_sentinel.core.external_files import STANDARD_INPUT, standard_input
 from entropy_sentinel.estimators.training_rows import one_thread
 from entropy_sentinel.monitor.monitor_options import Reading
-from entropy_sentinel.monitor.reading.deduplication import content
-from entropy_sentinel.monitor.reading.feature_stream import Source, SourceReader, first_columns
+from entropy_sentinel.monitor.reading.deduplication import digest_content
+from entropy_sentinel.monitor.reading.feature_stream import Source, SourceReader, list_first_columns
 from entropy_sentinel.monitor.reading.problem_codes import ProblemKind
 from entropy_sentinel.monitor.reading.problem_collection import Problems
 from entropy_sentinel.monitor.slice_columns import STATISTICS
@@ -86,7 +86,7 @@ class LogPass:
         """The columns of the first record that can define slices; none if nothing was read now."""
         if not any(each.read for each in self.collectors):
             return []
-        return [] if self._begins_with_state else first_columns(self._sources[0])
+        return [] if self._begins_with_state else list_first_columns(self._sources[0])
 
     def _read_unknown(self, path: str) -> None:
         """Read a file for the states that do not know it."""
@@ -110,7 +110,7 @@ class LogPass:
     def _read_content(self, collectors: Sequence[Collector], path: str, name: str, file_stat: list[int] | None) -> None:
         """Read a file for the states that lack its content; `file_stat` is null if it must not be recorded."""
         sizes = {file.n_bytes for each in collectors for file in each.state.files.values()}
-        digests = content(path, sizes)
+        digests = digest_content(path, sizes)
         plans = [(each, each.plan_reading(digests, name)) for each in collectors]
         rows = {each: about for each, about in plans if about is not None}
         try:
@@ -155,7 +155,7 @@ class LogPass:
                 stack.enter_context(FileReading.opened(each, about, self._compare, self._kept_rows))
                 for each, about in zip(collectors, rows, strict=True)
             ]
-            for batch in reader.frames(source):
+            for batch in reader.read_frames(source):
                 if self._kept_rows is not None and not isinstance(source, pl.DataFrame):
                     self._kept_rows.add_labels(str(source), batch)
                 for reading in readings:
@@ -189,7 +189,7 @@ def sum_problems(collectors: Sequence[Collector]) -> Problems:
             found = [problem for problem in found if problem.kind not in _OF_THE_RUN]
             problems.earlier.add_file(about.key, found, about.times.first, about.times.last)
     n_twice = sum(
-        each.state.overlap.n_twice() for each in collectors if any(about.of_part for about in each.given.values())
+        each.state.overlap.count_repeats() for each in collectors if any(about.of_part for about in each.given.values())
     )
     if n_twice:
         problems.add(ProblemKind.IN_TWO_PARTS, (), n_twice)

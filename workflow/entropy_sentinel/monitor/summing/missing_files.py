@@ -8,10 +8,10 @@ from pathlib import Path
 from entropy_sentinel.estimators.fit_metadata import FitMetadata
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.monitor.monitor_options import Reading
-from entropy_sentinel.monitor.reading.deduplication import Content
+from entropy_sentinel.monitor.reading.deduplication import ContentDigest
 from entropy_sentinel.monitor.reading.exclusions import Mismatch
-from entropy_sentinel.monitor.reading.feature_stream import Source, check_columns, same_models
-from entropy_sentinel.monitor.reading.problem_collection import nothing_fits
+from entropy_sentinel.monitor.reading.feature_stream import Source, check_columns, resolve_same_models
+from entropy_sentinel.monitor.reading.problem_collection import make_mismatch_error
 from entropy_sentinel.monitor.summing.file_sums import FileSums
 from entropy_sentinel.monitor.summing.monitor_state import State
 
@@ -36,7 +36,7 @@ def check_use(
         rejected.update({Mismatch(setting, value): n for setting, value, n in file.mismatches})
     check_columns(reading, seen, sources, n_responses > 0)
     if rejected and rejected.total() == n_responses:
-        raise nothing_fits(rejected, metadata)
+        raise make_mismatch_error(rejected, metadata)
 
 
 class Collector:
@@ -62,7 +62,7 @@ class Collector:
         watched_models: Collection[str] | None = None,
     ) -> None:
         self.saved, self.reading, self.state, self.only_model = saved, reading, state, only_model
-        self.names = same_models(saved.metadata, reading.same_model, watched_models or ())
+        self.names = resolve_same_models(saved.metadata, reading.same_model, watched_models or ())
         self.lasting, self.keeps_responses = lasting, lasting or single
         self.given: dict[str, FileSums] = {}
         self.read: list[FileSums] = []
@@ -73,7 +73,7 @@ class Collector:
         known = self.state.known(path)
         return None if known is None or known.reads_otherwise(self.names) else known
 
-    def plan_reading(self, digests: Content, name: str) -> FileSums | None:
+    def plan_reading(self, digests: ContentDigest, name: str) -> FileSums | None:
         """The row of a file that is to be read; null if the state has its content."""
         replaces: list[str] = []
         if lacking := self.state.lacking(digests.key):

@@ -2,9 +2,9 @@
 
 The frames of a file have five parts: SUMS by slice and smallest window; CLUSTERS, the sums of clusters within these
 (`cluster_sums`); RESPONSES, with ids and predictions to match with later labels; HASHES to recognise the responses in
-other files (`identity`); and EXCLUSIONS, the counts of responses without an estimate (`exclusions`). Files of earlier
-versions lack CLUSTERS and EXCLUSIONS. A row with an empty key describes
-the state: the estimator's checksum, and how responses were read. `state_file` has the tables.
+other files (`deduplication`); and EXCLUSIONS, the counts of responses without an estimate (`exclusions`). Files of
+earlier versions lack CLUSTERS and EXCLUSIONS. A row with an empty key describes the state: the estimator's checksum,
+and how responses were read. `state_file` has the tables.
 
 The key of a file is the SHA-256 of its unpacked content, so a file that was moved, copied or packed is recognised. If
 a file begins with the whole content of an earlier file, such as a log that has grown, it is read from the start and
@@ -22,7 +22,13 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.core.errors import DamagedFileError, ProvenanceError
-from entropy_sentinel.monitor.reading.deduplication import NUMBERS, Content, OtherFiles, Overlap, Span
+from entropy_sentinel.monitor.reading.deduplication import (
+    HASH_COLUMNS,
+    ContentDigest,
+    HashIndex,
+    RepeatFinder,
+    TimeSpan,
+)
 from entropy_sentinel.monitor.reading.time_zones import DTYPE
 from entropy_sentinel.monitor.slice_columns import STATISTICS
 from entropy_sentinel.monitor.summing.file_sums import FileSums, file_sums_of, span_as_list
@@ -70,7 +76,7 @@ class State:
                 self.files[key] = file_sums_of(key, content)
         # The columns of this run by which labels were drawn, to keep for each response.
         self.strata: list[str] = []
-        self.overlap = Overlap(self.files, self.numbers, self.span)
+        self.overlap = HashIndex(self.files, self.numbers, self.span)
 
     @classmethod
     @contextmanager
@@ -120,7 +126,7 @@ class State:
         """Record the key, size and time (`look`) of the file at a path."""
         self._file.remember(path, look, key)
 
-    def begun_by(self, content: Content) -> list[str]:
+    def begun_by(self, content: ContentDigest) -> list[str]:
         """The keys of the earlier files whose whole content is at the beginning of this content."""
         keys: set[str] = set()
         for key in content.beginnings:
@@ -158,11 +164,11 @@ class State:
         if self.lacking(about.key) and not about.unrecorded:
             self.forget(about.key)
         new, others = part.numbers(about.key), self.others(about)
-        others.count(new, part.span(about.key))
-        if self.holder(about.key) or others.all_same:
+        others.find_repeats(new, part.span(about.key))
+        if self.holder(about.key) or others.all_repeated:
             return
-        if others.any_same:
-            about.replaces = sorted({*about.replaces, *self.overlap.within(new)})
+        if others.any_repeated:
+            about.replaces = sorted({*about.replaces, *self.overlap.find_contained_files(new)})
         about.of_part = True
         readers = {RESPONSES: part.responses, CLUSTERS: part.clusters, EXCLUSIONS: part.exclusions}
         sums, further = part.sums(about.key), {name: read(about.key) for name, read in readers.items()}
@@ -175,9 +181,9 @@ class State:
                 for frame in frames:
                     writer.add_frame(name, frame)
 
-    def others(self, about: FileSums) -> OtherFiles:
+    def others(self, about: FileSums) -> RepeatFinder:
         """The responses of all files except the files that this file replaces."""
-        return self.overlap.others(about.replaces)
+        return self.overlap.make_finder(about.replaces)
 
     def sums(self, key: str) -> Iterator[Partial]:
         """The sums of a file, in parts of bounded size."""
@@ -223,15 +229,15 @@ class State:
             yield from self.responses(key)
 
     def numbers(self, key: str) -> pl.DataFrame:
-        """The columns `identity.NUMBERS` of a file's responses."""
-        return pl.concat([pl.DataFrame(schema=NUMBERS), *self._checked_frames(key, HASHES, checked_hashes)])
+        """The columns `deduplication.HASH_COLUMNS` of a file's responses."""
+        return pl.concat([pl.DataFrame(schema=HASH_COLUMNS), *self._checked_frames(key, HASHES, checked_hashes)])
 
-    def span(self, key: str) -> Span:
+    def span(self, key: str) -> TimeSpan:
         """The times of a file's responses, as starts of the smallest windows."""
         about = self.files[key]
         if about.span is None:  # written by an earlier version
             grains = [part.keys["grain"] for part in self.sums(key)]
-            about.span = span_as_list(Span.of(pl.concat(grains) if grains else pl.Series(dtype=DTYPE)))
+            about.span = span_as_list(TimeSpan.from_times(pl.concat(grains) if grains else pl.Series(dtype=DTYPE)))
         return about.times
 
     def forget(self, key: str) -> None:

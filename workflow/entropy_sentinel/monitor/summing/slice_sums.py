@@ -19,7 +19,7 @@ from entropy_sentinel.estimators.training_support import Support
 from entropy_sentinel.features.hashed_tokens import COLUMN, KIND, counts_of
 from entropy_sentinel.monitor.column_declaration import Statistic
 from entropy_sentinel.monitor.reading.dependence import CLUSTER, STRATUM
-from entropy_sentinel.monitor.reading.feature_stream import BY, NUMBER
+from entropy_sentinel.monitor.reading.feature_stream import NUMBER_PREFIX, SLICE_PREFIX
 from entropy_sentinel.monitor.slice_columns import LISTS, STATISTICS
 from entropy_sentinel.monitor.summing.cluster_sums import cluster_sums
 from entropy_sentinel.schemas.response_schema import RESPONSE
@@ -220,7 +220,7 @@ def responses(frame: pl.DataFrame, saved: FittedEstimator) -> pl.DataFrame:
     is_training, p_out_of_fold = (saved.training or NO_PREDICTIONS).find(usable)
     return usable.select(
         *RESPONSE,
-        pl.col(f"^{BY}.*$"),
+        pl.col(f"^{SLICE_PREFIX}.*$"),
         "grain",
         CLUSTER,
         STRATUM,
@@ -241,7 +241,7 @@ def sums_of(
     frame: pl.DataFrame, estimator: Estimator, support: Support | None, familiarity: Familiarity | None
 ) -> FrameSums:
     """The sums of the slices in a frame of `inputs`, and of the clusters within them."""
-    groups, keys = numbered(frame.select(pl.col(f"^{BY}.*$"), "grain"))
+    groups, keys = numbered(frame.select(pl.col(f"^{SLICE_PREFIX}.*$"), "grain"))
     n = len(keys)
     estimated = frame["excluded"].is_null()
     usable, usable_groups = frame.filter(estimated), groups[estimated.to_numpy()]
@@ -279,7 +279,7 @@ def _totals(groups: np.ndarray, columns: np.ndarray, n: int) -> np.ndarray:
 def _counts_of_numbers(frame: pl.DataFrame, groups: np.ndarray, n: int) -> np.ndarray:
     """The counts of the numbers of all responses in each group's bins, (n, c N_BINS)."""
     counts = [np.zeros((n, 0), dtype=np.uint32)]
-    for column in frame.select(pl.col(f"^{NUMBER}.*$")):
+    for column in frame.select(pl.col(f"^{NUMBER_PREFIX}.*$")):
         bins = bins_of(column.fill_null(np.nan).to_numpy())
         known = bins >= 0
         flat = np.bincount(groups[known] * N_BINS + bins[known], minlength=n * N_BINS)

@@ -10,10 +10,10 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.core.registry_entries import is_own
-from entropy_sentinel.monitor.reading.deduplication import NUMBERS
+from entropy_sentinel.monitor.reading.deduplication import HASH_COLUMNS
 from entropy_sentinel.monitor.reading.dependence import CLUSTER, STRATUM
 from entropy_sentinel.monitor.reading.exclusions import SCHEMA
-from entropy_sentinel.monitor.reading.feature_stream import BY
+from entropy_sentinel.monitor.reading.feature_stream import SLICE_PREFIX
 from entropy_sentinel.monitor.reading.time_zones import DTYPE
 from entropy_sentinel.monitor.slice_columns import LISTS, STATISTICS
 from entropy_sentinel.monitor.summing.cluster_sums import CLUSTER_COLUMNS
@@ -86,7 +86,7 @@ def checked_clusters(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
 
 def checked_hashes(frame: pl.DataFrame, _: Sequence[str]) -> pl.DataFrame:
     """A frame of the responses' hashes."""
-    return _checked_columns(frame, NUMBERS)
+    return _checked_columns(frame, HASH_COLUMNS)
 
 
 def widths(frame: pl.DataFrame) -> tuple[int, ...]:
@@ -102,14 +102,14 @@ def check_state(row: Any) -> None:
 
 
 def _keys(by: Sequence[str]) -> dict[str, Any]:
-    return {**{f"{BY}{name}": pl.String for name in by}, "grain": DTYPE}
+    return {**{f"{SLICE_PREFIX}{name}": pl.String for name in by}, "grain": DTYPE}
 
 
 def _checked_columns(frame: pl.DataFrame, columns: Mapping[str, Any], nullable: Sequence[str] = ()) -> pl.DataFrame:
     for name, kind in columns.items():
         if frame.schema.get(name) != kind:
             raise ValueError(f"the column '{name}' must be {kind}, got {frame.schema.get(name, 'missing')}")
-        if name != "grain" and not name.startswith(BY) and name not in nullable and frame[name].null_count():
+        if name != "grain" and not name.startswith(SLICE_PREFIX) and name not in nullable and frame[name].null_count():
             raise ValueError(f"the column '{name}' must have no null")
     return frame.select(list(columns))
 

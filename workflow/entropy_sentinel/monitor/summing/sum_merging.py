@@ -15,9 +15,9 @@ import polars as pl
 
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.monitor.monitor_options import WINDOWS, MonitorOptions, Reference
-from entropy_sentinel.monitor.reading.feature_stream import BY
+from entropy_sentinel.monitor.reading.feature_stream import SLICE_PREFIX
 from entropy_sentinel.monitor.reading.time_zones import DTYPE
-from entropy_sentinel.monitor.reading.window_times import start_after, starts
+from entropy_sentinel.monitor.reading.window_times import find_window_starts, shift_window
 from entropy_sentinel.monitor.slice_columns import CATALOGUE, COMPARED
 from entropy_sentinel.monitor.summing.cluster_sums import SliceClusters
 from entropy_sentinel.monitor.summing.monitor_state import State
@@ -91,7 +91,7 @@ def merge(
     The `max_slices` slices with the most responses (ties by name) are kept, or fewer if the table by slice and window
     would be longer than MOST_ROWS. All other slices are pooled.
     """
-    columns = [f"{BY}{name}" for name in by or (ALL,)]
+    columns = [f"{SLICE_PREFIX}{name}" for name in by or (ALL,)]
     sizes, windows, traffic = _sizes(state, columns, window)
     if sizes.is_empty():
         return None
@@ -118,7 +118,7 @@ def merge(
             sums["since"].add(np.where(since, numbers, -1), part.sums)
             looks.add_sums(rows.select("slice", window="grain"), part.sums.light())
         if window is not None:
-            by_window.add_sums(rows.select("slice", window=starts(pl.col("grain"), window)), part.sums)
+            by_window.add_sums(rows.select("slice", window=find_window_starts(pl.col("grain"), window)), part.sums)
     clusters = SliceClusters(((_slices_of(part, kept), part) for part in state.all_clusters()), window)
     return MergedSums(
         slices=slices,
@@ -163,7 +163,7 @@ def _unambiguous(column: str) -> pl.Expr:
 
 def _shown(column: str) -> str:
     """The name of a slice column in the table; `slice_NAME` if the table already has a column NAME."""
-    name = column.removeprefix(BY)
+    name = column.removeprefix(SLICE_PREFIX)
     return f"slice_{name}" if name in {**CATALOGUE, **COMPARED} else name
 
 
@@ -174,7 +174,7 @@ def _with_slice(keys: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
 
 def _sizes(state: State, columns: Sequence[str], window: str | None) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
     """All slices with their numbers of responses `n`, the largest first; all windows; and the traffic."""
-    names = {f"{MISSING}{column.removeprefix(BY)}": column for column in columns}
+    names = {f"{MISSING}{column.removeprefix(SLICE_PREFIX)}": column for column in columns}
     total = [pl.col("n").sum(), *(pl.col(name).sum() for name in names)]
     sizes, traffic = _DistinctRows([*columns], pl.col("n").sum()), _DistinctRows(["window"], *total)
     for part in state.all_sums():
@@ -184,7 +184,9 @@ def _sizes(state: State, columns: Sequence[str], window: str | None) -> tuple[pl
             name: pl.when(pl.col(column).fill_null("").str.strip_chars() == "").then("n").otherwise(0)
             for name, column in names.items()
         }
-        traffic.add_rows(keys.select(starts(pl.col("grain"), window or "day").alias("window"), "n", **missing))
+        traffic.add_rows(
+            keys.select(find_window_starts(pl.col("grain"), window or "day").alias("window"), "n", **missing)
+        )
     slices, windows = sizes.rows(), traffic.rows()
     if len(slices):
         slices = slices.sort("n", *columns, descending=[True, *[False] * len(columns)], nulls_last=True)
@@ -298,7 +300,7 @@ def recent(
     counts = windows.rows.with_columns(n=n, place=place).drop_nulls("window")
     rows = _pooled(counts.head(0), least).with_columns(pl.lit(False).alias(ONLY_TESTED), window=pl.lit(None, DTYPE))
     for end in reversed(newest):
-        begin = start_after(end, 1 - most_windows, window)
+        begin = shift_window(end, 1 - most_windows, window)
         if reference is not None and end >= reference.end:
             begin = max(begin, reference.end)
         part = _pooled(counts.filter(pl.col("window").is_between(begin, end)), least)
@@ -319,7 +321,7 @@ def recent(
     last = _last_usable(counts, _span(most_windows, window), least, n_slices, reference)
     lately = counts
     if newest:
-        lately = counts.filter(pl.col("window") >= start_after(newest[-1], 1 - most_windows, window))
+        lately = counts.filter(pl.col("window") >= shift_window(newest[-1], 1 - most_windows, window))
     n_windows = pl.datetime_ranges("window_from", "window", WINDOWS[window]).list.len().cast(pl.Int64)
     return RecentWindows(
         rows.select("slice", "window", "window_from", "window_to", ONLY_TESTED, n_windows=n_windows),
