@@ -27,11 +27,11 @@ TESTS = Path(__file__).parents[2]
 # A process that begins a run, starts an engine, says which, and waits for its end. `code` is told what to do with it.
 RUNNING = """
 import json, os, sys, time
-from entropy_sentinel.study.engines.engine_run import announce_run, RUN
+from entropy_sentinel.study.engines.engine_run import announce_run, RUN_VARIABLE
 from entropy_sentinel.study.engines.engine_client import SharedEngine
 announce_run(float(sys.argv[2]), False)
 engine = SharedEngine(json.loads(sys.argv[1]), 1)
-print(os.environ[RUN], flush=True)
+print(os.environ[RUN_VARIABLE], flush=True)
 for chat in sys.argv[3:]:
     for _, answer in engine.answer([chat], [0]):
         print(answer.text, flush=True)
@@ -347,7 +347,7 @@ def test_a_run_within_another_shares_its_engines(monkeypatch: pytest.MonkeyPatch
     outer = os.environ[RUN_VARIABLE]
     announce_run(60, True)
     assert os.environ[RUN_VARIABLE] == outer
-    gone = json.dumps({"folder": "/gone", "process": 2**22 + 1, "started": 0, "idle_s": 5})
+    gone = json.dumps({"folder": "/gone", "pid": 2**22 + 1, "start_time": 0, "idle_s": 5})
     monkeypatch.setenv(RUN_VARIABLE, gone)
     announce_run(60, True)
     assert EngineRun.from_environment().pid == os.getpid()
