@@ -30,7 +30,12 @@ from scipy.stats import false_discovery_control, norm
 from tabulate import tabulate
 
 from entropy_sentinel.statistics.design_effects import ClusterMoments
-from entropy_sentinel.statistics.monitoring.change_points import Rule, Series, drops_of, unit_variances
+from entropy_sentinel.statistics.monitoring.change_points import (
+    DropRule,
+    WindowSeries,
+    find_series_drops,
+    unit_variances,
+)
 
 MONTH, REFERENCE, ACCURACY, LEAST = 365.2425 / 12, 7, 0.7, 30
 DROPS = (0.05, 0.1, 0.2, 0.3)
@@ -151,15 +156,15 @@ def _sequence(each: Slice, alpha: float) -> Nights:
 
 
 def by_package(slices: list[Slice]) -> Nights:
-    rule = Rule(max(len(slices) * MONTH, 20), LEAST, 0.02)
+    rule = DropRule(max(len(slices) * MONTH, 20), LEAST, 0.02)
     return np.array([_alarms(each, rule) for each in slices])
 
 
-def _alarms(each: Slice, rule: Rule) -> Nights:
+def _alarms(each: Slice, rule: DropRule) -> Nights:
     alarms = np.zeros(len(each.n) - REFERENCE, dtype=bool)
-    series = Series(each.n, each.sums[:, None], each.effect * each.variance, REFERENCE, lambda means: means[:, 0])
-    for drop in drops_of(series, rule):
-        alarms[drop.told - REFERENCE : None if drop.over is None else drop.over - REFERENCE] = True
+    series = WindowSeries(each.n, each.sums[:, None], each.effect * each.variance, REFERENCE, lambda means: means[:, 0])
+    for drop in find_series_drops(series, rule):
+        alarms[drop.alarm_window - REFERENCE : None if drop.end_window is None else drop.end_window - REFERENCE] = True
     return alarms
 
 

@@ -25,11 +25,11 @@ from tabulate import tabulate
 
 import entropy_sentinel as es
 from entropy_sentinel.estimators.training_predictions import predict
-from entropy_sentinel.statistics.monitoring.label_combination import combined
+from entropy_sentinel.statistics.monitoring.label_combination import combine_labels
 from entropy_sentinel.statistics.monitoring.prediction_powered import prediction_powered_mean
 from entropy_sentinel.statistics.monitoring.witnessed_mean import LabelledSample, WitnessValues, witnessed_mean
 from entropy_sentinel.statistics.slice_intervals import Residuals, sampling_variance
-from entropy_sentinel.statistics.witness_powers import witness_powers
+from entropy_sentinel.statistics.witness_powers import fit_witness_powers
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "shared"))
 from labelled_slices import labelled_slice
@@ -58,7 +58,7 @@ def ways(
     interval = residuals.intervals([estimate], [len(p)], LEVEL)
     labels = prediction_powered_mean(correct[some], p[some], p, LEVEL)
     [variance] = sampling_variance([estimate], [len(p)])
-    both = combined(residuals.spread, estimate, float(variance), labels.estimate, labels.n_effective, LEVEL)
+    both = combine_labels(residuals.spread, estimate, float(variance), labels.estimate, labels.n_effective, LEVEL)
     use = labels[:3] if both.contradicts else both[:3]
     return [(estimate, float(interval.lower[0]), float(interval.upper[0])), labels[:3], use], both.contradicts
 
@@ -166,7 +166,7 @@ def judged_by(case: tuple[float, float, int, int, int]) -> list[str]:
         ]
         labels = [right[:n] * 1.0 for right, _ in slices]
         witnesses = [np.column_stack([z, p])[:n] for z, (_, p) in zip(verdicts, slices, strict=True)]
-        powers = witness_powers(
+        powers = fit_witness_powers(
             np.concatenate(labels), np.concatenate(witnesses), np.repeat(range(SLICES), n), [True, False]
         )
         (right, p), z, y = slices[0], verdicts[0], labels[0]
@@ -174,7 +174,7 @@ def judged_by(case: tuple[float, float, int, int, int]) -> list[str]:
         both = alone
         if powers is not None:
             judge = WitnessValues(z, (np.arange(600) < m) * 1.0)
-            both = witnessed_mean(LabelledSample(y, np.arange(n)), [judge], p, powers.each[:n], LEVEL)
+            both = witnessed_mean(LabelledSample(y, np.arange(n)), [judge], p, powers.by_label[:n], LEVEL)
         true = float(right.mean())
         found.append([(abs(a - true), high - low, low <= true <= high) for a, low, high in (alone[:3], both[:3])])
     return [f"{error:.3f}, {width:.2f}, {holds:.0%}" for error, width, holds in np.mean(found, axis=0)]

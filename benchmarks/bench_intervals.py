@@ -90,7 +90,7 @@ def measure(case: Case) -> list[dict[str, Any]]:
     for (_,), other in frame.filter(~pl.col("benchmark").is_in(labelled)).group_by("benchmark", maintain_order=True):
         estimate, true = fitted.accuracy(other), other["label"].mean()
         for level in LEVELS:
-            for make in (validation.residuals.intervals, validation.residuals.conformal):
+            for make in (validation.residuals.intervals, validation.residuals.conformal_intervals):
                 lower, upper, basis = make([estimate], [len(other)], level)
                 one = {"name": name, "k": len(labelled), "level": level, "basis": basis, "true": true}
                 one["fit"] = f"{source[0]}" if isinstance(source, tuple) else "+".join(labelled)

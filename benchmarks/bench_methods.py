@@ -23,7 +23,7 @@ from worlds import world
 from entropy_sentinel.estimators.estimator_registry import RECOMMENDED, in_order
 from entropy_sentinel.estimators.estimator_settings import DEFAULT_ESTIMATORS, Estimation
 from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS
-from entropy_sentinel.statistics.estimate_errors import median, quartile_range
+from entropy_sentinel.statistics.estimate_errors import interquartile_range, median_value
 from entropy_sentinel.study.analyses.accuracy.measuring.accuracy_measures import sweep
 from entropy_sentinel.study.stages.estimate_stage import estimate
 
@@ -75,10 +75,10 @@ def summed_up(errors: pl.DataFrame, model: str) -> dict[str, dict[str, float | N
         aee, rho = (rows[measure].drop_nulls().to_numpy() for measure in ("aee", "rho"))
         if len(aee) > 1:
             result[name] = {
-                "aee": median(aee),
-                "aee_iqr": quartile_range(aee),
-                "rho": median(rho) if len(rho) else None,
-                "rho_iqr": quartile_range(rho) if len(rho) > 1 else None,
+                "aee": median_value(aee),
+                "aee_iqr": interquartile_range(aee),
+                "rho": median_value(rho) if len(rho) else None,
+                "rho_iqr": interquartile_range(rho) if len(rho) > 1 else None,
                 "groups": len(aee),
             }
     return dict(sorted(result.items(), key=lambda item: item[1]["aee"]))

@@ -25,7 +25,7 @@ from entropy_sentinel.estimators.leave_one_out import validate
 from entropy_sentinel.estimators.training_predictions import TrainingPredictions, predict
 from entropy_sentinel.estimators.training_rows import TrainingRows
 from entropy_sentinel.features.feature_registry import FEATURES
-from entropy_sentinel.statistics.monitoring.label_combination import combined
+from entropy_sentinel.statistics.monitoring.label_combination import combine_labels
 from entropy_sentinel.statistics.monitoring.prediction_powered import labelled_mean, prediction_powered_mean
 from entropy_sentinel.statistics.slice_intervals import sampling_variance
 
@@ -108,7 +108,7 @@ def measure(name: str, rows: pl.DataFrame, n: int, rng: np.random.Generator, wit
             kinds: dict[str, Any] = {"labels": labels}
             if spread is not None:
                 [variance] = sampling_variance([estimate], [len(here)])
-                both = combined(spread, estimate, float(variance), labels.estimate, labels.n_effective, LEVEL)
+                both = combine_labels(spread, estimate, float(variance), labels.estimate, labels.n_effective, LEVEL)
                 kinds["use"] = labels if both.contradicts else both
             alone = labelled_mean(y[some], LEVEL).estimate
             for kind, result in kinds.items():

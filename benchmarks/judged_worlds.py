@@ -13,7 +13,7 @@ from scipy.special import expit, logit
 from bench_verdict import EXPLAINED, Errors
 from entropy_sentinel.estimators.verdict import decide
 from entropy_sentinel.statistics.slice_intervals import Residuals
-from entropy_sentinel.statistics.witnessed_accuracies import WitnessedDomain, accuracies_from
+from entropy_sentinel.statistics.witnessed_accuracies import WitnessedDomain, estimate_accuracies
 
 
 class Judge(NamedTuple):
@@ -77,7 +77,7 @@ def residuals_of(drawn: JudgedWorlds, world: int, labels: int, k: int | None = N
         right = drawn.right[world, at, :labels].astype(float)
         domains.append(WitnessedDomain(right, witnesses[:labels], witnesses, p, labels, len(p)))
         estimates.append(float(np.clip(p.mean() + drawn.errors[world, at], 0, 1)))
-    found = accuracies_from(domains, (False, True))
+    found = estimate_accuracies(domains, (False, True))
     assert found is not None  # at least eight labels beyond one a domain
     return Residuals(estimates, found.accuracies, [labels] * k, k, noise=found.variances)
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from entropy_sentinel.statistics.array_types import Numbers
-from entropy_sentinel.statistics.auroc import CONFIDENCE, Auroc, auroc_interval
+from entropy_sentinel.statistics.auroc import CONFIDENCE, Auroc, measure_auroc_interval
 
 
 class Concordance(NamedTuple):
@@ -66,7 +66,7 @@ def separation(estimator: Numbers, epistemic: Numbers, threshold: float) -> Auro
     if certain.all() or not certain.any():
         side = "no item is at or above it" if certain.all() else "no item is below it"
         return Auroc(None, None, None, side if len(certain) else "no items")
-    return auroc_interval(estimator, certain, larger_is_confident=False)
+    return measure_auroc_interval(estimator, certain, larger_is_confident=False)
 
 
 def _of_its_kind(*values: np.ndarray) -> np.ndarray:

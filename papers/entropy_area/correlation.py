@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from entropy_sentinel.statistics.array_types import Numbers
-from entropy_sentinel.statistics.bootstrap import MOST_CELLS, percentile_interval
+from entropy_sentinel.statistics.bootstrap import MAX_CELLS, percentile_interval
 
 FEWEST_ITEMS = 3
 
@@ -64,7 +64,7 @@ def correlate(x: Numbers, y: Numbers, n_resamples: int, seed: int) -> Correlatio
 def _resampled(x: np.ndarray, y: np.ndarray, n_resamples: int, seed: int) -> np.ndarray:
     """Pearson's r of bootstrap samples of items, (n_resamples,); NaN if either number is constant."""
     random, n, parts = np.random.default_rng(seed), len(x), []
-    step = max(1, MOST_CELLS // n)
+    step = max(1, MAX_CELLS // n)
     for start in range(0, n_resamples, step):
         drawn = random.integers(n, size=(min(step, n_resamples - start), n))
         a, b = x[drawn], y[drawn]

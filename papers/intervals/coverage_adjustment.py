@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from entropy_sentinel.statistics.array_types import Names, Numbers
-from entropy_sentinel.statistics.conformal import nonconformity, quantile, reaches
+from entropy_sentinel.statistics.conformal import can_reach_level, conformal_quantile, nonconformity_scores
 
 Bounds = tuple[np.ndarray, np.ndarray]
 
@@ -132,25 +132,25 @@ def _base(calibration: StatedIntervals, true: np.ndarray, level: float) -> Adjus
 
 
 def _conformal(calibration: StatedIntervals, true: np.ndarray, level: float) -> Adjustment:
-    return Adjustment(_margin(nonconformity(*calibration.bounds, true), level))
+    return Adjustment(_margin(nonconformity_scores(*calibration.bounds, true), level))
 
 
 def _normalised(calibration: StatedIntervals, true: np.ndarray, level: float) -> Adjustment:
     def scale(stated: StatedIntervals) -> np.ndarray:
         return stated.width + 1
 
-    return Adjustment(_margin(nonconformity(*calibration.bounds, true) / scale(calibration), level), scale=scale)
+    return Adjustment(_margin(nonconformity_scores(*calibration.bounds, true) / scale(calibration), level), scale=scale)
 
 
 def _mondrian(calibration: StatedIntervals, true: np.ndarray, level: float) -> Adjustment:
-    scores, group = nonconformity(*calibration.bounds, true), _group(calibration)
+    scores, group = nonconformity_scores(*calibration.bounds, true), _group(calibration)
     names, sizes = np.unique(group, return_counts=True)
     margins: dict[str, float] = {}
     together: list[str] = []
     n_together = 0
     for place in np.argsort(sizes, kind="stable"):
         name, size = str(names[place]), int(sizes[place])
-        if reaches(size, level) and (not together or reaches(n_together, level)):
+        if can_reach_level(size, level) and (not together or can_reach_level(n_together, level)):
             margins[name] = _margin(scores[group == name], level)
         else:
             together.append(name)
@@ -162,7 +162,7 @@ def _mondrian(calibration: StatedIntervals, true: np.ndarray, level: float) -> A
 def _cqr(calibration: StatedIntervals, true: np.ndarray, level: float) -> Adjustment:
     regression, between = slice(0, None, 2), slice(1, None, 2)
     ends = _regressed(calibration.rows(regression), true[regression], level)
-    scores = nonconformity(*ends(calibration.rows(between)), true[between])
+    scores = nonconformity_scores(*ends(calibration.rows(between)), true[between])
     return Adjustment(_margin(scores, level), ends=ends)
 
 
@@ -196,7 +196,7 @@ def _group(stated: StatedIntervals) -> np.ndarray:
 
 
 def _margin(scores: np.ndarray, level: float) -> float:
-    return float(quantile(scores, level))
+    return float(conformal_quantile(scores, level))
 
 
 _FITS: dict[str, Callable[[StatedIntervals, np.ndarray, float], Adjustment]] = {

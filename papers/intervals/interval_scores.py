@@ -14,7 +14,7 @@ from scipy.special import entr
 
 from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
 from entropy_sentinel.schemas.file_sets import read_all
-from entropy_sentinel.statistics.conformal import coverage, covered
+from entropy_sentinel.statistics.conformal import contains_truth, measure_coverage
 from papers.intervals.half_questions import distributions, exponents, first_basis
 from papers.intervals.interval_exhibits import BASES, TEST, alpha_of
 from papers.intervals.interval_frames import (
@@ -76,7 +76,7 @@ def scores(adjusted: pl.DataFrame, too_far: pl.DataFrame) -> Rows:
         for (method,), rows in own.group_by("method", maintain_order=True):
             read = rows.drop_nulls("lower")
             lower, upper, true = _ends(read)
-            share = coverage(lower, upper, true)
+            share = measure_coverage(lower, upper, true)
             yield about | {
                 "method": method,
                 "n_questions": len(rows),
@@ -174,7 +174,7 @@ def sets(beliefs: pl.DataFrame, base: pl.DataFrame, calibration: dict[str, int],
                     **_coverage(list(new.values()), [test[item] for item in new], alpha_of(level), best),
                     "missing": float(np.mean([missing for item, _, missing in triples if item in test])),
                     "n_base": len(stated),
-                    "base": float(covered(*_ends(stated)).mean()) if len(stated) else None,
+                    "base": float(contains_truth(*_ends(stated)).mean()) if len(stated) else None,
                 }
 
 
@@ -185,8 +185,8 @@ def _coverage(new: Sequence[Distribution], true: Sequence[int], alpha: float, te
     scaled = [distribution.scaled(temperature) for distribution in new]
     return {
         "in_set": float(np.mean(in_set)),
-        "in_hull": float(covered(*hulls(new, 1 - alpha), true).mean()),
-        "in_scaled_hull": float(covered(*hulls(scaled, 1 - alpha), true).mean()),
+        "in_hull": float(contains_truth(*hulls(new, 1 - alpha), true).mean()),
+        "in_scaled_hull": float(contains_truth(*hulls(scaled, 1 - alpha), true).mean()),
     }
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import entr
 
 from entropy_sentinel.statistics.array_types import Numbers
-from entropy_sentinel.statistics.conformal import covered
+from entropy_sentinel.statistics.conformal import contains_truth
 from papers.intervals.interval_score import winkler
 
 # 0.07 * 100 is 7, in binary too.
@@ -68,7 +68,7 @@ def temperature_search(
     searched = []
     for temperature, (lower, upper) in intervals.items():
         score = float(winkler(lower[known], upper[known], true, alpha).mean())
-        coverage = float(covered(lower[known], upper[known], true).mean())
+        coverage = float(contains_truth(lower[known], upper[known], true).mean())
         short = max(0.0, 1 - alpha - coverage)
         searched.append(TemperatureSearch(temperature, score, coverage, score + penalty * short**2))
     return sorted(searched, key=lambda candidate: candidate.objective)

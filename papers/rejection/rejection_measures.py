@@ -8,7 +8,7 @@ import polars as pl
 
 from entropy_sentinel.schemas.response_schema import RESPONSE
 from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS
-from entropy_sentinel.statistics.bootstrap import percentile_interval, resamples
+from entropy_sentinel.statistics.bootstrap import draw_resamples, percentile_interval
 from papers.rejection.evaluated_rows import EVERY, Slice, read_scores, slices
 from papers.rejection.rejection_curves import kept, measures, threshold
 from papers.rejection.rejection_exhibits import (
@@ -149,7 +149,7 @@ def _of_slice(slice_: Slice, names: Sequence[str], settings: RejectionMeasureSet
 def _samples(slice_: Slice, settings: RejectionMeasureSettings) -> list[np.ndarray]:
     """The weights of each response in the sample, then in bootstrap samples; the same for every call."""
     n = len(slice_.rows)
-    drawn = resamples(slice_.rows["item_id"].to_list(), settings["resamples"], settings["seed"]) if n else []
+    drawn = draw_resamples(slice_.rows["item_id"].to_list(), settings["resamples"], settings["seed"]) if n else []
     return [np.ones((1, n), dtype=np.int64), *drawn]
 
 

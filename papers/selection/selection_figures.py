@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 
 from entropy_sentinel.formatting.text_format import number
 from entropy_sentinel.rendering.figure_style import BLUE, ORANGE, Drawing, legend_of, new_figure, plain
-from entropy_sentinel.statistics.judge_agreement import wilson
+from entropy_sentinel.statistics.judge_agreement import wilson_interval
 from papers.selection.selection_tables import SelectionInputs, chosen, overlaps, strategy_title
 
 _WIDTH, _HEIGHT = 11.0, 3.1
@@ -66,7 +66,7 @@ def _draw_difficulty(axes: Axes, rows: pl.DataFrame) -> None:
         if len(rates):
             axes.plot(float(rates.mean()), place + 0.12, "s", color=ORANGE, label="pass rate")
         if len(labels):
-            accuracy, lower, upper = wilson(int(labels.sum()), len(labels)).known()
+            accuracy, lower, upper = wilson_interval(int(labels.sum()), len(labels)).require_values()
             axes.plot([lower, upper], [place - 0.12] * 2, color=BLUE)
             axes.plot(accuracy, place - 0.12, "o", color=BLUE, label="accuracy")
     axes.set_yticks(places, [strategy_title(name) for name in names])

@@ -8,7 +8,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from entropy_sentinel.statistics.monitoring.requested_slices import AskedSlice, estimate_asked, measure_errors
+from entropy_sentinel.statistics.monitoring.requested_slices import (
+    WitnessedSlice,
+    estimate_from_witness,
+    measure_witness_errors,
+)
 from made.how_well import second_opinion as opinion
 
 WATCHED, PARTNER = "qwen2.5-coder-0.5b", "qwen2.5-coder-1.5b"
@@ -79,9 +83,9 @@ def test_intervals_hold_on_kinds_and_families_left_out(watched: str, partner: st
     kinds = opinion.count_kinds(answers).filter("comparable")
     rng = np.random.default_rng(0)
 
-    def draw(kind: str, n: int) -> AskedSlice:
+    def draw(kind: str, n: int) -> WitnessedSlice:
         rows = answers.filter(kind=kind)[rng.integers(0, answers.filter(kind=kind).height, n)]
-        return AskedSlice(rows["agrees"].cast(pl.Float64), rows["label"].cast(pl.Float64).to_numpy(), n)
+        return WitnessedSlice(rows["agrees"].cast(pl.Float64), rows["label"].cast(pl.Float64).to_numpy(), n)
 
     for group in ("kind", "family"):
         held = []
@@ -89,7 +93,7 @@ def test_intervals_hold_on_kinds_and_families_left_out(watched: str, partner: st
             labelled = {kind: draw(kind, 10) for kind in kinds["kind"]}
             for kind, left_out in kinds.select("kind", pl.col(group).alias("left_out")).iter_rows():
                 others = [labelled[other] for other in kinds.filter(pl.col(group) != left_out)["kind"]]
-                found = estimate_asked(draw(kind, 30), measure_errors(others), 0.9)
+                found = estimate_from_witness(draw(kind, 30), measure_witness_errors(others), 0.9)
                 assert found is not None
                 held.append(found.lower <= answers.filter(kind=kind)["label"].mean() <= found.upper)
         assert np.mean(held) >= 0.86

@@ -150,7 +150,7 @@ def test_the_nearest_mixture_is_that_of_a_solver_for_all_columns(n: int) -> None
         target = columns @ rng.dirichlet(np.full(n, 0.1)) + rng.normal(0, 0.1 * number, 60)
         equations = np.vstack([columns[:, allowed], np.full((1, allowed.sum()), 1e3)])
         expected, _ = nnls(equations, np.append(target, 1e3))
-        shares = Mixtures(columns).shares(target, allowed)
+        shares = Mixtures(columns).find_shares(target, allowed)
         assert not shares[~allowed].any()
         assert shares.sum() == pytest.approx(1)
         mixture = columns[:, allowed] @ (expected / expected.sum())

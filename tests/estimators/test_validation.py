@@ -63,7 +63,7 @@ def test_a_group_is_estimated_by_what_is_fitted_on_the_other_groups() -> None:
         here = FRAME.filter(pl.col("benchmark") == domain.domain)["se_sum"].to_numpy()
         assert domain.estimated == pytest.approx(float((here <= threshold).mean()))
     assert (by_group.n_groups, by_group.n_counted, by_group.residuals.n_units) == (4, 5, 4)
-    assert sorted(len(by_group.residuals.without(place)) for place in range(5)) == [3, 3, 4, 4, 4]
+    assert sorted(len(by_group.residuals.leave_out(place)) for place in range(5)) == [3, 3, 4, 4, 4]
     assert Validation.from_dict(json.loads(json.dumps(validation.as_dict()))) == validation
 
 
@@ -134,7 +134,7 @@ def test_intervals_of_a_domain_rest_only_on_the_others() -> None:
     assert (eighty.level, eighty.basis, ninety.basis, eighty.n) == (0.8, "predictive", "predictive", 5)
     held = 0
     for place, one in enumerate(validation.domains):
-        lower, upper, _ = validation.residuals.without(place).intervals([one.estimated], [one.n], 0.8)
+        lower, upper, _ = validation.residuals.leave_out(place).intervals([one.estimated], [one.n], 0.8)
         held += lower[0] <= one.true <= upper[0]
     assert eighty.covered == held
 

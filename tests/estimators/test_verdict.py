@@ -9,7 +9,7 @@ from scipy import stats
 
 from entropy_sentinel.estimators.verdict import decide, verdict_of
 from entropy_sentinel.estimators.verdict_limits import Limits
-from entropy_sentinel.statistics.estimate_errors import evaluate
+from entropy_sentinel.statistics.estimate_errors import evaluate_estimates
 from entropy_sentinel.statistics.slice_intervals import Residuals
 
 MANY = 10**9
@@ -20,7 +20,7 @@ def judged(errors: list[float], true: list[float] | None = None, n: int = MANY):
     true = [0.3 + 0.4 * place / len(errors) for place in range(len(errors))] if true is None else true
     estimated = np.add(true, errors).tolist()
     residuals = Residuals(estimated, true, [n] * len(errors), len(errors))
-    result = evaluate(estimated, true)
+    result = evaluate_estimates(estimated, true)
     names = [f"d{place}" for place in range(len(errors))]
     return verdict_of(names, residuals, result.aee, result.rho, float(np.mean(errors)))
 
@@ -139,7 +139,7 @@ def test_how_many_more_domains_are_enough_is_reported_where_that_is_probable() -
     assert least == 1
     spread = Residuals([0.5] * 5, [0.5] * 5, [MANY] * 5, 5).spread
     rng = np.random.default_rng(0)
-    deviations = np.array([spread.mean_error(level) for level in rng.random(300)]) * math.sqrt(math.pi / 2)
+    deviations = np.array([spread.mean_error_limit(level) for level in rng.random(300)]) * math.sqrt(math.pi / 2)
     for n, enough in ((more, True), (more - 1, False)):
         drawn = np.clip(rng.normal(size=(300, n)) * deviations[:, None], -0.4, 0.4)
         usable = [

@@ -290,14 +290,14 @@ def test_a_rate_that_is_none_is_refused(rate: str) -> None:
 def test_the_accepted_false_alarms_are_shared_among_slices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two a week for three slices: one in 10.5 days for each; and never more often than one in 20 looks."""
     rules = []
-    monkeypatch.setattr(module, "drops_of", lambda _, rule: rules.append(rule) or [])
+    monkeypatch.setattr(module, "find_series_drops", lambda _, rule: rules.append(rule) or [])
     rows = traffic(900)
     options = {"by": ["route"], "reference": "2026-11-02..2026-11-02"}
     es.monitor(fitted(ATC), rows, **options, window="hour", false_alarms="2/week")
-    assert [rule.windows for rule in rules] == pytest.approx([3 * 7 * 24 / 2] * 3)
+    assert [rule.false_alarm_windows for rule in rules] == pytest.approx([3 * 7 * 24 / 2] * 3)
     rules.clear()
     es.monitor(fitted(ATC), rows, **options, window="day", false_alarms="30/day")
-    assert [rule.windows for rule in rules] == [20] * 3
+    assert [rule.false_alarm_windows for rule in rules] == [20] * 3
 
 
 @pytest.mark.long

@@ -24,7 +24,7 @@ from entropy_sentinel.monitor.labelling.usable_probability import (
     prospects,
 )
 from entropy_sentinel.statistics.slice_intervals import Residuals
-from entropy_sentinel.statistics.witnessed_accuracies import WitnessedDomain, accuracies_from
+from entropy_sentinel.statistics.witnessed_accuracies import WitnessedDomain, estimate_accuracies
 
 
 def log(sizes: dict[str, int]) -> pl.DataFrame:
@@ -107,7 +107,7 @@ def test_labels_with_a_judge_by_drawing_its_verdicts(labels: int) -> None:
         rates = expit(logit(0.9) + leniency + skill), expit(logit(0.85) - leniency + skill)
         witnesses = np.column_stack([p, rng.random(200) < np.where(right, rates[0], 1 - rates[1])]).astype(float)
         domains.append(WitnessedDomain(right[:labels] * 1.0, witnesses[:labels], witnesses, p, labels, 200))
-    found = accuracies_from(domains, (False, True))
+    found = estimate_accuracies(domains, (False, True))
     assert found is not None
     alike = 0.88 * (0.25 - 0.7**2 / 12) / found.variances.mean()
     assert labels_with_judge(labels, JudgeQuality(0.9, 0.85)) == pytest.approx(alike, rel=0.04)

@@ -10,7 +10,7 @@ from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.estimators.training_predictions import predict
 from entropy_sentinel.monitor.showing.monitor_terminal import parts
 from entropy_sentinel.statistics.monitoring.witnessed_mean import LabelledSample, WitnessValues, witnessed_mean
-from entropy_sentinel.statistics.witness_powers import witness_powers
+from entropy_sentinel.statistics.witness_powers import fit_witness_powers
 
 
 @pytest.fixture(scope="module")
@@ -38,10 +38,10 @@ def test_labels_correct_the_verdicts(features: pl.DataFrame, truth: pl.DataFrame
     found = es.monitor(estimator, features, **options, judged=labels(truth, 2, "verdict")).slices.row(0, named=True)
     p = predict(estimator.estimator, features)
     y, z = (truth[name].cast(pl.Float64).to_numpy() for name in ("label", "verdict"))
-    powers = witness_powers(y[::10], np.column_stack([z, p])[::10], np.zeros(90), [True, False])
+    powers = fit_witness_powers(y[::10], np.column_stack([z, p])[::10], np.zeros(90), [True, False])
     seen = (np.arange(900) % 2 == 0) * 1.0
     judge = WitnessValues(np.where(seen, z, np.nan), seen)
-    expected = witnessed_mean(LabelledSample(y[::10], np.arange(0, 900, 10)), [judge], p, powers.each, 0.9)
+    expected = witnessed_mean(LabelledSample(y[::10], np.arange(0, 900, 10)), [judge], p, powers.by_label, 0.9)
     names = ("improved_accuracy", "improved_lower", "improved_upper", "labels_worth")
     wanted = (expected.estimate, expected.lower, expected.upper, expected.n_effective)
     assert tuple(found[name] for name in names) == pytest.approx(wanted, abs=1e-12)

@@ -17,7 +17,7 @@ from entropy_sentinel.monitor.alert_codes import Flag
 from entropy_sentinel.monitor.labelling.label_corrected_estimates import improved
 from entropy_sentinel.monitor.monitor_result import table_of
 from entropy_sentinel.monitor.showing.monitor_terminal import parts
-from entropy_sentinel.statistics.monitoring.label_combination import combined
+from entropy_sentinel.statistics.monitoring.label_combination import combine_labels
 from entropy_sentinel.statistics.slice_intervals import sampling_variance
 
 ALL = ["n_labelled", "labelled_accuracy", "improved_accuracy", "improved_lower", "improved_upper", "labels_worth"]
@@ -188,7 +188,7 @@ def test_with_a_usable_verdict_estimate_and_labels_are_combined(usable: FittedEs
         row = rows[route]
         [variance] = sampling_variance([row["estimated_accuracy"]], [row["n_estimated"]])
         spread = usable.validation.residuals.spread
-        expected = combined(
+        expected = combine_labels(
             spread, row["estimated_accuracy"], variance, row["improved_accuracy"], row["labels_worth"], 0.9
         )
         used = (row["use_accuracy"], row["use_lower"], row["use_upper"])

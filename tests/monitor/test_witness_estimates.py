@@ -16,7 +16,11 @@ from entropy_sentinel.monitor.monitor_result import Monitored, table_of
 from entropy_sentinel.monitor.showing.monitor_page import page
 from entropy_sentinel.monitor.showing.monitor_terminal import parts
 from entropy_sentinel.monitor.showing.slices_to_ask import list_slices_to_ask, write_slices_to_ask
-from entropy_sentinel.statistics.monitoring.requested_slices import AskedSlice, estimate_asked, measure_errors
+from entropy_sentinel.statistics.monitoring.requested_slices import (
+    WitnessedSlice,
+    estimate_from_witness,
+    measure_witness_errors,
+)
 
 ROUTES = ("shop", "school", "trivia", "stories", "law", "songs")
 ACCURACIES = (0.9, 0.8, 0.6, 0.3, 0.5, 0.2)
@@ -85,8 +89,8 @@ def test_without_labels_the_agreement_is_the_estimate(estimator, log, truth) -> 
         row, agrees = row_of(result, route), truth.filter(pl.col("route") == route)["agrees"][:30]
         assert (row["rests_on"], row["witness"], row["n_asked"]) == ("opinion", "second opinion of big", 30)
         assert row["use_accuracy"] == pytest.approx(agrees.mean())
-        alone = AskedSlice(agrees.cast(pl.Float64), np.full(30, np.nan), 40)
-        expected = estimate_asked(alone, measure_errors([]), 0.9)
+        alone = WitnessedSlice(agrees.cast(pl.Float64), np.full(30, np.nan), 40)
+        expected = estimate_from_witness(alone, measure_witness_errors([]), 0.9)
         assert (row["use_lower"], row["use_upper"]) == pytest.approx((expected.lower, expected.upper))
         assert row["note"].startswith("partner not checked; no slice has labels")
         assert Flag.UNFAMILIAR in row["flag_codes"]

@@ -34,10 +34,10 @@ PRESCRIBED = frozenset({"__init__.py", "rules.smk", "names.smk", "report.html.j2
 
 # Measured; they only fall.
 CEILINGS: Mapping[str, float] = {
-    "words": 716,
-    "prepositions": 5.0,
-    "participles": 239,
-    "one_word": 1169,
+    "words": 629,
+    "prepositions": 4.2,
+    "participles": 222,
+    "one_word": 1102,
     "returns": 0.0,
     "repeated_files": 0,
 }

@@ -7,20 +7,20 @@ from sklearn.metrics import cohen_kappa_score
 
 from entropy_sentinel.statistics.judge_agreement import (
     Interval,
-    clustered_size,
+    clustered_sample_size,
+    cohen_kappa,
     corrected_share,
-    effective_size,
-    kappa,
-    wilson,
+    weighted_sample_size,
+    wilson_interval,
 )
 
 
 @pytest.mark.parametrize(("successes", "n"), [(0, 10), (10, 10), (3, 10), (291, 300), (1, 1)])
 def test_wilson_is_scipys(successes: int, n: int) -> None:
     expected = binomtest(successes, n).proportion_ci(0.95, method="wilson")
-    assert wilson(successes, n)[:3] == pytest.approx((successes / n, expected.low, expected.high), abs=1e-12)
+    assert wilson_interval(successes, n)[:3] == pytest.approx((successes / n, expected.low, expected.high), abs=1e-12)
     at_90 = binomtest(successes, n).proportion_ci(0.9, method="wilson")
-    assert wilson(successes, n, 0.9)[1:3] == pytest.approx((at_90.low, at_90.high), abs=1e-12)
+    assert wilson_interval(successes, n, 0.9)[1:3] == pytest.approx((at_90.low, at_90.high), abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_wilson_is_scipys(successes: int, n: int) -> None:
     ],
 )
 def test_kappa_is_that_of_scikit_learn_and_statsmodels(counts: list[list[int]], expected: tuple[float, ...]) -> None:
-    result = kappa(counts)
+    result = cohen_kappa(counts)
     assert result[:3] == pytest.approx(expected, abs=1e-7)
     places = [(i, j) for i, row in enumerate(counts) for j, count in enumerate(row) for _ in range(count)]
     assert result.estimate == pytest.approx(cohen_kappa_score(*zip(*places, strict=True)), abs=1e-12)
@@ -42,21 +42,21 @@ def test_kappa_is_that_of_scikit_learn_and_statsmodels(counts: list[list[int]], 
 
 
 def test_kappa_at_its_ends() -> None:
-    assert kappa([[0, 0], [0, 0]]) == Interval(None, None, None, "no pair")
-    one_verdict = kappa([[12, 0], [0, 0]])
+    assert cohen_kappa([[0, 0], [0, 0]]) == Interval(None, None, None, "no pair")
+    one_verdict = cohen_kappa([[12, 0], [0, 0]])
     assert one_verdict == (None, None, None, "both judges always give the same verdict")
-    one_sided = kappa([[12, 8], [0, 0]])
+    one_sided = cohen_kappa([[12, 8], [0, 0]])
     assert one_sided == (0.0, None, None, "one of the judges always gives the same verdict: kappa is 0 by definition")
     # Each gives one verdict, and never the same.
-    assert kappa([[0, 7], [0, 0]]).estimate == 0
+    assert cohen_kappa([[0, 7], [0, 0]]).estimate == 0
     # 100 of 100 pairs, half of them of each verdict: (0.963005 - 0.5) / 0.5, Wilson's limit by SciPy.
     lowest = binomtest(100, 100).proportion_ci(method="wilson").low
-    assert kappa([[50, 0], [0, 50]])[:3] == pytest.approx((1, 2 * lowest - 1, 1))
+    assert cohen_kappa([[50, 0], [0, 50]])[:3] == pytest.approx((1, 2 * lowest - 1, 1))
 
 
 def test_limits_stay_in_range() -> None:
-    assert kappa([[3, 0], [1, 3]]).upper == 1
-    assert kappa([[0, 3], [3, 1]]).lower == -1
+    assert cohen_kappa([[3, 0], [1, 3]]).upper == 1
+    assert cohen_kappa([[0, 3], [3, 1]]).lower == -1
     assert corrected_share(10, 10, (9, 10), (9, 10))[::2] == (1.0, 1.0)
     assert corrected_share(0, 10, (9, 10), (9, 10))[:2] == (0.0, 0.0)
 
@@ -110,15 +110,15 @@ def test_samples_of_next_to_nothing_exclude_nothing() -> None:
 
 
 def test_equal_weights_are_worth_their_number() -> None:
-    assert effective_size([2.5] * 8) == pytest.approx(8)
+    assert weighted_sample_size([2.5] * 8) == pytest.approx(8)
     # (3 + 1)^2 / (9 + 1)
-    assert effective_size([3, 1]) == pytest.approx(1.6)
-    assert effective_size([]) == 0
+    assert weighted_sample_size([3, 1]) == pytest.approx(1.6)
+    assert weighted_sample_size([]) == 0
 
 
 def test_copies_of_a_row_are_worth_one() -> None:
-    assert clustered_size([True, True, True, True, False, False], [0, 0, 1, 1, 2, 2]) == pytest.approx(3)
+    assert clustered_sample_size([True, True, True, True, False, False], [0, 0, 1, 1, 2, 2]) == pytest.approx(3)
     # By hand: the items' sums about the share of 1/2 are 1, -1 and 0; 36 x 1/4 / (1 + 1).
-    assert clustered_size([True, True, False, False, True, False], [7, 7, 8, 8, 9, 9]) == pytest.approx(4.5)
-    assert clustered_size([True, False, True], [1, 2, 3]) == 3
-    assert clustered_size([True] * 6, [1, 1, 1, 2, 2, 2]) == 2
+    assert clustered_sample_size([True, True, False, False, True, False], [7, 7, 8, 8, 9, 9]) == pytest.approx(4.5)
+    assert clustered_sample_size([True, False, True], [1, 2, 3]) == 3
+    assert clustered_sample_size([True] * 6, [1, 1, 1, 2, 2, 2]) == 2

@@ -7,17 +7,17 @@ from scipy.stats import norm, t
 
 from entropy_sentinel.statistics.monitoring.requested_slices import (
     PRIOR,
-    AskedSlice,
-    estimate_asked,
-    measure_errors,
+    WitnessedSlice,
+    estimate_from_witness,
+    measure_witness_errors,
 )
 from entropy_sentinel.statistics.monitoring.verdict_calibration import STEEPEST, calibrate_verdicts
 
 NONE = np.full(30, np.nan)
 
 
-def asked(agrees: int, n: int = 30, **more: object) -> AskedSlice:
-    return AskedSlice(np.repeat([1.0, 0.0], [agrees, n - agrees]), np.full(n, np.nan), n, **more)  # type: ignore[arg-type]
+def asked(agrees: int, n: int = 30, **more: object) -> WitnessedSlice:
+    return WitnessedSlice(np.repeat([1.0, 0.0], [agrees, n - agrees]), np.full(n, np.nan), n, **more)  # type: ignore[arg-type]
 
 
 def test_mean_and_variance_by_hand() -> None:
@@ -34,16 +34,19 @@ def test_mean_and_variance_by_hand() -> None:
 def test_weights_and_clusters_by_hand() -> None:
     """Weights 3 and 1: (3 * 1 + 1 * 0) / 4, as exact as 16 / 10 responses. Two pairs of clusters count as two."""
     values, labels = np.array([1.0, 0.0]), np.full(2, np.nan)
-    mean, variance = AskedSlice(values, labels, 100, weights=[3, 1]).mean()
+    mean, variance = WitnessedSlice(values, labels, 100, weights=[3, 1]).mean()
     share = (0.75 * 1.6 + 2) / 5.6
     assert (mean, variance) == (pytest.approx(0.75), pytest.approx(share * (1 - share) / 1.6))
     values, labels = np.array([1.0, 1.0, 0.0, 0.0]), np.full(4, np.nan)
-    mean, variance = AskedSlice(values, labels, 100, clusters=[1, 1, 2, 2]).mean()
+    mean, variance = WitnessedSlice(values, labels, 100, clusters=[1, 1, 2, 2]).mean()
     assert (mean, variance) == (0.5, pytest.approx(0.25 / 2))
     # A response without a weight is not part of the sample.
-    mean, _ = AskedSlice([1.0, 1.0, 0.0], np.full(3, np.nan), 100, weights=[1, 1, np.nan]).mean()
+    mean, _ = WitnessedSlice([1.0, 1.0, 0.0], np.full(3, np.nan), 100, weights=[1, 1, np.nan]).mean()
     assert mean == 1
-    assert estimate_asked(AskedSlice([1.0], [1.0], 100, weights=[np.nan]), measure_errors([]), 0.9) is None
+    assert (
+        estimate_from_witness(WitnessedSlice([1.0], [1.0], 100, weights=[np.nan]), measure_witness_errors([]), 0.9)
+        is None
+    )
 
 
 def test_errors_of_labelled_slices_by_hand() -> None:
@@ -53,10 +56,10 @@ def test_errors_of_labelled_slices_by_hand() -> None:
     and four times 0: 2. Pooled: (5 / 6 + 2 + .5) / (5 + 5 + 1).
     """
     nan = np.nan
-    one = AskedSlice([1, 1, 1, 1, 0, 0, 1], [0, 1, 1, 1, 0, 0, nan], 7)
-    two = AskedSlice([1, 0, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0], 6)
-    few = AskedSlice([1, 0, 0, 0], [0, 1, 1, 1], 4)
-    found = measure_errors([one, two, few])
+    one = WitnessedSlice([1, 1, 1, 1, 0, 0, 1], [0, 1, 1, 1, 0, 0, nan], 7)
+    two = WitnessedSlice([1, 0, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0], 6)
+    few = WitnessedSlice([1, 0, 0, 0], [0, 1, 1, 1], 4)
+    found = measure_witness_errors([one, two, few])
     assert found.estimated == pytest.approx([4 / 6, 1 / 6])
     assert found.true == pytest.approx([3 / 6, 1 / 6])
     assert found.variances == pytest.approx([(5 / 6 + 2.5) / 11 / 6] * 2)
@@ -64,8 +67,8 @@ def test_errors_of_labelled_slices_by_hand() -> None:
 
 def test_the_interval_without_labels_is_that_of_the_prior() -> None:
     """Without chance, a scaled inverse chi-squared spread gives Student's t with PRIOR.freedom degrees."""
-    many = AskedSlice(np.repeat([1.0, 0.0], [10**6, 10**6]), np.full(2 * 10**6, np.nan), 10**9)
-    found = estimate_asked(many, measure_errors([]), 0.9)
+    many = WitnessedSlice(np.repeat([1.0, 0.0], [10**6, 10**6]), np.full(2 * 10**6, np.nan), 10**9)
+    found = estimate_from_witness(many, measure_witness_errors([]), 0.9)
     assert found is not None
     half = t(PRIOR.freedom).ppf(0.95) * PRIOR.scale
     assert (found.estimate, found.half_width) == (pytest.approx(0.5), pytest.approx(half, abs=1e-3))
@@ -76,8 +79,8 @@ def test_the_interval_without_labels_is_that_of_the_prior() -> None:
 
 def test_many_labelled_slices_without_error_leave_the_chance_of_the_draw() -> None:
     same = np.tile([1.0, 0.0], 200)
-    slices = [AskedSlice(same, same, 400) for _ in range(400)]
-    found = estimate_asked(asked(15), measure_errors(slices), 0.9)
+    slices = [WitnessedSlice(same, same, 400) for _ in range(400)]
+    found = estimate_from_witness(asked(15), measure_witness_errors(slices), 0.9)
     assert found is not None
     half = norm.ppf(0.95) * np.sqrt(0.25 / 30)
     assert found.half_width == pytest.approx(half, rel=0.05)
@@ -118,8 +121,8 @@ def test_intervals_hold_in_a_world_of_their_own_kind() -> None:
         # One number decides agreement and truth of a response, so they go together.
         u = rng.random((11, 30))
         values, labels = u < np.clip(true + rng.normal(0, 0.1, 11), 0.02, 0.98)[:, None], u < true[:, None]
-        slices = [AskedSlice(values[k].astype(float), labels[k].astype(float), 30) for k in range(11)]
-        found = estimate_asked(slices[0]._replace(labels=NONE), measure_errors(slices[1:]), 0.9)
+        slices = [WitnessedSlice(values[k].astype(float), labels[k].astype(float), 30) for k in range(11)]
+        found = estimate_from_witness(slices[0]._replace(labels=NONE), measure_witness_errors(slices[1:]), 0.9)
         assert found is not None
         inside.append(abs(found.estimate - true[0]) <= found.half_width)
     assert 0.88 <= np.mean(inside) <= 0.97

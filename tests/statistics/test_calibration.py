@@ -5,14 +5,14 @@ import pytest
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import brier_score_loss
 
-from entropy_sentinel.statistics.probability_calibration import BINS, calibration, sums_of
+from entropy_sentinel.statistics.probability_calibration import BINS, sum_by_bin, summarise_calibration
 
 
 def test_it_agrees_with_scikit_learn_over_domains() -> None:
     rng = np.random.default_rng(4)
     p = rng.beta(1, 2, 500)
     correct = rng.random(500) < p**1.5
-    found = calibration([sums_of(p[:200], correct[:200]), sums_of(p[200:], correct[200:])])
+    found = summarise_calibration([sum_by_bin(p[:200], correct[:200]), sum_by_bin(p[200:], correct[200:])])
     assert found.n == 500
     assert found.brier == pytest.approx(brier_score_loss(correct, p))
     share, mean = calibration_curve(correct, p, n_bins=BINS)
@@ -24,8 +24,8 @@ def test_it_agrees_with_scikit_learn_over_domains() -> None:
 
 
 def test_the_ends_and_nothing() -> None:
-    found = calibration([sums_of([0.0, 1.0], [False, True])])
+    found = summarise_calibration([sum_by_bin([0.0, 1.0], [False, True])])
     assert [(part.lower, part.upper, part.n) for part in found.bins] == [(0.0, 0.1, 1), (0.9, 1.0, 1)]
     assert (found.brier, found.ece) == (0, 0)
-    assert calibration([]) is None
-    assert calibration([sums_of([], [])]) is None
+    assert summarise_calibration([]) is None
+    assert summarise_calibration([sum_by_bin([], [])]) is None

@@ -5,7 +5,7 @@ import pytest
 
 from entropy_sentinel.statistics.design_effects import (
     ClusterMoments,
-    effective_size,
+    independent_sample_size,
     intraclass_correlation,
     recurrence_effects,
 )
@@ -70,16 +70,18 @@ def test_the_moments_of_windows_add_up() -> None:
     parts = [moments(rng.random(20), rng.integers(0, 8, 20)) for _ in range(3)]
     together = ClusterMoments(*np.concatenate(parts, axis=1)).cumulative()
     assert together.xx[2] == pytest.approx(sum(part.xx[0] for part in parts))
-    assert together.rows(np.array([2])).n[0] == 60
+    assert together.select(np.array([2])).n[0] == 60
 
 
 def test_labels_in_clusters_are_worth_their_number_over_the_design_effect() -> None:
-    assert effective_size(np.repeat(np.arange(12), 5), 1.0) == 12
+    assert independent_sample_size(np.repeat(np.arange(12), 5), 1.0) == 12
     # 60 / (1 + 4 * .5) = 20.
-    assert effective_size(np.repeat(np.arange(12), 5), 0.5) == 20
-    assert effective_size(np.repeat(np.arange(12), 5), 0.0) == effective_size(np.arange(60), 1.0) == 60
+    assert independent_sample_size(np.repeat(np.arange(12), 5), 0.5) == 20
+    assert (
+        independent_sample_size(np.repeat(np.arange(12), 5), 0.0) == independent_sample_size(np.arange(60), 1.0) == 60
+    )
     # Sizes 6, 1, 1: 64 / 38.
-    assert effective_size(np.array([0, 0, 0, 0, 0, 0, 1, 2]), 1.0) == 1
+    assert independent_sample_size(np.array([0, 0, 0, 0, 0, 0, 1, 2]), 1.0) == 1
 
 
 def test_the_correlation_within_clusters_is_found_within_domains() -> None:

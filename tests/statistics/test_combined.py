@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import beta, binom, norm
 
-from entropy_sentinel.statistics.monitoring.label_combination import UNLIKE, combined
+from entropy_sentinel.statistics.monitoring.label_combination import UNLIKE, combine_labels
 from entropy_sentinel.statistics.predictive_posterior import _SPREADS, Spread
 from entropy_sentinel.statistics.slice_intervals import Residuals, sampling_variance
 
@@ -20,7 +20,7 @@ def spread_of(size: float) -> Spread:
 def test_it_is_the_posterior_of_the_accuracy() -> None:
     spread, variance = spread_of(0.06), 0.002
     known = _SPREADS[spread.weights.argmax()]
-    found = combined(spread, 0.7, variance, 0.5, 10, 0.9)
+    found = combine_labels(spread, 0.7, variance, 0.5, 10, 0.9)
 
     def density(accuracy: float) -> float:
         deviation = np.sqrt(known**2 + variance)
@@ -57,26 +57,26 @@ def test_the_interval_is_the_shortest_where_labels_and_estimate_disagree(
     mode = middles[weights.argmax()]
     holds &= (ends[:, None] <= mode) & (mode <= ends[None, :])
     widths = np.where(holds, ends[None, :] - ends[:, None], np.inf)
-    found = combined(spread, estimate, variance, share, n, 0.9)
+    found = combine_labels(spread, estimate, variance, share, n, 0.9)
     assert found.upper - found.lower == pytest.approx(widths.min(), abs=0.002)
     assert found.lower <= found.estimate <= found.upper
 
 
 def test_a_narrow_peak_of_little_weight_stays_inside() -> None:
     """Ten wrong labels of ten: nearly all weight is near 0, and the peak at the estimate is still the highest."""
-    found = combined(spread_of(0.003), 0.6, 0.0, 0.2, 10, 0.9)
+    found = combine_labels(spread_of(0.003), 0.6, 0.0, 0.2, 10, 0.9)
     assert found.lower <= found.estimate <= found.upper
 
 
 def test_with_many_labels_they_alone_decide() -> None:
-    found = combined(spread_of(0.06), 0.5, 0.001, 0.62, 5000, 0.9)
+    found = combine_labels(spread_of(0.06), 0.5, 0.001, 0.62, 5000, 0.9)
     expected = beta(0.62 * 5000 + 1, 0.38 * 5000 + 1)
     assert (found.lower, found.upper) == pytest.approx(expected.interval(0.9), abs=0.004)
 
 
 def test_without_labels_it_is_the_estimate() -> None:
     spread = spread_of(0.06)
-    found = combined(spread, 0.5, 0.0, 0.0, 0.0, 0.5)
+    found = combine_labels(spread, 0.5, 0.0, 0.0, 0.0, 0.5)
     assert found.estimate == pytest.approx(0.5, abs=0.001)
     # Half of the whole is .625 of the four fifths that resemble the labelled domains, less what is uniform.
     half = norm.ppf((1 + 0.6) / 2) * 0.06
@@ -94,18 +94,18 @@ def test_the_surprise_is_the_probability_of_such_labels_before_they_are_seen(cor
 
     chances = np.array([chance(count) for count in counts])
     above = chances[counts > correct].sum() + chances[correct] / 2
-    found = combined(spread, 0.6, 0.0, correct / n, n, 0.9)
-    assert found.surprise == pytest.approx(2 * min(above, 1 - above), abs=1e-3)
+    found = combine_labels(spread, 0.6, 0.0, correct / n, n, 0.9)
+    assert found.p_value == pytest.approx(2 * min(above, 1 - above), abs=1e-3)
 
 
 def test_labels_that_contradict_do_and_others_do_not() -> None:
     spread = spread_of(0.05)
-    assert combined(spread, 0.8, 0.0, 0.1, 10, 0.9).contradicts
-    assert not combined(spread, 0.8, 0.0, 0.6, 10, 0.9).contradicts
+    assert combine_labels(spread, 0.8, 0.0, 0.1, 10, 0.9).contradicts
+    assert not combine_labels(spread, 0.8, 0.0, 0.6, 10, 0.9).contradicts
 
 
 def test_an_accuracy_of_0_is_within_the_interval() -> None:
-    found = combined(spread_of(0.06), 0.03, 0.0005, 0.0, 8, 0.9)
+    found = combine_labels(spread_of(0.06), 0.03, 0.0005, 0.0, 8, 0.9)
     assert found.lower == 0
 
 
@@ -122,7 +122,7 @@ def test_intervals_hold_for_slices_like_the_validated_ones(n: int) -> None:
         estimate = accuracy + 0.06 * rng.standard_normal()
         [variance] = sampling_variance([estimate], [300])
         share = rng.binomial(n, accuracy) / n
-        found = combined(residuals.spread, estimate, variance, share, n, 0.9)
+        found = combine_labels(residuals.spread, estimate, variance, share, n, 0.9)
         inside.append(found.lower <= accuracy <= found.upper)
         errors.append(abs(found.estimate - accuracy))
         of_labels.append(abs(share - accuracy))

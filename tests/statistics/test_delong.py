@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from entropy_sentinel.statistics.auroc import auroc_interval, delong
+from entropy_sentinel.statistics.auroc import estimate_auc, measure_auroc_interval
 
 VALUES, CORRECT = [1.0, 2.0, 2.0, 3.0, 0.5], [True, True, False, False, True]
 
@@ -12,17 +12,17 @@ VALUES, CORRECT = [1.0, 2.0, 2.0, 3.0, 0.5], [True, True, False, False, True]
 def test_variance_worked_by_hand():
     # Shares of the correct below each incorrect value: 5/6, 1; of the incorrect above each correct one: 1, 3/4, 1.
     # Their variances, (1/12)^2 * 2 = 1/72 and (1 + 4 + 1)/144 / 2 = 1/48, over 2 and 3: 1/144 + 1/144.
-    area, variance = delong(np.array([2.0, 3.0]), np.array([1.0, 2.0, 0.5]))
+    area, variance = estimate_auc(np.array([2.0, 3.0]), np.array([1.0, 2.0, 0.5]))
     assert area == pytest.approx(11 / 12, abs=1e-15)
     assert variance == pytest.approx(1 / 72, abs=1e-15)
-    result = auroc_interval(VALUES, CORRECT, larger_is_confident=False)
+    result = measure_auroc_interval(VALUES, CORRECT, larger_is_confident=False)
     assert result.lower == pytest.approx(11 / 12 - 1.959963984540054 * (1 / 72) ** 0.5, abs=1e-12)
     assert result.upper == 1
 
 
 def test_the_interval_of_a_confidence_is_turned_round():
-    result = auroc_interval(VALUES, CORRECT, larger_is_confident=False)
-    turned = auroc_interval(VALUES, CORRECT, larger_is_confident=True)
+    result = measure_auroc_interval(VALUES, CORRECT, larger_is_confident=False)
+    turned = measure_auroc_interval(VALUES, CORRECT, larger_is_confident=True)
     assert turned.auroc == pytest.approx(1 - result.auroc)
     assert (turned.lower, turned.upper) == (0, pytest.approx(1 - result.lower))
 
@@ -33,9 +33,9 @@ def test_it_agrees_with_the_definition_and_a_bootstrap():
     wrong, right = random.normal(0.8, 1, 150).round(1), random.normal(0, 1, 250).round(1)
     pairs = (wrong[:, None] > right) + 0.5 * (wrong[:, None] == right)  # (150, 250)
     variance = pairs.mean(1).var(ddof=1) / 150 + pairs.mean(0).var(ddof=1) / 250
-    assert delong(wrong, right) == (pytest.approx(pairs.mean(), abs=1e-12), pytest.approx(variance, abs=1e-12))
+    assert estimate_auc(wrong, right) == (pytest.approx(pairs.mean(), abs=1e-12), pytest.approx(variance, abs=1e-12))
     labels = [False] * 150 + [True] * 250
-    result = auroc_interval([*wrong, *right], labels, larger_is_confident=False)
+    result = measure_auroc_interval([*wrong, *right], labels, larger_is_confident=False)
     drawn = [
         pairs[np.ix_(random.integers(0, 150, 150), random.integers(0, 250, 250))].mean() for _ in range(2000)
     ]  # resampling within the classes
@@ -45,8 +45,13 @@ def test_it_agrees_with_the_definition_and_a_bootstrap():
 
 def test_classes_of_one_response_or_without_overlap_have_no_interval():
     for values, correct in (([1.0, 2, 3], [True, True, False]), ([1.0, 2, 3, 4], [True, True, False, False])):
-        assert auroc_interval(values, correct, larger_is_confident=False) == (1, None, None, None)
-    assert auroc_interval([0.1], [True], larger_is_confident=False) == (None, None, None, "no incorrect response")
+        assert measure_auroc_interval(values, correct, larger_is_confident=False) == (1, None, None, None)
+    assert measure_auroc_interval([0.1], [True], larger_is_confident=False) == (
+        None,
+        None,
+        None,
+        "no incorrect response",
+    )
 
 
 def test_answers_to_one_question_are_clusters():
@@ -55,17 +60,19 @@ def test_answers_to_one_question_are_clusters():
     # with an incorrect answer, 3 with a correct one. Obuchowski's terms: (1 + 1)/144 * 2/1 / 4 = 1/144,
     # (1 + 4 + 1)/144 * 3/2 / 9 = 1/144, and 2 * (-1/12)(1/12) * 4/3 / 6 = -4/1296.
     wrong, right = np.array([2.0, 3.0]), np.array([1.0, 2.0, 0.5])
-    _, variance = delong(wrong, right, np.array([0, 1]), np.array([0, 2, 3]))
+    _, variance = estimate_auc(wrong, right, np.array([0, 1]), np.array([0, 2, 3]))
     assert variance == pytest.approx(2 / 144 - 4 / 1296, abs=1e-15)
     # Two correct answers to one question: their sums are 1/12 - 1/6 = -1/12 and 1/12; 2 items: (1 + 1)/144 * 2/1 / 9.
-    _, variance = delong(wrong, right, np.array([0, 1]), np.array([2, 2, 3]))
+    _, variance = estimate_auc(wrong, right, np.array([0, 1]), np.array([2, 2, 3]))
     assert variance == pytest.approx(1 / 144 + 2 / 144 * 2 / 9, abs=1e-15)
 
 
 def test_copies_of_every_answer_leave_the_interval_unchanged():
     random = np.random.default_rng(4)
     values, correct, items = random.normal(size=60), random.random(60) < 0.5, np.arange(60)
-    once = auroc_interval(values, correct, larger_is_confident=True)
-    copied = auroc_interval(np.tile(values, 3), np.tile(correct, 3), larger_is_confident=True, items=np.tile(items, 3))
+    once = measure_auroc_interval(values, correct, larger_is_confident=True)
+    copied = measure_auroc_interval(
+        np.tile(values, 3), np.tile(correct, 3), larger_is_confident=True, items=np.tile(items, 3)
+    )
     assert copied[:3] == pytest.approx(once[:3], abs=1e-12)
-    assert auroc_interval(np.tile(values, 3), np.tile(correct, 3), larger_is_confident=True).lower > once.lower
+    assert measure_auroc_interval(np.tile(values, 3), np.tile(correct, 3), larger_is_confident=True).lower > once.lower

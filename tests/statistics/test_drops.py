@@ -9,7 +9,14 @@ from scipy.stats import norm
 from scipy.stats import t as student
 
 from entropy_sentinel.statistics.monitoring import change_points
-from entropy_sentinel.statistics.monitoring.change_points import SIZE, Drop, Rule, Series, drops_of, unit_variances
+from entropy_sentinel.statistics.monitoring.change_points import (
+    DROP_SCALE,
+    Drop,
+    DropRule,
+    WindowSeries,
+    find_series_drops,
+    unit_variances,
+)
 
 
 def mean_of(means: np.ndarray) -> np.ndarray:
@@ -19,14 +26,14 @@ def mean_of(means: np.ndarray) -> np.ndarray:
 
 def series(
     accuracies: Sequence[float], n: int | Sequence[int] = 60, n_reference: int = 7, spread: float = 0.2
-) -> Series:
+) -> WindowSeries:
     """Windows with exactly these accuracies, of responses whose values have the variance `spread`."""
     counts = np.full(len(accuracies), n) if isinstance(n, int) else np.array(n)
     values = (np.array(accuracies) * counts)[:, None]
-    return Series(counts, values, np.full(len(accuracies), spread), n_reference, mean_of)
+    return WindowSeries(counts, values, np.full(len(accuracies), spread), n_reference, mean_of)
 
 
-def steady(n_windows: int, seed: int, n: int = 60, accuracy: float = 0.7, between: float = 0.0) -> Series:
+def steady(n_windows: int, seed: int, n: int = 60, accuracy: float = 0.7, between: float = 0.0) -> WindowSeries:
     """Windows whose responses have Beta-distributed values, by chance alone or with days that differ."""
     rng = np.random.default_rng(seed)
     parts = []
@@ -35,17 +42,20 @@ def steady(n_windows: int, seed: int, n: int = 60, accuracy: float = 0.7, betwee
         parts.append(rng.beta(1.2 * mean, 1.2 * (1 - mean), n))
     counts, sums = np.full(n_windows, n), np.array([[part.sum()] for part in parts])
     products = np.array([[[part @ part]] for part in parts])
-    return Series(counts, sums, unit_variances(counts, sums, products, mean_of), 7, mean_of)
+    return WindowSeries(counts, sums, unit_variances(counts, sums, products, mean_of), 7, mean_of)
 
 
-RULE = Rule(windows=150, least=30, smallest=0.02)
+RULE = DropRule(false_alarm_windows=150, least_responses=30, smallest_drop=0.02)
 
 
 @pytest.mark.parametrize(("difference", "variance"), [(0.0, 0.01), (0.08, 0.002), (-0.1, 0.003), (0.4, 0.01)])
 def test_the_evidence_is_the_ratio_of_two_likelihoods(difference: float, variance: float) -> None:
     deviation = np.sqrt(variance)
     with_drop, _ = quad(
-        lambda size: norm.pdf(difference, size, deviation) * 2 * norm.pdf(size, 0, SIZE), 0, 2, points=[0, difference]
+        lambda size: norm.pdf(difference, size, deviation) * 2 * norm.pdf(size, 0, DROP_SCALE),
+        0,
+        2,
+        points=[0, difference],
     )
     expected = np.log(with_drop / norm.pdf(difference, 0, deviation))
     found = change_points._log_evidence(np.array([difference]), np.array([variance]))
@@ -70,7 +80,9 @@ def test_a_t_is_turned_into_a_normal_number_of_the_same_probability() -> None:
     for freedom in (3, 6, 20, 1000):
         for t in (-3.0, 0.0, 1.0, 2.5, 5.0):
             expected = norm.isf(student.sf(t, freedom))
-            assert change_points._as_normal(np.array([t]), np.array([freedom]))[0] == pytest.approx(expected, abs=0.07)
+            assert change_points._normalise_t(np.array([t]), np.array([freedom]))[0] == pytest.approx(
+                expected, abs=0.07
+            )
 
 
 def test_the_unit_variance_of_a_mean_is_the_variance_of_the_responses() -> None:
@@ -100,73 +112,73 @@ def test_the_unit_variance_of_a_median_is_simulated() -> None:
 def test_the_variance_between_windows_is_half_the_mean_square_of_successive_differences() -> None:
     """Days differ by .02 in turn, and have so many responses that chance and the prior hardly count."""
     days = series([0.6, 0.62] * 40, n=10**7)
-    between, _ = change_points._Finder(days, RULE)._between()
+    between, _ = change_points._DropFinder(days, RULE)._window_variances()
     assert between[-1] == pytest.approx(0.02**2 / 2, rel=0.1)
 
 
 def test_a_drop_has_its_beginning_and_its_sides() -> None:
-    (drop,) = drops_of(series([0.7] * 7 + [0.7] * 5 + [0.5] * 6), RULE)
-    assert (drop.begins, drop.worse, drop.over) == (12, (), None)
-    assert 12 <= drop.told <= 14
-    assert drop.before == pytest.approx(0.7)
+    (drop,) = find_series_drops(series([0.7] * 7 + [0.7] * 5 + [0.5] * 6), RULE)
+    assert (drop.first_window, drop.worse_windows, drop.end_window) == (12, (), None)
+    assert 12 <= drop.alarm_window <= 14
+    assert drop.previous_accuracy == pytest.approx(0.7)
 
 
 def test_a_drop_becomes_worse_and_is_over() -> None:
     levels = [0.8] * 14 + [0.6] * 12 + [0.3] * 12 + [0.8] * 12
-    (drop,) = drops_of(series(levels, n=120), RULE)
-    assert drop.begins == 14
-    (worse,) = drop.worse
+    (drop,) = find_series_drops(series(levels, n=120), RULE)
+    assert drop.first_window == 14
+    (worse,) = drop.worse_windows
     assert 26 <= worse <= 28
-    assert 38 <= drop.over <= 40
+    assert 38 <= drop.end_window <= 40
 
 
 def test_an_accuracy_that_recovers_in_part_stays_a_drop() -> None:
     levels = [0.9] * 14 + [0.4] * 12 + [0.7] * 12
-    (drop,) = drops_of(series(levels, n=120), RULE)
-    assert (drop.over, drop.level) == (None, 26)
+    (drop,) = find_series_drops(series(levels, n=120), RULE)
+    assert (drop.end_window, drop.level_window) == (None, 26)
 
 
 def test_a_second_drop_is_another_one() -> None:
     levels = [0.8] * 14 + [0.5] * 8 + [0.8] * 10 + [0.5] * 8
-    first, second = drops_of(series(levels, n=120), RULE)
-    assert (first.begins, second.begins) == (14, 32)
-    assert first.over is not None
-    assert second.over is None
+    first, second = find_series_drops(series(levels, n=120), RULE)
+    assert (first.first_window, second.first_window) == (14, 32)
+    assert first.end_window is not None
+    assert second.end_window is None
 
 
 def test_a_slow_decline_is_found() -> None:
     levels = [*([0.8] * 7), *np.linspace(0.8, 0.6, 40)]
-    (drop,) = drops_of(series(levels, n=120), RULE)
-    assert drop.told < 30
+    (drop,) = find_series_drops(series(levels, n=120), RULE)
+    assert drop.alarm_window < 30
 
 
 @pytest.mark.parametrize(
     ("accuracies", "n", "rule"),
     [
         ([0.7] * 7 + [0.8] * 9, 60, RULE),
-        ([0.7] * 7 + [0.66] * 20, 3000, Rule(150, 30, 0.05)),
-        ([0.7] * 7 + [0.2], 60, Rule(150, 61, 0.02)),
+        ([0.7] * 7 + [0.66] * 20, 3000, DropRule(150, 30, 0.05)),
+        ([0.7] * 7 + [0.2], 60, DropRule(150, 61, 0.02)),
         ([0.7] * 7, 60, RULE),
     ],
 )
-def test_no_drop(accuracies: list[float], n: int, rule: Rule) -> None:
+def test_no_drop(accuracies: list[float], n: int, rule: DropRule) -> None:
     """A rise; a fall that is sure and too small; too few responses after it; nothing after the reference."""
-    assert drops_of(series(accuracies, n), rule) == []
+    assert find_series_drops(series(accuracies, n), rule) == []
 
 
 def test_after_a_thin_reference_nothing_is_told() -> None:
-    assert drops_of(series([0.9, 0.1, 0.1], n=[29, 60, 60], n_reference=1), RULE) == []
-    assert drops_of(series([0.9] * 5 + [0.1] * 5, n=[29, *[60] * 9], n_reference=1), RULE) == []
+    assert find_series_drops(series([0.9, 0.1, 0.1], n=[29, 60, 60], n_reference=1), RULE) == []
+    assert find_series_drops(series([0.9] * 5 + [0.1] * 5, n=[29, *[60] * 9], n_reference=1), RULE) == []
 
 
 def test_thin_windows_are_evidence_together() -> None:
-    (drop,) = drops_of(series([0.8] * 7 + [0.3] * 12, n=6), RULE)
-    assert (drop.begins, drop.told >= 7 + 4) == (7, True)
+    (drop,) = find_series_drops(series([0.8] * 7 + [0.3] * 12, n=6), RULE)
+    assert (drop.first_window, drop.alarm_window >= 7 + 4) == (7, True)
 
 
-def rate(runs: Sequence[Series], rule: Rule) -> float:
+def rate(runs: Sequence[WindowSeries], rule: DropRule) -> float:
     """The number of false alarms in a window."""
-    alarms = sum(len(drops_of(run, rule)) for run in runs)
+    alarms = sum(len(find_series_drops(run, rule)) for run in runs)
     return alarms / sum(len(run.n) - run.n_reference for run in runs)
 
 
@@ -174,7 +186,7 @@ def rate(runs: Sequence[Series], rule: Rule) -> float:
 def test_false_alarms_are_as_rare_as_promised(between: float) -> None:
     """One in 40 windows or fewer; days that differ by .03 would otherwise raise more."""
     runs = [steady(67, seed, between=between) for seed in range(60)]
-    assert rate(runs, Rule(40, 30, 0)) <= 1 / 40
+    assert rate(runs, DropRule(40, 30, 0)) <= 1 / 40
 
 
 def test_a_drop_is_told_at_once_although_days_differ() -> None:
@@ -182,15 +194,15 @@ def test_a_drop_is_told_at_once_although_days_differ() -> None:
     for seed in range(6):
         run = steady(60, seed, n=300, between=0.03)
         fallen = run.values * np.where(np.arange(60) < 30, 1, 1 - 0.15 / 0.7)[:, None]
-        told = [drop.told for drop in drops_of(run._replace(values=fallen), RULE)]
+        told = [drop.alarm_window for drop in find_series_drops(run._replace(values=fallen), RULE)]
         assert told in ([30], [31])
 
 
 def test_the_batches_of_looks_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     levels = [*([0.8] * 7), *np.linspace(0.8, 0.6, 40), *([0.8] * 20)]
-    expected = drops_of(series(levels), RULE)
+    expected = find_series_drops(series(levels), RULE)
     monkeypatch.setattr(change_points, "_BATCH", 5)
-    assert drops_of(series(levels), RULE) == expected
+    assert find_series_drops(series(levels), RULE) == expected
     assert isinstance(expected[0], Drop)
 
 
@@ -199,8 +211,8 @@ def test_what_comes_later_does_not_change_what_was_told() -> None:
     run = steady(120, 3, between=0.04)
     fallen = run.values * np.where(np.arange(120) < 60, 1, 0.8)[:, None]
     run = run._replace(values=fallen)
-    whole = drops_of(run, RULE)
+    whole = find_series_drops(run, RULE)
     for end in range(20, 120, 7):
-        part = Series(run.n[:end], run.values[:end], run.variance[:end], 7, mean_of)
-        expected = [(drop.begins, drop.told) for drop in whole if drop.told < end]
-        assert [(drop.begins, drop.told) for drop in drops_of(part, RULE)] == expected
+        part = WindowSeries(run.n[:end], run.values[:end], run.variance[:end], 7, mean_of)
+        expected = [(drop.first_window, drop.alarm_window) for drop in whole if drop.alarm_window < end]
+        assert [(drop.first_window, drop.alarm_window) for drop in find_series_drops(part, RULE)] == expected

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from entropy_sentinel.statistics.large_error import FarOff
+from entropy_sentinel.statistics.large_error import LargeErrorRate
 
 EXACT = 1e-12
 
@@ -12,7 +12,7 @@ EXACT = 1e-12
 @pytest.mark.parametrize("k", [1, 6, 40])
 def test_domains_without_error(k: int) -> None:
     """Labels without chance show that a domain is not far off: prior Beta(.2, 7.8), posterior Beta(.2, 7.8 + k)."""
-    result = FarOff.of([0.0] * k, [EXACT] * k, 0.25)
+    result = LargeErrorRate.fit([0.0] * k, [EXACT] * k, 0.25)
     assert result.share_below(0.05) == pytest.approx(stats.beta.cdf(0.05, 0.2, 7.8 + k), abs=1e-3)
 
 
@@ -35,13 +35,15 @@ def test_likelihoods_by_quadrature() -> None:
 
         return integrate.quad(weight, 0, up_to, weight="alg", wvar=(-0.8, 0))[0]
 
-    result = FarOff.of([0.1, -0.2, 0.3], [0.01] * 3, 0.25)
-    assert result.near == pytest.approx(0.125**2)
+    result = LargeErrorRate.fit([0.1, -0.2, 0.3], [0.01] * 3, 0.25)
+    assert result.small_variance == pytest.approx(0.125**2)
     assert result.share_below(0.05) == pytest.approx(integral(0.05) / integral(1), abs=1e-3)
 
 
 def test_an_error_beyond_twice_the_limit_is_far_off() -> None:
-    results = [FarOff.of([error] + [0.0] * 20, [1e-4] * 21, 0.25).share_below(0.05) for error in (0.4, 0.6, 0.9)]
+    results = [
+        LargeErrorRate.fit([error] + [0.0] * 20, [1e-4] * 21, 0.25).share_below(0.05) for error in (0.4, 0.6, 0.9)
+    ]
     assert results == pytest.approx([stats.beta.cdf(0.05, 0.2 + 1, 7.8 + 20)] * 3, abs=0.01)
 
 
@@ -61,22 +63,28 @@ def test_groups_by_the_states_of_their_domains() -> None:
         prior = integrate.quad(lambda x: (1 - x) ** 6.8 * likelihood(x), 0, up_to, weight="alg", wvar=(-0.8, 0))
         return prior[0]
 
-    posterior = FarOff.of([0.3, 0.3, 0.0, 0.0, 0.0], [EXACT] * 5, 0.25, ["a", "a", "b", "b", "c"])
+    posterior = LargeErrorRate.fit([0.3, 0.3, 0.0, 0.0, 0.0], [EXACT] * 5, 0.25, ["a", "a", "b", "b", "c"])
     assert posterior.share_below(0.2) == pytest.approx(integral(0.2) / integral(1), abs=2e-3)
 
 
 def test_errors_above_the_limit_raise_the_share_and_domains_without_them_lower_it() -> None:
-    shares = [FarOff.of([0.3] * far + [0.0] * 20, [EXACT] * (20 + far), 0.25).share_below(0.05) for far in range(5)]
+    shares = [
+        LargeErrorRate.fit([0.3] * far + [0.0] * 20, [EXACT] * (20 + far), 0.25).share_below(0.05) for far in range(5)
+    ]
     assert shares == sorted(shares, reverse=True)
     assert shares[0] > 0.9
     assert shares[4] < 0.1
-    assert FarOff.of([0.3] + [0.0] * 20, [EXACT] * 21, 0.25).after(60, 0.0, EXACT).share_below(0.05) > 0.9
+    assert (
+        LargeErrorRate.fit([0.3] + [0.0] * 20, [EXACT] * 21, 0.25).add_domains(60, 0.0, EXACT).share_below(0.05) > 0.9
+    )
 
 
 def test_an_error_that_few_labels_show_by_chance_says_less() -> None:
     """Twenty labels have a standard deviation of .11: of 80 domains without error, two show one above .25."""
     assert 80 * 2 * stats.norm.sf(0.25, scale=np.sqrt(0.25 / 20)) == pytest.approx(2, abs=0.1)
-    few, many = (FarOff.of([0.26] * 4 + [0.0] * 76, [0.25 / n] * 80, 0.25).share_below(0.05) for n in (20, 1000))
+    few, many = (
+        LargeErrorRate.fit([0.26] * 4 + [0.0] * 76, [0.25 / n] * 80, 0.25).share_below(0.05) for n in (20, 1000)
+    )
     assert few > 0.85
     assert many < 0.65
 
@@ -86,22 +94,22 @@ def test_a_normal_spread_is_not_taken_for_a_share_far_off() -> None:
     quantiles = stats.norm.ppf((np.arange(160) + 0.5) / 160)
     errors = quantiles * np.sqrt(0.1**2 + 0.25 / 20)
     assert (abs(errors) > 0.25).mean() == pytest.approx(0.09, abs=0.011)
-    result = FarOff.of(errors, [0.25 / 20] * 160, 0.25)
-    assert result.near == pytest.approx(0.1**2, rel=0.02)
+    result = LargeErrorRate.fit(errors, [0.25 / 20] * 160, 0.25)
+    assert result.small_variance == pytest.approx(0.1**2, rel=0.02)
     assert result.share_below(0.05) > 0.9
 
 
 def test_errors_that_are_all_large_have_no_spread() -> None:
-    assert FarOff.of([0.3, -0.3, 0.3, -0.3], [EXACT] * 4, 0.25).share_below(0.05) < 0.2
+    assert LargeErrorRate.fit([0.3, -0.3, 0.3, -0.3], [EXACT] * 4, 0.25).share_below(0.05) < 0.2
 
 
 def test_more_domains_are_domains() -> None:
     """Without error as such domains; with errors, by the mean log-likelihood of normal ones."""
-    before = FarOff.of([0.3, 0.0, 0.0], [0.01] * 3, 0.25)
-    every = FarOff.of([0.3, 0.0, 0.0, 0.0, 0.0], [0.01] * 5, 0.25)
-    assert before.near == every.near == 0
-    assert before.after(2, 0.0, 0.01).share_below(0.05) == pytest.approx(every.share_below(0.05))
+    before = LargeErrorRate.fit([0.3, 0.0, 0.0], [0.01] * 3, 0.25)
+    every = LargeErrorRate.fit([0.3, 0.0, 0.0, 0.0, 0.0], [0.01] * 5, 0.25)
+    assert before.small_variance == every.small_variance == 0
+    assert before.add_domains(2, 0.0, 0.01).share_below(0.05) == pytest.approx(every.share_below(0.05))
     quantiles = stats.norm.ppf((np.arange(40) + 0.5) / 40, scale=0.1)
-    all_forty = FarOff.of([*quantiles, 0.0, 0.0, 0.3], [0.01] * 43, 0.25)
-    assert all_forty.near == 0
-    assert before.after(40, 0.01, 0.01).share_below(0.05) == pytest.approx(all_forty.share_below(0.05))
+    all_forty = LargeErrorRate.fit([*quantiles, 0.0, 0.0, 0.3], [0.01] * 43, 0.25)
+    assert all_forty.small_variance == 0
+    assert before.add_domains(40, 0.01, 0.01).share_below(0.05) == pytest.approx(all_forty.share_below(0.05))

@@ -31,16 +31,16 @@ def test_errors_of_one_domain_are_larger_by_the_published_ratio() -> None:
 def test_a_conformal_interval_by_hand() -> None:
     errors = [0.02, -0.05, 0.01, 0.08]
     residuals = Residuals([0.5 + error for error in errors], [0.5] * 4, [MANY] * 4, n_training=4)
-    result = residuals.conformal([0.5, 0.95], [MANY, MANY], 0.8)
+    result = residuals.conformal_intervals([0.5, 0.95], [MANY, MANY], 0.8)
     # The largest of four errors, for sampling adds nothing; cut at 1.
     np.testing.assert_allclose(result.lower, [0.42, 0.87], atol=1e-6)
     np.testing.assert_allclose(result.upper, [0.58, 1.0], atol=1e-6)
     assert result.basis == "conformal"
-    assert residuals.conformal([0.5], [MANY], 0.6).upper[0] == pytest.approx(0.55, abs=1e-6)
+    assert residuals.conformal_intervals([0.5], [MANY], 0.6).upper[0] == pytest.approx(0.55, abs=1e-6)
 
 
 def test_a_small_slice_has_a_wider_interval() -> None:
-    lower, upper, _ = FOUR.conformal([0.5, 0.5], [MANY, 96], 0.8)
+    lower, upper, _ = FOUR.conformal_intervals([0.5, 0.5], [MANY, 96], 0.8)
     # 0.25 / 96 is the variance of a share of half among 96: 50 of 100 with two of each added.
     expected = math.sqrt(0.1**2 + stats.norm.ppf(0.9) ** 2 * 0.25 / 96)
     np.testing.assert_allclose(upper - 0.5, [0.1, expected], atol=1e-6)
@@ -49,18 +49,18 @@ def test_a_small_slice_has_a_wider_interval() -> None:
 
 def test_a_large_slice_has_no_narrower_one_and_domains_differ_in_size() -> None:
     residuals = Residuals([0.55, 0.45, 0.52, 0.6], [0.5] * 4, [96, 96, MANY, MANY], n_training=4)
-    assert residuals.conformal([0.5], [MANY], 0.8).upper[0] == pytest.approx(0.6, abs=1e-6)
+    assert residuals.conformal_intervals([0.5], [MANY], 0.8).upper[0] == pytest.approx(0.6, abs=1e-6)
     # At 60 % the third of four: of the errors .05, .05 as they are, of .02 and .1 with the chance of 96 responses.
     chance = stats.norm.ppf(0.8) ** 2 * 0.25 / 96
     errors = sorted([0.05, 0.05, math.sqrt(0.02**2 + chance), math.sqrt(0.1**2 + chance)])
-    assert residuals.conformal([0.5], [96], 0.6).upper[0] == pytest.approx(0.5 + errors[2], abs=5e-4)
+    assert residuals.conformal_intervals([0.5], [96], 0.6).upper[0] == pytest.approx(0.5 + errors[2], abs=5e-4)
 
 
 def test_above_the_level_that_k_domains_reach_there_is_no_conformal_interval() -> None:
-    lower, upper, basis = FOUR.conformal([0.5, 0.4], [MANY, 10], 0.81)
+    lower, upper, basis = FOUR.conformal_intervals([0.5, 0.4], [MANY, 10], 0.81)
     assert basis == "conformal"
     assert np.isnan([*lower, *upper]).all()
-    assert not np.isnan(FOUR.conformal([0.5], [MANY], 0.8).lower[0])
+    assert not np.isnan(FOUR.conformal_intervals([0.5], [MANY], 0.8).lower[0])
 
 
 def test_the_predictive_interval_by_hand() -> None:
@@ -103,9 +103,9 @@ def test_held_out_intervals_are_those_of_the_other_domains(groups: list[str] | N
     rng = np.random.default_rng(3)
     true, n = rng.uniform(0.1, 0.9, 9), rng.integers(20, 300, 9)
     residuals = Residuals(true + rng.normal(0, 0.1, 9), true, n, n_training, groups=groups)
-    together = residuals.held_out(0.9)
+    together = residuals.held_out_intervals(0.9)
     for place in range(9):
-        alone = residuals.without(place).intervals([residuals.estimated[place]], [n[place]], 0.9)
+        alone = residuals.leave_out(place).intervals([residuals.estimated[place]], [n[place]], 0.9)
         found = [together.lower[place], together.upper[place]]
         np.testing.assert_allclose(found, [alone.lower[0], alone.upper[0]], atol=1e-7)
         assert together.basis == alone.basis
@@ -113,8 +113,8 @@ def test_held_out_intervals_are_those_of_the_other_domains(groups: list[str] | N
 
 def test_one_domain_leaves_the_prior() -> None:
     one = Residuals([0.5], [0.4], [100], n_training=1)
-    assert one.held_out(0.9).basis == "prior"
-    assert one.held_out(0.9).upper == pytest.approx(one.without(0).intervals([0.5], [100], 0.9).upper)
+    assert one.held_out_intervals(0.9).basis == "prior"
+    assert one.held_out_intervals(0.9).upper == pytest.approx(one.leave_out(0).intervals([0.5], [100], 0.9).upper)
 
 
 @pytest.mark.slow
@@ -143,7 +143,7 @@ def test_where_domains_are_alike_conformal_intervals_hold_as_often_as_they_say(k
         estimated = np.clip(true + 0.12 * rng.standard_t(3, k + 1) / math.sqrt(3), 0, 1)
         seen = rng.binomial(200, true) / 200
         residuals = Residuals(estimated[:k], seen[:k], [200] * k, k)
-        lower, upper, _ = residuals.conformal(estimated[k:], [200], level)
+        lower, upper, _ = residuals.conformal_intervals(estimated[k:], [200], level)
         held += lower[0] <= seen[k] <= upper[0]
     # At least the level, and at most 1 / (k + 1) more; give or take three standard errors.
     slack = 3 * math.sqrt(level * (1 - level) / 3000)

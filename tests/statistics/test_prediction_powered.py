@@ -11,7 +11,7 @@ from scipy.stats import beta, binom, norm
 
 from entropy_sentinel.statistics.binomial import binomial_interval
 from entropy_sentinel.statistics.monitoring.prediction_powered import (
-    effective_labels,
+    effective_label_count,
     labelled_mean,
     prediction_powered_mean,
 )
@@ -132,7 +132,7 @@ def test_what_predictions_leave_is_weighted() -> None:
     y, p = labels - u @ labels / 4, predicted - u @ predicted / 4
     sums = (np.sum((u * y) ** 2) * 4 / 3, np.sum((u * (y - 0.5 * p)) ** 2) * 4 / 2)
     binomial = 4 * result.estimate * (1 - result.estimate) * 4 / 3
-    assert result.n_effective == pytest.approx(effective_labels(4, 20, binomial, *sums, float(u @ u**2) / 4, 0.9))
+    assert result.n_effective == pytest.approx(effective_label_count(4, 20, binomial, *sums, float(u @ u**2) / 4, 0.9))
 
 
 def test_unequal_weights_are_worth_fewer_labels() -> None:

@@ -24,16 +24,16 @@ def scale_of(errors: list[float]) -> tuple[float, float]:
 @pytest.mark.parametrize("level", [0.5, 0.8, 0.9, 0.95])
 def test_without_chance_in_the_labels_it_is_students_t(errors: list[float], level: float) -> None:
     scale, freedom = scale_of(errors)
-    [half] = Spread.of(errors, [0.0] * len(errors)).half_widths([0.0], level)
+    [half] = Spread.fit(errors, [0.0] * len(errors)).half_widths([0.0], level)
     assert half == pytest.approx(stats.t.ppf((1 + level) / 2, freedom) * scale, rel=1e-3)
 
 
 @pytest.mark.parametrize("errors", ERRORS.values(), ids=ERRORS)
 def test_the_mean_error_is_that_of_a_chi_squared_variance(errors: list[float]) -> None:
-    (scale, freedom), spread = scale_of(errors), Spread.of(errors, [0.0] * len(errors))
+    (scale, freedom), spread = scale_of(errors), Spread.fit(errors, [0.0] * len(errors))
     for confidence in (0.1, 0.5, 0.9):
         most = math.sqrt(2 / math.pi) * scale * math.sqrt(freedom / stats.chi2.ppf(1 - confidence, freedom))
-        assert spread.mean_error(confidence) == pytest.approx(most, rel=2e-3)
+        assert spread.mean_error_limit(confidence) == pytest.approx(most, rel=2e-3)
         assert spread.mean_error_below(most) == pytest.approx(confidence, abs=2e-3)
 
 
@@ -52,7 +52,7 @@ def test_chance_in_the_labels_and_in_the_slice_by_quadrature() -> None:
 
     total = integrate.quad(weight, 1e-3, 30, limit=500, points=[0.1, 0.3, 1])[0]
     expected = optimize.brentq(lambda half: inside(half) - 0.9, 0.01, 2)
-    [half] = Spread.of(errors, chance).half_widths([slice_chance], 0.9)
+    [half] = Spread.fit(errors, chance).half_widths([slice_chance], 0.9)
     assert half == pytest.approx(expected, rel=1e-4)
 
 
@@ -73,11 +73,11 @@ def test_groups_against_the_whole_covariance_matrix() -> None:
         )
 
     below, above = (integrate.quad(density, *ends, limit=200)[0] for ends in ((1e-2, 0.125), (0.125, 20)))
-    spread, apart = Spread.of(errors, chance, groups=groups), Spread.of(errors, chance)
+    spread, apart = Spread.fit(errors, chance, groups=groups), Spread.fit(errors, chance)
     limit = 0.125 * math.sqrt(2 / math.pi)
     assert spread.mean_error_below(limit) == pytest.approx(below / (below + above), abs=2e-3)
     # As groups of one each, they say as much as without groups.
-    assert Spread.of(errors, chance, groups=list("abcde")).weights == pytest.approx(apart.weights)
+    assert Spread.fit(errors, chance, groups=list("abcde")).weights == pytest.approx(apart.weights)
     assert spread.half_widths([0.0], 0.95) > apart.half_widths([0.0], 0.95)
 
 
@@ -96,31 +96,31 @@ def test_domains_of_a_group_can_turn_out_to_be_independent(kind: str) -> None:
     prior = spreads**-1.5 * np.exp(-1.5 * 0.18**2 / (2 * spreads**2))  # of log s
     posterior = prior * (np.exp(logarithms - logarithms.max()) * 4 * shares**3).sum(axis=1)
     expected = posterior[spreads * math.sqrt(2 / math.pi) <= 0.1].sum() / posterior.sum()
-    spread = Spread.of([*first, *second], [chance] * 24, groups=[*range(12)] * 2)
+    spread = Spread.fit([*first, *second], [chance] * 24, groups=[*range(12)] * 2)
     assert 0.05 < expected < 0.95
     assert spread.mean_error_below(0.1) == pytest.approx(expected, abs=2e-3)
 
 
 def test_labels_that_are_all_chance_say_nothing() -> None:
-    alone, few = Spread.of([], []), Spread.of([0.5, -0.4], [1e6, 1e6])
-    assert few.mean_error(0.9) == pytest.approx(alone.mean_error(0.9), rel=1e-3)
+    alone, few = Spread.fit([], []), Spread.fit([0.5, -0.4], [1e6, 1e6])
+    assert few.mean_error_limit(0.9) == pytest.approx(alone.mean_error_limit(0.9), rel=1e-3)
 
 
 def test_more_domains_of_a_mean_square_are_domains_with_its_root_as_error() -> None:
-    more = Spread.of([0.05, 0.02], [0.001, 0.002]).after(3, 0.03**2, 0.004)
-    every = Spread.of([0.05, 0.02, 0.03, 0.03, 0.03], [0.001, 0.002, 0.004, 0.004, 0.004])
+    more = Spread.fit([0.05, 0.02], [0.001, 0.002]).add_domains(3, 0.03**2, 0.004)
+    every = Spread.fit([0.05, 0.02, 0.03, 0.03, 0.03], [0.001, 0.002, 0.004, 0.004, 0.004])
     np.testing.assert_allclose(more.weights, every.weights, atol=1e-12)
 
 
 def test_the_share_inside_an_interval_if_the_mean_error_were_another() -> None:
     """Off by a normal error of standard deviation .2, whose mean distance is .2 sqrt(2 / pi)."""
-    spread = Spread.of([0.05, 0.02, -0.1], [0.0] * 3)
+    spread = Spread.fit([0.05, 0.02, -0.1], [0.0] * 3)
     [half] = spread.half_widths([0.0], 0.9)
-    assert spread.share_inside(0.9, 0.2 * math.sqrt(2 / math.pi)) == pytest.approx(1 - 2 * stats.norm.sf(half / 0.2))
+    assert spread.coverage(0.9, 0.2 * math.sqrt(2 / math.pi)) == pytest.approx(1 - 2 * stats.norm.sf(half / 0.2))
 
 
 def test_a_slice_without_a_response_has_no_limit_and_there_may_be_no_slice() -> None:
-    spread = Spread.of([0.1], [0.0])
+    spread = Spread.fit([0.1], [0.0])
     assert spread.half_widths([math.inf, math.nan], 0.9).tolist() == [math.inf, math.inf]
     assert len(spread.half_widths([], 0.9)) == 0
 
@@ -145,7 +145,7 @@ def test_the_prior_is_on_the_side_of_caution_of_the_published_tables() -> None:
 def test_many_half_widths_are_those_of_each_alone(level: float) -> None:
     """Many begin near their solution; 0, infinity, equal and very different variances are among them."""
     rng = np.random.default_rng(0)
-    spread = Spread.of(rng.normal(0, 0.1, 4), [0.002] * 4)
+    spread = Spread.fit(rng.normal(0, 0.1, 4), [0.002] * 4)
     some = [0.0, math.inf, 1e-12, 4.0, *rng.uniform(0, 0.02, 20)]
     many = spread.half_widths([*some, *rng.exponential(0.02, 3000), *some], level)
     alone = np.concatenate([spread.half_widths([variance], level) for variance in some])

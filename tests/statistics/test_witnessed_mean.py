@@ -6,7 +6,7 @@ from scipy.stats import norm
 
 from entropy_sentinel.statistics.monitoring.prediction_powered import labelled_mean, prediction_powered_mean
 from entropy_sentinel.statistics.monitoring.witnessed_mean import LabelledSample, WitnessValues, witnessed_mean
-from entropy_sentinel.statistics.witness_powers import witness_powers
+from entropy_sentinel.statistics.witness_powers import fit_witness_powers
 
 UNKNOWN = np.nan
 
@@ -101,10 +101,10 @@ def test_two_witnesses_are_right_on_average_and_intervals_hold(
             slices.append((accuracy, p, right * 1.0, values))
         rows = [np.column_stack([*(np.asarray(w.values)[:n] for w in ws), p[:n]]) for _, p, _, ws in slices]
         labels = np.concatenate([right[:n] for _, _, right, _ in slices])
-        powers = witness_powers(labels, np.vstack(rows), np.repeat(range(k), n), [True, True, False])
+        powers = fit_witness_powers(labels, np.vstack(rows), np.repeat(range(k), n), [True, True, False])
         assert powers is not None
         for number, (accuracy, p, right, values) in enumerate(slices):
-            each = powers.each[number * n : (number + 1) * n]
+            each = powers.by_label[number * n : (number + 1) * n]
             found = witnessed_mean(LabelledSample(right[:n], np.arange(n)), values, p, each, 0.9)
             held.append(found.lower <= accuracy <= found.upper)
             off.append(found.estimate - accuracy)
@@ -123,9 +123,11 @@ def test_a_perfect_judge_at_95_percent_with_ten_labels_and_a_useless_one(quality
         right, p = (rng.random(400) < 0.95) * 1.0, rng.beta(4, 2, 400)
         z = np.where(rng.random(400) < quality, right, 1 - right)
         seen = (np.arange(400) < 200) * 1.0
-        powers = witness_powers(right[:10], np.column_stack([z, p])[:10], np.zeros(10), [True, False])
+        powers = fit_witness_powers(right[:10], np.column_stack([z, p])[:10], np.zeros(10), [True, False])
         assert powers is not None
-        found = witnessed_mean(LabelledSample(right[:10], np.arange(10)), [WitnessValues(z, seen)], p, powers.each, 0.9)
+        found = witnessed_mean(
+            LabelledSample(right[:10], np.arange(10)), [WitnessValues(z, seen)], p, powers.by_label, 0.9
+        )
         off.append(found.estimate - 0.95)
         alone.append(right[:10].mean() - 0.95)
     assert np.std(off) < most * np.std(alone)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from entropy_sentinel.statistics.witness_powers import witness_powers
-from entropy_sentinel.statistics.witnessed_accuracies import WitnessedDomain, accuracies_from, influences
+from entropy_sentinel.statistics.witness_powers import fit_witness_powers
+from entropy_sentinel.statistics.witnessed_accuracies import WitnessedDomain, estimate_accuracies, response_influences
 
 
 def domain(
@@ -40,7 +40,7 @@ def test_one_domain_by_hand() -> None:
     y = np.array([1.0] * 5 + [0.0] * 5)
     z = np.array([1.0] * 4 + [0.0] * 5 + [1.0])
     everywhere = np.array([1.0] * 60 + [0.0] * 40)[:, None]
-    found = accuracies_from([domain(y, z[:, None], everywhere, np.zeros(100))], [True])
+    found = estimate_accuracies([domain(y, z[:, None], everywhere, np.zeros(100))], [True])
     assert found is not None
     assert found.powers == pytest.approx([4 / 7])
     assert found.accuracies == pytest.approx([0.5 + 0.056897], abs=1e-5)
@@ -61,7 +61,7 @@ def test_powers_are_least_squares_without_the_label(clusters: np.ndarray | None)
     domains, *_ = drawn(4, 12, 50, rng)
     y, x = np.concatenate([each.labels for each in domains]), np.concatenate([each.witnesses for each in domains])
     place = np.repeat(range(4), 12)
-    powers = witness_powers(y, x, place, [False, True, True], clusters)
+    powers = fit_witness_powers(y, x, place, [False, True, True], clusters)
     assert powers is not None
     dummies = np.eye(4)[place]
     # Eight responses in a domain of their own, each with half a label's weight: both verdicts recognise three of four.
@@ -74,13 +74,13 @@ def test_powers_are_least_squares_without_the_label(clusters: np.ndarray | None)
         rows = np.vstack([np.column_stack([x, dummies, np.zeros(48)])[others], pseudo * 0.5**0.5])
         right = np.append(y[others], np.repeat([1, 0], 4) * 0.5**0.5)
         slopes = np.linalg.lstsq(rows, right, rcond=None)[0][:3]
-        assert powers.each[label] == pytest.approx(np.clip(slopes, 0, 1), abs=1e-9)
+        assert powers.by_label[label] == pytest.approx(np.clip(slopes, 0, 1), abs=1e-9)
 
 
 def test_too_few_labels_tell_no_powers_and_a_constant_witness_has_none() -> None:
     y, x = np.array([1.0, 0.0] * 6), np.ones((12, 2))
-    assert witness_powers(y[:10], x[:10], [0, 1, 2] * 3 + [0], [False, True]) is None
-    powers = witness_powers(y, np.column_stack([np.ones(12), y]), np.repeat([0, 1], 6), [False, True])
+    assert fit_witness_powers(y[:10], x[:10], [0, 1, 2] * 3 + [0], [False, True]) is None
+    powers = fit_witness_powers(y, np.column_stack([np.ones(12), y]), np.repeat([0, 1], 6), [False, True])
     assert powers is not None
     assert powers.pooled == pytest.approx([0, (3 + 0.5) / (3 + 1)])
 
@@ -90,14 +90,14 @@ def test_weights_count_a_response_as_often_as_it_represents_others() -> None:
     rng = np.random.default_rng(1)
     [whole], _, _ = drawn(1, 20, 60, rng)
     w, all_w = np.repeat([1.0, 3.0], 10), np.repeat([1.0, 3.0], 30)
-    found = accuracies_from([whole._replace(weights=w, all_weights=all_w)], [False, True, True])
-    even = accuracies_from([whole], [False, True, True])
+    found = estimate_accuracies([whole._replace(weights=w, all_weights=all_w)], [False, True, True])
+    even = estimate_accuracies([whole], [False, True, True])
     assert found is not None
     assert even is not None
-    each = witness_powers(whole.labels, whole.witnesses, np.zeros(20), [False, True, True])
+    each = fit_witness_powers(whole.labels, whole.witnesses, np.zeros(20), [False, True, True])
     assert each is not None
     mean = np.average(whole.all_witnesses, axis=0, weights=all_w)
-    corrected = whole.labels + ((mean - whole.witnesses) * each.each).sum(axis=1)
+    corrected = whole.labels + ((mean - whole.witnesses) * each.by_label).sum(axis=1)
     assert found.accuracies == pytest.approx([np.average(corrected, weights=w)])
     # 1600 / (10 + 90) of 20 labels are 16 in effect.
     assert found.variances[0] > even.variances[0] * 1.1
@@ -105,9 +105,9 @@ def test_weights_count_a_response_as_often_as_it_represents_others() -> None:
 
 def test_influences_of_a_mean_and_of_a_function_of_means() -> None:
     values = np.array([0.2, 0.4, 0.9])
-    assert influences(values, lambda means: means) == pytest.approx(values - values.mean())
+    assert response_influences(values, lambda means: means) == pytest.approx(values - values.mean())
     two = np.column_stack([values, values**2])
-    assert influences(two, lambda means: means[..., 0] / 2 + means[..., 1]) == pytest.approx(
+    assert response_influences(two, lambda means: means[..., 0] / 2 + means[..., 1]) == pytest.approx(
         values / 2 + values**2 - (values / 2 + values**2).mean()
     )
 
@@ -136,7 +136,7 @@ def test_accuracies_are_right_on_average_and_their_noise_is_known(
                 everywhere[:, 2] = np.nan
             columns = (1,) if number % 4 == 0 else (1, 2)
             domains[number] = each._replace(witnesses=everywhere[:n], columns=columns)
-        found = accuracies_from(domains, [False, True, True])
+        found = estimate_accuracies(domains, [False, True, True])
         assert found is not None
         off.append(estimates - found.accuracies)
         variances.append(found.variances)

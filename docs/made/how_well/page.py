@@ -8,7 +8,7 @@ import polars as pl
 
 from entropy_sentinel.estimators.estimator_registry import RECOMMENDED
 from entropy_sentinel.estimators.verdict import LEVELS, USABLE
-from entropy_sentinel.statistics.estimate_errors import median, quartile_range, rho
+from entropy_sentinel.statistics.estimate_errors import interquartile_range, measure_rho, median_value
 from entropy_sentinel.study.analyses.accuracy.counterparts import published_values
 from entropy_sentinel.study.analyses.accuracy.measuring.study_validation import ModelValidation
 from made.how_well.cases import CONFIDENCE, DEFAULT, FLOOR, METHODS, chance, compared, mean_over_domains
@@ -213,7 +213,7 @@ def _each_and_all(cases: Cases) -> list[list[str]]:
 def _aee_and_rho(cases: Cases) -> list[str]:
     """AEE as a cell, and rho for a single model, because rho is over the domains of one model."""
     aee = str(mean_over_domains(cases))
-    return [aee, number(rho(cases["estimated"], cases["true"])[0])] if cases["model"].n_unique() == 1 else [aee]
+    return [aee, number(measure_rho(cases["estimated"], cases["true"])[0])] if cases["model"].n_unique() == 1 else [aee]
 
 
 def _chance(cases: Cases, models: Sequence[str]) -> list[str]:
@@ -230,7 +230,11 @@ def _aee_of_groups(cases: Cases) -> list[float]:
 
 
 def _median(errors: Sequence[float]) -> str:
-    return f"{median(errors):.3f} ({quartile_range(errors):.3f})" if len(errors) > 1 else f"{median(errors):.3f}"
+    return (
+        f"{median_value(errors):.3f} ({interquartile_range(errors):.3f})"
+        if len(errors) > 1
+        else f"{median_value(errors):.3f}"
+    )
 
 
 def inside(level: float) -> pl.Expr:

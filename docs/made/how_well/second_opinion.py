@@ -10,9 +10,13 @@ import polars as pl
 from scipy.stats import hypergeom
 
 from entropy_sentinel.judges.answer_matching import is_comparable, is_slice_comparable, match_answers
-from entropy_sentinel.statistics.estimate_errors import rho
+from entropy_sentinel.statistics.estimate_errors import measure_rho
 from entropy_sentinel.statistics.monitoring.partner_strength import PartnerCheck, check_by_reference
-from entropy_sentinel.statistics.monitoring.requested_slices import AskedSlice, estimate_asked, measure_errors
+from entropy_sentinel.statistics.monitoring.requested_slices import (
+    WitnessedSlice,
+    estimate_from_witness,
+    measure_witness_errors,
+)
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "kinds"
 FAR, LEVEL = 0.25, 0.9
@@ -143,7 +147,7 @@ def measure_quality(kinds: pl.DataFrame, way: str) -> Quality:
         kinds=len(kinds),
         error=float(errors.mean()),
         far=int((errors > FAR).sum()),
-        rho=rho(kinds[way], kinds["accuracy"])[0],
+        rho=measure_rho(kinds[way], kinds["accuracy"])[0],
         worth=count_labels_worth(kinds, float(errors.mean())),
     )
 
@@ -158,7 +162,9 @@ def measure_intervals(answers: pl.DataFrame, kinds: pl.DataFrame, way: str, grou
     held, widths = [], []
     for name, value, accuracy in kinds.select("kind", pl.col(group).alias("left_out"), "accuracy").iter_rows():
         labelled = kinds.filter(pl.col(group) != value)["kind"]
-        estimate = estimate_asked(slices[name], measure_errors([slices[other] for other in labelled]), LEVEL)
+        estimate = estimate_from_witness(
+            slices[name], measure_witness_errors([slices[other] for other in labelled]), LEVEL
+        )
         assert estimate is not None  # every kind was asked about
         held.append(estimate.lower <= accuracy <= estimate.upper)
         widths.append(estimate.upper - estimate.lower)
@@ -170,10 +176,10 @@ def _estimates(kinds: pl.DataFrame, way: str) -> Iterator[tuple[str, float | Non
     return kinds.select("kind", pl.col(ESTIMATOR) if way == MEAN else pl.lit(None)).iter_rows()
 
 
-def _read_slice(answers: pl.DataFrame, estimated: float | None) -> AskedSlice:
+def _read_slice(answers: pl.DataFrame, estimated: float | None) -> WitnessedSlice:
     asked = answers.filter(pl.col("agrees").is_not_null())
     agrees, labels = (asked[name].cast(pl.Float64).to_numpy() for name in ("agrees", "label"))
-    return AskedSlice(agrees, labels, len(answers), estimated=estimated)
+    return WitnessedSlice(agrees, labels, len(answers), estimated=estimated)
 
 
 def _errors(kinds: pl.DataFrame, way: str) -> np.ndarray:

@@ -10,7 +10,7 @@ import pytest
 from papers.intervals.coverage_adjustment import StatedIntervals, fit_adjustment
 from papers.intervals.interval_exhibits import ADJUSTMENTS
 
-from entropy_sentinel.statistics.conformal import covered
+from entropy_sentinel.statistics.conformal import contains_truth
 
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "adjustments.json").read_text())
 FOUND = [
@@ -96,8 +96,8 @@ def test_a_truth_on_an_adjusted_end_is_inside() -> None:
         for outside in (1, 2, 3, 5, 7, 11):
             stated = StatedIntervals([0], [width])
             lower, upper = fit_adjustment("normalised", stated, [width + outside], 0.5).apply(stated)
-            assert covered(lower, upper, [width + outside]).all()
-            assert covered(lower, upper, [-outside]).all()
+            assert contains_truth(lower, upper, [width + outside]).all()
+            assert contains_truth(lower, upper, [-outside]).all()
 
 
 def test_small_groups_are_put_together_until_they_reach_the_level() -> None:
@@ -174,7 +174,9 @@ def coverages(
         stated, true = drawn(np.random.default_rng([seed, n]), n + 100, whole)
         new = stated.rows(np.s_[n:])
         for place, level in enumerate(levels):
-            inside = covered(*fit_adjustment(name, stated.rows(np.s_[:n]), true[:n], 1 - level).apply(new), true[n:])
+            inside = contains_truth(
+                *fit_adjustment(name, stated.rows(np.s_[:n]), true[:n], 1 - level).apply(new), true[n:]
+            )
             shares[seed, place] = (inside if group is None else inside[new.group == group]).mean()
     return shares.mean(axis=0)
 

@@ -5,7 +5,7 @@ import pytest
 from papers.intervals.interval_score import Difference, score_difference, winkler
 from scipy import stats
 
-from entropy_sentinel.statistics.conformal import covered
+from entropy_sentinel.statistics.conformal import contains_truth
 
 
 def test_the_score_by_hand() -> None:
@@ -30,7 +30,7 @@ def test_the_quantiles_have_the_best_expected_score(alpha: float) -> None:
 
 
 def test_an_infinite_interval_covers_and_costs_without_end() -> None:
-    assert covered([-np.inf], [np.inf], [1e9]).all()
+    assert contains_truth([-np.inf], [np.inf], [1e9]).all()
     assert winkler([-np.inf], [np.inf], [0], 0.01).tolist() == [np.inf]
 
 

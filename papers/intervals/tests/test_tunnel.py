@@ -18,7 +18,7 @@ from papers.intervals.perception_tunnel import (
 )
 from scipy.stats import entropy, expon, norm, uniform
 
-from entropy_sentinel.statistics.conformal import covered
+from entropy_sentinel.statistics.conformal import contains_truth
 
 
 def test_quantiles_are_the_inverse_of_the_empirical_distribution() -> None:
@@ -139,7 +139,7 @@ def test_perception_size_is_found_from_stated_intervals(beta: float) -> None:
     shares = []
     for seed, level in enumerate(levels):
         lower, upper = simulate(norm.ppf, beta, 1 - level, (20_000,), seed)
-        shares.append(covered(lower, upper, truths).mean())
+        shares.append(contains_truth(lower, upper, truths).mean())
     error = np.sqrt(beta * (1 - beta) / 20_000)
     assert perception_size(levels, shares) == pytest.approx(beta, abs=4 * error)
     assert shares[-1] == pytest.approx(beta, abs=4 * error + 0.002)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from papers.rejection.rejection_curves import curve, kept, measures, threshold
 
-from entropy_sentinel.statistics.bootstrap import percentile_interval, resamples
+from entropy_sentinel.statistics.bootstrap import draw_resamples, percentile_interval
 
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "rejection.json").read_text())["cases"]
 SCORES, CORRECT = [0.9, 0.8, 0.7, 0.6, 0.5], [True, True, False, True, False]
@@ -102,7 +102,7 @@ def test_what_cannot_be_ordered_is_refused(scores, correct):
 def test_measures_of_samples_are_those_of_the_responses_written_out():
     rng = np.random.default_rng(0)
     scores, correct = rng.integers(12, size=40) / 16, rng.random(40) < 0.6
-    counts = np.concatenate([np.eye(40, dtype=int)[:2], *resamples(np.arange(40) // 2, 20, seed=1)])
+    counts = np.concatenate([np.eye(40, dtype=int)[:2], *draw_resamples(np.arange(40) // 2, 20, seed=1)])
     result = measures(scores, correct, [0.6, 0.8], counts)
     for sample, drawn in enumerate(counts):
         written = np.repeat(np.arange(40), drawn)
@@ -114,7 +114,7 @@ def test_measures_of_samples_are_those_of_the_responses_written_out():
 
 def test_items_are_drawn_with_all_their_responses():
     items = ["a", "b", "a", "c", "c", "c"]
-    counts = np.concatenate(list(resamples(items, 500, seed=5)))
+    counts = np.concatenate(list(draw_resamples(items, 500, seed=5)))
     assert (counts[:, 0] == counts[:, 2]).all()
     assert (counts[:, 3] == counts[:, 4]).all()
     assert (counts[:, [0, 1, 3]].sum(axis=1) == 3).all()  # as many items as there are
@@ -123,11 +123,11 @@ def test_items_are_drawn_with_all_their_responses():
 
 def test_resamples_are_the_same_for_the_same_seed_and_come_in_parts(monkeypatch):
     items = [f"{number}" for number in range(10)]
-    whole = np.concatenate(list(resamples(items, 25, seed=5)))
-    assert (np.concatenate(list(resamples(items, 25, seed=5))) == whole).all()
-    assert (np.concatenate(list(resamples(items, 25, seed=6))) != whole).any()
-    monkeypatch.setattr("entropy_sentinel.statistics.bootstrap.MOST_CELLS", 40)
-    parts = list(resamples(items, 25, seed=5))
+    whole = np.concatenate(list(draw_resamples(items, 25, seed=5)))
+    assert (np.concatenate(list(draw_resamples(items, 25, seed=5))) == whole).all()
+    assert (np.concatenate(list(draw_resamples(items, 25, seed=6))) != whole).any()
+    monkeypatch.setattr("entropy_sentinel.statistics.bootstrap.MAX_CELLS", 40)
+    parts = list(draw_resamples(items, 25, seed=5))
     assert [len(part) for part in parts] == [4] * 6 + [1]
     assert (np.concatenate(parts) == whole).all()
 

@@ -21,7 +21,7 @@ from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
 from entropy_sentinel.schemas.generation_schema import GENERATIONS
 from entropy_sentinel.schemas.label_schema import LABELS
-from entropy_sentinel.statistics.judge_agreement import wilson
+from entropy_sentinel.statistics.judge_agreement import wilson_interval
 from entropy_sentinel.study.auditing import auditor_answers as terminal
 from entropy_sentinel.study.auditing.audit_sample import AuditSample, draw, material, read_sample
 from entropy_sentinel.study.auditing.auditor_answers import (
@@ -451,7 +451,7 @@ def test_strata_are_weighted_by_size() -> None:
     (in_all,) = results.agreement.filter(by="all").rows(named=True)
     assert (in_all["agreement"], in_all["n_same"], in_all["n_answers"]) == (pytest.approx(0.86), 14, 20)
     n = 1000**2 / (10 * 90**2 + 10 * 10**2)
-    assert (in_all["lower"], in_all["upper"]) == pytest.approx(wilson(0.86 * n, n)[1:3])
+    assert (in_all["lower"], in_all["upper"]) == pytest.approx(wilson_interval(0.86 * n, n)[1:3])
     assert results.sensitivity.estimate == pytest.approx(810 / 860)
     assert results.specificity.estimate == pytest.approx(50 / 140)
     assert results.correct_among_nulls.estimate == pytest.approx(0.5)

@@ -36,7 +36,7 @@ from entropy_sentinel.formatting.text_format import counted
 from entropy_sentinel.logs.label_table import QUESTION_COLUMN
 from entropy_sentinel.logs.reader_base import QUESTION, REQUEST
 from entropy_sentinel.schemas.generation_schema import LOGPROBS
-from entropy_sentinel.statistics.ambiguity import ambiguous_shares
+from entropy_sentinel.statistics.ambiguity import measure_ambiguous_shares
 from entropy_sentinel.statistics.design_effects import intraclass_correlation
 
 _DEFAULT = RECOMMENDED
@@ -152,7 +152,7 @@ def fit(
         model=model,
         group=group_id(domains.unique()),
         logprobs=logprobs,
-        ambiguous=ambiguous_shares(rows.with_columns(domains), domains.name),
+        ambiguous=measure_ambiguous_shares(rows.with_columns(domains), domains.name),
     )
     return FittedEstimator(fitted, metadata, TrainingPredictions.of(fitted, training))
 

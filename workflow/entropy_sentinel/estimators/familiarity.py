@@ -194,7 +194,7 @@ class Familiarity:
         weights, (q, of_known, mixtures) = self._weights, self._of_domains
         n, n_of = int(state[0]), self.domains[:, 0]
         p = state[1:] / n
-        shares = mixtures.shares(p * np.sqrt(weights), among)
+        shares = mixtures.find_shares(p * np.sqrt(weights), among)
         mixture = shares @ q
         # Variances of the words: unbiased ones of the slice and the domains, and that of the mixture.
         of_slice = (weights * p * (1 - p)).sum() * n / (n - 1)

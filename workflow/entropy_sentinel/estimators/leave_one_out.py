@@ -19,9 +19,9 @@ from entropy_sentinel.estimators.validation_record import Domain, Validation, ex
 from entropy_sentinel.estimators.verdict import FEWEST_DOMAINS, FEWEST_LABELS
 from entropy_sentinel.estimators.verdict_limits import DEFAULT, Limits
 from entropy_sentinel.estimators.witness_validation import WitnessedEstimate, WitnessedRows, WitnessSummary
-from entropy_sentinel.statistics.design_effects import effective_size
-from entropy_sentinel.statistics.probability_calibration import sums_of
-from entropy_sentinel.statistics.witnessed_accuracies import accuracies_from
+from entropy_sentinel.statistics.design_effects import independent_sample_size
+from entropy_sentinel.statistics.probability_calibration import sum_by_bin
+from entropy_sentinel.statistics.witnessed_accuracies import estimate_accuracies
 
 # The progress of a validation, at level INFO.
 log = logging.getLogger(__name__)
@@ -65,7 +65,7 @@ def _left_out(
         return tuple(domains), ()
     found = None
     if estimates:
-        found = accuracies_from([one.domain for one in estimates.values()], witnessed.recognises)
+        found = estimate_accuracies([one.domain for one in estimates.values()], witnessed.recognises)
     if found is None:
         few = [_drop_verdicts(domain) for domain in domains]
         return tuple(few), witnessed.summarise()
@@ -105,7 +105,7 @@ def _refitted(
     for unit, within in enumerate(_places(of_rows, len(names))):
         log.info("%s %d of %d", kind, unit + 1, len(names))
         of_unit = [(str(domains[number]), places[number]) for number in np.unique(numbers[within])]
-        n_labels = [effective_size(rows.items[members], rows.similarity) for _, members in of_unit]
+        n_labels = [independent_sample_size(rows.items[members], rows.similarity) for _, members in of_unit]
         counts = [n >= FEWEST_LABELS or domain in judged for (domain, _), n in zip(of_unit, n_labels, strict=True)]
         fitted = None
         # Without a domain that counts, nothing is to be estimated.
@@ -136,5 +136,5 @@ def _estimated(
     with one_thread():
         features = rows.features[members]
         p = fitted.p_correct(features)
-        scored = None if p is None else sums_of(np.clip(p, 0, 1), rows.y[members])
+        scored = None if p is None else sum_by_bin(np.clip(p, 0, 1), rows.y[members])
         return Domain(domain, n, fitted.accuracy(features), true, None, group, scored)

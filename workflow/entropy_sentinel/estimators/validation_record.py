@@ -33,9 +33,9 @@ from entropy_sentinel.estimators.verdict_limits import DEFAULT, Limits
 from entropy_sentinel.estimators.witness_validation import WitnessSummary
 from entropy_sentinel.formatting.text_format import counted, html, number
 from entropy_sentinel.schemas.witness_schema import WitnessKind, name_witness
-from entropy_sentinel.statistics.conformal import coverage
-from entropy_sentinel.statistics.estimate_errors import evaluate
-from entropy_sentinel.statistics.probability_calibration import BINS, Calibration, calibration
+from entropy_sentinel.statistics.conformal import measure_coverage
+from entropy_sentinel.statistics.estimate_errors import evaluate_estimates
+from entropy_sentinel.statistics.probability_calibration import BINS, Calibration, summarise_calibration
 from entropy_sentinel.statistics.slice_intervals import Residuals
 
 
@@ -58,7 +58,7 @@ class Domain:
 
     `estimated` is null, with the `reason`, if the estimator cannot be fitted on the others or the domain has too few
     labels to count. `scored` are the sums of P(correct) of the domain's responses
-    (`statistics.probability_calibration.sums_of`), null if the estimator has none.
+    (`statistics.probability_calibration.sum_by_bin`), null if the estimator has none.
 
     If the true accuracy rests on a judge (`estimators.witness_validation`), `n_judged` responses have a verdict, `n` of
     them a label, and the estimate is that of the judged ones. Its error has the sampling variance `noise`. The true
@@ -178,7 +178,7 @@ class Validation:
         """What follows from the estimates of each domain without it, or without its group."""
         domains, n_domains, n_groups = self.domains, self.n_domains, self.n_groups
         known, residuals = _counted(domains), self.residuals
-        errors = evaluate(residuals.estimated, residuals.true)
+        errors = evaluate_estimates(residuals.estimated, residuals.true)
         bias = float(residuals.errors.mean()) if known else None
         levels: tuple[Coverage, ...] = ()
         if residuals.n_units < FEWEST_DOMAINS or errors.aee is None or bias is None:
@@ -268,7 +268,7 @@ class Validation:
     @property
     def calibration(self) -> Calibration | None:
         """How calibrated P(correct) of single responses is on held-out domains; null if there is none."""
-        return calibration(domain.scored for domain in self.domains if domain.scored is not None)
+        return summarise_calibration(domain.scored for domain in self.domains if domain.scored is not None)
 
     @cached_property
     def residuals(self) -> Residuals:
@@ -280,7 +280,7 @@ class Validation:
         names = [domain.domain for domain in _counted(self.domains)]
         if not names:
             return {}
-        lower, upper, _ = self.residuals.held_out(level)
+        lower, upper, _ = self.residuals.held_out_intervals(level)
         return dict(zip(names, zip(lower.tolist(), upper.tolist(), strict=True), strict=True))
 
     def as_dict(self) -> dict[str, Any]:
@@ -398,6 +398,6 @@ def _left_aside(domains: tuple[Domain, ...]) -> tuple[str, ...]:
 
 def _coverage(residuals: Residuals, level: float) -> Coverage:
     """The share of domains inside the interval from the others' errors."""
-    lower, upper, basis = residuals.held_out(level)
-    share, least, most = coverage(lower, upper, residuals.true).known()
+    lower, upper, basis = residuals.held_out_intervals(level)
+    share, least, most = measure_coverage(lower, upper, residuals.true).require_values()
     return Coverage(level, round(share * len(lower)), len(lower), least, most, basis)

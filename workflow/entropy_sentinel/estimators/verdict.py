@@ -16,7 +16,7 @@ from scipy.optimize import brentq
 from entropy_sentinel.estimators.verdict_limits import DEFAULT, USABLE_SHARE, Limits
 from entropy_sentinel.formatting.text_format import counted
 from entropy_sentinel.statistics.estimate_errors import FEWEST_FOR_RHO
-from entropy_sentinel.statistics.large_error import FarOff
+from entropy_sentinel.statistics.large_error import LargeErrorRate
 from entropy_sentinel.statistics.predictive_posterior import MEAN_DISTANCE, Spread
 from entropy_sentinel.statistics.slice_intervals import Residuals
 
@@ -32,7 +32,7 @@ class Evidence:
     """The posteriors of the spread of errors and of the share of domains far off; `chance` is the label variance."""
 
     spread: Spread
-    far_off: FarOff
+    far_off: LargeErrorRate
     chance: float
     limits: Limits = field(default=DEFAULT)
 
@@ -40,7 +40,7 @@ class Evidence:
     def of(cls, residuals: Residuals, limits: Limits = DEFAULT) -> "Evidence":
         """The evidence from the errors on at least one labelled domain."""
         variances = residuals.variances
-        far_off = FarOff.of(residuals.errors, variances, limits.far_off, residuals.groups)
+        far_off = LargeErrorRate.fit(residuals.errors, variances, limits.far_off, residuals.groups)
         return cls(residuals.spread, far_off, float(variances.mean()), limits)
 
     @property
@@ -50,8 +50,8 @@ class Evidence:
 
     def after(self, more: int, mean_square: float = 0.0) -> "Evidence":
         """The evidence after `more` domains with errors of this mean square, none of them far off."""
-        spread = self.spread.after(more, mean_square, self.chance)
-        return replace(self, spread=spread, far_off=self.far_off.after(more, mean_square, self.chance))
+        spread = self.spread.add_domains(more, mean_square, self.chance)
+        return replace(self, spread=spread, far_off=self.far_off.add_domains(more, mean_square, self.chance))
 
     def fewest_more(self) -> int | None:
         """The least number of further domains for `usable`, if they have no error; None above MOST_MORE."""
@@ -72,8 +72,8 @@ class Evidence:
         """The probability that the verdict is `usable` after `more` domains, at least `fewest_more`."""
         from scipy.stats import chi2  # the import takes a second of CPU time, which only this needs
 
-        typical = self.chance + self.far_off.near
-        if self.far_off.after(more, typical, self.chance).share_below(USABLE_SHARE) < self.limits.confidence:
+        typical = self.chance + self.far_off.small_variance
+        if self.far_off.add_domains(more, typical, self.chance).share_below(USABLE_SHARE) < self.limits.confidence:
             return 0.0
         largest = self._largest_mean_square(more)
 
@@ -81,13 +81,13 @@ class Evidence:
             small: np.ndarray = chi2.cdf(more * largest / (spreads**2 + self.chance), more)
             return small
 
-        return self.spread.mean_over(probability)
+        return self.spread.posterior_mean(probability)
 
     def _largest_mean_square(self, more: int) -> float:
         """The largest mean square of the errors on `more` domains that keeps the mean error small enough."""
 
         def margin(root: float) -> float:
-            spread = self.spread.after(more, root**2, self.chance)
+            spread = self.spread.add_domains(more, root**2, self.chance)
             return spread.mean_error_below(self.limits.usable_error) - self.limits.confidence
 
         # No error is larger than 1; many domains with small errors outweigh even that.
@@ -149,8 +149,8 @@ def verdict_of(
     """
     evidence = Evidence.of(residuals, limits)
     verdict = decide(residuals, rho, limits)
-    least = evidence.spread.mean_error(1 - limits.confidence)
-    most = evidence.spread.mean_error(limits.confidence)
+    least = evidence.spread.mean_error_limit(1 - limits.confidence)
+    most = evidence.spread.mean_error_limit(limits.confidence)
     reasons = [
         f"mean error {aee:.3f} over {_held_out(residuals)}{_judged(residuals, n_judged)}",
         _new_domains(least, most, limits),
@@ -255,7 +255,7 @@ def _more_domains(evidence: Evidence, residuals: Residuals) -> str:
 
 def _intervals(residuals: Residuals, most: float) -> str:
     """The coverage of intervals if the mean error is at its upper limit; given this verdict it is lower."""
-    shares = [residuals.spread.share_inside(level, most) for level in LEVELS]
+    shares = [residuals.spread.coverage(level, most) for level in LEVELS]
     return (
         f"if the mean error is at its upper limit of {most:.3f}, {_slashed(LEVELS)}% intervals cover only "
         f"{_slashed(shares)}% of new domains"

@@ -16,10 +16,10 @@ from entropy_sentinel.estimators.estimator_base import Estimator
 from entropy_sentinel.estimators.field_types import EXACT_FIELDS, Share, Weight, Whole
 from entropy_sentinel.formatting.text_format import counted
 from entropy_sentinel.schemas.witness_schema import WitnessKind
-from entropy_sentinel.statistics.design_effects import effective_size
+from entropy_sentinel.statistics.design_effects import independent_sample_size
 from entropy_sentinel.statistics.witness_powers import FEWEST_FOR_POWERS
 from entropy_sentinel.statistics.witness_quality import Measure, Rate, measure_probabilities, measure_verdicts
-from entropy_sentinel.statistics.witnessed_accuracies import WitnessedDomain, influences
+from entropy_sentinel.statistics.witnessed_accuracies import WitnessedDomain, response_influences
 
 # With verdicts on this many responses, a domain counts with this many labels. 20 labels alone are as few responses.
 FEWEST_JUDGED, FEWEST_JUDGED_LABELS = 20, 5
@@ -179,7 +179,7 @@ class WitnessedRows:
         features = self.features.filter(here)
         values, shares = fitted.values(features.filter(sample)), weights[sample]
         added = np.zeros(len(weights))
-        added[sample] = influences(values, fitted.accuracies_of, shares)
+        added[sample] = response_influences(values, fitted.accuracies_of, shares)
         p = fitted.p_correct(features)
         # Without P(correct), the witnesses are the only ones.
         p_here = np.zeros(len(weights)) if p is None else np.clip(p, 0, 1)
@@ -234,7 +234,7 @@ class WitnessedRows:
 
     def _size(self, rows: np.ndarray) -> int:
         """The effective number of independent responses among some rows."""
-        return effective_size(self.items[rows], self.similarity) if rows.any() else 0
+        return independent_sample_size(self.items[rows], self.similarity) if rows.any() else 0
 
 
 @dataclass(frozen=True)

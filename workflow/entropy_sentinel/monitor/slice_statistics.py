@@ -4,7 +4,7 @@ import polars as pl
 
 from entropy_sentinel.monitor.alert_codes import Flag
 from entropy_sentinel.monitor.column_declaration import Statistic
-from entropy_sentinel.statistics.ambiguity import SEVERAL
+from entropy_sentinel.statistics.ambiguity import LEAST_STABLE_CLASSES
 
 # The family `semantics` gives all responses to a question the same `stable_classes`. Only the first response counts, so
 # that sums over files do not depend on which samples each file contains.
@@ -59,7 +59,7 @@ STATISTICS: dict[str, Statistic] = {
             meaning="Share of these questions with several stable classes.",
             unit="1",
             metric="ambiguous_share",
-            each=_STABLE >= SEVERAL,
+            each=_STABLE >= LEAST_STABLE_CLASSES,
             of="n_questions",
         ),
     )

@@ -10,47 +10,47 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.statistics.array_types import Numbers
-from entropy_sentinel.statistics.judge_agreement import Interval, wilson
+from entropy_sentinel.statistics.judge_agreement import Interval, wilson_interval
 
 # With fewer samples of a question, it is unknown whether it is ambiguous.
 LEAST_SAMPLES = 10
 # A class is stable if the one-sided lower 95 % limit of its share is at least LEAST_MASS.
 LEAST_MASS, ONE_SIDED = 0.05, 0.90
 # The name of the signal, which is the same for all responses to a question.
-_STABLE = "stable_classes"
+_SIGNAL = "stable_classes"
 # With at least this many stable classes, a question looks ambiguous.
-SEVERAL = 2
+LEAST_STABLE_CLASSES = 2
 # A slice is flagged if it has this many questions and the lower limit of the ambiguous share is above this share.
 LEAST_QUESTIONS, LARGEST_SHARE = 20, 0.1
 
 
-def stable_classes(counts: Numbers) -> int | None:
+def count_stable_classes(counts: Numbers) -> int | None:
     """The number of stable classes of a question; null with fewer than LEAST_SAMPLES samples.
 
     `counts`, (n_classes,), are the numbers of samples in each class. The limit is Wilson's for a share of n samples.
     For example, a class is stable if it has 2 of 10 samples, or 4 of 30.
     """
-    seen = np.asarray(counts, dtype=int)
-    n = int(seen.sum())
+    class_counts = np.asarray(counts, dtype=int)
+    n = int(class_counts.sum())
     if n < LEAST_SAMPLES:
         return None
     n_stable = 0
-    for count in seen.tolist():
-        _, lower, _ = wilson(count, n, ONE_SIDED).known()
+    for count in class_counts.tolist():
+        _, lower, _ = wilson_interval(count, n, ONE_SIDED).require_values()
         n_stable += lower >= LEAST_MASS
     return n_stable
 
 
-def ambiguous_share(n_ambiguous: int, n_questions: int) -> Interval:
+def estimate_ambiguous_share(n_ambiguous: int, n_questions: int) -> Interval:
     """The share of questions that look ambiguous with Wilson's 95 % interval; null without questions."""
-    return wilson(n_ambiguous, n_questions)
+    return wilson_interval(n_ambiguous, n_questions)
 
 
-def why_ambiguous(n_ambiguous: int, n_questions: int) -> str | None:
+def explain_ambiguity(n_ambiguous: int, n_questions: int) -> str | None:
     """The warning for a slice with this many questions that look ambiguous; null if it needs none."""
     if n_questions < LEAST_QUESTIONS:
         return None
-    share, lower, _ = ambiguous_share(n_ambiguous, n_questions).known()
+    share, lower, _ = estimate_ambiguous_share(n_ambiguous, n_questions).require_values()
     if lower <= LARGEST_SHARE:
         return None
     return (
@@ -59,16 +59,18 @@ def why_ambiguous(n_ambiguous: int, n_questions: int) -> str | None:
     )
 
 
-def ambiguous_questions(responses: pl.DataFrame) -> tuple[int, int] | None:
+def count_ambiguous_questions(responses: pl.DataFrame) -> tuple[int, int] | None:
     """The number of questions that look ambiguous and the number for which this is known; null if it is 0.
 
     `responses` has the column `item_id`, and `stable_classes` if the study computes it.
     """
-    if _STABLE not in responses.columns:
+    if _SIGNAL not in responses.columns:
         return None
     # A log may store it as text.
-    known = responses.with_columns(pl.col(_STABLE).cast(pl.Float64, strict=False)).drop_nulls(_STABLE).unique("item_id")
-    return (int((known[_STABLE] >= SEVERAL).sum()), len(known)) if len(known) else None
+    questions = (
+        responses.with_columns(pl.col(_SIGNAL).cast(pl.Float64, strict=False)).drop_nulls(_SIGNAL).unique("item_id")
+    )
+    return (int((questions[_SIGNAL] >= LEAST_STABLE_CLASSES).sum()), len(questions)) if len(questions) else None
 
 
 @dataclass(frozen=True)
@@ -79,10 +81,10 @@ class AmbiguousShare:
     n_questions: int
 
 
-def ambiguous_shares(responses: pl.DataFrame, domain: str = "benchmark") -> dict[str, AmbiguousShare] | None:
+def measure_ambiguous_shares(responses: pl.DataFrame, domain: str = "benchmark") -> dict[str, AmbiguousShare] | None:
     """The share of questions that look ambiguous by domain; null if it is never known."""
     groups = {}
     for (name,), rows in responses.group_by(domain, maintain_order=True):
-        if counts := ambiguous_questions(rows):
+        if counts := count_ambiguous_questions(rows):
             groups[str(name)] = AmbiguousShare(counts[0] / counts[1], counts[1])
     return groups or None

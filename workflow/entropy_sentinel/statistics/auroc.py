@@ -28,7 +28,9 @@ def roc_area(correct: np.ndarray, scores: np.ndarray) -> float:
     return float(np.trapezoid(np.append(0.0, hits) / hits[-1], np.append(0.0, misses) / misses[-1]))
 
 
-def auroc(feature_values: Numbers, correct: Numbers, larger_is_confident: bool) -> tuple[float | None, str | None]:
+def measure_auroc(
+    feature_values: Numbers, correct: Numbers, larger_is_confident: bool
+) -> tuple[float | None, str | None]:
     """The AUROC of a feature as a score for incorrect responses, 1 - AUROC for a confidence (paper, Table 1).
 
     Both arrays are (n_responses,), without nulls; `larger_is_confident` is the feature's sign. Returns (auroc, None),
@@ -61,29 +63,29 @@ class Auroc(NamedTuple):
     reason: str | None
 
 
-def auroc_interval(
+def measure_auroc_interval(
     feature_values: Numbers,
     correct: Numbers,
     larger_is_confident: bool,
     items: Numbers | None = None,
 ) -> Auroc:
-    """`auroc` with its 95 % interval, clipped to [0, 1].
+    """`measure_auroc` with its 95 % interval, clipped to [0, 1].
 
     `items`, (n_responses,), are the numbers of the questions answered; by default all questions differ.
     """
-    area, reason = auroc(feature_values, correct, larger_is_confident)
+    area, reason = measure_auroc(feature_values, correct, larger_is_confident)
     if area is None:
         return Auroc(None, None, None, reason)
     values, right = np.asarray(feature_values, dtype=float), np.asarray(correct, dtype=bool)
     items = np.arange(len(right)) if items is None else np.asarray(items)
-    _, variance = delong(values[~right], values[right], items[~right], items[right])
+    _, variance = estimate_auc(values[~right], values[right], items[~right], items[right])
     if not variance > 0:
         return Auroc(area, None, None, None)
     half = NormalDist().inv_cdf((1 + CONFIDENCE) / 2) * variance**0.5
     return Auroc(area, max(0.0, area - half), min(1.0, area + half), None)
 
 
-def delong(
+def estimate_auc(
     positive: np.ndarray,
     negative: np.ndarray,
     positive_items: np.ndarray | None = None,
@@ -99,25 +101,34 @@ def delong(
 
     m, n = len(positive), len(negative)
     ranks = rankdata(np.concatenate([positive, negative]))
-    above = (ranks[:m] - rankdata(positive)) / n  # (m,) share of negatives below each positive
-    below = 1 - (ranks[m:] - rankdata(negative)) / m  # (n,) share of positives above each negative
-    area = float(above.mean())
-    own = np.arange(m) if positive_items is None else positive_items
-    others = np.arange(m, m + n) if negative_items is None else negative_items
-    return area, _variance(above - area, below - area, own, others)
+    v10 = (ranks[:m] - rankdata(positive)) / n  # (m,) share of negatives below each positive
+    v01 = 1 - (ranks[m:] - rankdata(negative)) / m  # (n,) share of positives above each negative
+    area = float(v10.mean())
+    positive_clusters = np.arange(m) if positive_items is None else positive_items
+    negative_clusters = np.arange(m, m + n) if negative_items is None else negative_items
+    return area, _clustered_variance(v10 - area, v01 - area, positive_clusters, negative_clusters)
 
 
-def _variance(above: np.ndarray, below: np.ndarray, own: np.ndarray, others: np.ndarray) -> float:
-    """The variance (Obuchowski 1997, equations 3 to 6) from terms of positives, (m,), and negatives, (n,)."""
-    m, n = len(above), len(below)
-    _, item = np.unique(np.concatenate([own, others]), return_inverse=True)
-    size = item.max() + 1
-    of_positive, of_negative = np.bincount(item[:m], above, size), np.bincount(item[m:], below, size)
-    n_positive, n_negative = len(np.unique(own)), len(np.unique(others))
-    if n_positive == 1 or n_negative == 1:
+def _clustered_variance(
+    v10: np.ndarray, v01: np.ndarray, positive_clusters: np.ndarray, negative_clusters: np.ndarray
+) -> float:
+    """The variance of an AUROC of clustered values (Obuchowski 1997, equations 3 to 6, whose symbols these are).
+
+    `v10`, (m,), and `v01`, (n,), are the components of positive and negative values, minus the AUROC; clusters are the
+    numbers of their items.
+    """
+    m, n = len(v10), len(v01)
+    _, cluster = np.unique(np.concatenate([positive_clusters, negative_clusters]), return_inverse=True)
+    # The number of clusters, of those with positive values, and of those with negative ones.
+    i = cluster.max() + 1
+    i10, i01 = len(np.unique(positive_clusters)), len(np.unique(negative_clusters))
+    if i10 == 1 or i01 == 1:
         return float("nan")
-    within = (of_positive @ of_positive) * n_positive / (n_positive - 1) / m**2
-    within += (of_negative @ of_negative) * n_negative / (n_negative - 1) / n**2
-    if n_positive + n_negative == size:  # no item has answers of both classes
-        return float(within)
-    return float(within + 2 * (of_positive @ of_negative) * size / (size - 1) / (m * n))
+    # Each cluster's sum of components, (i,).
+    v10_sums, v01_sums = np.bincount(cluster[:m], v10, i), np.bincount(cluster[m:], v01, i)
+    s10 = (v10_sums @ v10_sums) * i10 / (i10 - 1) / m
+    s01 = (v01_sums @ v01_sums) * i01 / (i01 - 1) / n
+    if i10 + i01 == i:  # no cluster has values of both classes
+        return float(s10 / m + s01 / n)
+    s11 = (v10_sums @ v01_sums) * i / (i - 1)
+    return float(s10 / m + s01 / n + 2 * s11 / (m * n))

@@ -25,7 +25,7 @@ LAGS = 7
 _SAME = 1e-12
 
 
-def effective_size(clusters: np.ndarray, similarity: float) -> int:
+def independent_sample_size(clusters: np.ndarray, similarity: float) -> int:
     """How many independent labels n labels in `clusters`, (n,), are worth, rounded down.
 
     `similarity` is the correlation of labels in a cluster. n divided by the design effect 1 + (sum n_c^2 / n - 1)
@@ -46,9 +46,9 @@ def intraclass_correlation(labels: np.ndarray, domains: np.ndarray, clusters: np
     between = within = size = 0.0
     n_between = n_within = 0
     for domain in np.unique(domains):
-        here = domains == domain
-        y = labels[here].astype(float)
-        _, place, counts = np.unique(clusters[here], return_inverse=True, return_counts=True)
+        rows = domains == domain
+        y = labels[rows].astype(float)
+        _, place, counts = np.unique(clusters[rows], return_inverse=True, return_counts=True)
         means = np.bincount(place, y) / counts
         between += float(counts @ (means - y.mean()) ** 2)
         within += float(np.sum((y - means[place]) ** 2))
@@ -62,24 +62,26 @@ def intraclass_correlation(labels: np.ndarray, domains: np.ndarray, clusters: np
     return float(np.clip((square_between - square_within) / total, 0, 1)) if total > 0 else 1.0
 
 
-def recurrence_effects(squares: np.ndarray, near: np.ndarray, every: np.ndarray) -> np.ndarray:
+def recurrence_effects(squares: np.ndarray, near_products: np.ndarray, all_products: np.ndarray) -> np.ndarray:
     """How much more means over many windows vary because clusters recur in near windows, (w,), at least 1.
 
     Let e be a cluster's sum of deviations in a window. For each window, `squares` is the sum of e^2 over clusters,
-    `near` that of the products with the e of the same clusters in the LAGS windows before, and `every` with those of
-    all windows before, (w,) each. A question that recurs for some days makes these days alike: the variance of a mean
-    over many windows is that of one, plus twice its autocovariances (Newey and West 1987). What remains at long lags
-    is subtracted: questions that are always asked are on both sides of a comparison, and cancel. Each value uses the
-    windows up to it.
+    `near_products` that of the products with the e of the same clusters in the LAGS windows before, and `all_products`
+    with those of all windows before, (w,) each. A question that recurs for some days makes these days alike: the
+    variance of a mean over many windows is that of one, plus twice its autocovariances (Newey and West 1987). What
+    remains at long lags is subtracted: questions that are always asked are on both sides of a comparison, and cancel.
+    Each value uses the windows up to it.
     """
     count = np.arange(1, len(squares) + 1)
     pairs_near = np.cumsum(np.minimum(np.arange(len(squares)), LAGS))
     pairs_far = count * (count - 1) / 2 - pairs_near
-    own, close = np.cumsum(squares) / count, np.cumsum(near) / count
-    far = (np.cumsum(every) - np.cumsum(near)) / np.maximum(pairs_far, 1)
-    lasting = np.where(pairs_far > 0, np.maximum(far, 0), 0)
-    total = own - lasting + 2 * (close - lasting * pairs_near / count)
-    factor: np.ndarray = np.where(own > 0, total / np.where(own > 0, own, 1), 1.0)
+    variance, near_covariance = np.cumsum(squares) / count, np.cumsum(near_products) / count
+    far_covariance = (np.cumsum(all_products) - np.cumsum(near_products)) / np.maximum(pairs_far, 1)
+    constant_covariance = np.where(pairs_far > 0, np.maximum(far_covariance, 0), 0)
+    long_run_variance = (
+        variance - constant_covariance + 2 * (near_covariance - constant_covariance * pairs_near / count)
+    )
+    factor: np.ndarray = np.where(variance > 0, long_run_variance / np.where(variance > 0, variance, 1), 1.0)
     at_least_1: np.ndarray = np.maximum(factor, 1.0)
     return at_least_1
 
@@ -104,7 +106,7 @@ class ClusterMoments(NamedTuple):
         """The moments of groups without clusters."""
         return cls(*np.zeros((len(cls._fields), n_groups)))
 
-    def rows(self, which: np.ndarray) -> "ClusterMoments":
+    def select(self, which: np.ndarray) -> "ClusterMoments":
         """The moments of some groups."""
         return ClusterMoments(*(part[which] for part in self))
 

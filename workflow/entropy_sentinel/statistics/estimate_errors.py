@@ -14,7 +14,7 @@ RANK_DECIMALS = 12
 FEWEST_FOR_RHO = 5
 
 
-def aee(estimated: Numbers, true: Numbers) -> float:
+def measure_aee(estimated: Numbers, true: Numbers) -> float:
     """The accuracy estimation error: mean |estimated - true| over domains, in [0, 1] (paper, section 4).
 
     Both are (n_domains,) accuracies in [0, 1], n_domains at least 1, without nulls.
@@ -36,7 +36,7 @@ def mean_interval(values: Numbers, level: float) -> tuple[float, float] | None:
     return float(values.mean() - half), float(values.mean() + half)
 
 
-def rho(estimated: Numbers, true: Numbers) -> tuple[float | None, str | None]:
+def measure_rho(estimated: Numbers, true: Numbers) -> tuple[float | None, str | None]:
     """Spearman's rank correlation of estimated and true accuracies over domains (paper, section 4).
 
     Both are (n_domains,), without nulls. They are rounded to `RANK_DECIMALS` decimals before ranking, so that values
@@ -63,33 +63,34 @@ class Errors(NamedTuple):
     reason: str | None
 
 
-def evaluate(estimated: Numbers, true: Numbers) -> Errors:
+def evaluate_estimates(estimated: Numbers, true: Numbers) -> Errors:
     """AEE and rho over the domains that have both accuracies; both are null if there are none.
 
     Both are (n_domains,) accuracies in [0, 1], NaN if unknown.
     """
     estimated, true = np.asarray(estimated, dtype=float), np.asarray(true, dtype=float)
-    known = ~(np.isnan(estimated) | np.isnan(true))
-    estimated, true = estimated[known], true[known]
+    has_both = ~(np.isnan(estimated) | np.isnan(true))
+    estimated, true = estimated[has_both], true[has_both]
     if not len(true):
         return Errors(None, None, 0, "no domain with labels and an estimate")
-    correlation, reason = rho(estimated, true)
-    return Errors(aee(estimated, true), correlation, len(true), reason)
+    correlation, reason = measure_rho(estimated, true)
+    return Errors(measure_aee(estimated, true), correlation, len(true), reason)
 
 
-def evaluate_all(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
-    """`evaluate` for each group of rows by the columns `by`, in the order of their first rows.
+def evaluate_groups(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
+    """`evaluate_estimates` for each group of rows by the columns `by`, in the order of their first rows.
 
     `frame` has accuracies in the columns estimated and true, null if unknown. The result has the columns of `by` and
-    the fields of `Errors`. It is for hundreds of thousands of groups, for which `evaluate` would take minutes.
+    the fields of `Errors`. It is for hundreds of thousands of groups, for which `evaluate_estimates` would take
+    minutes.
     """
-    known = pl.col("estimated").is_not_null() & pl.col("true").is_not_null()
-    estimated = (pl.col("estimated").filter(known) * 10**RANK_DECIMALS).round(mode="half_to_even")
-    true = (pl.col("true").filter(known) * 10**RANK_DECIMALS).round(mode="half_to_even")
+    has_both = pl.col("estimated").is_not_null() & pl.col("true").is_not_null()
+    estimated = (pl.col("estimated").filter(has_both) * 10**RANK_DECIMALS).round(mode="half_to_even")
+    true = (pl.col("true").filter(has_both) * 10**RANK_DECIMALS).round(mode="half_to_even")
     errors = frame.group_by(by, maintain_order=True).agg(
         aee=(pl.col("estimated") - pl.col("true")).abs().mean(),
         rho=pl.corr(estimated.rank("average"), true.rank("average")),
-        n_domains=known.sum(),
+        n_domains=has_both.sum(),
         estimated_differ=estimated.n_unique() > 1,
         true_differ=true.n_unique() > 1,
     )
@@ -105,12 +106,12 @@ def evaluate_all(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     return errors.with_columns(rho=rho_where_defined).select(*by, *Errors._fields)
 
 
-def median(values: Numbers) -> float:
+def median_value(values: Numbers) -> float:
     """The median of at least one value, in the unit of the values."""
     return float(np.median(values))
 
 
-def quartile_range(values: Numbers) -> float:
+def interquartile_range(values: Numbers) -> float:
     """The interquartile range of at least one value, with exclusive quartiles, at (n + 1) p.
 
     This definition reproduces the IQRs of the paper's Table 3 from its Table 8.

@@ -1,6 +1,6 @@
 """The agreement of two judges, and the true share from an imperfect judge's counts, with intervals.
 
-Counts may be fractions, such as those of a weighted sample, scaled to its `effective_size`.
+Counts may be fractions, such as those of a weighted sample, scaled to its `weighted_sample_size`.
 """
 
 from collections.abc import Sequence
@@ -22,14 +22,14 @@ class Interval(NamedTuple):
     upper: float | None
     reason: str | None = None
 
-    def known(self) -> tuple[float, float, float]:
+    def require_values(self) -> tuple[float, float, float]:
         """Estimate, lower and upper; raises ValueError with the reason if any is null."""
         if self.estimate is None or self.lower is None or self.upper is None:
             raise ValueError(self.reason)
         return self.estimate, self.lower, self.upper
 
 
-def clustered_size(hits: Numbers, clusters: Numbers) -> float:
+def clustered_sample_size(hits: Numbers, clusters: Numbers) -> float:
     """The effective sample size of the share of `hits`, (n,) bool, for rows in `clusters`.
 
     `clusters`, (n,), is a number for the question of each row. The size is n over the design effect (Kish 1965), at
@@ -47,25 +47,25 @@ def clustered_size(hits: Numbers, clusters: Numbers) -> float:
     return float(min(n, n * n * share * (1 - share) / between))
 
 
-def _undefined(reason: str) -> Interval:
+def _undefined_interval(reason: str) -> Interval:
     return Interval(None, None, None, reason)
 
 
-def _z(level: float) -> float:
+def _normal_quantile(level: float) -> float:
     return NormalDist().inv_cdf((1 + level) / 2)
 
 
-def effective_size(weights: Numbers) -> float:
+def weighted_sample_size(weights: Numbers) -> float:
     """The effective sample size of weights: (sum w)^2 / sum w^2 (Kish 1965); 0 without weights."""
     weights = np.asarray(weights, dtype=float)
     return float(weights.sum() ** 2 / (weights**2).sum()) if len(weights) else 0.0
 
 
-def wilson(successes: float, n: float, level: float = LEVEL) -> Interval:
+def wilson_interval(successes: float, n: float, level: float = LEVEL) -> Interval:
     """The share `successes` of `n` with Wilson's score interval (Wilson 1927); null if n is 0."""
     if n <= 0:
-        return _undefined("no pair")
-    z, share = _z(level), successes / n
+        return _undefined_interval("no pair")
+    z, share = _normal_quantile(level), successes / n
     centre = (share + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z / (1 + z**2 / n) * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
     # For 0 or n successes the limit is exactly 0 or 1, but for rounding.
@@ -74,7 +74,7 @@ def wilson(successes: float, n: float, level: float = LEVEL) -> Interval:
     return Interval(float(share), lower, upper)
 
 
-def kappa(counts: Sequence[Sequence[float]], level: float = LEVEL) -> Interval:
+def cohen_kappa(counts: Sequence[Sequence[float]], level: float = LEVEL) -> Interval:
     """Cohen's kappa of two judges (Cohen 1960) with an interval from the asymptotic standard error.
 
     `counts` is (k, k): rows are the first judge's verdicts, columns the second's, in the same order. The standard error
@@ -87,32 +87,33 @@ def kappa(counts: Sequence[Sequence[float]], level: float = LEVEL) -> Interval:
     table = np.asarray(counts, dtype=float)
     n = table.sum()
     if n <= 0:
-        return _undefined("no pair")
+        return _undefined_interval("no pair")
     share = table / n
     rows, columns = share.sum(axis=1), share.sum(axis=0)
-    agreed, by_chance = float(np.trace(share)), float(rows @ columns)
+    # The observed agreement, and that expected by chance.
+    p_o, p_e = float(np.trace(share)), float(rows @ columns)
     differs = bool((table - np.diag(np.diag(table))).any())
     constant = (rows > 0).sum() == 1 or (columns > 0).sum() == 1
     if constant and not differs:
-        return _undefined("both judges always give the same verdict")
-    value = float((agreed - by_chance) / (1 - by_chance))
+        return _undefined_interval("both judges always give the same verdict")
+    value = float((p_o - p_e) / (1 - p_e))
     if constant:
         return Interval(0.0, None, None, "one of the judges always gives the same verdict: kappa is 0 by definition")
     if not differs:
-        _, lowest, _ = wilson(n, n, level).known()
-        return Interval(1.0, max((lowest - by_chance) / (1 - by_chance), -1.0), 1.0)
-    half = _z(level) * _kappa_error(share, value, by_chance) / float(np.sqrt(n))
+        _, lowest, _ = wilson_interval(n, n, level).require_values()
+        return Interval(1.0, max((lowest - p_e) / (1 - p_e), -1.0), 1.0)
+    half = _normal_quantile(level) * _kappa_error(share, value, p_e) / float(np.sqrt(n))
     return Interval(value, max(value - half, -1.0), min(value + half, 1.0))
 
 
-def _kappa_error(share: np.ndarray, value: float, by_chance: float) -> float:
+def _kappa_error(share: np.ndarray, value: float, p_e: float) -> float:
     """The asymptotic standard error of kappa, times the square root of n."""
     rows, columns = share.sum(axis=1), share.sum(axis=0)
     margins = columns[:, None] + rows[None, :]  # of cell (i, j): column i's and row j's
-    on = np.diag(share) * (1 - np.diag(margins) * (1 - value)) ** 2
-    off = (share * margins**2).sum() - (np.diag(share) * np.diag(margins) ** 2).sum()
-    variance = on.sum() + (1 - value) ** 2 * off - (value - by_chance * (1 - value)) ** 2
-    return float(np.sqrt(max(variance, 0.0)) / (1 - by_chance))
+    diagonal = np.diag(share) * (1 - np.diag(margins) * (1 - value)) ** 2
+    off_diagonal = (share * margins**2).sum() - (np.diag(share) * np.diag(margins) ** 2).sum()
+    variance = diagonal.sum() + (1 - value) ** 2 * off_diagonal - (value - p_e * (1 - value)) ** 2
+    return float(np.sqrt(max(variance, 0.0)) / (1 - p_e))
 
 
 def corrected_share(
@@ -130,14 +131,15 @@ def corrected_share(
     empty, and if sensitivity + specificity is not above 1, because such a judge is uninformative.
     """
     if n <= 0:
-        return _undefined("no verdict")
+        return _undefined_interval("no verdict")
     if sensitivity[1] <= 0 or specificity[1] <= 0:
-        return _undefined(f"no response of the sample is {'incorrect' if sensitivity[1] > 0 else 'correct'}")
-    caught, spared = sensitivity[0] / sensitivity[1], specificity[0] / specificity[1]
-    if caught + spared <= 1:
-        return _undefined("sensitivity + specificity is not above 1")
-    value = (positive / n + spared - 1) / (caught + spared - 1)
-    return Interval(_clip(value), *_corrected_limits(positive, n, sensitivity, specificity, _z(level)))
+        return _undefined_interval(f"no response of the sample is {'incorrect' if sensitivity[1] > 0 else 'correct'}")
+    se, sp = sensitivity[0] / sensitivity[1], specificity[0] / specificity[1]
+    if se + sp <= 1:
+        return _undefined_interval("sensitivity + specificity is not above 1")
+    prevalence = (positive / n + sp - 1) / (se + sp - 1)
+    limits = _corrected_limits(positive, n, sensitivity, specificity, _normal_quantile(level))
+    return Interval(_clip_share(prevalence), *limits)
 
 
 def _corrected_limits(
@@ -147,18 +149,21 @@ def _corrected_limits(
 
     If the samples are so small that the additions make the judge uninformative, the limits are 0 and 1.
     """
-    seen = (positive + z**2 / 2) / (n + z**2)
-    n_caught, n_spared = sensitivity[1] + 2, specificity[1] + 2
-    caught, spared = (sensitivity[0] + 1) / n_caught, (specificity[0] + 1) / n_spared
-    if caught + spared <= 1:
+    # The adjusted apparent prevalence, sensitivity and specificity.
+    apparent = (positive + z**2 / 2) / (n + z**2)
+    n_se, n_sp = sensitivity[1] + 2, specificity[1] + 2
+    se, sp = (sensitivity[0] + 1) / n_se, (specificity[0] + 1) / n_sp
+    if se + sp <= 1:
         return 0.0, 1.0
-    value = (seen + spared - 1) / (caught + spared - 1)
-    of_caught, of_spared = caught * (1 - caught) / n_caught, spared * (1 - spared) / n_spared
-    shift = 2 * z**2 * (value * of_caught - (1 - value) * of_spared)
-    variance = seen * (1 - seen) / (n + z**2) + value**2 * of_caught + (1 - value) ** 2 * of_spared
-    half = z * float(np.sqrt(variance)) / (caught + spared - 1)
-    return _clip(value + shift - half), _clip(value + shift + half)
+    prevalence = (apparent + sp - 1) / (se + sp - 1)
+    se_variance, sp_variance = se * (1 - se) / n_se, sp * (1 - sp) / n_sp
+    # The shift of the centre, and half the width.
+    shift = 2 * z**2 * (prevalence * se_variance - (1 - prevalence) * sp_variance)
+    apparent_variance = apparent * (1 - apparent) / (n + z**2)
+    variance = apparent_variance + prevalence**2 * se_variance + (1 - prevalence) ** 2 * sp_variance
+    half = z * float(np.sqrt(variance)) / (se + sp - 1)
+    return _clip_share(prevalence + shift - half), _clip_share(prevalence + shift + half)
 
 
-def _clip(value: float) -> float:
+def _clip_share(value: float) -> float:
     return float(min(max(value, 0.0), 1.0))

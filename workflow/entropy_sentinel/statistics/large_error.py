@@ -26,87 +26,100 @@ from scipy.special import betaincc, logsumexp, ndtr, ndtri
 
 from entropy_sentinel.statistics.array_types import Names, Numbers
 
-_FAR, _NEAR = 0.2, 7.8
+_PRIOR_LARGE, _PRIOR_SMALL = 0.2, 7.8
 # The median of a squared standard normal variable.
 _MEDIAN_SQUARE = 0.4549
 _TINY = np.finfo(float).tiny
 # The grid of shares, finer where verdicts are decided.
 _EDGES = np.concatenate([np.arange(0, 0.2, 0.001), np.linspace(0.2, 1, 101)])
 _SHARES = (_EDGES[1:] + _EDGES[:-1]) / 2
-_PRIOR = np.log(-np.diff(betaincc(_FAR, _NEAR, _EDGES)))
+_PRIOR = np.log(-np.diff(betaincc(_PRIOR_LARGE, _PRIOR_SMALL, _EDGES)))
 # The least variance of a label mean, which keeps densities finite.
-_LEAST_CHANCE = 1e-6
+_LEAST_VARIANCE = 1e-6
 # Quantiles of a standard normal error.
 _QUANTILES = ndtri((np.arange(40) + 0.5) / 40)
 # The grid of probabilities that a group behaves as a unit.
-_ALIKE = (np.arange(20) + 0.5)[:, None, None] / 20
+_UNIT_PROBABILITIES = (np.arange(20) + 0.5)[:, None, None] / 20
 
 
 @dataclass(frozen=True)
-class FarOff:
+class LargeErrorRate:
     """The posterior of the share of domains with an error above `limit`: log weights over a grid of shares.
 
-    `near` is the variance of the errors of the domains that are not far off.
+    `small_variance` is the variance of the errors of the domains that are not far off.
     """
 
     limit: float
-    near: float
+    small_variance: float
     logarithms: np.ndarray
 
     @classmethod
-    def of(cls, errors: Numbers, variances: Numbers, limit: float, groups: Names | None = None) -> "FarOff":
+    def fit(cls, errors: Numbers, variances: Numbers, limit: float, groups: Names | None = None) -> "LargeErrorRate":
         """The posterior given the errors of k domains, (k,), k at least 1.
 
         `variances`, (k,), are the sampling variances of the domains' labels. `groups`, (k,), are the domains' groups;
         by default each domain is its own group.
         """
-        squares, chance = np.square(errors), np.asarray(variances, dtype=float)
-        near = float(np.clip(np.median(squares) / _MEDIAN_SQUARE - chance.mean(), 0, (limit / 2) ** 2))
-        if_far, if_near = _densities(np.asarray(errors, dtype=float), chance, limit, near)
-        return cls(limit, near, _PRIOR + _log_likelihood(if_far, if_near, groups))
+        squares, label_variances = np.square(errors), np.asarray(variances, dtype=float)
+        small_variance = float(
+            np.clip(np.median(squares) / _MEDIAN_SQUARE - label_variances.mean(), 0, (limit / 2) ** 2)
+        )
+        large_densities, small_densities = _error_densities(
+            np.asarray(errors, dtype=float), label_variances, limit, small_variance
+        )
+        return cls(limit, small_variance, _PRIOR + _log_likelihood(large_densities, small_densities, groups))
 
-    def after(self, more: int, mean_square: float, chance: float) -> "FarOff":
-        """The posterior after `more` domains, none of them far off, with normal errors of this mean square.
+    def add_domains(self, n_domains: int, mean_square: float, label_variance: float) -> "LargeErrorRate":
+        """The posterior after `n_domains` domains, none of them far off, with normal errors of this mean square.
 
-        `chance` is their label variance. Their likelihood is its geometric mean over the errors.
+        `label_variance` is that of their accuracies. Their likelihood is its geometric mean over the errors.
         """
         errors = _QUANTILES * math.sqrt(mean_square)
-        if_far, if_near = _densities(errors, np.full(len(errors), chance), self.limit, self.near)
-        logarithms = _log_likelihood(if_far, if_near, None) / len(errors)
-        return replace(self, logarithms=self.logarithms + more * logarithms)
+        large_densities, small_densities = _error_densities(
+            errors, np.full(len(errors), label_variance), self.limit, self.small_variance
+        )
+        logarithms = _log_likelihood(large_densities, small_densities, None) / len(errors)
+        return replace(self, logarithms=self.logarithms + n_domains * logarithms)
 
     def share_below(self, share: float) -> float:
         """The probability that at most this share of domains is far off."""
-        up_to = np.cumsum(np.exp(self.logarithms - self.logarithms.max()))
-        return float(np.interp(share, _EDGES[1:], up_to / up_to[-1]))
+        cumulative = np.cumsum(np.exp(self.logarithms - self.logarithms.max()))
+        return float(np.interp(share, _EDGES[1:], cumulative / cumulative[-1]))
 
 
-def _densities(errors: np.ndarray, chance: np.ndarray, limit: float, near: float) -> tuple[np.ndarray, np.ndarray]:
+def _error_densities(
+    errors: np.ndarray, label_variances: np.ndarray, limit: float, small_variance: float
+) -> tuple[np.ndarray, np.ndarray]:
     """The densities of the domains' errors if they are far off, and if they are not, (k,) each."""
-    noise, distance = np.sqrt(np.maximum(chance, _LEAST_CHANCE)), np.minimum(np.abs(errors), 1.5 * limit)
+    noise, distance = np.sqrt(np.maximum(label_variances, _LEAST_VARIANCE)), np.minimum(np.abs(errors), 1.5 * limit)
     one_side = ndtr((2 * limit - distance) / noise) - ndtr((limit - distance) / noise)
     other_side = ndtr((2 * limit + distance) / noise) - ndtr((limit + distance) / noise)
-    far = np.maximum((one_side + other_side) / (2 * limit), _TINY)
-    variance = noise**2 + near
-    return far, np.maximum(np.exp(-(errors**2) / (2 * variance)) / np.sqrt(2 * math.pi * variance), _TINY)
+    large_density = np.maximum((one_side + other_side) / (2 * limit), _TINY)
+    variance = noise**2 + small_variance
+    return large_density, np.maximum(np.exp(-(errors**2) / (2 * variance)) / np.sqrt(2 * math.pi * variance), _TINY)
 
 
-def _log_likelihood(if_far: np.ndarray, if_near: np.ndarray, groups: Names | None) -> np.ndarray:
+def _log_likelihood(large_densities: np.ndarray, small_densities: np.ndarray, groups: Names | None) -> np.ndarray:
     """The log-likelihood of the errors of k domains, for each share of the grid, (n_shares,), up to a constant.
 
-    `if_far` and `if_near`, (k,), are the densities of a domain's error if it is far off, and if it is not.
+    `large_densities` and `small_densities`, (k,), are the densities of a domain's error if it is far off, and if it is
+    not.
     """
     # Of each domain by itself, (k, n_shares).
-    apart = np.log(_SHARES * if_far[:, None] + (1 - _SHARES) * if_near[:, None])
-    names, places = np.unique(np.arange(len(if_far)) if groups is None else np.asarray(groups), return_inverse=True)
-    if len(names) == len(if_far):
-        return np.asarray(apart.sum(axis=0))
+    independent = np.log(_SHARES * large_densities[:, None] + (1 - _SHARES) * small_densities[:, None])
+    names, places = np.unique(
+        np.arange(len(large_densities)) if groups is None else np.asarray(groups), return_inverse=True
+    )
+    if len(names) == len(large_densities):
+        return np.asarray(independent.sum(axis=0))
     # Of each group as a unit, (n_groups, n_shares): all of its domains are far off, or none.
     members = np.eye(len(names))[:, places]
     # Minus infinity times 0 in the matrix product would be NaN.
-    far = members @ np.log(np.maximum(if_far, _TINY))[:, None]
-    near = members @ np.log(np.maximum(if_near, _TINY))[:, None]
-    together = np.logaddexp(np.log(_SHARES) + far, np.log(1 - _SHARES) + near)
-    of_groups = np.logaddexp(np.log(_ALIKE) + together, np.log(1 - _ALIKE) + members @ apart)
-    likelihood: np.ndarray = logsumexp(of_groups.sum(axis=1), axis=0)
+    log_large = members @ np.log(np.maximum(large_densities, _TINY))[:, None]
+    log_small = members @ np.log(np.maximum(small_densities, _TINY))[:, None]
+    as_unit = np.logaddexp(np.log(_SHARES) + log_large, np.log(1 - _SHARES) + log_small)
+    group_likelihoods = np.logaddexp(
+        np.log(_UNIT_PROBABILITIES) + as_unit, np.log(1 - _UNIT_PROBABILITIES) + members @ independent
+    )
+    likelihood: np.ndarray = logsumexp(group_likelihoods.sum(axis=1), axis=0)
     return likelihood

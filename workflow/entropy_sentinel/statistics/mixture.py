@@ -4,9 +4,9 @@ import numpy as np
 from scipy.optimize import nnls
 
 # The weight of the equation that makes the shares add up to 1.
-_HEAVY = 1e3
+_SUM_WEIGHT = 1e3
 # Columns in the first problem; then it may double. Few distributions have a share, so most others need no solver.
-_AT_FIRST = 32
+_INITIAL_COLUMNS = 32
 # A distribution whose gradient is smaller would not change the mixture.
 _TOLERANCE = 1e-8
 
@@ -16,10 +16,10 @@ class Mixtures:
 
     def __init__(self, columns: np.ndarray) -> None:
         """Prepare the equations, which are the same for every target."""
-        self._equations = np.vstack([columns, np.full((1, columns.shape[1]), _HEAVY)])
+        self._equations = np.vstack([columns, np.full((1, columns.shape[1]), _SUM_WEIGHT)])
         self._squares = (columns**2).sum(axis=0)
 
-    def shares(self, target: np.ndarray, allowed: np.ndarray | None = None) -> np.ndarray:
+    def find_shares(self, target: np.ndarray, allowed: np.ndarray | None = None) -> np.ndarray:
         """The shares of the mixture nearest to `target`, (n_distributions,); `target` is (n_values,).
 
         `allowed` (n_distributions,) tells which ones may have a share, at least one; by default all.
@@ -27,13 +27,13 @@ class Mixtures:
         A problem with few columns is solved, and extended by the columns whose gradient says that they would improve
         it, until there are none: the result is that of all columns (the conditions of Karush, Kuhn and Tucker).
         """
-        equations, sides = self._equations, np.append(target, _HEAVY)
+        equations, sides = self._equations, np.append(target, _SUM_WEIGHT)
         n = equations.shape[1]
         excluded = np.zeros(n, dtype=bool) if allowed is None else ~allowed
         # The nearest ones first: the squared distance of each from the target, up to a constant.
         distance = np.where(excluded, np.inf, self._squares - 2 * (target @ equations[:-1]))
         chosen = np.zeros(n, dtype=bool)
-        chosen[_first(distance, np.isfinite(distance), _AT_FIRST)] = True
+        chosen[_find_smallest(distance, np.isfinite(distance), _INITIAL_COLUMNS)] = True
         while True:
             places = np.flatnonzero(chosen)
             solution, _ = nnls(equations[:, places], sides)
@@ -41,13 +41,13 @@ class Mixtures:
             improving = (gradient > _TOLERANCE) & ~chosen & ~excluded
             if not improving.any():
                 break
-            chosen[_first(-gradient, improving, max(_AT_FIRST, len(places)))] = True
+            chosen[_find_smallest(-gradient, improving, max(_INITIAL_COLUMNS, len(places)))] = True
         shares = np.zeros(n)
         shares[places] = solution / solution.sum()
         return shares
 
 
-def _first(values: np.ndarray, among: np.ndarray, n: int) -> np.ndarray:
+def _find_smallest(values: np.ndarray, candidates: np.ndarray, n: int) -> np.ndarray:
     """The places of the smallest values, `n` of them or fewer."""
-    places = np.flatnonzero(among)
+    places = np.flatnonzero(candidates)
     return places[np.argsort(values[places], kind="stable")[:n]]

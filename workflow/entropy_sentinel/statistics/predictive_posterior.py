@@ -57,11 +57,11 @@ _STEPS, _PRECISION, _DIGITS = 60, 1e-10, 12
 # domains and an estimator off by .16 (benchmarks/bench_verdict.py --groups). Gauss-Jacobi quadrature has nodes near 0,
 # too, so that domains of a group can turn out to be independent; probabilities are right to .0002.
 _NODES, _NODE_WEIGHTS = roots_jacobi(20, 0, 3)
-_BETWEEN, _LOG_BETWEEN = (_NODES + 1) / 2, np.log(_NODE_WEIGHTS / _NODE_WEIGHTS.sum())
+_GROUP_SHARES, _LOG_SHARE_WEIGHTS = (_NODES + 1) / 2, np.log(_NODE_WEIGHTS / _NODE_WEIGHTS.sum())
 # Slices at a time, to limit memory; and the weight below which a spread is ignored.
 _BATCH, _NO_WEIGHT = 4096, 1e-12
 # Number of variances whose half widths are found from 0 if there are many.
-_NODES = 256
+_FEW_VARIANCES = 256
 
 
 @dataclass(frozen=True)
@@ -71,86 +71,88 @@ class Spread:
     weights: np.ndarray
 
     @classmethod
-    def of(cls, errors: Numbers, variances: Numbers, prior: Prior = CAUTIOUS, groups: Names | None = None) -> "Spread":
+    def fit(cls, errors: Numbers, variances: Numbers, prior: Prior = CAUTIOUS, groups: Names | None = None) -> "Spread":
         """The posterior given the errors of k domains, (k,), and their label sampling variances, (k,).
 
         `groups`, (k,), are the domains' groups; by default each domain is its own group.
         """
         likelihoods, _ = _log_likelihoods(errors, variances, groups)
-        return cls(_normalised(_log_prior(prior) + _integrate_shares(likelihoods.sum(axis=0))))
+        return cls(_normalise_weights(_log_prior(prior) + _integrate_shares(likelihoods.sum(axis=0))))
 
     @classmethod
-    def without_each(
+    def fit_leave_one_out(
         cls, errors: Numbers, variances: Numbers, prior: Prior = CAUTIOUS, groups: Names | None = None
     ) -> "Iterator[tuple[np.ndarray, Spread]]":
         """Yield the positions of the domains of each group, (n_in_group,), and the posterior given all other domains.
 
-        The arguments are those of `of`. The groups are independent given the spread and the share, so their
+        The arguments are those of `fit`. The groups are independent given the spread and the share, so their
         log-likelihoods are computed once, and one is subtracted from the sum in turn.
         """
         likelihoods, places = _log_likelihoods(errors, variances, groups)
-        together, log_prior = likelihoods.sum(axis=0), _log_prior(prior)
+        total, log_prior = likelihoods.sum(axis=0), _log_prior(prior)
         for number, likelihood in enumerate(likelihoods):
-            remaining = _integrate_shares(together - likelihood)
-            yield np.flatnonzero(places == number), cls(_normalised(log_prior + remaining))
+            remaining = _integrate_shares(total - likelihood)
+            yield np.flatnonzero(places == number), cls(_normalise_weights(log_prior + remaining))
 
-    def after(self, more: int, mean_square: float, chance: float) -> "Spread":
-        """The posterior after `more` domains with this mean squared error and the label variance `chance`."""
-        variance = _SPREADS**2 + chance
+    def add_domains(self, n_domains: int, mean_square: float, label_variance: float) -> "Spread":
+        """The posterior after `n_domains` domains with this mean squared error and label variance."""
+        variance = _SPREADS**2 + label_variance
         with np.errstate(divide="ignore"):
-            return Spread(_normalised(np.log(self.weights) - more * 0.5 * (np.log(variance) + mean_square / variance)))
+            return Spread(
+                _normalise_weights(np.log(self.weights) - n_domains * 0.5 * (np.log(variance) + mean_square / variance))
+            )
 
     def mean_error_below(self, limit: float) -> float:
         """The probability that the mean absolute error on new domains is at most `limit`."""
-        return float(np.interp(math.log(limit / MEAN_DISTANCE), np.log(_SPREADS), self._up_to()))
+        return float(np.interp(math.log(limit / MEAN_DISTANCE), np.log(_SPREADS), self._cumulative_weights()))
 
-    def mean_error(self, confidence: float) -> float:
+    def mean_error_limit(self, confidence: float) -> float:
         """The one-sided upper limit, at `confidence`, of the mean absolute error on new domains."""
-        return MEAN_DISTANCE * math.exp(np.interp(confidence, self._up_to(), np.log(_SPREADS)))
+        return MEAN_DISTANCE * math.exp(np.interp(confidence, self._cumulative_weights(), np.log(_SPREADS)))
 
-    def mean_over(self, of: Callable[[np.ndarray], np.ndarray]) -> float:
+    def posterior_mean(self, function: Callable[[np.ndarray], np.ndarray]) -> float:
         """The posterior mean of a function of the spread."""
-        there = self.weights > _NO_WEIGHT
-        return float(of(_SPREADS[there]) @ self.weights[there])
+        support = self.weights > _NO_WEIGHT
+        return float(function(_SPREADS[support]) @ self.weights[support])
 
     def density(self, errors: Numbers, variance: float) -> np.ndarray:
         """The density of each error on a slice with this sampling variance, (n,), up to a factor."""
-        there = self.weights > _NO_WEIGHT
-        deviations = np.sqrt(_SPREADS[there] ** 2 + variance)
+        support = self.weights > _NO_WEIGHT
+        deviations = np.sqrt(_SPREADS[support] ** 2 + variance)
         z = np.asarray(errors, dtype=float)[:, None] / deviations
-        densities: np.ndarray = np.exp(-(z**2) / 2) @ (self.weights[there] / deviations)
+        densities: np.ndarray = np.exp(-(z**2) / 2) @ (self.weights[support] / deviations)
         return densities
 
     def half_widths(self, variances: Numbers, level: float) -> np.ndarray:
         """Half the widths of the predictive intervals of slices with these sampling variances, (n_slices,)."""
         distinct, places = np.unique(np.asarray(variances, dtype=float), return_inverse=True)
         begin = np.zeros(len(distinct))
-        if len(distinct) > 4 * _NODES:
+        if len(distinct) > 4 * _FEW_VARIANCES:
             # Between the solutions for a few variances, Newton's method needs two steps in place of ten.
             nodes = distinct[np.isfinite(distinct)]
-            nodes = nodes[np.linspace(0, len(nodes) - 1, _NODES).astype(int)]
-            begin = np.interp(distinct, nodes, self._half_widths(nodes, level, np.zeros(len(nodes))))
+            nodes = nodes[np.linspace(0, len(nodes) - 1, _FEW_VARIANCES).astype(int)]
+            begin = np.interp(distinct, nodes, self._solve_half_widths(nodes, level, np.zeros(len(nodes))))
         parts = [
-            self._half_widths(distinct[at : at + _BATCH], level, begin[at : at + _BATCH])
+            self._solve_half_widths(distinct[at : at + _BATCH], level, begin[at : at + _BATCH])
             for at in range(0, len(distinct), _BATCH)
         ]
         # Rounded, because the last bits depend on which variances are computed together.
         return np.concatenate(parts).round(_DIGITS)[places] if parts else np.zeros(0)
 
-    def share_inside(self, level: float, mean_error: float) -> float:
+    def coverage(self, level: float, mean_error: float) -> float:
         """The coverage on new domains of intervals of `level`, if the mean absolute error were `mean_error`."""
         [half] = self.half_widths([0.0], level)
         return float(2 * ndtr(half * MEAN_DISTANCE / mean_error) - 1)
 
-    def _up_to(self) -> np.ndarray:
+    def _cumulative_weights(self) -> np.ndarray:
         """The cumulative weights of the grid, each with half of its own weight."""
         return np.cumsum(self.weights) - self.weights / 2
 
-    def _half_widths(self, variances: np.ndarray, level: float, begin: np.ndarray) -> np.ndarray:
+    def _solve_half_widths(self, variances: np.ndarray, level: float, begin: np.ndarray) -> np.ndarray:
         """The half widths by Newton's method from `begin`, (n_slices,)."""
         half_widths = np.full(len(variances), math.inf)
-        finite, there = np.isfinite(variances), self.weights > _NO_WEIGHT
-        weights, deviations = self.weights[there], np.sqrt(_SPREADS[there] ** 2 + variances[finite][:, None])
+        finite, support = np.isfinite(variances), self.weights > _NO_WEIGHT
+        weights, deviations = self.weights[support], np.sqrt(_SPREADS[support] ** 2 + variances[finite][:, None])
         half = begin[finite].copy()
         for _ in range(_STEPS):
             z = half[:, None] / deviations
@@ -180,32 +182,34 @@ def _log_likelihoods(errors: Numbers, variances: Numbers, groups: Names | None) 
         order = np.argsort(places)
         variance = _SPREADS**2 + variances[order, None]
         return -0.5 * (np.log(variance) + errors[order, None] ** 2 / variance)[:, None], places
-    of_groups = [_of_a_group(errors[places == number], variances[places == number]) for number in range(len(names))]
-    return np.array(of_groups), places
+    likelihoods = [
+        _group_log_likelihood(errors[places == number], variances[places == number]) for number in range(len(names))
+    ]
+    return np.array(likelihoods), places
 
 
 def _integrate_shares(likelihoods: np.ndarray) -> np.ndarray:
     """Integrate the likelihood over the share between groups: (n_shares, n_spreads) to (n_spreads,), in logarithms."""
     if len(likelihoods) == 1:
         return np.asarray(likelihoods[0])
-    return np.asarray(logsumexp(likelihoods + _LOG_BETWEEN[:, None], axis=0))
+    return np.asarray(logsumexp(likelihoods + _LOG_SHARE_WEIGHTS[:, None], axis=0))
 
 
-def _of_a_group(errors: np.ndarray, variances: np.ndarray) -> np.ndarray:
+def _group_log_likelihood(errors: np.ndarray, variances: np.ndarray) -> np.ndarray:
     """The log-likelihood of one group's errors for each share and spread, (n_shares, n_spreads).
 
     The covariance matrix of its errors is diagonal plus a constant, so its inverse and determinant are sums over the
     group (Sherman and Morrison 1950).
     """
-    shares = _BETWEEN[:, None]
-    between, own = shares * _SPREADS**2, (1 - shares)[:, None] * _SPREADS**2 + variances[:, None]
-    ratio = 1 + between * (1 / own).sum(axis=1)
-    square = (errors[:, None] ** 2 / own).sum(axis=1)
-    square -= between * (errors[:, None] / own).sum(axis=1) ** 2 / ratio
-    likelihood: np.ndarray = -0.5 * (np.log(own).sum(axis=1) + np.log(ratio) + square)
+    shares = _GROUP_SHARES[:, None]
+    between, independent = shares * _SPREADS**2, (1 - shares)[:, None] * _SPREADS**2 + variances[:, None]
+    ratio = 1 + between * (1 / independent).sum(axis=1)
+    square = (errors[:, None] ** 2 / independent).sum(axis=1)
+    square -= between * (errors[:, None] / independent).sum(axis=1) ** 2 / ratio
+    likelihood: np.ndarray = -0.5 * (np.log(independent).sum(axis=1) + np.log(ratio) + square)
     return likelihood
 
 
-def _normalised(logarithms: np.ndarray) -> np.ndarray:
+def _normalise_weights(logarithms: np.ndarray) -> np.ndarray:
     weights: np.ndarray = np.exp(logarithms - logsumexp(logarithms))
     return weights

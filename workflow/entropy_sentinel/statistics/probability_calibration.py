@@ -36,7 +36,7 @@ class Calibration:
     ece: float
 
 
-def sums_of(p: Numbers, correct: Numbers) -> list[list[float]]:
+def sum_by_bin(p: Numbers, correct: Numbers) -> list[list[float]]:
     """The sums of responses in each bin, (BINS, 4): number, probabilities, correct, and squared differences."""
     probabilities, right = np.asarray(p, dtype=float), np.asarray(correct, dtype=float)
     place = np.minimum((probabilities * BINS).astype(int), BINS - 1)
@@ -46,16 +46,16 @@ def sums_of(p: Numbers, correct: Numbers) -> list[list[float]]:
     return sums
 
 
-def calibration(parts: Iterable[Sequence[Sequence[float]]]) -> Calibration | None:
+def summarise_calibration(domain_sums: Iterable[Sequence[Sequence[float]]]) -> Calibration | None:
     """The calibration from the sums of several domains, (BINS, 4) each; null without responses."""
-    total = sum((np.asarray(part, dtype=float) for part in parts), np.zeros((BINS, 4)))
+    total = sum((np.asarray(bin_, dtype=float) for bin_ in domain_sums), np.zeros((BINS, 4)))
     n = total[:, 0].sum()
     if not n:
         return None
     bins, distance = [], 0.0
     for place, (count, predicted, correct, _) in enumerate(total.tolist()):
         if count:
-            part = Bin(place / BINS, (place + 1) / BINS, int(count), predicted / count, correct / count)
-            bins.append(part)
-            distance += part.n * abs(part.predicted - part.correct)
+            bin_ = Bin(place / BINS, (place + 1) / BINS, int(count), predicted / count, correct / count)
+            bins.append(bin_)
+            distance += bin_.n * abs(bin_.predicted - bin_.correct)
     return Calibration(tuple(bins), int(n), brier=float(total[:, 3].sum() / n), ece=float(distance / n))

@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from entropy_sentinel.statistics.array_types import Names, Numbers
-from entropy_sentinel.statistics.conformal import quantile, reaches
+from entropy_sentinel.statistics.conformal import can_reach_level, conformal_quantile
 from entropy_sentinel.statistics.predictive_posterior import CAUTIOUS, Prior, Spread
 
 PREDICTIVE, PRIOR, CONFORMAL = "predictive", "prior", "conformal"
@@ -52,7 +52,7 @@ NOTES = {
 # paper's Table 4, which tests/statistics/test_intervals.py calculates.
 ONE_DOMAIN = 1.64
 # Labels added to those of a domain, and the least accuracy whose variance is trusted: 0 would have none.
-_ADDED, _LEAST = 4, 0.02
+_PSEUDO_LABELS, _LEAST_ACCURACY = 4, 0.02
 
 
 class SliceIntervals(NamedTuple):
@@ -105,15 +105,17 @@ class Residuals:
         `noise` replaces it.
         """
         true, n = np.asarray(self.true, dtype=float), np.asarray(self.n, dtype=float)
-        share = (true * n + _ADDED * np.clip(self.estimated, _LEAST, 1 - _LEAST)) / (n + _ADDED)
-        return self._with_noise(_binomial_variance(share, n))
+        share = (true * n + _PSEUDO_LABELS * np.clip(self.estimated, _LEAST_ACCURACY, 1 - _LEAST_ACCURACY)) / (
+            n + _PSEUDO_LABELS
+        )
+        return self._replace_noise(_binomial_variance(share, n))
 
     @property
-    def _sampling(self) -> np.ndarray:
+    def _sampling_variances(self) -> np.ndarray:
         """The sampling variance of each domain's true accuracy in its interval, (k,)."""
-        return self._with_noise(sampling_variance(self.estimated, self.n))
+        return self._replace_noise(sampling_variance(self.estimated, self.n))
 
-    def _with_noise(self, variances: np.ndarray) -> np.ndarray:
+    def _replace_noise(self, variances: np.ndarray) -> np.ndarray:
         """The variances, (k,), with `noise` where it is known."""
         if self.noise is None:
             return variances
@@ -123,21 +125,21 @@ class Residuals:
     @cached_property
     def spread(self) -> Spread:
         """The posterior of the spread of errors."""
-        return Spread.of(self.errors, self.variances, self._prior(self.n_training), self.groups)
+        return Spread.fit(self.errors, self.variances, self._prior(self.n_training), self.groups)
 
     @cached_property
-    def _without_each(self) -> list[tuple[np.ndarray, Spread]]:
+    def _leave_one_out(self) -> list[tuple[np.ndarray, Spread]]:
         """For each held-out unit, its positions and the posterior from the other units."""
         prior = self._prior(self.n_training - 1)
-        return list(Spread.without_each(self.errors, self.variances, prior, self.groups))
+        return list(Spread.fit_leave_one_out(self.errors, self.variances, prior, self.groups))
 
     def intervals(self, estimates: Numbers, n: Numbers, level: float) -> SliceIntervals:
         """Predictive intervals for slices of `n` responses with these estimates, (n_slices,) each."""
         _check_level(level)
         half = self.spread.half_widths(sampling_variance(estimates, n), level)
-        return _around(estimates, half, PREDICTIVE if len(self) else PRIOR)
+        return _build_intervals(estimates, half, PREDICTIVE if len(self) else PRIOR)
 
-    def conformal(self, estimates: Numbers, n: Numbers, level: float) -> SliceIntervals:
+    def conformal_intervals(self, estimates: Numbers, n: Numbers, level: float) -> SliceIntervals:
         """Conformal intervals; all NaN if the level is above the highest that this many domains reach.
 
         If a slice has more sampling variance than a domain, the domain's error is increased accordingly: squares of the
@@ -145,52 +147,52 @@ class Residuals:
         interval, because it is unknown how much of the errors was sampling noise.
         """
         _check_level(level)
-        if not reaches(len(self), level):
-            return _around(estimates, math.nan, CONFORMAL)
+        if not can_reach_level(len(self), level):
+            return _build_intervals(estimates, math.nan, CONFORMAL)
         sampling = sampling_variance(estimates, n)
-        return _around(estimates, quantile(self._errors_at(sampling, level), level), CONFORMAL)
+        return _build_intervals(estimates, conformal_quantile(self._inflate_errors(sampling, level), level), CONFORMAL)
 
-    def worth(self, estimates: Numbers) -> np.ndarray:
+    def effective_sample_size(self, estimates: Numbers) -> np.ndarray:
         """How many labels tell as much as each estimate, (n_slices,); NaN without an estimate.
 
         It is e (1 - e) / s^2 - 1, at least 1/2, where s is the error's standard deviation: a beta distribution with
         this mean and variance has the weight of as many labels. s is that of a normal distribution with the 90 %
         interval of a slice of any size.
         """
-        estimates = np.clip(np.asarray(estimates, dtype=float), _LEAST, 1 - _LEAST)
+        estimates = np.clip(np.asarray(estimates, dtype=float), _LEAST_ACCURACY, 1 - _LEAST_ACCURACY)
         [half] = self.spread.half_widths([0.0], 0.9)
         deviation = half / NormalDist().inv_cdf(0.95)
         labels: np.ndarray = np.maximum(estimates * (1 - estimates) / deviation**2 - 1, 0.5)
         return labels
 
-    def without(self, place: int) -> "Residuals":
+    def leave_out(self, place: int) -> "Residuals":
         """The residuals without the domain at this position, or without its whole group."""
         units = np.arange(len(self)) if self.groups is None else np.asarray(self.groups)
-        others = units != units[place]
-        estimated, true, n = (np.asarray(numbers)[others] for numbers in (self.estimated, self.true, self.n))
-        groups = None if self.groups is None else units[others]
-        noise = None if self.noise is None else np.asarray(self.noise, dtype=float)[others]
+        remaining = units != units[place]
+        estimated, true, n = (np.asarray(numbers)[remaining] for numbers in (self.estimated, self.true, self.n))
+        groups = None if self.groups is None else units[remaining]
+        noise = None if self.noise is None else np.asarray(self.noise, dtype=float)[remaining]
         return Residuals(estimated, true, n, self.n_training - 1, self.prior, groups, noise)
 
-    def held_out(self, level: float) -> SliceIntervals:
+    def held_out_intervals(self, level: float) -> SliceIntervals:
         """The predictive interval of each domain, from the errors on the other domains, or other groups.
 
-        It is that of `without`, at the cost of one posterior in place of one per domain.
+        It is that of `leave_out`, at the cost of one posterior in place of one per domain.
         """
         _check_level(level)
-        sampling, half = self._sampling, np.zeros(len(self))
-        for places, spread in self._without_each:
+        sampling, half = self._sampling_variances, np.zeros(len(self))
+        for places, spread in self._leave_one_out:
             half[places] = spread.half_widths(sampling[places], level)
-        return _around(self.estimated, half, PREDICTIVE if self.n_units > 1 else PRIOR)
+        return _build_intervals(self.estimated, half, PREDICTIVE if self.n_units > 1 else PRIOR)
 
     def _prior(self, n_training: int) -> Prior:
         if n_training > 1:
             return self.prior
         return self.prior._replace(scale=self.prior.scale * ONE_DOMAIN)
 
-    def _errors_at(self, sampling: np.ndarray, level: float) -> np.ndarray:
+    def _inflate_errors(self, sampling: np.ndarray, level: float) -> np.ndarray:
         """The domains' absolute errors, increased to each slice's sampling variance, (n_slices, k)."""
-        additional = np.maximum(sampling[:, None] - self._sampling, 0)
+        additional = np.maximum(sampling[:, None] - self._sampling_variances, 0)
         normal = NormalDist().inv_cdf((1 + level) / 2)
         larger: np.ndarray = np.sqrt(self.errors**2 + normal**2 * additional)
         return larger
@@ -201,7 +203,7 @@ def _check_level(level: float) -> None:
         raise ValueError(f"level must be above 0 and below 1, got {level}")
 
 
-def _around(estimates: Numbers, half: np.ndarray | float, basis: str) -> SliceIntervals:
+def _build_intervals(estimates: Numbers, half: np.ndarray | float, basis: str) -> SliceIntervals:
     estimates = np.asarray(estimates, dtype=float)
     return SliceIntervals(np.clip(estimates - half, 0, 1), np.clip(estimates + half, 0, 1), basis)
 
@@ -212,7 +214,7 @@ def sampling_variance(accuracy: Numbers, n: Numbers) -> np.ndarray:
     The addition keeps it above 0 if all responses seem correct (Agresti and Coull 1998). It is infinite for n = 0.
     """
     n = np.asarray(n, dtype=float)
-    return _binomial_variance((np.asarray(accuracy, dtype=float) * n + _ADDED / 2) / (n + _ADDED), n)
+    return _binomial_variance((np.asarray(accuracy, dtype=float) * n + _PSEUDO_LABELS / 2) / (n + _PSEUDO_LABELS), n)
 
 
 def _binomial_variance(share: np.ndarray, n: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 
-def train_or_test(items: pl.DataFrame, test_share: float, seed: int) -> pl.DataFrame:
+def split_items(items: pl.DataFrame, test_share: float, seed: int) -> pl.DataFrame:
     """The columns item_id and split (`train` or `test`) for a frame of contract BENCHMARKS.
 
     The split is drawn from the ids sorted as text, so it is the same for every model, judge and group. Items with the

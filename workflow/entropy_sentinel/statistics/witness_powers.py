@@ -26,11 +26,11 @@ _SAME = 1e-10
 class WitnessPowers(NamedTuple):
     """The powers of k witnesses in [0, 1]: those that the other labels tell of each label, (n, k), and of all, (k,)."""
 
-    each: np.ndarray
+    by_label: np.ndarray
     pooled: np.ndarray
 
 
-def witness_powers(
+def fit_witness_powers(
     labels: Numbers,
     witnesses: np.ndarray,
     domains: Names | Numbers,
@@ -58,8 +58,8 @@ def witness_powers(
     left_out = _left_out_sums(
         np.column_stack([x, y]), part, np.bincount(place)[pairs % len(names)], pairs // len(names)
     )
-    each = squares - left_out[cluster, :-1, :-1], products - left_out[cluster, :-1, -1]
-    return WitnessPowers(_slopes(*each), _slopes(squares[None], products[None])[0])
+    normal_equations = squares - left_out[cluster, :-1, :-1], products - left_out[cluster, :-1, -1]
+    return WitnessPowers(_solve_slopes(*normal_equations), _solve_slopes(squares[None], products[None])[0])
 
 
 def _left_out_sums(deviations: np.ndarray, part: np.ndarray, n_domain: np.ndarray, cluster: np.ndarray) -> np.ndarray:
@@ -80,7 +80,7 @@ def _left_out_sums(deviations: np.ndarray, part: np.ndarray, n_domain: np.ndarra
     return left_out
 
 
-def _slopes(squares: np.ndarray, products: np.ndarray) -> np.ndarray:
+def _solve_slopes(squares: np.ndarray, products: np.ndarray) -> np.ndarray:
     """The solutions of the normal equations, (n, k), clipped to [0, 1]; 0 for a witness without any spread."""
     inverse = np.linalg.pinv(squares, rcond=_SAME, hermitian=True)
     slopes: np.ndarray = np.clip(np.einsum("nij,nj->ni", inverse, products), 0, 1)

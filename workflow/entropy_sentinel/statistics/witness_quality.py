@@ -6,7 +6,7 @@ import numpy as np
 from scipy.stats import norm
 
 from entropy_sentinel.statistics.array_types import Numbers
-from entropy_sentinel.statistics.auroc import delong
+from entropy_sentinel.statistics.auroc import estimate_auc
 from entropy_sentinel.statistics.binomial import binomial_interval
 
 
@@ -20,12 +20,12 @@ class Rate:
     upper: float | None
 
     @classmethod
-    def of(cls, agrees: np.ndarray, level: float) -> "Rate":
+    def measure(cls, hits: np.ndarray, level: float) -> "Rate":
         """The share of true values, (n,)."""
-        n = len(agrees)
+        n = len(hits)
         if not n:
             return cls(0, None, None, None)
-        share = float(agrees.mean())
+        share = float(hits.mean())
         return cls(n, share, *binomial_interval(share, n, level))
 
     def __str__(self) -> str:
@@ -53,7 +53,7 @@ class Measure:
 def measure_verdicts(labels: Numbers, values: Numbers, level: float) -> tuple[Rate, Rate]:
     """The sensitivity and specificity of verdicts, 0 or 1, for responses with labels, (n,)."""
     right, says = np.asarray(labels, dtype=float) == 1, np.asarray(values, dtype=float) == 1
-    return Rate.of(says[right], level), Rate.of(~says[~right], level)
+    return Rate.measure(says[right], level), Rate.measure(~says[~right], level)
 
 
 def measure_probabilities(labels: Numbers, values: Numbers, level: float) -> tuple[Measure, Measure]:
@@ -67,11 +67,11 @@ def measure_probabilities(labels: Numbers, values: Numbers, level: float) -> tup
         return Measure(0, None, None, None), Measure(0, None, None, None)
     area = Measure(n, None, None, None)
     if 0 < y.sum() < n:
-        value, variance = delong(p[y == 1], p[y == 0])
+        value, variance = estimate_auc(p[y == 1], p[y == 0])
         half = z * variance**0.5 if variance > 0 else None
         limits = (None, None) if half is None else (max(value - half, 0.0), min(value + half, 1.0))
         area = Measure(n, value, *limits)
-    off = p - y
-    bias = float(off.mean())
-    half = z * float(off.std(ddof=1)) / n**0.5 if n > 1 else None
+    errors = p - y
+    bias = float(errors.mean())
+    half = z * float(errors.std(ddof=1)) / n**0.5 if n > 1 else None
     return area, Measure(n, bias, *((None, None) if half is None else (bias - half, bias + half)))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from entropy_sentinel.statistics.array_types import Names, Numbers
-from entropy_sentinel.statistics.witness_powers import WitnessPowers, witness_powers
+from entropy_sentinel.statistics.witness_powers import WitnessPowers, fit_witness_powers
 
 
 class LabelledWitnesses:
@@ -28,7 +28,7 @@ class LabelledWitnesses:
         self._clusters = None if clusters is None else np.asarray(clusters)
         self._powers: dict[tuple[int, ...], WitnessPowers | None] = {}
 
-    def powers_of(self, columns: Sequence[int]) -> WitnessPowers | None:
+    def fit_powers(self, columns: Sequence[int]) -> WitnessPowers | None:
         """The powers of some witnesses for each label, in their order; null with too few labels.
 
         They rest on the labels of which all of them say something. The other labels get the same as all.
@@ -39,21 +39,21 @@ class LabelledWitnesses:
             both = ~np.isnan(witnesses).any(axis=1)
             clusters = None if self._clusters is None else self._clusters[both]
             recognises = [self._recognises[column] for column in key]
-            found = witness_powers(self._labels[both], witnesses[both], self._domains[both], recognises, clusters)
-            if found is not None:
-                each = np.tile(found.pooled, (len(self._labels), 1))
-                each[both] = found.each
-                found = WitnessPowers(each, found.pooled)
-            self._powers[key] = found
+            powers = fit_witness_powers(self._labels[both], witnesses[both], self._domains[both], recognises, clusters)
+            if powers is not None:
+                by_label = np.tile(powers.pooled, (len(self._labels), 1))
+                by_label[both] = powers.by_label
+                powers = WitnessPowers(by_label, powers.pooled)
+            self._powers[key] = powers
         return self._powers[key]
 
-    def choose(self, columns: Sequence[int], always: int) -> tuple[int, ...]:
+    def choose_witnesses(self, columns: Sequence[int], required: int) -> tuple[int, ...]:
         """Those of some witnesses whose powers labels tell, together with the witness `always`.
 
         Of witnesses with too few labels in common, those with the fewest labels are left out.
         """
         n_labels = (~np.isnan(self._witnesses)).sum(axis=0)
         kept = list(columns)
-        while kept and self.powers_of([*kept, always]) is None:
+        while kept and self.fit_powers([*kept, required]) is None:
             kept.remove(min(kept, key=lambda column: int(n_labels[column])))
         return tuple(kept)

@@ -69,7 +69,7 @@ class WitnessedAccuracies(NamedTuple):
     counts: np.ndarray
 
 
-def accuracies_from(domains: Sequence[WitnessedDomain], recognises: Sequence[bool]) -> WitnessedAccuracies | None:
+def estimate_accuracies(domains: Sequence[WitnessedDomain], recognises: Sequence[bool]) -> WitnessedAccuracies | None:
     """The accuracies of domains; null with fewer than FEWEST_FOR_POWERS labels beyond one a domain.
 
     `recognises` says for each witness whether it says that a response is correct (`witness_powers`).
@@ -77,46 +77,50 @@ def accuracies_from(domains: Sequence[WitnessedDomain], recognises: Sequence[boo
     y = np.concatenate([np.asarray(domain.labels, dtype=float) for domain in domains])
     x = np.concatenate([np.asarray(domain.witnesses, dtype=float) for domain in domains])
     place = np.repeat(np.arange(len(domains)), [len(domain.labels) for domain in domains])
-    labelled = LabelledWitnesses(y, x, place, recognises, _clusters(domains))
+    labelled = LabelledWitnesses(y, x, place, recognises, _concatenate_clusters(domains))
     k = x.shape[1]
     residuals, powers = np.zeros(len(y)), np.full(k, np.nan)
     accuracies, parts = [], []
     n_labels, counts = Counter[tuple[int, ...]](), np.zeros(k, dtype=int)
     for number, domain in enumerate(domains):
-        here = place == number
-        columns = (0, *labelled.choose([c for c in domain.columns or range(1, k) if c], always=0))
-        found = labelled.powers_of(columns)
-        if found is None:
+        rows = place == number
+        columns = (0, *labelled.choose_witnesses([c for c in domain.columns or range(1, k) if c], required=0))
+        fitted = labelled.fit_powers(columns)
+        if fitted is None:
             return None
-        n_labels[columns] += int(here.sum())
+        n_labels[columns] += int(rows.sum())
         counts[list(columns)] += 1
-        share = _share(domain.weights, int(here.sum()))
-        all_shares = _all_shares(domain)
+        share = _normalise_weights(domain.weights, int(rows.sum()))
+        all_shares = _sample_shares(domain)
         # Where a witness says nothing, it is as if it said its mean.
         means = np.nansum(all_shares * domain.all_witnesses, axis=0)[list(columns)]
-        off = np.nan_to_num(x[here][:, columns] - means)
-        accuracies.append(share @ (y[here] - (off * found.each[here]).sum(axis=1)))
-        residuals[here] = y[here] - off @ found.pooled
-        known = share @ ~np.isnan(x[here][:, columns])
-        parts.append((columns, share, _difference_variance(domain, all_shares, columns, found.pooled * known)))
+        deviations = np.nan_to_num(x[rows][:, columns] - means)
+        accuracies.append(share @ (y[rows] - (deviations * fitted.by_label[rows]).sum(axis=1)))
+        residuals[rows] = y[rows] - deviations @ fitted.pooled
+        witnessed_shares = share @ ~np.isnan(x[rows][:, columns])
+        parts.append(
+            (columns, share, _difference_variance(domain, all_shares, columns, fitted.pooled * witnessed_shares))
+        )
     for columns, _ in reversed(n_labels.most_common()):
-        found = labelled.powers_of(columns)
-        assert found is not None, "the set has been used"
-        powers[list(columns)] = found.pooled
-    variances, alone = [], []
-    labels_alone, sets = _variance_within(y, place, 0), [part[0] for part in parts]
-    left = {columns: _residual_variance(residuals, place, sets, columns) for columns in n_labels}
+        fitted = labelled.fit_powers(columns)
+        assert fitted is not None, "the set has been used"
+        powers[list(columns)] = fitted.pooled
+    variances, label_variances = [], []
+    label_variance, sets = _variance_within(y, place, 0), [part[0] for part in parts]
+    residual_variances = {columns: _residual_variance(residuals, place, sets, columns) for columns in n_labels}
     for domain, (columns, share, difference) in zip(domains, parts, strict=True):
-        n = domain.n * _kish(share)
-        variances.append(left[columns] / n + difference)
-        alone.append(labels_alone / n)
+        n = domain.n * _weighting_efficiency(share)
+        variances.append(residual_variances[columns] / n + difference)
+        label_variances.append(label_variance / n)
     # Witnesses that foresee every label are worth as much as labels on all responses, and more cannot be seen.
-    most = sum(len(domain.all_witnesses) for domain in domains) / len(y)
-    worth = min(float(np.sum(alone) / np.sum(variances)), most) if np.sum(variances) else most
+    largest_worth = sum(len(domain.all_witnesses) for domain in domains) / len(y)
+    worth = (
+        min(float(np.sum(label_variances) / np.sum(variances)), largest_worth) if np.sum(variances) else largest_worth
+    )
     return WitnessedAccuracies(np.array(accuracies), np.array(variances), powers, worth, counts)
 
 
-def _clusters(domains: Sequence[WitnessedDomain]) -> np.ndarray | None:
+def _concatenate_clusters(domains: Sequence[WitnessedDomain]) -> np.ndarray | None:
     """The clusters of all labels, (n,); null if these are independent."""
     clusters = [np.asarray(domain.clusters) for domain in domains if domain.clusters is not None]
     return np.concatenate(clusters) if clusters else None
@@ -139,13 +143,13 @@ def _residual_variance(
     residuals: np.ndarray, place: np.ndarray, sets: Sequence[tuple[int, ...]], columns: tuple[int, ...]
 ) -> float:
     """The variance of residuals within the domains with this set of witnesses; of all if these are too few."""
-    same = np.array([other == columns for other in sets])[place]
-    if same.sum() - len(np.unique(place[same])) - len(columns) < FEWEST_FOR_POWERS:
-        same[:] = True
-    return _variance_within(residuals[same], np.unique(place[same], return_inverse=True)[1], len(columns))
+    has_columns = np.array([domain_columns == columns for domain_columns in sets])[place]
+    if has_columns.sum() - len(np.unique(place[has_columns])) - len(columns) < FEWEST_FOR_POWERS:
+        has_columns[:] = True
+    return _variance_within(residuals[has_columns], np.unique(place[has_columns], return_inverse=True)[1], len(columns))
 
 
-def influences(
+def response_influences(
     values: np.ndarray, accuracies_of: Callable[[np.ndarray], np.ndarray], weights: Numbers | None = None
 ) -> np.ndarray:
     """What each of m responses adds to an estimate, (m,): its derivative by the response's share, times m.
@@ -155,7 +159,7 @@ def influences(
     """
     values = np.asarray(values, dtype=float)
     m = len(values)
-    mean = _share(weights, m) @ values
+    mean = _normalise_weights(weights, m) @ values
     moved = accuracies_of(mean + (values - mean) / m) - accuracies_of(mean[None])
     added: np.ndarray = m * np.asarray(moved, dtype=float)
     return added
@@ -167,13 +171,13 @@ def _variance_within(values: np.ndarray, place: np.ndarray, n_fitted: int) -> fl
     return float(np.sum(subtract_means(values, place) ** 2)) / max(degrees, 1)
 
 
-def _share(weights: Numbers | None, n: int) -> np.ndarray:
+def _normalise_weights(weights: Numbers | None, n: int) -> np.ndarray:
     w = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
     share: np.ndarray = w / w.sum()
     return share
 
 
-def _all_shares(domain: WitnessedDomain) -> np.ndarray:
+def _sample_shares(domain: WitnessedDomain) -> np.ndarray:
     """What each response counts in the sample of each witness, (m, k)."""
     weights = ~np.isnan(domain.all_witnesses) * 1.0
     if domain.all_weights is not None:
@@ -182,6 +186,6 @@ def _all_shares(domain: WitnessedDomain) -> np.ndarray:
     return shares
 
 
-def _kish(share: np.ndarray) -> float:
+def _weighting_efficiency(share: np.ndarray) -> float:
     """The effective share of labels with these weights, at most 1 (Kish 1965)."""
     return float(1 / (share @ share) / len(share))

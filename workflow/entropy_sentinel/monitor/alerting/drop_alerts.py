@@ -15,7 +15,13 @@ from entropy_sentinel.monitor.reading.window_times import convert_from_clock
 from entropy_sentinel.monitor.summing.slice_sums import Sums, pairs
 from entropy_sentinel.monitor.summing.sum_merging import MergedSums
 from entropy_sentinel.statistics.design_effects import recurrence_effects
-from entropy_sentinel.statistics.monitoring.change_points import Drop, Rule, Series, drops_of, unit_variances
+from entropy_sentinel.statistics.monitoring.change_points import (
+    Drop,
+    DropRule,
+    WindowSeries,
+    find_series_drops,
+    unit_variances,
+)
 
 # With a rate of false alarms that allows one in fewer checks than these, a single check would be weak evidence.
 _FEWEST_CHECKS = 20.0
@@ -39,10 +45,10 @@ def find_drops(
     """
     if merged.looks is None or settings.period is None or n_slices == 0:
         return []
-    rule = Rule(
-        windows=max(n_slices / settings.false_alarms_per_check, _FEWEST_CHECKS),
-        least=max(settings.min_responses, 2),
-        smallest=settings.min_drop,
+    rule = DropRule(
+        false_alarm_windows=max(n_slices / settings.false_alarms_per_check, _FEWEST_CHECKS),
+        least_responses=max(settings.min_responses, 2),
+        smallest_drop=settings.min_drop,
     )
     sums = merged.looks.sums
     base_windows = merged.looks.rows.with_columns(place=pl.int_range(pl.len()), n=pl.Series(sums.n_estimated))
@@ -58,20 +64,20 @@ def find_drops(
         slice_ = merged.slices.row(int(str(number)), named=True)
         windows = convert_from_clock(part["window"], settings.zone).to_list()
         n_reference = int((part["window"] < settings.period.end).sum())
-        effects = moments.rows(part["place"].to_numpy()).cumulative().robust_effect
+        effects = moments.select(part["place"].to_numpy()).cumulative().robust_effect
         effects *= recurrence_effects(*(part[name].to_numpy() for name in ("squares", "near", "every")))
         series = _make_series(estimator, sums.rows(part["place"].to_numpy()), n_reference, effects)
-        for drop in drops_of(series, rule):
+        for drop in find_series_drops(series, rule):
             # The window that confirms the drop.
-            detected = drop.told + settings.confirm - 1
-            end = len(windows) if drop.over is None else drop.over
+            detected = drop.alarm_window + settings.confirm - 1
+            end = len(windows) if drop.end_window is None else drop.end_window
             if detected < end:
                 row = rows[tuple(slice_.values())]
                 drops.append(_make_episode(slice_, drop, detected, series, windows, row))
     return drops
 
 
-def _make_series(estimator: Estimator, sums: Sums, n_reference: int, effects: np.ndarray) -> Series:
+def _make_series(estimator: Estimator, sums: Sums, n_reference: int, effects: np.ndarray) -> WindowSeries:
     """The series of a slice; `effects` are the design effects that the windows up to each one tell, (w,)."""
 
     def accuracies_of(means: np.ndarray) -> np.ndarray:
@@ -82,22 +88,27 @@ def _make_series(estimator: Estimator, sums: Sums, n_reference: int, effects: np
     for place, (i, j) in enumerate(pairs(k)):
         products[:, i, j] = products[:, j, i] = sums.products[:, place]
     variance = effects * unit_variances(n, sums.values, products, accuracies_of)
-    return Series(n, sums.values, variance, n_reference, accuracies_of)
+    return WindowSeries(n, sums.values, variance, n_reference, accuracies_of)
 
 
 def _make_episode(
-    slice_: Mapping[str, str | None], drop: Drop, detected: int, series: Series, windows: Sequence[datetime], row: Row
+    slice_: Mapping[str, str | None],
+    drop: Drop,
+    detected: int,
+    series: WindowSeries,
+    windows: Sequence[datetime],
+    row: Row,
 ) -> Episode:
-    end = len(windows) if drop.over is None else drop.over + 1
-    levels = DropLevels(before=drop.before, after=series.accuracy(np.arange(drop.level, end)))
-    worse = tuple(windows[place] for place in drop.worse)
-    until = None if drop.over is None else windows[drop.over]
+    end = len(windows) if drop.end_window is None else drop.end_window + 1
+    levels = DropLevels(before=drop.previous_accuracy, after=series.accuracy(np.arange(drop.level_window, end)))
+    worse = tuple(windows[place] for place in drop.worse_windows)
+    until = None if drop.end_window is None else windows[drop.end_window]
     return Episode(
         AlertKind.DROP,
         slice_,
         row,
         _describe_drop(levels, worse, until, row),
-        since=windows[drop.begins],
+        since=windows[drop.first_window],
         detected=windows[detected],
         worse_windows=worse,
         until=until,

@@ -14,7 +14,7 @@ from entropy_sentinel.monitor.labelling.witness_estimates import FEWEST_ASKED
 from entropy_sentinel.monitor.labelling.witness_support import AskedWitness
 from entropy_sentinel.monitor.reading.window_times import convert_from_clock
 from entropy_sentinel.schemas.witness_schema import VALUE
-from entropy_sentinel.statistics.monitoring.requested_slices import AskedSlice, compare_shares
+from entropy_sentinel.statistics.monitoring.requested_slices import WitnessedSlice, compare_shares
 
 # A change is as large as the drop if it is at least this part of it.
 _PART = 0.5
@@ -82,11 +82,11 @@ def _add_opinion(
     return replace(drop, message=f"{drop.message}; {name}: {statement}: {verdict}", details=details)
 
 
-def _make_asked_slice(part: pl.DataFrame, at_random: bool) -> AskedSlice:
+def _make_asked_slice(part: pl.DataFrame, at_random: bool) -> WitnessedSlice:
     """The answers that are part of the sample; all if none has a weight."""
     weights = None
     if not at_random and part[WEIGHT].count():
         part = part.drop_nulls(WEIGHT)
         weights = part[WEIGHT].to_numpy()
     clusters = cluster_numbers(part) if len(part) else None
-    return AskedSlice(part[VALUE].to_numpy(), np.full(len(part), np.nan), len(part), weights, clusters)
+    return WitnessedSlice(part[VALUE].to_numpy(), np.full(len(part), np.nan), len(part), weights, clusters)

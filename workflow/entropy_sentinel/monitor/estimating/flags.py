@@ -14,7 +14,7 @@ from entropy_sentinel.monitor.reading.problem_collection import describe_overrid
 from entropy_sentinel.monitor.slice_columns import STATISTICS
 from entropy_sentinel.monitor.summing.slice_sums import Sums
 from entropy_sentinel.monitor.summing.sum_merging import MergedSums, RecentWindows
-from entropy_sentinel.statistics.ambiguity import why_ambiguous
+from entropy_sentinel.statistics.ambiguity import explain_ambiguity
 
 # The flags of verdicts other than `usable`.
 VERDICT_FLAGS = {RANKING: Flag.RANKING_ONLY, NO_USE: Flag.DO_NOT_USE, TOO_FEW: Flag.TOO_FEW_DOMAINS}
@@ -90,7 +90,7 @@ class SliceFlagger:
                 f"{n_same:,} of {counted(row['n_estimated'], 'response')} are of a model that counts as "
                 f"'{self._model}' (--same-model), so the interval rests on this assumption"
             )
-        if why := why_ambiguous(*questions):
+        if why := explain_ambiguity(*questions):
             flags[Flag.AMBIGUOUS] = why
         return flags
 

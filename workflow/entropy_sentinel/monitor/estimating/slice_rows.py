@@ -18,7 +18,7 @@ from entropy_sentinel.monitor.monitor_options import Reference
 from entropy_sentinel.monitor.slice_columns import CATALOGUE, FLAG_COLUMNS, STATISTICS
 from entropy_sentinel.monitor.summing.slice_sums import Sums
 from entropy_sentinel.monitor.summing.sum_merging import ONLY_TESTED, MergedSums, RecentWindows
-from entropy_sentinel.statistics.ambiguity import ambiguous_share
+from entropy_sentinel.statistics.ambiguity import estimate_ambiguous_share
 from entropy_sentinel.statistics.design_effects import ClusterMoments
 from entropy_sentinel.statistics.monitoring.requested_slices import FEWEST_LABELS
 from entropy_sentinel.statistics.slice_intervals import ASSUMED, PREDICTIVE, SAME_MODEL_WIDENING, Residuals
@@ -110,7 +110,7 @@ class SliceRowMaker:
         is_later = np.zeros(len(frame), dtype=bool)
         if reference is not None:
             is_later = (frame["window_from"] >= reference.end).fill_null(False).to_numpy()
-        effects = moments.robust_effect, merged.before_clusters.rows(slice_).robust_effect
+        effects = moments.robust_effect, merged.before_clusters.select(slice_).robust_effect
         frame = self._add_change(frame, sums, merged.before.rows(slice_), effects, is_later, test_changes)
         label_columns = None if labelled is None else labelled.of_windows(rows, self._level)
         frame = self._add_labels(frame, label_columns, sums)
@@ -136,15 +136,15 @@ class SliceRowMaker:
             has_residuals = (residuals_number == number) & ~np.isnan(accuracy)
             intervals = residuals.intervals(accuracy[has_residuals], n_effective[has_residuals], self._level)
             lower[has_residuals], upper[has_residuals] = intervals.lower, intervals.upper
-            worth[has_residuals] = residuals.worth(accuracy[has_residuals])
+            worth[has_residuals] = residuals.effective_sample_size(accuracy[has_residuals])
             basis[has_residuals] = intervals.basis
         is_same_model = (residuals_number == 0) & (sums.sum_of("n_same_model") > 0)
         lower[is_same_model] = np.maximum(accuracy - SAME_MODEL_WIDENING * (accuracy - lower), 0)[is_same_model]
         upper[is_same_model] = np.minimum(accuracy + SAME_MODEL_WIDENING * (upper - accuracy), 1)[is_same_model]
         worth[is_same_model] /= SAME_MODEL_WIDENING**2
         basis[is_same_model & (basis == PREDICTIVE)] = ASSUMED
-        conformal = self._residuals.conformal(accuracy, n_effective, self._level)
-        ambiguous = [ambiguous_share(*counts) for counts in sums.of_questions]
+        conformal = self._residuals.conformal_intervals(accuracy, n_effective, self._level)
+        ambiguous = [estimate_ambiguous_share(*counts) for counts in sums.of_questions]
         frame = pl.DataFrame(
             {
                 **{name: sums.column(statistic) for name, statistic in STATISTICS.items()},

@@ -11,7 +11,7 @@ from entropy_sentinel.estimators.verdict import USABLE
 from entropy_sentinel.formatting.text_format import counted
 from entropy_sentinel.monitor.alert_codes import AccuracyNote, Flag
 from entropy_sentinel.monitor.monitor_options import FROM_BOTH, FROM_ESTIMATE, FROM_LABELS
-from entropy_sentinel.statistics.monitoring.label_combination import combined
+from entropy_sentinel.statistics.monitoring.label_combination import combine_labels
 from entropy_sentinel.statistics.slice_intervals import Residuals, sampling_variance
 
 COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
@@ -110,7 +110,7 @@ def _use(row: Row, residuals: Residuals | None, level: float) -> _Use:
     estimate = row["estimated_accuracy"]
     [variance] = sampling_variance([estimate], [row["n_effective"]])
     labels_alone = row["improved_accuracy"], row["labels_worth"]
-    both = combined(residuals.spread, estimate, float(variance), *labels_alone, level)
+    both = combine_labels(residuals.spread, estimate, float(variance), *labels_alone, level)
     if both.contradicts:
         return labels.add_note(_describe_contradiction(row))
     return _Use(both.estimate, both.lower, both.upper, FROM_BOTH)

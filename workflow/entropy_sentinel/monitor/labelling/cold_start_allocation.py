@@ -28,7 +28,7 @@ from entropy_sentinel.monitor.labelling.usable_probability import (
 from entropy_sentinel.monitor.monitor_options import SampleOptions
 from entropy_sentinel.schemas.generation_schema import LOGPROBS
 from entropy_sentinel.schemas.response_schema import item_numbers
-from entropy_sentinel.statistics.monitoring.allocation import apportion
+from entropy_sentinel.statistics.monitoring.allocation import apportion_labels
 
 # Default minimum number of labels per slice; smaller slices are left out without an estimator.
 LABELS_A_SLICE = 5
@@ -76,7 +76,7 @@ def verdict_counts(sizes: np.ndarray, labels: np.ndarray, judge: JudgeBudget) ->
         )
     most = np.minimum(sizes, np.maximum(VERDICTS, VERDICTS_A_LABEL * labels))
     most = np.where(labels > 0, np.maximum(most, labels), 0)
-    return apportion(np.ones(len(sizes)), labels, most, int(min(judge.n_affordable, most.sum())))
+    return apportion_labels(np.ones(len(sizes)), labels, most, int(min(judge.n_affordable, most.sum())))
 
 
 def is_fittable(rows: pl.DataFrame) -> bool:
@@ -111,7 +111,7 @@ def _for_watching(rows: pl.DataFrame, by: Mapping[str, str], options: SampleOpti
         raise InputError(f"budget: must be at least {needed[0]}, the labels of one slice, got {options.budget}")
     slices = enough.head(n_affordable)
     sizes_of = np.minimum(slices["n_responses"].to_numpy(), most)
-    counts = apportion(np.ones(n_affordable), needed[:n_affordable], sizes_of, options.budget)
+    counts = apportion_labels(np.ones(n_affordable), needed[:n_affordable], sizes_of, options.budget)
     return Allocation(Purpose.WATCH, rows, slices.with_columns(n_to_label=pl.Series(counts)), sizes, fewest)
 
 
@@ -168,7 +168,7 @@ def most_probable_counts(
     most = max(least, most)
     plans: list[tuple[np.ndarray, float]] = []
     for n in range(FEWEST_DOMAINS, min(len(sizes), budget // least) + 1):
-        counts = apportion(np.ones(n), np.full(n, least), np.minimum(sizes[:n], most), budget)
+        counts = apportion_labels(np.ones(n), np.full(n, least), np.minimum(sizes[:n], most), budget)
         plans.append((counts, chance(n, int(counts.min()))))
     if not plans:
         return np.zeros(0, dtype=int), 0.0

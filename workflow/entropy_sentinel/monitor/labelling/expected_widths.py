@@ -10,9 +10,9 @@ import polars as pl
 
 from entropy_sentinel.monitor.labelling.usable_probability import EXPLAINED, JudgeQuality
 from entropy_sentinel.statistics.monitoring.expected_precision import (
+    expected_size_with_judge,
+    expected_size_with_predictions,
     expected_width,
-    worth_with_judge,
-    worth_with_predictions,
 )
 from entropy_sentinel.statistics.witness_powers import FEWEST_FOR_POWERS
 
@@ -58,9 +58,9 @@ def widths_without_estimator(designs: Sequence[Design], judge: JudgeQuality, lev
 def _width(design: Design, judge: JudgeQuality | None, explained: float, level: float) -> float:
     p = _predictions(min(design.responses, _LARGE), explained)
     if judge is None:
-        worth = worth_with_predictions(p, design.labels, level)
+        worth = expected_size_with_predictions(p, design.labels, level)
     else:
-        worth = worth_with_judge(p, design.labels, design.verdicts, *judge, level)
+        worth = expected_size_with_judge(p, design.labels, design.verdicts, *judge, level)
     return _width_of_worth(round(worth, 1), level)
 
 

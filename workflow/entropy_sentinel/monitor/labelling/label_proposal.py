@@ -6,7 +6,7 @@ import numpy as np
 
 from entropy_sentinel.monitor.alert_codes import Flag
 from entropy_sentinel.monitor.monitor_result import Monitored, Row, slice_name
-from entropy_sentinel.statistics.monitoring.allocation import apportion
+from entropy_sentinel.statistics.monitoring.allocation import apportion_labels
 
 # The number of labels of a proposal, and the fewest of a slice.
 BUDGET, FEWEST = 30, 5
@@ -42,7 +42,7 @@ def proposals(result: Monitored) -> list[Proposal]:
         left -= n
     others = sorted((row for row in rows if not _why(row)), key=_weight, reverse=True)[: left // FEWEST]
     sizes = [row["n_estimated"] for row in others]
-    counts = apportion([_weight(row) for row in others], np.minimum(FEWEST, sizes), sizes, left)
+    counts = apportion_labels([_weight(row) for row in others], np.minimum(FEWEST, sizes), sizes, left)
     chosen += zip(others, counts.tolist(), strict=True)
     proposals = []
     for row, n in chosen:

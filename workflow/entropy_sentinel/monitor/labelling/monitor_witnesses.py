@@ -173,7 +173,7 @@ class WitnessedResponses:
 
     def powers_of(self, numbers: tuple[int, ...]) -> WitnessPowers | None:
         """The powers of some witnesses and, last, of predictions, for all labels; null with too few labels."""
-        return None if self._labels is None else self._labels.powers_of([*numbers, len(self.witnesses)])
+        return None if self._labels is None else self._labels.fit_powers([*numbers, len(self.witnesses)])
 
     def choose(self, labelled: pl.DataFrame, everywhere: pl.DataFrame, strata: Strata | None) -> dict[int, np.ndarray]:
         """The weights, (N,), of the samples of the witnesses that count in a slice, by their numbers.
@@ -186,7 +186,9 @@ class WitnessedResponses:
                 weights = self._sample_weights(number, everywhere, strata)
                 if weights is not None:
                     samples[number] = weights
-        chosen = () if self._labels is None else self._labels.choose(list(samples), always=len(self.witnesses))
+        chosen = (
+            () if self._labels is None else self._labels.choose_witnesses(list(samples), required=len(self.witnesses))
+        )
         return {number: samples[number] for number in chosen}
 
     def _sample_weights(self, number: int, everywhere: pl.DataFrame, strata: Strata | None) -> np.ndarray | None:
@@ -229,7 +231,7 @@ class WitnessedResponses:
             ),
             witnesses,
             everywhere["p"],
-            powers.each[labelled[LABEL_NUMBER].to_numpy()],
+            powers.by_label[labelled[LABEL_NUMBER].to_numpy()],
             level,
             cluster_numbers(everywhere),
         )

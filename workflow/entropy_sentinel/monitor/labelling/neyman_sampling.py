@@ -42,10 +42,10 @@ from entropy_sentinel.monitor.reading.feature_stream import (
 )
 from entropy_sentinel.monitor.summing.slice_sums import values_of
 from entropy_sentinel.statistics.binomial import binomial_interval
-from entropy_sentinel.statistics.monitoring.allocation import apportion
-from entropy_sentinel.statistics.monitoring.expected_precision import worth_with_judge
-from entropy_sentinel.statistics.monitoring.label_combination import combined
-from entropy_sentinel.statistics.monitoring.prediction_powered import effective_labels
+from entropy_sentinel.statistics.monitoring.allocation import apportion_labels
+from entropy_sentinel.statistics.monitoring.expected_precision import expected_size_with_judge
+from entropy_sentinel.statistics.monitoring.label_combination import combine_labels
+from entropy_sentinel.statistics.monitoring.prediction_powered import effective_label_count
 from entropy_sentinel.statistics.slice_intervals import sampling_variance
 from entropy_sentinel.statistics.witness_powers import FEWEST_FOR_POWERS
 
@@ -113,7 +113,7 @@ class SliceSample:
         left = float(np.sum(self.counts * u**2 * within))
         alone = float(np.sum(self.counts * u**2 * about_mean))
         uneven = float(np.sum(self.counts * u**3) / n)
-        return effective_labels(n, total, n * mean * (1 - mean), alone, left, uneven, level)
+        return effective_label_count(n, total, n * mean * (1 - mean), alone, left, uneven, level)
 
 
 def counts_of(
@@ -139,7 +139,7 @@ def counts_of(
             f"({least.sum()}); raise the budget, request fewer labels per slice (--per-slice), or use fewer slices"
         )
     shares = [np.sqrt(len(place)) * _deviation(p[place].mean()) for place in slices]
-    return apportion(shares, least, sizes, budget)
+    return apportion_labels(shares, least, sizes, budget)
 
 
 def draw(p: np.ndarray, order: np.ndarray, n: int) -> SliceSample:
@@ -147,13 +147,13 @@ def draw(p: np.ndarray, order: np.ndarray, n: int) -> SliceSample:
     strata = _strata(p, n)
     sizes = np.bincount(strata)
     shares = [size * _deviation(p[strata == stratum]) for stratum, size in enumerate(sizes)]
-    counts = apportion(shares, np.minimum(min(FEWEST_IN_STRATUM, n), sizes), sizes, int(n))
+    counts = apportion_labels(shares, np.minimum(min(FEWEST_IN_STRATUM, n), sizes), sizes, int(n))
     return SliceSample(_first_rows(strata, counts, order), strata, sizes, counts)
 
 
 def extend_draw(labelled: SliceSample, order: np.ndarray, n: int) -> SliceSample:
     """Draw `n` responses to judge from the same strata, in proportion to their sizes; those to label are among them."""
-    counts = apportion(labelled.sizes, labelled.counts, labelled.sizes, int(n))
+    counts = apportion_labels(labelled.sizes, labelled.counts, labelled.sizes, int(n))
     return SliceSample(_first_rows(labelled.strata, counts, order), labelled.strata, labelled.sizes, counts)
 
 
@@ -357,7 +357,7 @@ def _width(
         lower, upper = binomial_interval(float(p.mean()), worth, level)
         return upper - lower
     [variance] = sampling_variance([estimate], [len(p)])
-    both = combined(saved.validation.residuals.spread, estimate, float(variance), estimate, worth, level)
+    both = combine_labels(saved.validation.residuals.spread, estimate, float(variance), estimate, worth, level)
     return both.upper - both.lower
 
 
@@ -369,7 +369,7 @@ def _worths_with_judge(
         return [None] * len(places)
     rates = options.judge_sensitivity, options.judge_specificity
     return [
-        worth_with_judge(p[place], int(n), int(n_verdicts), *rates, options.level) if n else None
+        expected_size_with_judge(p[place], int(n), int(n_verdicts), *rates, options.level) if n else None
         for place, n, n_verdicts in zip(places, counts, n_judged, strict=True)
     ]
 

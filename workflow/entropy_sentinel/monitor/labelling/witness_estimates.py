@@ -41,7 +41,7 @@ from entropy_sentinel.schemas.witness_schema import (
     VALUE,
 )
 from entropy_sentinel.statistics.monitoring.partner_strength import PartnerVerdict
-from entropy_sentinel.statistics.monitoring.requested_slices import PRIOR, estimate_asked
+from entropy_sentinel.statistics.monitoring.requested_slices import PRIOR, estimate_from_witness
 
 # With fewer asked responses a row gets no estimate.
 FEWEST_ASKED = 5
@@ -256,11 +256,11 @@ def _estimate(
     if averaged and len(errors.errors) < PRIOR.freedom:
         # The errors of the mean are unknown, but at most the mean of both errors.
         errors = asked.errors(alone)
-        accuracy = estimate_asked(one._replace(estimated=None), errors, level)
+        accuracy = estimate_from_witness(one._replace(estimated=None), errors, level)
         if accuracy is not None:
             accuracy = accuracy.average(estimated, float(estimator.half_widths[place]))
     else:
-        accuracy = estimate_asked(one, errors, level)
+        accuracy = estimate_from_witness(one, errors, level)
     if accuracy is None:
         return None
     basis = FROM_MEAN if averaged else FROM_OPINION if asked.is_opinion else FROM_JUDGE

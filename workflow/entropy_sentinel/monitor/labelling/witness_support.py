@@ -20,9 +20,9 @@ from entropy_sentinel.statistics.monitoring.partner_strength import (
 )
 from entropy_sentinel.statistics.monitoring.requested_slices import (
     FEWEST_LABELS,
-    AskedSlice,
+    WitnessedSlice,
     WitnessErrors,
-    measure_errors,
+    measure_witness_errors,
 )
 from entropy_sentinel.statistics.monitoring.verdict_calibration import VerdictCalibration, calibrate_verdicts
 
@@ -79,7 +79,7 @@ class AskedWitness:
         """Whether it is the second opinion of a model that is not strong enough."""
         return self.check is not None and self.check.verdict == PartnerVerdict.WEAK
 
-    def describe_slice(self, number: int, part: pl.DataFrame, n: float, estimated: float) -> AskedSlice | None:
+    def describe_slice(self, number: int, part: pl.DataFrame, n: float, estimated: float) -> WitnessedSlice | None:
         """What it says of a part of a slice of `n` responses; null if that is no estimate.
 
         `estimated` is the accuracy with which it is averaged, or NaN.
@@ -91,7 +91,9 @@ class AskedWitness:
         if not self.at_random and part[WEIGHT].count():
             weights = part[WEIGHT].fill_null(np.nan).to_numpy()
         labels = part[PEOPLE].cast(pl.Float64).fill_null(np.nan).to_numpy()
-        return AskedSlice(values, labels, n, weights, cluster_numbers(part), None if np.isnan(estimated) else estimated)
+        return WitnessedSlice(
+            values, labels, n, weights, cluster_numbers(part), None if np.isnan(estimated) else estimated
+        )
 
     def errors(self, accuracies: np.ndarray) -> WitnessErrors:
         """Its errors on labelled slices.
@@ -107,7 +109,7 @@ class AskedWitness:
                     part = self.slices[number]
                     one = self.describe_slice(number, part, np.nan, float(accuracies[number]))
                     described += [] if one is None else [one]
-            self._errors[key] = measure_errors(described)
+            self._errors[key] = measure_witness_errors(described)
         return self._errors[key]
 
     def labelled_accuracies(self) -> dict[int, float]:

@@ -24,7 +24,7 @@ from entropy_sentinel.monitor.slice_columns import LISTS, STATISTICS
 from entropy_sentinel.monitor.summing.cluster_sums import cluster_sums
 from entropy_sentinel.schemas.response_schema import RESPONSE
 from entropy_sentinel.signal_families.signal_registry import SIGNALS
-from entropy_sentinel.statistics.monitoring.quantiles import N_BINS, bins_of, quantile
+from entropy_sentinel.statistics.monitoring.quantiles import N_BINS, assign_bins, histogram_quantiles
 
 _is_own = cache(partial(is_own, "statistics"))
 _PLACES = {name: place for place, name in enumerate(STATISTICS)}
@@ -125,7 +125,7 @@ class Sums(NamedTuple):
 
     def quantile(self, number: int, share: float) -> np.ndarray:
         """A quantile of the column with this number, (n,), NaN without values."""
-        return quantile(self.numbers[:, number * N_BINS : (number + 1) * N_BINS], share)
+        return histogram_quantiles(self.numbers[:, number * N_BINS : (number + 1) * N_BINS], share)
 
     def sum_of(self, statistic: str) -> np.ndarray:
         """The sums of a statistic, (n,)."""
@@ -280,7 +280,7 @@ def _counts_of_numbers(frame: pl.DataFrame, groups: np.ndarray, n: int) -> np.nd
     """The counts of the numbers of all responses in each group's bins, (n, c N_BINS)."""
     counts = [np.zeros((n, 0), dtype=np.uint32)]
     for column in frame.select(pl.col(f"^{NUMBER_PREFIX}.*$")):
-        bins = bins_of(column.fill_null(np.nan).to_numpy())
+        bins = assign_bins(column.fill_null(np.nan).to_numpy())
         known = bins >= 0
         flat = np.bincount(groups[known] * N_BINS + bins[known], minlength=n * N_BINS)
         counts.append(flat.reshape(n, N_BINS).astype(np.uint32))

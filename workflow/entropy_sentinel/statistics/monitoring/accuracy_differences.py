@@ -31,7 +31,7 @@ def half_widths_paired(first: Residuals, second: Residuals, variances: Numbers, 
     sampling variances of the differences.
     """
     smallest = (np.sqrt(first.variances) - np.sqrt(second.variances)) ** 2
-    return Spread.of(second.errors - first.errors, smallest, CAUTIOUS).half_widths(variances, level)
+    return Spread.fit(second.errors - first.errors, smallest, CAUTIOUS).half_widths(variances, level)
 
 
 def half_widths_independent(first: Numbers, second: Numbers) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 from entropy_sentinel.statistics.array_types import Numbers
 
 
-def apportion(shares: Numbers, least: Numbers, most: Numbers, total: int) -> np.ndarray:
+def apportion_labels(shares: Numbers, least: Numbers, most: Numbers, total: int) -> np.ndarray:
     """Divide `total` among k strata in proportion to `shares`; return integers, (k,), between `least` and `most`.
 
     With shares N S (size times standard deviation) the estimated total has the least variance: the next unit goes to
@@ -17,21 +17,21 @@ def apportion(shares: Numbers, least: Numbers, most: Numbers, total: int) -> np.
     ValueError if the sum of `least` is larger.
     """
     shares, most = np.asarray(shares, dtype=float), np.asarray(most, dtype=int)
-    given: np.ndarray = np.minimum(np.asarray(least, dtype=int), most)
-    if given.sum() > total:
-        raise ValueError(f"total must be at least {given.sum()}, the sum of the least that each gets; got {total}")
+    allocation: np.ndarray = np.minimum(np.asarray(least, dtype=int), most)
+    if allocation.sum() > total:
+        raise ValueError(f"total must be at least {allocation.sum()}, the sum of the least that each gets; got {total}")
 
-    def entry(place: int) -> tuple[float, float, int]:
-        n, share = int(given[place]), float(shares[place])
+    def heap_entry(place: int) -> tuple[float, float, int]:
+        n, share = int(allocation[place]), float(shares[place])
         return (-share / math.sqrt(n * (n + 1)) if n else -math.inf, -share, place)
 
-    waiting = [entry(int(place)) for place in np.flatnonzero(given < most)]
-    heapq.heapify(waiting)
-    for _ in range(total - int(given.sum())):
-        if not waiting:
+    heap = [heap_entry(int(place)) for place in np.flatnonzero(allocation < most)]
+    heapq.heapify(heap)
+    for _ in range(total - int(allocation.sum())):
+        if not heap:
             break
-        place = heapq.heappop(waiting)[-1]
-        given[place] += 1
-        if given[place] < most[place]:
-            heapq.heappush(waiting, entry(place))
-    return given
+        place = heapq.heappop(heap)[-1]
+        allocation[place] += 1
+        if allocation[place] < most[place]:
+            heapq.heappush(heap, heap_entry(place))
+    return allocation

@@ -1,10 +1,10 @@
 """Find when the accuracy of a slice dropped, window by window, with a promised rate of false alarms.
 
-Somebody looks at every window, for years, so a test of each window would soon be wrong by chance. Here each window
-updates the Shiryaev-Roberts statistic instead: the sum, over all windows in which a drop may have begun, of the
-evidence that it began there. Without a drop the statistic grows by 1 a window on average. So if an alarm is a statistic
-above A, the mean time between false alarms is at least A windows, however often somebody looks (Pollak 1985; Shin,
-Ramdas and Rinaldo 2024, "E-detectors").
+The monitor is checked after every window, indefinitely; testing each at a fixed level would soon raise a false alarm.
+Here each window updates the Shiryaev-Roberts statistic instead: the sum, over all windows in which a drop may have
+begun, of the evidence that it began there. Without a drop the statistic grows by 1 a window on average. So if an alarm
+is a statistic above A, the mean time between false alarms is at least A windows, however often somebody looks (Pollak
+1985; Shin, Ramdas and Rinaldo 2024, "E-detectors").
 
 The evidence for a drop that began in window v compares the windows from v on with all windows before it, back to the
 reference. It is the ratio of two likelihoods of the difference D of the two estimates: with a drop, whose size has a
@@ -29,11 +29,11 @@ import numpy as np
 from scipy.special import log_ndtr
 
 # The prior size of a drop: half-normal with this scale.
-SIZE = 0.1
+DROP_SCALE = 0.1
 # The prior of the standard deviation between windows beyond chance, 0.01, and the uncertainty of this variance. With a
 # larger uncertainty, a drop in the first days after the reference is told later; with a smaller one, days that differ
 # raise more alarms than promised (benchmarks/bench_alarms.py).
-_BETWEEN, _UNCERTAIN = 0.01**2, 0.03**2
+_PRIOR_VARIANCE, _PRIOR_UNCERTAINTY = 0.01**2, 0.03**2
 # Largest number of windows before the newest in which a drop may have begun. Older ones are left out of the sum, which
 # makes alarms rarer.
 LOOKBACK = 128
@@ -49,7 +49,7 @@ _LEAST_VARIANCE = 1e-6
 Accuracies = Callable[[np.ndarray], np.ndarray]
 
 
-class Series(NamedTuple):
+class WindowSeries(NamedTuple):
     """A slice's windows with responses, in order: the first `n_reference` belong to the reference.
 
     `n` (w,) are the numbers of responses, `values` (w, k) the sums of the estimator's values, and `variance` (w,) the
@@ -70,7 +70,7 @@ class Series(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Rule:
+class DropRule:
     """When there is an alarm.
 
     Attributes:
@@ -79,9 +79,9 @@ class Rule:
         smallest: The smallest drop.
     """
 
-    windows: float
-    least: int
-    smallest: float
+    false_alarm_windows: float
+    least_responses: int
+    smallest_drop: float
 
 
 @dataclass(frozen=True)
@@ -97,143 +97,153 @@ class Drop:
         over: The window that ended the alarm; null if it lasts.
     """
 
-    begins: int
-    told: int
-    before: float
-    worse: tuple[int, ...]
-    level: int
-    over: int | None = None
+    first_window: int
+    alarm_window: int
+    previous_accuracy: float
+    worse_windows: tuple[int, ...]
+    level_window: int
+    end_window: int | None = None
 
 
 class _Change(NamedTuple):
-    """A change that began in window `begins` and is evident in window `seen`; its `sign` is 1 for a fall, else -1."""
+    """A change that began in `first_window` and is evident in `alarm_window`; its `sign` is 1 for a fall, else -1."""
 
-    begins: int
-    seen: int
+    first_window: int
+    alarm_window: int
     sign: int
 
 
-def drops_of(series: Series, rule: Rule) -> list[Drop]:
+def find_series_drops(series: WindowSeries, rule: DropRule) -> list[Drop]:
     """The drops of a slice after the reference, in order."""
-    return list(_Finder(series, rule).drops())
+    return list(_DropFinder(series, rule).find_drops())
 
 
-class _Finder:
+class _DropFinder:
     """Finds the drops of one slice."""
 
-    def __init__(self, series: Series, rule: Rule) -> None:
+    def __init__(self, series: WindowSeries, rule: DropRule) -> None:
         self._series, self._rule = series, rule
         self._end = len(series.n)
         # Windows in which the accuracy is known to have changed: their difference to the window before is no noise.
-        self._known: list[int] = []
+        self._changes: list[int] = []
 
-    def drops(self) -> Iterator[Drop]:
+    def find_drops(self) -> Iterator[Drop]:
         start = self._series.n_reference
-        if self._series.n[:start].sum() < self._rule.least:
+        if self._series.n[:start].sum() < self._rule.least_responses:
             return
         baseline = np.arange(start)
-        while (fall := self._first(baseline, start, self._end, (1,))) is not None:
-            self._known.append(fall.begins)
-            baseline = np.concatenate([baseline, np.arange(start, fall.begins)])
+        while (fall := self._find_change(baseline, start, self._end, (1,))) is not None:
+            self._changes.append(fall.first_window)
+            baseline = np.concatenate([baseline, np.arange(start, fall.first_window)])
             accuracy = self._series.accuracy(baseline)
-            drop = Drop(begins=fall.begins, told=fall.seen, before=accuracy, worse=(), level=fall.begins)
-            drop = self._followed(drop, baseline)
+            drop = Drop(
+                first_window=fall.first_window,
+                alarm_window=fall.alarm_window,
+                previous_accuracy=accuracy,
+                worse_windows=(),
+                level_window=fall.first_window,
+            )
+            drop = self._follow_drop(drop, baseline)
             yield drop
-            if drop.over is None:
+            if drop.end_window is None:
                 return
-            start = drop.level
+            start = drop.level_window
 
-    def _followed(self, drop: Drop, baseline: np.ndarray) -> Drop:
+    def _follow_drop(self, drop: Drop, baseline: np.ndarray) -> Drop:
         """A drop with everything that happened to it until it was over."""
-        seen = drop.told
+        seen = drop.alarm_window
         while True:
-            level = np.arange(drop.level, seen + 1)
-            change = self._first(level, seen + 1, self._end, (1, -1))
+            level = np.arange(drop.level_window, seen + 1)
+            change = self._find_change(level, seen + 1, self._end, (1, -1))
             if change is None:
                 return drop
-            self._known.append(change.begins)
-            seen, drop = change.seen, replace(drop, level=change.begins)
+            self._changes.append(change.first_window)
+            seen, drop = change.alarm_window, replace(drop, level_window=change.first_window)
             if change.sign > 0:
-                drop = replace(drop, worse=(*drop.worse, seen))
-            elif self._first(baseline, drop.level, seen + 1, (1,)) is None:
-                return replace(drop, over=seen)
+                drop = replace(drop, worse_windows=(*drop.worse_windows, seen))
+            elif self._find_change(baseline, drop.level_window, seen + 1, (1,)) is None:
+                return replace(drop, end_window=seen)
 
-    def _first(self, baseline: np.ndarray, start: int, end: int, signs: tuple[int, ...]) -> _Change | None:
+    def _find_change(self, baseline: np.ndarray, start: int, end: int, signs: tuple[int, ...]) -> _Change | None:
         """The first change from the windows `baseline` that is evident in the windows from `start` to `end`."""
         for first in range(start, end, _BATCH):
-            looks = np.arange(first, min(first + _BATCH, end))
+            windows = np.arange(first, min(first + _BATCH, end))
             changes = []
             for sign in signs:
-                change = self._among(baseline, start, looks, sign)
+                change = self._find_change_in_batch(baseline, start, windows, sign)
                 if change is not None:
                     changes.append(change)
             if changes:
-                return min(changes, key=lambda change: change.seen)
+                return min(changes, key=lambda change: change.alarm_window)
         return None
 
-    def _among(self, baseline: np.ndarray, start: int, looks: np.ndarray, sign: int) -> _Change | None:
-        """The first change of this sign that is evident at one of these `looks`, (l,)."""
-        log_evidence, difference = self._evidence(baseline, start, looks, sign)
+    def _find_change_in_batch(self, baseline: np.ndarray, start: int, windows: np.ndarray, sign: int) -> _Change | None:
+        """The first change of this sign that is evident at the end of one of these `windows`, (l,)."""
+        log_evidence, difference = self._evidence_by_age(baseline, start, windows, sign)
         best = log_evidence.argmax(axis=1)
-        rows = np.arange(len(looks))
+        rows = np.arange(len(windows))
         statistic = np.exp(np.minimum(log_evidence, 600)).sum(axis=1)
-        evident = (statistic >= self._rule.windows) & (difference[rows, best] >= self._rule.smallest)
+        evident = (statistic >= self._rule.false_alarm_windows) & (difference[rows, best] >= self._rule.smallest_drop)
         if not evident.any():
             return None
         row = int(evident.argmax())
-        return _Change(int(looks[row] - best[row]), int(looks[row]), sign)
+        return _Change(int(windows[row] - best[row]), int(windows[row]), sign)
 
-    def _evidence(
-        self, baseline: np.ndarray, start: int, looks: np.ndarray, sign: int
+    def _evidence_by_age(
+        self, baseline: np.ndarray, start: int, windows: np.ndarray, sign: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The log-evidence of a change at each look, by its age in windows, and its size, both (l, ages)."""
+        """The log-evidence of a change at the end of each window, by age in windows, and its size, both (l, ages)."""
         series = self._series
         # Sums over all windows before each position.
         n = np.append(0, np.cumsum(series.n))
         squares = np.append(0, np.cumsum(series.n.astype(float) ** 2))
         values = np.concatenate([np.zeros((1, series.values.shape[1])), np.cumsum(series.values, axis=0)])
-        ages = np.arange(min(int(looks[-1]) - start + 1, LOOKBACK))
-        begins = np.maximum(looks[:, None] - ages, start)
-        after, before = (looks + 1)[:, None], begins
+        ages = np.arange(min(int(windows[-1]) - start + 1, LOOKBACK))
+        begins = np.maximum(windows[:, None] - ages, start)
+        after, before = (windows + 1)[:, None], begins
         n_after = n[after] - n[begins]
         n_before = series.n[baseline].sum() + n[before] - n[start]
-        enough = (looks[:, None] - ages >= start) & (n_after >= self._rule.least) & (n_before >= self._rule.least)
+        enough = (
+            (windows[:, None] - ages >= start)
+            & (n_after >= self._rule.least_responses)
+            & (n_before >= self._rule.least_responses)
+        )
         n_after, n_before = np.maximum(n_after, 1), np.maximum(n_before, 1)
         mean_after = (values[after] - values[begins]) / n_after[..., None]
         mean_before = (series.values[baseline].sum(axis=0) + values[before] - values[start]) / n_before[..., None]
         difference = sign * (self._accuracies(mean_before) - self._accuracies(mean_after))
-        chance = series.variance[looks][:, None] * (1 / n_after + 1 / n_before)
+        response_variance = series.variance[windows][:, None] * (1 / n_after + 1 / n_before)
         squares_before = (series.n[baseline].astype(float) ** 2).sum() + squares[before] - squares[start]
         uneven = (squares[after] - squares[begins]) / n_after**2 + squares_before / n_before**2
-        between, uncertain = self._between()
-        variance = chance + between[begins] * uneven
-        freedom = 2 * variance**2 / (uneven**2 * uncertain[begins])
-        normal = _as_normal(difference / np.sqrt(variance), freedom) * np.sqrt(variance)
+        window_variance, uncertainty = self._window_variances()
+        variance = response_variance + window_variance[begins] * uneven
+        freedom = 2 * variance**2 / (uneven**2 * uncertainty[begins])
+        normal = _normalise_t(difference / np.sqrt(variance), freedom) * np.sqrt(variance)
         return np.where(enough, _log_evidence(normal, variance), -np.inf), difference
 
     def _accuracies(self, means: np.ndarray) -> np.ndarray:
         accuracies: np.ndarray = self._series.accuracies_of(means.reshape(-1, means.shape[-1]))
         return accuracies.reshape(means.shape[:-1])
 
-    def _between(self) -> tuple[np.ndarray, np.ndarray]:
+    def _window_variances(self) -> tuple[np.ndarray, np.ndarray]:
         """The variance between windows as far as the windows before each tell, and its uncertainty, (w,)."""
         series = self._series
         accuracy = series.accuracies_of(series.values / series.n[:, None])
-        chance = series.variance[1:] * (1 / series.n[1:] + 1 / series.n[:-1]) / 2
-        weight = 1 / chance**2
-        weight[[at - 1 for at in self._known]] = 0
-        there = np.append([0, 0], np.cumsum(weight > 0))[: self._end]
+        response_variance = series.variance[1:] * (1 / series.n[1:] + 1 / series.n[:-1]) / 2
+        weight = 1 / response_variance**2
+        weight[[at - 1 for at in self._changes]] = 0
+        n_pairs = np.append([0, 0], np.cumsum(weight > 0))[: self._end]
         total = np.append([0, 0], np.cumsum(weight))[: self._end]
-        beyond = np.append([0, 0], np.cumsum(weight * (np.diff(accuracy) ** 2 / 2 - chance)))[: self._end]
+        excess = np.append([0, 0], np.cumsum(weight * (np.diff(accuracy) ** 2 / 2 - response_variance)))[: self._end]
         divisor = np.where(total > 0, total, 1)
-        measured = beyond / divisor
+        measured = excess / divisor
         # Successive differences share a window, so they tell as much as two thirds of their number.
-        typical = np.sqrt(np.maximum(there, 1) / divisor)
+        typical = np.sqrt(np.maximum(n_pairs, 1) / divisor)
         noise = np.where(total > 0, 3 * (1 + np.maximum(measured, 0) / typical) ** 2 / divisor, np.inf)
-        share = _UNCERTAIN**2 / (_UNCERTAIN**2 + noise)
-        between = np.maximum(share * measured + (1 - share) * _BETWEEN, 0)
-        uncertain = np.where(share > 0, share * np.where(np.isfinite(noise), noise, 0), _UNCERTAIN**2)
-        return between, uncertain
+        share = _PRIOR_UNCERTAINTY**2 / (_PRIOR_UNCERTAINTY**2 + noise)
+        window_variance = np.maximum(share * measured + (1 - share) * _PRIOR_VARIANCE, 0)
+        uncertainty = np.where(share > 0, share * np.where(np.isfinite(noise), noise, 0), _PRIOR_UNCERTAINTY**2)
+        return window_variance, uncertainty
 
 
 def unit_variances(n: np.ndarray, values: np.ndarray, products: np.ndarray, accuracies_of: Accuracies) -> np.ndarray:
@@ -244,20 +254,20 @@ def unit_variances(n: np.ndarray, values: np.ndarray, products: np.ndarray, accu
     """
     count = np.cumsum(n).astype(float)
     steps = np.floor(np.log(count) / math.log(_GROWTH)).astype(int)
-    at = np.flatnonzero(np.diff(steps, prepend=-1))  # the windows at which it is computed
-    total = count[at]
+    steps_computed = np.flatnonzero(np.diff(steps, prepend=-1))  # the windows at which it is computed
+    total = count[steps_computed]
     # The covariance of the values, and matrices that give standard normal numbers this covariance.
-    mean = np.cumsum(values, axis=0)[at] / total[:, None]
-    squares = np.cumsum(products, axis=0)[at] - total[:, None, None] * mean[:, :, None] * mean[:, None, :]
+    mean = np.cumsum(values, axis=0)[steps_computed] / total[:, None]
+    squares = np.cumsum(products, axis=0)[steps_computed] - total[:, None, None] * mean[:, :, None] * mean[:, None, :]
     spread, directions = np.linalg.eigh(squares / np.maximum(total - 1, 1)[:, None, None])
     roots = directions * np.sqrt(np.clip(spread, 0, None))[:, None, :]
     # For an estimate that is not linear, the number of responses of a typical window.
-    typical = np.maximum(total / (at + 1), 30)
+    typical = np.maximum(total / (steps_computed + 1), 30)
     draws = normal_draws(_DRAWS, values.shape[1])
     moved = mean[:, None, :] + np.einsum("wij,dj->wdi", roots, draws) / np.sqrt(typical)[:, None, None]
-    accuracies = accuracies_of(moved.reshape(-1, values.shape[1])).reshape(len(at), _DRAWS)
+    accuracies = accuracies_of(moved.reshape(-1, values.shape[1])).reshape(len(steps_computed), _DRAWS)
     variances = np.maximum(accuracies.var(axis=1) * typical, _LEAST_VARIANCE)
-    latest: np.ndarray = variances[np.searchsorted(at, np.arange(len(n)), side="right") - 1]
+    latest: np.ndarray = variances[np.searchsorted(steps_computed, np.arange(len(n)), side="right") - 1]
     return latest
 
 
@@ -270,20 +280,24 @@ def normal_draws(n: int, k: int) -> np.ndarray:
     return draws
 
 
-def _as_normal(t: np.ndarray, freedom: np.ndarray) -> np.ndarray:
+def _normalise_t(t: np.ndarray, degrees_of_freedom: np.ndarray) -> np.ndarray:
     """The standard normal number that is as improbable as Student's t (Wallace 1959)."""
-    normal: np.ndarray = (8 * freedom + 1) / (8 * freedom + 3) * np.sqrt(freedom * np.log1p(t**2 / freedom))
+    normal: np.ndarray = (
+        (8 * degrees_of_freedom + 1)
+        / (8 * degrees_of_freedom + 3)
+        * np.sqrt(degrees_of_freedom * np.log1p(t**2 / degrees_of_freedom))
+    )
     signed: np.ndarray = np.sign(t) * np.minimum(normal, np.abs(t))
     return signed
 
 
 def _log_evidence(difference: np.ndarray, variance: np.ndarray) -> np.ndarray:
     """The logarithm of the likelihood ratio of a drop with the prior SIZE against no drop."""
-    both = variance + SIZE**2
+    both = variance + DROP_SCALE**2
     logarithm: np.ndarray = (
         np.log(2)
         + np.log(variance / both) / 2
-        + (difference * SIZE) ** 2 / (2 * variance * both)
-        + log_ndtr(difference * SIZE / np.sqrt(variance * both))
+        + (difference * DROP_SCALE) ** 2 / (2 * variance * both)
+        + log_ndtr(difference * DROP_SCALE / np.sqrt(variance * both))
     )
     return logarithm

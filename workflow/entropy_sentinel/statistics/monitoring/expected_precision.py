@@ -5,31 +5,31 @@ from scipy.stats import binom, norm
 
 from entropy_sentinel.statistics.array_types import Numbers
 from entropy_sentinel.statistics.binomial import binomial_interval
-from entropy_sentinel.statistics.monitoring.prediction_powered import effective_labels
+from entropy_sentinel.statistics.monitoring.prediction_powered import effective_label_count
 
 # From so many labels on, the mean width differs from the width at the accuracy by less than 1 %.
 _MANY = 80
 
 
-def expected_width(accuracy: float, worth: float, level: float) -> float:
-    """The mean width of the intervals of labels worth `worth` labels without predictions or verdicts.
+def expected_width(accuracy: float, n_effective: float, level: float) -> float:
+    """The mean width of the intervals of labels worth `n_effective` labels without predictions or verdicts.
 
     With few labels, the observed share is often far from the accuracy, and its interval then narrower.
     """
-    if worth >= _MANY:
-        return _width(accuracy, worth, level)
-    n = max(round(worth), 1)
+    if n_effective >= _MANY:
+        return _interval_width(accuracy, n_effective, level)
+    n = max(round(n_effective), 1)
     shares = np.arange(n + 1) / n
-    widths = [_width(float(share), worth, level) for share in shares]
+    widths = [_interval_width(float(share), n_effective, level) for share in shares]
     return float(binom.pmf(np.arange(n + 1), n, accuracy) @ np.array(widths))
 
 
-def _width(share: float, worth: float, level: float) -> float:
-    lower, upper = binomial_interval(share, worth, level)
+def _interval_width(share: float, n_effective: float, level: float) -> float:
+    lower, upper = binomial_interval(share, n_effective, level)
     return upper - lower
 
 
-def worth_with_predictions(predicted_on_all: Numbers, labels: int, level: float) -> float:
+def expected_size_with_predictions(predicted_on_all: Numbers, labels: int, level: float) -> float:
     """The expected `n_effective` of `prediction_powered_mean` for evenly drawn labels, if P(correct) is right.
 
     `predicted_on_all` is (N,).
@@ -38,10 +38,10 @@ def worth_with_predictions(predicted_on_all: Numbers, labels: int, level: float)
     accuracy = float(p.mean())
     alone = labels * accuracy * (1 - accuracy)
     left = labels * float(np.mean(p * (1 - p)))
-    return effective_labels(labels, len(p), alone, alone, left, 1.0, level)
+    return effective_label_count(labels, len(p), alone, alone, left, 1.0, level)
 
 
-def worth_with_judge(
+def expected_size_with_judge(
     predicted_on_all: Numbers, labels: int, verdicts: int, sensitivity: float, specificity: float, level: float
 ) -> float:
     """The expected `n_effective` of `witnessed_mean` for a slice, if predictions are calibrated.
@@ -58,7 +58,7 @@ def worth_with_judge(
     left = y - 2 * a * yz - 2 * b * spread + a**2 * z + b**2 * spread + 2 * a * b * zp
     left_of_verdict = z - zp**2 / spread if spread > 0 else z
     sums = verdicts * z, verdicts * z, verdicts * left_of_verdict
-    whole = effective_labels(verdicts, len(p), *sums, 1.0, level)
+    whole = effective_label_count(verdicts, len(p), *sums, 1.0, level)
     unbiased = labels / (labels - 1) if labels > 1 else 1.0
     unseen = float(norm.ppf((1 + level) / 2)) ** 2 / 4 / labels**2
     variance = left * unbiased / labels + a**2 * z / whole

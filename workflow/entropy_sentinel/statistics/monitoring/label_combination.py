@@ -31,62 +31,62 @@ _GRID = (np.arange(1000) + 0.5) / 1000
 
 
 class CombinedEstimate(NamedTuple):
-    """The most probable accuracy and the shortest interval; `surprise` is the p of the labels under the estimate."""
+    """The most probable accuracy and the shortest interval; `p_value` is that of the labels under the estimate."""
 
     estimate: float
     lower: float
     upper: float
-    surprise: float
+    p_value: float
 
     @property
     def contradicts(self) -> bool:
         """Whether the labels contradict the estimate."""
-        return self.surprise < CONTRADICTION
+        return self.p_value < CONTRADICTION
 
 
-def combined(
+def combine_labels(
     spread: Spread, estimate: float, variance: float, share: float, n: float, level: float
 ) -> CombinedEstimate:
     """Combine an `estimate` with `n` labels of which `share` are correct; n may be a fraction.
 
     `variance` is the sampling variance of the slice's accuracy.
     """
-    before = spread.density(_GRID - estimate, variance)
-    before /= before.sum()
+    predictive = spread.density(_GRID - estimate, variance)
+    predictive /= predictive.sum()
     correct = share * n
-    prior = (1 - UNLIKE) * before + UNLIKE / len(_GRID)
+    prior = (1 - UNLIKE) * predictive + UNLIKE / len(_GRID)
     logarithm = np.log(prior) + correct * np.log(_GRID) + (n - correct) * np.log1p(-_GRID)
-    after = np.exp(logarithm - logarithm.max())
-    after /= after.sum()
-    lower, upper = _shortest(after, level)
-    return CombinedEstimate(float(_GRID[after.argmax()]), lower, upper, _surprise(before, correct, n))
+    posterior = np.exp(logarithm - logarithm.max())
+    posterior /= posterior.sum()
+    lower, upper = _shortest_interval(posterior, level)
+    return CombinedEstimate(float(_GRID[posterior.argmax()]), lower, upper, _mid_p_value(predictive, correct, n))
 
 
-def _shortest(weights: np.ndarray, level: float) -> tuple[float, float]:
+def _shortest_interval(weights: np.ndarray, level: float) -> tuple[float, float]:
     """The ends of the shortest interval with this probability that contains the most probable accuracy.
 
     Unlike an interval with equal tails it may end at 0. If labels and estimate disagree, the weights may have two
     peaks; the interval may then contain only one.
     """
     edges = np.arange(len(weights) + 1) / len(weights)
-    below = np.concatenate([[0.0], np.cumsum(weights)])
-    starts, targets = edges[:-1], below[:-1] + level
-    ends = np.interp(targets, below, edges)
+    cumulative = np.concatenate([[0.0], np.cumsum(weights)])
+    starts, targets = edges[:-1], cumulative[:-1] + level
+    ends = np.interp(targets, cumulative, edges)
     mode = _GRID[weights.argmax()]
-    eligible = (targets <= below[-1]) & (starts <= mode) & (mode <= ends)
+    eligible = (targets <= cumulative[-1]) & (starts <= mode) & (mode <= ends)
     start = int(np.argmin(np.where(eligible, ends - starts, np.inf)))
     return float(starts[start]), float(ends[start])
 
 
-def _surprise(before: np.ndarray, correct: float, n: float) -> float:
+def _mid_p_value(predictive: np.ndarray, correct: float, n: float) -> float:
     """The two-sided mid-p of the number of correct labels before any is seen."""
-    at_least = _at_least(correct, n) @ before
-    more = _at_least(correct + 1, n) @ before
-    above = float(at_least + more) / 2
-    return 2 * min(above, 1 - above)
+    tail = _binomial_tail(correct, n) @ predictive
+    tail_beyond = _binomial_tail(correct + 1, n) @ predictive
+    mid_p = float(tail + tail_beyond) / 2
+    return 2 * min(mid_p, 1 - mid_p)
 
 
-def _at_least(count: float, n: float) -> np.ndarray:
+def _binomial_tail(count: float, n: float) -> np.ndarray:
     """The probability of at least `count` correct labels of n for each accuracy of the grid."""
     if count <= 0:
         return np.ones(len(_GRID))

@@ -87,7 +87,7 @@ def check_partner(labels: Numbers, agrees: Numbers, clusters: Numbers | None = N
         share = (float(y @ z) + 0.5) / (n_right + 1)
         lead = share * (1 + accuracy) / 2 - accuracy
         influences = (1 + accuracy) / 2 * y * (z - share) / accuracy + (share / 2 - 1) * (y - accuracy)
-        verdict = _decide(lead, influences, z - y, clusters)
+        verdict = _decide_verdict(lead, influences, z - y, clusters)
     return PartnerCheck(verdict, n, accuracy, both, at_most, float(z.mean()), sensitivity)
 
 
@@ -101,15 +101,26 @@ def check_by_reference(
         return PartnerCheck(PartnerVerdict.UNCHECKED, 0)
     verdict = PartnerVerdict.UNCHECKED
     if n >= FEWEST:
-        more = partner - logged
-        verdict = _decide(float(more.mean()), more - more.mean(), z - logged, clusters)
+        leads = partner - logged
+        verdict = _decide_verdict(float(leads.mean()), leads - leads.mean(), z - logged, clusters)
     right = float(logged.sum())
     sensitivity = float(z @ logged) / right if right else None
-    own = float(partner.mean())
-    return PartnerCheck(verdict, n, float(logged.mean()), own, own, float(z.mean()), sensitivity, has_reference=True)
+    partner_accuracy = float(partner.mean())
+    return PartnerCheck(
+        verdict,
+        n,
+        float(logged.mean()),
+        partner_accuracy,
+        partner_accuracy,
+        float(z.mean()),
+        sensitivity,
+        has_reference=True,
+    )
 
 
-def _decide(lead: float, influences: np.ndarray, errors: np.ndarray, clusters: Numbers | None) -> PartnerVerdict:
+def _decide_verdict(
+    lead: float, influences: np.ndarray, errors: np.ndarray, clusters: Numbers | None
+) -> PartnerVerdict:
     """The verdict from the partner's lead and the agreement's errors; arrays are (n,)."""
     quantile = float(norm.ppf(CONFIDENCE))
     margin = quantile * _standard_error(influences, clusters)

@@ -55,24 +55,30 @@ def prediction_powered_mean(
 
     Raises ValueError for NaN or infinite numbers, weights of 0 or less, different lengths, a level outside (0, 1).
     """
-    y, p, everywhere = (np.asarray(values, dtype=float) for values in (labels, predicted_on_labelled, predicted_on_all))
-    u = _checked(y, p, everywhere, level, weights)
+    y, p, p_all = (np.asarray(values, dtype=float) for values in (labels, predicted_on_labelled, predicted_on_all))
+    u = _scale_weights(y, p, p_all, level, weights)
     n, share = len(y), u / len(y)
     y_mean, p_mean = share @ y, share @ p
-    y_off, p_off = y - y_mean, p - p_mean
+    y_deviations, p_deviations = y - y_mean, p - p_mean
     if power is None:
-        power = sample_power(y_off, p_off, share, everywhere)
-    estimate = min(max(y_mean + power * (everywhere.mean() - p_mean), 0.0), 1.0)
+        power = sample_power(y_deviations, p_deviations, share, p_all)
+    estimate = min(max(y_mean + power * (p_all.mean() - p_mean), 0.0), 1.0)
     k = n if clusters is None else len(np.unique(np.asarray(clusters)))
-    alone = squares_between(u * y_off, clusters) * _unbiased(k, 1)
-    left = squares_between(u * (y_off - power * p_off), clusters) * _unbiased(k, 2) if power else alone
-    binomial = n * estimate * (1 - estimate) * _unbiased(n, 1)
-    uneven = float(share @ (u * _cluster_sums(u, clusters)))
-    n_effective = effective_labels(n, len(everywhere), binomial, alone, left, uneven, level)
+    label_squares = sum_cluster_squares(u * y_deviations, clusters) * _bias_factor(k, 1)
+    residual_squares = (
+        sum_cluster_squares(u * (y_deviations - power * p_deviations), clusters) * _bias_factor(k, 2)
+        if power
+        else label_squares
+    )
+    binomial_squares = n * estimate * (1 - estimate) * _bias_factor(n, 1)
+    weight_square = float(share @ (u * _cluster_sums(u, clusters)))
+    n_effective = effective_label_count(
+        n, len(p_all), binomial_squares, label_squares, residual_squares, weight_square, level
+    )
     return LabelledMean(float(estimate), *binomial_interval(estimate, n_effective, level), float(power), n_effective)
 
 
-def squares_between(values: np.ndarray, clusters: Numbers | None) -> float:
+def sum_cluster_squares(values: np.ndarray, clusters: Numbers | None) -> float:
     """The sum of squares of the clusters' sums of values, (n,); without clusters, of the values."""
     # Each value times the sum of its cluster.
     return float(values @ _cluster_sums(values, clusters))
@@ -87,56 +93,68 @@ def _cluster_sums(values: np.ndarray, clusters: Numbers | None) -> np.ndarray:
     return sums
 
 
-def effective_labels(
-    n: int, n_all: int, binomial: float, alone: float, left: float, uneven: float, level: float
+def effective_label_count(
+    n: int,
+    n_all: int,
+    binomial_squares: float,
+    label_squares: float,
+    residual_squares: float,
+    weight_square: float,
+    level: float,
 ) -> float:
     """How many unweighted labels without predictions would be as precise as these `n` of `n_all` responses.
 
-    `binomial`, `alone` and `left` are sums of squares over the n labels: the binomial one at this accuracy, that of the
-    weighted labels, and that of the weighted residuals after prediction. Two samplings add variance: of the labelled
-    from all responses, which predictions reduce, and of all responses from their source, which they do not. `uneven` is
-    the weighted mean of the weights' squares, or with clusters of a weight times the sum of its cluster; 1 for equal
-    weights without clusters.
+    `binomial_squares`, `label_squares` and `residual_squares` are sums of squares over the n labels: the binomial one
+    at this accuracy, that of the weighted labels, and that of the weighted residuals after prediction. Two samplings
+    add variance: of the labelled from all responses, which predictions reduce, and of all responses from their source,
+    which they do not. `weight_square` is the weighted mean of the weights' squares, or with clusters of a weight times
+    the sum of its cluster; 1 for equal weights without clusters.
     """
-    known = min(n / n_all, 1.0)
+    labelled_share = min(n / n_all, 1.0)
     # Adds quantile^2 labels, half of them correct: labels without any error do not prove that the variance is 0
     # (Agresti and Coull 1998).
-    unseen = float(norm.ppf((1 + level) / 2)) ** 2 / 4
-    return float(n * (binomial + unseen) / ((1 - known) * left + known * alone + unseen * uneven))
+    added_squares = float(norm.ppf((1 + level) / 2)) ** 2 / 4
+    return float(
+        n
+        * (binomial_squares + added_squares)
+        / ((1 - labelled_share) * residual_squares + labelled_share * label_squares + added_squares * weight_square)
+    )
 
 
 def labelled_mean(
     labels: Numbers, level: float, weights: Numbers | None = None, clusters: Numbers | None = None
 ) -> LabelledMean:
     """`prediction_powered_mean` from labels, (n,), without predictions: the baseline for predictions."""
-    nothing = np.zeros(len(labels))
-    return prediction_powered_mean(labels, nothing, nothing, level, weights, power=0.0, clusters=clusters)
+    zeros = np.zeros(len(labels))
+    return prediction_powered_mean(labels, zeros, zeros, level, weights, power=0.0, clusters=clusters)
 
 
-def sample_power(y_off: np.ndarray, p_off: np.ndarray, share: np.ndarray, everywhere: np.ndarray) -> float:
+def sample_power(y_deviations: np.ndarray, p_deviations: np.ndarray, share: np.ndarray, p_all: np.ndarray) -> float:
     """The covariance over the labelled responses, divided by the variance over all, clipped to [0, 1]."""
-    variance = everywhere.var(ddof=1) if len(everywhere) > 1 else 0.0
-    if len(y_off) < FEWEST_FOR_POWER or variance <= _SAME:
+    variance = p_all.var(ddof=1) if len(p_all) > 1 else 0.0
+    if len(y_deviations) < FEWEST_FOR_POWER or variance <= _SAME:
         return 0.0
-    return float(np.clip(np.sum(share * y_off * p_off) / variance, 0, 1))
+    return float(np.clip(np.sum(share * y_deviations * p_deviations) / variance, 0, 1))
 
 
-def _unbiased(n: int, n_fitted: int) -> float:
+def _bias_factor(n: int, n_fitted: int) -> float:
     """The factor that makes a mean of squared residuals unbiased after fitting; 1 if no degree is left."""
     return n / (n - n_fitted) if n > n_fitted else 1.0
 
 
-def _checked(y: np.ndarray, p: np.ndarray, everywhere: np.ndarray, level: float, weights: Numbers | None) -> np.ndarray:
+def _scale_weights(
+    y: np.ndarray, p: np.ndarray, p_all: np.ndarray, level: float, weights: Numbers | None
+) -> np.ndarray:
     """Check the arguments; return the weights, (n,), scaled to a mean of 1."""
     w = np.ones(len(y)) if weights is None else np.asarray(weights, dtype=float)
     if not 0 < level < 1:
         raise ValueError(f"level must be above 0 and below 1, got {level}")
-    if not len(y) == len(p) == len(w) > 0 or len(everywhere) < len(y):
+    if not len(y) == len(p) == len(w) > 0 or len(p_all) < len(y):
         raise ValueError(
             "labels, predictions and weights of the labelled must be equally many, from one to the number of "
-            f"responses; got {len(y)}, {len(p)}, {len(w)} and {len(everywhere)}"
+            f"responses; got {len(y)}, {len(p)}, {len(w)} and {len(p_all)}"
         )
-    if not all(np.isfinite(values).all() for values in (y, p, everywhere, w)) or not (w > 0).all():
+    if not all(np.isfinite(values).all() for values in (y, p, p_all, w)) or not (w > 0).all():
         raise ValueError("labels, predictions and weights must be finite numbers, and weights above 0")
     relative: np.ndarray = w / w.mean()
     return relative

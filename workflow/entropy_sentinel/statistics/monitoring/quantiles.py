@@ -15,7 +15,7 @@ SMALLEST, LARGEST = 1e-4, 1e9
 N_BINS = math.ceil(math.log(LARGEST / SMALLEST) / math.log(GROWTH)) + 2
 
 
-def bins_of(numbers: np.ndarray) -> np.ndarray:
+def assign_bins(numbers: np.ndarray) -> np.ndarray:
     """The bin of each number, (n,); -1 for NaN."""
     with np.errstate(divide="ignore", invalid="ignore"):
         places = np.ceil(np.log(numbers / SMALLEST) / math.log(GROWTH))
@@ -24,14 +24,14 @@ def bins_of(numbers: np.ndarray) -> np.ndarray:
     return bins
 
 
-def quantile(counts: np.ndarray, share: float) -> np.ndarray:
+def histogram_quantiles(counts: np.ndarray, share: float) -> np.ndarray:
     """A quantile of each row of counts, (n, N_BINS): the number that `share` of the numbers do not exceed.
 
     It is NaN for a row without counts.
     """
-    upto = np.cumsum(counts, axis=1)
-    total = upto[:, -1:]
-    place = (upto >= np.maximum(np.ceil(share * total), 1)).argmax(axis=1)
+    cumulative = np.cumsum(counts, axis=1)
+    total = cumulative[:, -1:]
+    place = (cumulative >= np.maximum(np.ceil(share * total), 1)).argmax(axis=1)
     # The middle of a bin, relative to its limits.
     values = SMALLEST * GROWTH**place * 2 / (1 + GROWTH)
     quantiles: np.ndarray = np.where(total[:, 0] > 0, np.where(place == 0, 0.0, values), np.nan)

@@ -31,17 +31,17 @@ PRIOR = Prior(scale=0.18, freedom=3)
 # With fewer labels a slice does not show the error of a witness.
 FEWEST_LABELS = 5
 # Responses added to the asked ones, half of them with the value 1: equal values do not prove that there are no others.
-_ADDED = 4
+_PSEUDO_RESPONSES = 4
 
 
-class AskedSlice(NamedTuple):
+class WitnessedSlice(NamedTuple):
     """What a witness says of m responses of a slice, `values` (m,), and what people say of some of them.
 
     `labels`, (m,), are 0 or 1, NaN without a label. `weights`, (m,), are the numbers of responses that each one
     represents; null if all are equal, and NaN for responses that are not part of the sample and only show errors.
     `clusters`, (m,), are the numbers of clusters of dependent responses; null if all are independent. `n_effective` is
-    the effective number of all responses of the slice, NaN if only `differences` is used. `estimated` is an estimator's
-    accuracy of the slice, with which that of the witness is averaged; null without one.
+    the effective number of all responses of the slice, NaN if only `labelled_pairs` is used. `estimated` is an
+    estimator's accuracy of the slice, with which that of the witness is averaged; null without one.
     """
 
     values: Numbers
@@ -58,7 +58,7 @@ class AskedSlice(NamedTuple):
 
     def mean(self) -> tuple[float, float]:
         """The estimate and its sampling variance; NaN without a response that is part of the sample."""
-        x = self._averaged()
+        x = self._average_estimate()
         w = np.ones(len(x)) if self.weights is None else np.asarray(self.weights, dtype=float)
         drawn = np.isfinite(w)
         if not drawn.any():
@@ -72,17 +72,17 @@ class AskedSlice(NamedTuple):
         m = 1 / float(of_clusters @ of_clusters)
         least, most = self._limits()
         mean, square = float(share @ x), float(share @ x**2)
-        added = (mean * m + _ADDED * (least + most) / 2) / (m + _ADDED)
-        variance = (square * m + _ADDED * (least**2 + most**2) / 2) / (m + _ADDED) - added**2
+        added = (mean * m + _PSEUDO_RESPONSES * (least + most) / 2) / (m + _PSEUDO_RESPONSES)
+        variance = (square * m + _PSEUDO_RESPONSES * (least**2 + most**2) / 2) / (m + _PSEUDO_RESPONSES) - added**2
         return mean, variance / m + float(share @ (x * (1 - x))) / max(self.n_effective, m)
 
-    def differences(self) -> tuple[np.ndarray, np.ndarray]:
+    def labelled_pairs(self) -> tuple[np.ndarray, np.ndarray]:
         """The values of the labelled responses and their labels, (n_labelled,) each."""
         y = np.asarray(self.labels, dtype=float)
-        known = np.isfinite(y)
-        return self._averaged()[known], y[known]
+        labelled = np.isfinite(y)
+        return self._average_estimate()[labelled], y[labelled]
 
-    def _averaged(self) -> np.ndarray:
+    def _average_estimate(self) -> np.ndarray:
         x = np.asarray(self.values, dtype=float)
         return x if self.estimated is None else (x + self.estimated) / 2
 
@@ -105,10 +105,10 @@ class WitnessErrors(NamedTuple):
     @property
     def spread(self) -> Spread:
         """The posterior of the spread of errors; the prior without slices."""
-        return Spread.of(self.errors, self.variances, PRIOR)
+        return Spread.fit(self.errors, self.variances, PRIOR)
 
 
-class AskedAccuracy(NamedTuple):
+class WitnessAccuracy(NamedTuple):
     """An accuracy from a witness, with half the width of its interval."""
 
     estimate: float
@@ -124,9 +124,9 @@ class AskedAccuracy(NamedTuple):
         """The upper limit of the interval, in [0, 1]."""
         return min(self.estimate + self.half_width, 1.0)
 
-    def average(self, estimate: float, half_width: float) -> "AskedAccuracy":
+    def average(self, estimate: float, half_width: float) -> "WitnessAccuracy":
         """The mean with another estimate, as if both had the same error: the widest interval."""
-        return AskedAccuracy((self.estimate + estimate) / 2, (self.half_width + half_width) / 2)
+        return WitnessAccuracy((self.estimate + estimate) / 2, (self.half_width + half_width) / 2)
 
 
 class ShareChange(NamedTuple):
@@ -138,7 +138,7 @@ class ShareChange(NamedTuple):
     upper: float
 
 
-def compare_shares(after: AskedSlice, before: AskedSlice, level: float) -> ShareChange:
+def compare_shares(after: WitnessedSlice, before: WitnessedSlice, level: float) -> ShareChange:
     """Compare the means of two parts of a slice about which the same witness was asked.
 
     Its error on the slice is in both, so the interval has only the chance of the draws (Agresti and Caffo 2000).
@@ -150,13 +150,13 @@ def compare_shares(after: AskedSlice, before: AskedSlice, level: float) -> Share
     return ShareChange(mean_before, mean_after, change - half, change + half)
 
 
-def measure_errors(slices: Sequence[AskedSlice]) -> WitnessErrors:
+def measure_witness_errors(slices: Sequence[WitnessedSlice]) -> WitnessErrors:
     """The errors of a witness on the slices with enough labels.
 
     The sampling variance of an error is that of x - y within slices, pooled, because a few labels cannot tell that of
     one slice; half a squared difference more keeps it above 0.
     """
-    labelled = [each.differences() for each in slices if each.is_labelled]
+    labelled = [each.labelled_pairs() for each in slices if each.is_labelled]
     estimated = np.array([x.mean() for x, _ in labelled])
     true = np.array([y.mean() for _, y in labelled])
     counts = np.array([len(y) for _, y in labelled], dtype=float)
@@ -165,10 +165,10 @@ def measure_errors(slices: Sequence[AskedSlice]) -> WitnessErrors:
     return WitnessErrors(estimated, true, within / counts)
 
 
-def estimate_asked(asked: AskedSlice, errors: WitnessErrors, level: float) -> AskedAccuracy | None:
+def estimate_from_witness(asked: WitnessedSlice, errors: WitnessErrors, level: float) -> WitnessAccuracy | None:
     """The accuracy of a slice from a witness alone; null without a response that is part of the sample."""
     mean, variance = asked.mean()
     if not np.isfinite(mean):
         return None
     [half] = errors.spread.half_widths([variance], level)
-    return AskedAccuracy(mean, float(half))
+    return WitnessAccuracy(mean, float(half))

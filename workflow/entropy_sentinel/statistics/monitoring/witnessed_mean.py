@@ -29,7 +29,7 @@ from entropy_sentinel.statistics.binomial import binomial_interval
 from entropy_sentinel.statistics.monitoring.prediction_powered import (
     LabelledMean,
     sample_power,
-    squares_between,
+    sum_cluster_squares,
 )
 
 
@@ -75,21 +75,21 @@ def witnessed_mean(
     w = np.ones(n) if labelled.weights is None else np.asarray(labelled.weights, dtype=float)
     share = w / w.sum()
     *each_power, b = np.asarray(powers, dtype=float).T
-    p_off = p - p.mean()
-    corrected, influence, p_power = y - b * p_off[places], np.zeros(n_all), float(share @ b)
+    p_deviations = p - p.mean()
+    corrected, influence, p_power = y - b * p_deviations[places], np.zeros(n_all), float(share @ b)
     for witness, power in zip(witnesses, each_power, strict=True):
         values = np.asarray(witness.values, dtype=float)
-        sample = _sample_mean(values, np.asarray(witness.weights, dtype=float), p_off, clusters)
+        sample = _sample_mean(values, np.asarray(witness.weights, dtype=float), p_deviations, clusters)
         says = values[places]
         corrected += np.where(np.isnan(says), 0, power * (sample.mean - says))
-        of_mean = float(share @ np.where(np.isnan(says), 0, power))
-        influence += of_mean * sample.influence
-        p_power += of_mean * sample.p_power
+        mean_power = float(share @ np.where(np.isnan(says), 0, power))
+        influence += mean_power * sample.influence
+        p_power += mean_power * sample.p_power
     mean = float(share @ corrected)
-    influence[places] += share * (corrected - mean) * _unbiased(places, clusters)
-    influence += p_power * p_off / n_all * _unbiased(np.arange(n_all), clusters)
-    return _with_interval(
-        mean, squares_between(influence, clusters), labelled, share, level, float(share @ b), clusters
+    influence[places] += share * (corrected - mean) * _bias_factor(places, clusters)
+    influence += p_power * p_deviations / n_all * _bias_factor(np.arange(n_all), clusters)
+    return _add_interval(
+        mean, sum_cluster_squares(influence, clusters), labelled, share, level, float(share @ b), clusters
     )
 
 
@@ -104,26 +104,28 @@ class _SampleMean(NamedTuple):
     p_power: float
 
 
-def _sample_mean(values: np.ndarray, weights: np.ndarray, p_off: np.ndarray, clusters: Numbers | None) -> _SampleMean:
+def _sample_mean(
+    values: np.ndarray, weights: np.ndarray, p_deviations: np.ndarray, clusters: Numbers | None
+) -> _SampleMean:
     """The mean of the values of a sample for all responses, improved by predictions."""
     places = np.flatnonzero(weights > 0)
     share = weights[places] / weights[places].sum()
-    z, p = values[places], p_off[places]
+    z, p = values[places], p_deviations[places]
     z_mean, p_mean = share @ z, share @ p
-    power = sample_power(z - z_mean, p - p_mean, share, p_off)
+    power = sample_power(z - z_mean, p - p_mean, share, p_deviations)
     influence = np.zeros(len(values))
     n_fitted = 2 if power else 1
-    influence[places] = share * (z - z_mean - power * (p - p_mean)) * _unbiased(places, clusters, n_fitted)
+    influence[places] = share * (z - z_mean - power * (p - p_mean)) * _bias_factor(places, clusters, n_fitted)
     return _SampleMean(float(min(max(z_mean - power * p_mean, 0.0), 1.0)), influence, power)
 
 
-def _unbiased(places: np.ndarray, clusters: Numbers | None, n_fitted: int = 1) -> float:
+def _bias_factor(places: np.ndarray, clusters: Numbers | None, n_fitted: int = 1) -> float:
     """The factor of deviations that makes their mean square unbiased after fitting; 1 if no degree is left."""
     n = len(places) if clusters is None else len(np.unique(np.asarray(clusters)[places]))
     return float(np.sqrt(n / (n - n_fitted))) if n > n_fitted else 1.0
 
 
-def _with_interval(
+def _add_interval(
     mean: float,
     variance: float,
     labelled: LabelledSample,
@@ -136,8 +138,8 @@ def _with_interval(
     n = len(share)
     estimate = float(min(max(mean, 0.0), 1.0))
     # As for `prediction_powered`: labels without any error do not prove that the variance is 0.
-    unseen = float(norm.ppf((1 + level) / 2)) ** 2 / 4 / n**2
-    uneven = squares_between(share, None if clusters is None else np.asarray(clusters)[labelled.places]) * n
+    added_variance = float(norm.ppf((1 + level) / 2)) ** 2 / 4 / n**2
+    weight_square = sum_cluster_squares(share, None if clusters is None else np.asarray(clusters)[labelled.places]) * n
     binomial = estimate * (1 - estimate) / (n - 1 if n > 1 else 1)
-    n_effective = (binomial + unseen) / (variance + unseen * uneven) * n
+    n_effective = (binomial + added_variance) / (variance + added_variance * weight_square) * n
     return LabelledMean(estimate, *binomial_interval(estimate, float(n_effective), level), power, float(n_effective))

@@ -18,7 +18,7 @@ from entropy_sentinel.schemas.contract import Column, Contract, given, read_prov
 from entropy_sentinel.schemas.generation_schema import CUT_OFF, GENERATIONS
 from entropy_sentinel.schemas.label_schema import LABELS
 from entropy_sentinel.schemas.response_schema import RESPONSE, RESPONSE_COLUMNS, SAMPLE
-from entropy_sentinel.statistics.monitoring.allocation import apportion
+from entropy_sentinel.statistics.monitoring.allocation import apportion_labels
 from entropy_sentinel.study.config.study_config import Config
 
 STRATUM = ("model", "benchmark", "verdict")
@@ -86,7 +86,7 @@ def draw(population: pl.DataFrame, size: int, seed: int) -> tuple[pl.DataFrame, 
     random = np.random.default_rng(seed)
     strata = population.sort(*STRATUM, *RESPONSE).partition_by(STRATUM, maintain_order=True)
     sizes = [len(part) for part in strata]
-    counts = apportion(sizes, [0] * len(sizes), sizes, size).tolist()
+    counts = apportion_labels(sizes, [0] * len(sizes), sizes, size).tolist()
     chosen, about = [], []
     for part, n in zip(strata, counts, strict=True):
         chosen.append(part[np.sort(random.permutation(len(part))[:n])])

@@ -18,7 +18,13 @@ from entropy_sentinel.formatting.spreadsheet import write_table
 from entropy_sentinel.formatting.text_format import number
 from entropy_sentinel.rendering.terminal_text import Part, table
 from entropy_sentinel.schemas.response_schema import RESPONSE
-from entropy_sentinel.statistics.judge_agreement import Interval, corrected_share, effective_size, kappa, wilson
+from entropy_sentinel.statistics.judge_agreement import (
+    Interval,
+    cohen_kappa,
+    corrected_share,
+    weighted_sample_size,
+    wilson_interval,
+)
 from entropy_sentinel.study.auditing.audit_sample import STRATUM, AuditSample, SampleOrigin
 from entropy_sentinel.study.auditing.auditor_answers import LABELS, Answers
 
@@ -81,8 +87,8 @@ def audit(sample: AuditSample, answers: Answers) -> Audit:
 
 def _share(rows: pl.DataFrame) -> Interval:
     """The weighted share of rows that are the `same`."""
-    size = effective_size(rows["weight"])
-    return wilson(_weighted(rows) * size, size) if size else wilson(0, 0)
+    size = weighted_sample_size(rows["weight"])
+    return wilson_interval(_weighted(rows) * size, size) if size else wilson_interval(0, 0)
 
 
 def _weighted(rows: pl.DataFrame) -> float:
@@ -94,13 +100,13 @@ def _sum(numbers: pl.Series) -> float:
 
 
 def _kappa(judged: pl.DataFrame) -> Interval:
-    scale = effective_size(judged["weight"]) / _sum(judged["weight"])
+    scale = weighted_sample_size(judged["weight"]) / _sum(judged["weight"])
 
     def cells(verdict: str) -> list[float]:
         rows = judged.filter(verdict=verdict)
         return [_sum(rows.filter(answer=answer)["weight"]) * scale for answer in _SAYS]
 
-    return kappa([cells(verdict) for verdict in _SAYS])
+    return cohen_kappa([cells(verdict) for verdict in _SAYS])
 
 
 def _agreement_rows(judged: pl.DataFrame, strata: pl.DataFrame) -> Iterator[dict[str, Any]]:
@@ -149,7 +155,7 @@ def _domain_rows(labelled: pl.DataFrame, right: pl.DataFrame, wrong: pl.DataFram
 
 def _same_of(rows: pl.DataFrame) -> tuple[float, float]:
     """The effective numbers of rows that are the `same`, and of all rows."""
-    size = effective_size(rows["weight"])
+    size = weighted_sample_size(rows["weight"])
     return (_weighted(rows) * size if size else 0.0), size
 
 

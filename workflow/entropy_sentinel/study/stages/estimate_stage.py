@@ -22,7 +22,7 @@ from entropy_sentinel.schemas.estimate_schema import ESTIMATES, SCORES
 from entropy_sentinel.schemas.response_schema import RESPONSE, item_numbers
 from entropy_sentinel.schemas.signal_schema import with_reasons
 from entropy_sentinel.signal_families.observation_frame import DOMAIN, OBSERVATIONS, read_observations
-from entropy_sentinel.statistics.ambiguity import ambiguous_shares
+from entropy_sentinel.statistics.ambiguity import measure_ambiguous_shares
 
 RAW = "raw_logprobs"
 _FEATURED, _LABELLED = pl.col("feature_reason").is_null(), pl.col("label").is_not_null()
@@ -181,7 +181,10 @@ def write_estimators(
     """
     rows, logprobs = read_raw(observations)
     trained = rows.filter(pl.col("benchmark").is_in(group.split("+")), pl.col("split") == "train")
-    ambiguous, origin = ambiguous_shares(trained), {"model": rows["model"][0], "group": group, "logprobs": logprobs}
+    ambiguous, origin = (
+        measure_ambiguous_shares(trained),
+        {"model": rows["model"][0], "group": group, "logprobs": logprobs},
+    )
     paths, parts = dict(zip(settings["estimators"], outputs, strict=True)), []
     for view, names in by_signals(rows, settings["estimators"]):
         training = training_rows(view, group, settings)

@@ -16,7 +16,7 @@ from entropy_sentinel.schemas.response_schema import RESPONSE, SAMPLE
 from entropy_sentinel.schemas.signal_schema import contract_of
 from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS, observations_of
 from entropy_sentinel.signal_families.signal_registry import FAMILIES
-from entropy_sentinel.statistics.splits import train_or_test
+from entropy_sentinel.statistics.splits import split_items
 
 # Facts that must be equal in all traces that an estimator is fitted on or applied to.
 ONE_KIND = (*LOGPROBS, "sampling", "commit")
@@ -68,7 +68,7 @@ def _kind(path: str) -> dict[str, Any]:
 
 def _splits_and_kinds(items: pl.DataFrame, split: SplitSettings) -> pl.DataFrame:
     kinds = items.select("item_id", kind="group")
-    return train_or_test(items, **split).join(kinds, on="item_id", maintain_order="left", validate="1:1")
+    return split_items(items, **split).join(kinds, on="item_id", maintain_order="left", validate="1:1")
 
 
 def observe(items: pl.DataFrame, labels: pl.DataFrame, features: pl.DataFrame) -> pl.DataFrame:

@@ -23,8 +23,8 @@ from entropy_sentinel.rendering.table_exhibit import Table, headed, missing_note
 from entropy_sentinel.schemas.contract import read_provenance
 from entropy_sentinel.schemas.estimate_schema import ESTIMATES
 from entropy_sentinel.schemas.file_sets import read_all
-from entropy_sentinel.statistics.conformal import fewest
-from entropy_sentinel.statistics.estimate_errors import median
+from entropy_sentinel.statistics.conformal import smallest_calibration_size
+from entropy_sentinel.statistics.estimate_errors import median_value
 from entropy_sentinel.statistics.slice_intervals import NOTES
 from entropy_sentinel.study.analyses.accuracy.accuracy_exhibits import TABLES
 from entropy_sentinel.study.analyses.accuracy.exhibit_inputs import AccuracyTableInputs
@@ -54,7 +54,7 @@ from entropy_sentinel.study.analyses.accuracy.sweep_aggregation import (
 from entropy_sentinel.study.analyses.display_names import ROLES, SCOPE_NOTE, ExhibitSettings, training_groups
 
 # The fewest labelled domains that a conformal interval needs.
-_FEWEST = fewest(LEVEL)
+_FEWEST = smallest_calibration_size(LEVEL)
 # Largest number of methods that a note names.
 _MOST_NAMED = 4
 _LEFT_OUT_NOTE = "Each labelled domain is estimated by an estimator fitted on the labels of the others."
@@ -303,7 +303,7 @@ def _recommended_row(part: pl.DataFrame, default: str) -> dict[str, Any]:
     medians = {}
     for (name,), rows in part.group_by("estimator", maintain_order=True):
         if len(rows) == n_groups:
-            medians[name] = median(rows["aee"].to_numpy())
+            medians[name] = median_value(rows["aee"].to_numpy())
     others = {name: error for name, error in medians.items() if name != RECOMMENDED}
     best = min(others, key=lambda name: others[name], default=None)
     chosen = part.filter(pl.col("estimator") == RECOMMENDED)["method"].drop_nulls().value_counts(sort=True)

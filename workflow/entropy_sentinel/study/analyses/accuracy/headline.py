@@ -9,7 +9,7 @@ import polars as pl
 
 from entropy_sentinel.estimators.estimator_registry import CONFIGURATION_NAMES, RECOMMENDED, title
 from entropy_sentinel.formatting.text_format import number
-from entropy_sentinel.statistics.ambiguity import why_ambiguous
+from entropy_sentinel.statistics.ambiguity import explain_ambiguity
 from entropy_sentinel.statistics.estimate_errors import FEWEST_FOR_RHO
 from entropy_sentinel.study.analyses.display_names import TrainingGroup
 
@@ -18,7 +18,7 @@ def ambiguous(domains: pl.DataFrame) -> Iterator[str]:
     """Warn about domains whose questions look ambiguous, in sentences; `domains` is a frame DOMAINS."""
     known = domains.drop_nulls("n_ambiguous").select("model", "benchmark", "n_ambiguous", "n_questions")
     for model, benchmark, n_ambiguous, n_questions in known.iter_rows():
-        why = why_ambiguous(n_ambiguous, n_questions)
+        why = explain_ambiguity(n_ambiguous, n_questions)
         if why:
             yield f"{model}, {benchmark}: ambiguous, {why}."
 

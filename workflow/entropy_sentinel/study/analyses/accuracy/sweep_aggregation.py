@@ -10,7 +10,7 @@ from entropy_sentinel.estimators.estimator_registry import BASELINES, CONFIGURAT
 from entropy_sentinel.features.feature_registry import FEATURES
 from entropy_sentinel.schemas.signal_schema import Signal
 from entropy_sentinel.signal_families.signal_registry import SIGNALS
-from entropy_sentinel.statistics.estimate_errors import FEWEST_FOR_RHO, median, quartile_range
+from entropy_sentinel.statistics.estimate_errors import FEWEST_FOR_RHO, interquartile_range, median_value
 from entropy_sentinel.study.analyses.display_names import TrainingGroup
 
 # Group sizes that the paper's Tables 4, 5 and 9 and Figure 4 cover.
@@ -41,7 +41,7 @@ def spread(values: pl.Series) -> tuple[float | None, float | None]:
     present = values.drop_nulls().to_numpy()
     if not len(present):
         return None, None
-    return median(present), quartile_range(present) if len(present) >= _FEWEST_FOR_IQR else None
+    return median_value(present), interquartile_range(present) if len(present) >= _FEWEST_FOR_IQR else None
 
 
 def nulls_last(error: float | None) -> tuple[bool, float]:

@@ -11,7 +11,7 @@ from entropy_sentinel.features.token_lists import ZERO_PROBABILITY
 from entropy_sentinel.judges.final_answers import final_answer
 from entropy_sentinel.judges.judge_interface import Unclear
 from entropy_sentinel.schemas.generation_schema import CUT_OFF, WAS_REFUSED
-from entropy_sentinel.statistics.ambiguity import LEAST_SAMPLES, stable_classes
+from entropy_sentinel.statistics.ambiguity import LEAST_SAMPLES, count_stable_classes
 from entropy_sentinel.study.semantic_clustering.backend_interface import Backend, questions_of, tell_fewer
 from entropy_sentinel.study.semantic_clustering.greedy_clustering import classes
 from entropy_sentinel.study.semantic_clustering.semantic_entropy import class_probabilities, semantic_entropy
@@ -77,7 +77,7 @@ def _of_item(item: pl.DataFrame, numbers: list[int], by_frequency: bool) -> list
     logprobs = item["logprob"].to_list() if usable and not by_frequency else None
     shares = class_probabilities(numbers, logprobs)
     enough = len(item) > 1
-    stable = stable_classes(np.bincount(numbers))
+    stable = count_stable_classes(np.bincount(numbers))
     reasons = []
     if enough and not usable and not by_frequency:
         reasons.append(_FREQUENCIES)

@@ -17,9 +17,9 @@ from entropy_sentinel.schemas.label_schema import NoAnswer
 from entropy_sentinel.schemas.response_schema import item_numbers
 from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS, families_of, observations_of
 from entropy_sentinel.signal_families.signal_registry import SIGNALS
-from entropy_sentinel.statistics.ambiguity import ambiguous_questions
-from entropy_sentinel.statistics.auroc import auroc_interval
-from entropy_sentinel.statistics.estimate_errors import evaluate_all
+from entropy_sentinel.statistics.ambiguity import count_ambiguous_questions
+from entropy_sentinel.statistics.auroc import measure_auroc_interval
+from entropy_sentinel.statistics.estimate_errors import evaluate_groups
 from entropy_sentinel.study.analyses.accuracy.measuring.accuracy_frames import AUROC, DOMAINS, REPEATS, SWEEP
 from entropy_sentinel.study.stages.estimate_stage import estimate
 
@@ -51,7 +51,7 @@ def auroc_rows(observations: pl.DataFrame) -> Iterator[dict[str, Any]]:
         yield {
             **_domain(observations),
             "feature": name,
-            **auroc_interval(values[known], correct, signal.confident, items[known])._asdict(),
+            **measure_auroc_interval(values[known], correct, signal.confident, items[known])._asdict(),
             "n_correct": int(correct.sum()),
             "n_incorrect": int((~correct).sum()),
         }
@@ -62,7 +62,7 @@ def domain_row(observations: pl.DataFrame) -> dict[str, Any]:
     label, featureless = observations["label"], observations["feature_reason"].is_not_null()
     usable = observations.filter(label.is_not_null() & ~featureless)
     cut_off, whole = observations.filter(CUT_OFF), usable.filter(~CUT_OFF)
-    questions = ambiguous_questions(observations)
+    questions = count_ambiguous_questions(observations)
     unanswered = observations.filter(pl.col("label_reason").is_in([cause.value for cause in NoAnswer]))["label"]
     label_reasons = observations.filter(label.is_null())["label_reason"]
     reasons = pl.concat([label_reasons, observations["feature_reason"]]).drop_nulls()
@@ -128,7 +128,7 @@ def _of_scope(estimates: pl.DataFrame, scope: str) -> pl.DataFrame:
     )
     # If no domain can be compared, the estimator's own reason comes first.
     reason = pl.when(pl.col("n_domains") == 0).then(pl.coalesce("own_reason", "reason")).otherwise("reason")
-    errors = evaluate_all(domains, by).with_columns(*facts.select("own_reason", "method"), scope=pl.lit(scope))
+    errors = evaluate_groups(domains, by).with_columns(*facts.select("own_reason", "method"), scope=pl.lit(scope))
     return errors.with_columns(reason=reason)
 
 

@@ -268,7 +268,7 @@ def _left_out(own: Validation) -> Iterable[DomainResult]:
         if domain.estimated is None:
             domains.append(_without_estimate(domain.domain, domain.n, domain.true, domain.reason))
             continue
-        residuals = own.residuals.without(place)
+        residuals = own.residuals.leave_out(place)
         domains.append(_with_intervals(residuals, domain.domain, domain.n, domain.estimated, domain.true))
         place += 1
     return sorted(domains, key=lambda domain: domain.true or 0, reverse=True)
@@ -307,7 +307,7 @@ def _without_estimate(name: str, n: int, true: float | None, reason: str | None)
 def _with_intervals(residuals: Residuals, name: str, n: int, estimated: float, true: float | None) -> DomainResult:
     """The domain with the intervals of its estimate, computed from these errors."""
     lower, upper, basis = residuals.intervals([estimated], [n], LEVEL)
-    conformal = residuals.conformal([estimated], [n], LEVEL)
+    conformal = residuals.conformal_intervals([estimated], [n], LEVEL)
     return DomainResult(
         name,
         n,

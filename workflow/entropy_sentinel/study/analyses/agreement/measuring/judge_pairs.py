@@ -9,8 +9,8 @@ import polars as pl
 from entropy_sentinel.schemas.estimate_schema import ESTIMATES
 from entropy_sentinel.schemas.label_schema import LABELS
 from entropy_sentinel.schemas.response_schema import ITEM, RESPONSE, SAMPLE
-from entropy_sentinel.statistics.estimate_errors import evaluate
-from entropy_sentinel.statistics.judge_agreement import clustered_size, kappa, wilson
+from entropy_sentinel.statistics.estimate_errors import evaluate_estimates
+from entropy_sentinel.statistics.judge_agreement import clustered_sample_size, cohen_kappa, wilson_interval
 from entropy_sentinel.study.analyses.agreement.measuring.agreement_frames import ERRORS, JUDGED, PAIRS
 from entropy_sentinel.study.analyses.display_names import Groups, training_groups
 
@@ -69,8 +69,8 @@ def compared(both: pl.DataFrame) -> dict[str, Any]:
     both_incorrect = int((~first & ~second).sum())
     n_pairs = both_correct + first_correct + second_correct + both_incorrect
     scale = _independent(both) / n_pairs if n_pairs else 1
-    agreement = wilson((both_correct + both_incorrect) * scale, n_pairs * scale)
-    chance_corrected = kappa(
+    agreement = wilson_interval((both_correct + both_incorrect) * scale, n_pairs * scale)
+    chance_corrected = cohen_kappa(
         [[both_correct * scale, first_correct * scale], [second_correct * scale, both_incorrect * scale]]
     )
     return {
@@ -96,7 +96,7 @@ def compared(both: pl.DataFrame) -> dict[str, Any]:
 def _independent(both: pl.DataFrame) -> float:
     judged = both.drop_nulls(["label", "label_right"])
     answered = judged.select(pl.struct("model", *ITEM).rank("dense")).to_series()
-    return clustered_size(judged["label"] == judged["label_right"], answered)
+    return clustered_sample_size(judged["label"] == judged["label_right"], answered)
 
 
 class EstimatesFile(TypedDict):
@@ -131,7 +131,7 @@ def _error_rows(unseen: pl.DataFrame, own: Mapping[str, str]) -> Iterator[dict[s
         by_estimator = {}
         for (name,), part in rows.group_by("estimator", maintain_order=True):
             estimated, true = part["estimated_on_labelled"].to_numpy(), part["true_accuracy"].to_numpy()
-            by_estimator[name] = evaluate(estimated, true)
+            by_estimator[name] = evaluate_estimates(estimated, true)
         known = {name: errors_of for name, errors_of in by_estimator.items() if errors_of.aee is not None}
         best = min(known, key=lambda name: (known[name].aee, name), default=None)
         yield {
