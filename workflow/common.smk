@@ -14,8 +14,8 @@ from snakemake.exceptions import WorkflowError
 
 try:
     # Before other imports: catalogues read the declarations of extensions when they are imported.
-    extensions.use(config.get("extensions") or [])
-    extensions.roots()  # imports them
+    extensions.add_extensions(config.get("extensions") or [])
+    extensions.find_roots()  # imports them
 except extensions.ConfigError as error:
     raise WorkflowError(str(error)) from None
 
@@ -85,7 +85,7 @@ except ConfigError as error:
 
 # Only once: every job parses this file as well.
 if workflow.is_main_process:
-    for line in [*CONFIG.left_out, *unversioned(CONFIG), *extensions.failures()]:
+    for line in [*CONFIG.left_out, *unversioned(CONFIG), *extensions.list_failures()]:
         print(line, file=sys.stderr)
     REUSABLE = find_reusable(CONFIG)
     for line in [*describe_store(), *describe_reusable(REUSABLE)]:
@@ -101,7 +101,7 @@ if workflow.is_main_process:
 
 def rules_of_analysis(name):
     """The rules beside the module that declares an analysis."""
-    path = extensions.folder_of("analyses", name) / "rules.smk"
+    path = extensions.get_folder("analyses", name) / "rules.smk"
     if not path.is_file():
         raise WorkflowError(
             f"analysis '{name}': {path} is missing; an installed package lists *.smk and *.j2 in its package-data"

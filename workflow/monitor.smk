@@ -18,7 +18,7 @@
 from entropy_sentinel.core import extensions
 
 # Before other imports, which read what extensions declare.
-extensions.use(config.pop("extensions", []))
+extensions.add_extensions(config.pop("extensions", []))
 
 from entropy_sentinel.study.jobs.code_fingerprint import fingerprint
 from entropy_sentinel.study.jobs.job_records import StudyRecords, remember_jobs
@@ -67,7 +67,7 @@ rule monitor_part:
         mem_mb=2000,
         runtime=120,
     params:
-        *fingerprint("monitor.monitor_run", *extensions.declaring("formats")),
+        *fingerprint("monitor.monitor_run", *extensions.list_declaring_modules("formats")),
         options=PARTITIONS.reading,
     script:
         "scripts/monitor_part.py"

@@ -6,8 +6,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from entropy_sentinel.core.analysis import Analysis, sections
-from entropy_sentinel.core.extensions import module_of
+from entropy_sentinel.core.analysis import Analysis, load_sections
+from entropy_sentinel.core.extensions import get_module_name
 from entropy_sentinel.estimators.estimator_registry import COMBINATIONS, FAMILIES
 from entropy_sentinel.features.feature_registry import CATALOGUE, EXTRAS, FEATURE_SETS
 from entropy_sentinel.judges.judge_registry import KINDS
@@ -176,8 +176,8 @@ def slices() -> str:
 def exhibits() -> str:
     """The page of analyses, with their tables and figures."""
     parts = ["# Analyses, tables and figures\n", "Names for `run.analyses`, and for `tables` and `figures` of each.\n"]
-    for name, settings in sections().items():
-        text = import_module(module_of("analyses", name)).__doc__
+    for name, settings in load_sections().items():
+        text = import_module(get_module_name("analyses", name)).__doc__
         parts += [f"## {name}\n", f"{paragraphs(text)}\n", f"{paragraphs(settings.__doc__)}\n"]
         parts += _shown(settings)
     return "\n".join(parts)

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import entropy_sentinel
-from entropy_sentinel.core.extensions import declared, module_of
+from entropy_sentinel.core.extensions import get_module_name, load_declarations
 from entropy_sentinel.schemas.contract import Contract
 from made.markdown import code, paragraphs, plain, table
 
@@ -30,8 +30,8 @@ def _contracts() -> Iterator[tuple[str, Contract]]:
     modules = [f"entropy_sentinel.schemas.{one.name}" for one in pkgutil.iter_modules([str(root / "schemas")])]
     modules += [f"entropy_sentinel.features.{path.stem}" for path in sorted(root.glob("features/*_frame.py"))]
     modules.sort(key=lambda name: name.rpartition(".")[2])
-    declaring = [module_of("signals", name) for name in sorted(declared("signals"))]
-    declaring += [module_of("analyses", name) for name in sorted(declared("analyses"))]
+    declaring = [get_module_name("signals", name) for name in sorted(load_declarations("signals"))]
+    declaring += [get_module_name("analyses", name) for name in sorted(load_declarations("analyses"))]
     folders = [f"{name}{inner}" for name in declaring for inner in ("", ".measuring")]
     for folder in filter(find_spec, folders):
         modules += [

@@ -59,10 +59,10 @@ class Ambiguity(Analysis):
 
     def fitted(self, studied: StudyNames) -> tuple[Self, list[str]]:
         """See `Analysis.fitted`."""
-        named, lines = self.named(studied, {"benchmarks": "answered"})
+        named, lines = self.select_names(studied, {"benchmarks": "answered"})
         sources = {}
         for name, files in self.sources.items():
-            run, left_out = studied.run("answered", f"analyses.ambiguity.sources.{name}", files)
+            run, left_out = studied.select_run("answered", f"analyses.ambiguity.sources.{name}", files)
             lines += left_out
             if run:
                 sources[name] = {benchmark: files[benchmark] for benchmark in run}

@@ -49,10 +49,10 @@ class EntropyArea(Analysis):
     def fitted(self, studied: StudyNames) -> tuple[Self, list[str]]:
         """See `Analysis.fitted`."""
         axes = {"judges": "judges", "figure_model": "models", "figure_benchmark": "labelled"}
-        run, lines = self.named(studied, axes)
+        run, lines = self.select_names(studied, axes)
         together = {}
         for name, benchmarks in self.together.items():
-            ran, left_out = studied.run("labelled", f"analyses.entropy_area.together.{name}", benchmarks)
+            ran, left_out = studied.select_run("labelled", f"analyses.entropy_area.together.{name}", benchmarks)
             if ran:
                 together[name] = ran
             lines += left_out

@@ -116,7 +116,7 @@ class Intervals(Analysis):
         """See `Analysis.fitted`."""
         models, lines = {}, []
         for name, model in self.models.items():
-            run, left_out = studied.run("models", f"analyses.intervals.models.{name}", model.variants)
+            run, left_out = studied.select_run("models", f"analyses.intervals.models.{name}", model.variants)
             lines += left_out
             if that_is_run := model.only(run):
                 models[name] = that_is_run

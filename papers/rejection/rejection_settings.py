@@ -52,7 +52,7 @@ class Rejection(Analysis):
     def fitted(self, studied: StudyNames) -> tuple[Self, list[str]]:
         """See `Analysis.fitted`."""
         axes = {"judges": "judges", "groups": "groups", "headline_group": "groups", "estimators": "kept"}
-        run, lines = self.named(studied, axes)
+        run, lines = self.select_names(studied, axes)
         named, headline = self._named(studied), run["headline_group"]
         wanted = [*(run["groups"] or named), *headline]
         groups = [name for name in named if name in wanted]
@@ -66,4 +66,4 @@ class Rejection(Analysis):
         return self.model_copy(update=complete), lines
 
     def _named(self, studied: StudyNames) -> list[str]:
-        return [name for name in studied.groups if name in studied.known["groups"]]
+        return [name for name in studied.groups if name in studied.names_by_axis["groups"]]

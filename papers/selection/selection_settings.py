@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from entropy_sentinel.core.analysis import Analysis, StudyNames
-from entropy_sentinel.core.option_classes import Options, Panel, Shown
+from entropy_sentinel.core.option_classes import CliOption, Options, Panel
 from entropy_sentinel.core.section_base import DISTINCT, Names, Seed, Text, Whole, check_names
 from entropy_sentinel.rendering.exhibit_declarations import list_titles
 from papers.selection import selection_exhibits
@@ -19,17 +19,17 @@ FORCED_ANSWER = "forced_answer"
 _Size = Annotated[
     Whole,
     Field(ge=1, le=10**9, description="Number of items to select; all, if there are fewer candidates."),
-    Shown(Panel.SELECTION, "N", "-n"),
+    CliOption(Panel.SELECTION, "N", "-n"),
 ]
 _Seed = Annotated[
     Seed,
     Field(description="Seed of the strategy random, and of the order of items with equal scores."),
-    Shown(Panel.SELECTION, "N"),
+    CliOption(Panel.SELECTION, "N"),
 ]
 _Tries = Annotated[
     Whole,
     Field(ge=2, le=1000, description="Number of first responses to an item that its pass rate uses."),
-    Shown(Panel.SELECTION, "N"),
+    CliOption(Panel.SELECTION, "N"),
 ]
 _Answer = Annotated[
     Literal["own", "reference"],
@@ -37,7 +37,7 @@ _Answer = Annotated[
         description="The answer whose entropy area is used: the response's own, which needs no label, or the reference "
         "as in the paper."
     ),
-    Shown(Panel.SELECTION),
+    CliOption(Panel.SELECTION),
 ]
 _Solutions = Annotated[
     tuple[Text, ...],
@@ -45,14 +45,14 @@ _Solutions = Annotated[
         description="Files of rows with columns question and solution, the answers to train on; by default "
         "the reference."
     ),
-    Shown(Panel.SELECTION, "FILE"),
+    CliOption(Panel.SELECTION, "FILE"),
 ]
 
 
 class SelectOptions(Options):
     """The options of `select`."""
 
-    strategy: Annotated[Strategy, Shown(Panel.SELECTION, short="-s")] = Field(
+    strategy: Annotated[Strategy, CliOption(Panel.SELECTION, short="-s")] = Field(
         "eas", description="; ".join(f"{name}: {strategy.meaning}" for name, strategy in STRATEGIES.items())
     )
     size: _Size = 1000
@@ -96,7 +96,7 @@ class Selection(Analysis):
 
     def fitted(self, studied: StudyNames) -> tuple[Self, list[str]]:
         """See `Analysis.fitted`."""
-        chosen_judges, lines = self.named(studied, {"judges": "judges"})
+        chosen_judges, lines = self.select_names(studied, {"judges": "judges"})
         needs = {name: lacks(name, self.tries, studied.samples, studied.families) for name in STRATEGIES}
         for name in self.strategies or []:
             if needs[name]:

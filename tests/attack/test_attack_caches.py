@@ -21,6 +21,6 @@ def test_a_damaged_record_of_a_commit(content: str | None, tmp_path: Path, monke
     record = tmp_path / "datasets" / "a--b.json"
     record.parent.mkdir()
     record.mkdir() if content is None else record.write_text(content)
-    monkeypatch.setattr(hub, "resolve", lambda *_: COMMIT)
-    commit = attack({"either": "datasets/a--b.json"}, lambda: hub.pinned_commit("dataset", "a/b", None, tmp_path))
+    monkeypatch.setattr(hub, "resolve_commit", lambda *_: COMMIT)
+    commit = attack({"either": "datasets/a--b.json"}, lambda: hub.pin_commit("dataset", "a/b", None, tmp_path))
     assert commit in (None, COMMIT)

@@ -8,7 +8,7 @@ from file_server import Site, serving
 
 from entropy_sentinel.core import object_stores
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.core.object_stores import local
+from entropy_sentinel.core.object_stores import get_local_path
 
 pytestmark = pytest.mark.slow
 
@@ -23,7 +23,7 @@ def test_download(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         if "interrupted" in case:
             site.sent_at_most = 4
             with pytest.raises(InputError, match="after 4 bytes"):
-                local(signed)
+                get_local_path(signed)
             site.sent_at_most = None
         for name, value in case["site"].items():
             setattr(site, name, value)
@@ -33,7 +33,7 @@ def test_download(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
             for name, value in site.headers.items()
         }
         expect = case["expect"]
-        copy = attack(expect, lambda: local(signed))
+        copy = attack(expect, lambda: get_local_path(signed))
         if copy is not None:
             assert copy.read_text() == expect["content"]
             assert not copy.is_symlink()

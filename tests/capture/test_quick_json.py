@@ -11,8 +11,8 @@ import pytest
 from fake_api import completion, step
 
 from entropy_sentinel.capture.openai import Exchange
-from entropy_sentinel.capture.quick_json import is_finite, loads
-from entropy_sentinel.capture.record_forms import kept
+from entropy_sentinel.capture.quick_json import is_finite, parse_json
+from entropy_sentinel.capture.record_forms import select_records
 from entropy_sentinel.capture.record_writer import LogWriter
 
 HEADERS = [(b"content-type", b"application/json")]
@@ -23,7 +23,7 @@ def lines(exchange: Exchange) -> list[Any]:
     """What is in the log of a reply."""
     return [
         json.loads(record) if isinstance(record, bytes) else json.loads(json.dumps(record))
-        for record in exchange.records("texts")
+        for record in exchange.build_records("texts")
     ]
 
 
@@ -31,9 +31,9 @@ def test_a_usual_reply_is_written_as_it_would_be_from_its_parts() -> None:
     reply = completion("42 é", [step() for _ in range(3)])
     body = json.dumps(reply).encode()
     exchange = Exchange(REQUEST, body, HEADERS, {"route": "shop"})
-    (record,) = exchange.records("texts")
+    (record,) = exchange.build_records("texts")
     assert isinstance(record, bytes)
-    expected = kept({"metadata": {"route": "shop"}, "request": REQUEST, "response": reply}, "texts")
+    expected = select_records({"metadata": {"route": "shop"}, "request": REQUEST, "response": reply}, "texts")
     assert lines(exchange) == expected
     assert b'"bytes"' not in record
 
@@ -43,23 +43,23 @@ def test_numbers_that_json_does_not_have_stay(number: str) -> None:
     """orjson would write them as null, which means a probability of 0 among alternatives."""
     body = json.dumps(completion("42")).replace("-0.5", number, 1).encode()
     assert number.encode() in body
-    (record,) = Exchange(REQUEST, body, HEADERS, {}).records("texts")
+    (record,) = Exchange(REQUEST, body, HEADERS, {}).build_records("texts")
     assert not isinstance(record, bytes)
     assert number in json.dumps(record)
 
 
 def test_numbers_of_the_request_stay() -> None:
     exchange = Exchange({**REQUEST, "temperature": math.nan}, json.dumps(completion()).encode(), HEADERS, {})
-    (record,) = exchange.records("texts")
+    (record,) = exchange.build_records("texts")
     assert math.isnan(record["request"]["temperature"])
     assert (is_finite({"a": [1, 2.0, "x", None]}), is_finite({"a": [math.inf]})) == (True, False)
 
 
 def test_lone_surrogates_are_read_as_the_standard_library_reads_them() -> None:
-    content, quick = loads(rb'{"token": "\ud83d"}')
+    content, quick = parse_json(rb'{"token": "\ud83d"}')
     assert (content, quick) == ({"token": "\ud83d"}, False)
     with pytest.raises(ValueError, match="line 1"):
-        loads(b"{")
+        parse_json(b"{")
 
 
 @pytest.mark.parametrize("collecting", [True, False])

@@ -13,7 +13,7 @@ from fake_api import Answer, FakeApi, completion, fake_api, ok, refusal, step, u
 from openai import AsyncOpenAI, OpenAI
 
 import entropy_sentinel as es
-from entropy_sentinel.capture.logprobs_negotiation import Asking, RequestKind, limit_in
+from entropy_sentinel.capture.logprobs_negotiation import LogprobsNegotiator, RequestKind, find_limit
 
 STEPS = [step("4", -0.1), step("2", -0.7), step("!", -1.3)]
 TOOLS: Any = [{"type": "function", "function": {"name": "f", "parameters": {}}}]
@@ -96,16 +96,16 @@ def test_an_error_of_another_reason_reaches_the_service_and_switches_nothing_off
 
 
 def test_after_a_random_error_they_are_requested_again_and_ever_more_rarely() -> None:
-    now, kind = [0.0], RequestKind.of("host", "/v1/chat/completions", {"model": "m"})
-    asking = Asking(20, clock=lambda: now[0])
+    now, kind = [0.0], RequestKind.from_body("host", "/v1/chat/completions", {"model": "m"})
+    asking = LogprobsNegotiator(20, clock=lambda: now[0])
     asked = []
     for second in range(0, 3000, 10):
         now[0] = float(second)
-        turn = asking.turn(kind, {"model": "m"}, retry=False)
-        if turn.is_added:
+        turn = asking.start_attempt(kind, {"model": "m"}, retry=False)
+        if turn.has_added_logprobs:
             asked.append(second)
             turn.change(400, b"out of luck")
-            assert not turn.is_added
+            assert not turn.has_added_logprobs
         turn.end(200)
     assert asked == [0, 60, 300, 1260]  # after 60, 240 and 960 seconds
 
@@ -143,14 +143,16 @@ def test_a_limit_that_the_server_names_is_kept(tmp_path: Path, words: str, caplo
 @pytest.mark.parametrize("path", ["chat/completions", "completions", "responses"])
 def test_a_limit_that_falls_with_each_request_is_asked_for_once(path: str) -> None:
     """A server that names another limit each time; no body is sent twice, and the third is the client's own."""
-    turn = Asking(20).turn(RequestKind.of("host", f"/v1/{path}", {"model": "m"}), {"model": "m"}, retry=False)
+    turn = LogprobsNegotiator(20).start_attempt(
+        RequestKind.from_body("host", f"/v1/{path}", {"model": "m"}), {"model": "m"}, retry=False
+    )
     sent, status = [turn.body], 400
     for limit in range(19, 0, -1):
         if not turn.goes_on(status):
             break
         turn.change(status, f"logprobs: at most {limit}".encode())
         sent.append(turn.body)
-        status = 400 if turn.is_added else 200
+        status = 400 if turn.has_added_logprobs else 200
     assert sent[-1] == {"model": "m"}
     assert len(sent) == (2 if path == "completions" else 3)  # text completions never asked for more than 5
     turn.end(status)
@@ -158,9 +160,9 @@ def test_a_limit_that_falls_with_each_request_is_asked_for_once(path: str) -> No
 
 
 def test_a_limit_is_only_read_in_words_about_log_probabilities() -> None:
-    assert limit_in("at most 5 messages", 20) is None
-    assert limit_in("model gpt-4.1 gives no logprobs", 20) is None
-    assert limit_in("logprobs: at most 20", 20) is None
+    assert find_limit("at most 5 messages", 20) is None
+    assert find_limit("model gpt-4.1 gives no logprobs", 20) is None
+    assert find_limit("logprobs: at most 20", 20) is None
 
 
 def test_what_a_client_without_capture_would_get_is_sent_byte_for_byte(tmp_path: Path) -> None:

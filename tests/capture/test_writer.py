@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from entropy_sentinel.capture.record_process import OtherProcess
+from entropy_sentinel.capture.record_process import HelperProcess
 from entropy_sentinel.capture.record_writer import LogWriter
 from entropy_sentinel.core.errors import InputError
 
@@ -132,7 +132,7 @@ def test_each_day_has_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_what_a_library_prints_in_the_other_process_is_no_answer() -> None:
-    process = OtherProcess()
+    process = HelperProcess()
     assert process.call(partial(print, "a warning of a library", flush=True)) is None
     assert process.call(partial(os.system, "echo of a program")) == 0
     assert process.call(partial(abs, -3)) == 3
@@ -197,16 +197,18 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
         LogWriter(tmp_path / "file" / "logs", ".jsonl.gz")
     for folder in (None, 3, b"logs", "a\0b"):
         with pytest.raises(InputError, match="the folder for logs must be a path, got "):
-            LogWriter.of(folder, ".jsonl.gz")  # type: ignore[arg-type]  # not what the signature says
+            LogWriter.get_shared(folder, ".jsonl.gz")  # type: ignore[arg-type]  # not what the signature says
     with pytest.raises(InputError, match="s3://bucket/logs: the folder for logs must be local"):
-        LogWriter.of("s3://bucket/logs", ".jsonl.gz")
+        LogWriter.get_shared("s3://bucket/logs", ".jsonl.gz")
 
 
 def test_a_process_has_one_writer_for_a_folder(tmp_path: Path) -> None:
     before = threading.active_count()
-    writers = {id(LogWriter.of(folder, ".jsonl.gz")) for folder in 100 * [tmp_path, str(tmp_path), f"{tmp_path}/."]}
+    writers = {
+        id(LogWriter.get_shared(folder, ".jsonl.gz")) for folder in 100 * [tmp_path, str(tmp_path), f"{tmp_path}/."]
+    }
     assert (len(writers), threading.active_count() - before) == (1, 1)
-    assert LogWriter.of(tmp_path, ".features.jsonl.gz") is not LogWriter.of(tmp_path, ".jsonl.gz")
+    assert LogWriter.get_shared(tmp_path, ".features.jsonl.gz") is not LogWriter.get_shared(tmp_path, ".jsonl.gz")
 
 
 def test_a_file_that_was_rotated_is_followed_by_a_new_one(tmp_path: Path) -> None:
@@ -233,7 +235,7 @@ from entropy_sentinel.capture.record_writer import LogWriter
 def slow(number):
     time.sleep(0.01)
     return [{"number": number, "text": "x" * 10**5}]
-writer = LogWriter.of(sys.argv[1], ".jsonl.gz")
+writer = LogWriter.get_shared(sys.argv[1], ".jsonl.gz")
 for number in range(60):
     writer.put(partial(slow, number), 10**6)
 if sys.argv[2] == "SIGTERM":

@@ -261,9 +261,9 @@ def test_a_catalogue_that_an_extension_imports_too_early_is_named(folder: Path) 
 import json
 import entropy_sentinel.{catalogue}.catalogue
 import entropy_sentinel.study.config.study_config
-from entropy_sentinel.core.extensions import declared, failures
+from entropy_sentinel.core.extensions import list_failures, load_declarations
 
-print(json.dumps([failures(), list(declared("judges"))]))
+print(json.dumps([list_failures(), list(load_declarations("judges"))]))
 """
         [line], judges = printed(folder, code, folder / "early")
         assert line.startswith(f"extension '{folder / 'early'}' was not loaded: {folder / 'early' / '__init__.py'}:1: ")
@@ -482,11 +482,11 @@ def test_a_wrong_benchmark_of_an_extension_is_named_with_its_file(folder: Path, 
 def test_a_judge_of_a_folder_runs_in_a_separate_process(folder: Path) -> None:
     code = """
 import json
-from entropy_sentinel.core.extensions import roots
+from entropy_sentinel.core.extensions import find_roots
 from entropy_sentinel.judges.judge_interface import Case
 from entropy_sentinel.judges.separate_process import SeparateProcess
 
-roots()
+find_roots()
 from mine.letter import LetterJudge
 
 with SeparateProcess(LetterJudge, "a") as judge:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from entropy_sentinel.core.database import DatabaseKind, begin
+from entropy_sentinel.core.database import DatabaseKind, prepare_database
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.llm_client.spending.ledger import Ledger, Terms
 
@@ -16,7 +16,7 @@ INDEX = DatabaseKind("the index of a corpus", 0x12345678, 1, "CREATE TABLE IF NO
 
 def index(path: Path) -> None:
     with closing(sqlite3.connect(path, isolation_level=None)) as file:
-        begin(file, path, INDEX)
+        prepare_database(file, path, INDEX)
 
 
 def ledger(path: Path) -> None:

@@ -21,9 +21,9 @@ from entropy_sentinel.core import extensions
 
 here = Path(extensions.__file__).parents[3]
 print(json.dumps({
-    "names": list(extensions.declared("benchmarks")),
-    "roots": {name: str(file) for name, file in extensions.roots().items() if here not in file.parents},
-    "failures": [line for line in extensions.failures() if f"extension '{here}" not in line],
+    "names": list(extensions.load_declarations("benchmarks")),
+    "roots": {name: str(file) for name, file in extensions.find_roots().items() if here not in file.parents},
+    "failures": [line for line in extensions.list_failures() if f"extension '{here}" not in line],
 }))
 """
 NOTHING: dict[str, Any] = {"names": [], "roots": {}}
@@ -35,7 +35,11 @@ def declaring(*names: str) -> str:
 
 def found(folder: Path, *extensions: object, path: tuple[Path, ...] = (), use: Any = None) -> dict[str, Any]:
     """What a process in `folder` finds with extensions in the variable, in PYTHONPATH and in a config's key."""
-    code = FOUND if use is None else f"from entropy_sentinel.core.extensions import use\nuse({use!r})\n{FOUND}"
+    code = (
+        FOUND
+        if use is None
+        else f"from entropy_sentinel.core.extensions import add_extensions\nadd_extensions({use!r})\n{FOUND}"
+    )
     environment = os.environ | {
         "PYTHONPATH": os.pathsep.join([*sys.path, *map(str, path)]),
         VARIABLE: os.pathsep.join(map(str, extensions)),
@@ -56,7 +60,7 @@ def failure(folder: Path, *extensions: object, **options: Any) -> str:
 
 def refused(folder: Path, names: object) -> str:
     """The error of a config's key `extensions`."""
-    done = ran(folder, f"from entropy_sentinel.core.extensions import use\nuse({names!r})")
+    done = ran(folder, f"from entropy_sentinel.core.extensions import add_extensions\nadd_extensions({names!r})")
     *_, error = done.stderr.splitlines()
     assert error.startswith("entropy_sentinel.core.errors.ConfigError: extensions: ")
     return error
@@ -291,7 +295,7 @@ from entropy_sentinel.core import extensions
 errors = {}
 for kind in extensions.KINDS:
     try:
-        extensions.declared(kind)
+        extensions.load_declarations(kind)
     except extensions.ConfigError as error:
         errors[kind] = str(error)
 print(json.dumps(errors))

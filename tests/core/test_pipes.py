@@ -19,7 +19,7 @@ from entropy_sentinel.core.errors import InputError
 @pytest.fixture(autouse=True)
 def copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Copies lie in the test's folder: a worker of the tests ends without deleting its own."""
-    monkeypatch.setattr(named_pipes, "_folder", lambda: str(tmp_path))
+    monkeypatch.setattr(named_pipes, "_make_folder", lambda: str(tmp_path))
 
 
 @contextmanager

@@ -4,7 +4,7 @@ import unicodedata
 
 import pytest
 
-from entropy_sentinel.core.printable import one_line, printable
+from entropy_sentinel.core.printable import make_one_line, make_printable
 from entropy_sentinel.formatting.text_format import listed, rounded
 
 
@@ -23,7 +23,7 @@ from entropy_sentinel.formatting.text_format import listed, rounded
     ],
 )
 def test_control_characters_are_shown_escaped(text: str, shown: str) -> None:
-    assert printable(text) == one_line(text) == shown
+    assert make_printable(text) == make_one_line(text) == shown
     assert len(shown) == len(text)
 
 
@@ -31,12 +31,12 @@ def test_control_characters_are_shown_escaped(text: str, shown: str) -> None:
     "text", ["größe 7 €", "数学", "\u05d0\u05d1", "a\u00a0b", "👩\u200d🔬", "می\u200cخواهم", "", "x" * 9]
 )
 def test_other_text_is_unchanged(text: str) -> None:
-    assert printable(text) == one_line(text) == text
+    assert make_printable(text) == make_one_line(text) == text
 
 
 def test_newlines_and_tabs_stay_in_multiline_text() -> None:
-    assert printable("a\n\tb") == "a\n\tb"
-    assert one_line("a\n\tb") == "a␊␉b"
+    assert make_printable("a\n\tb") == "a\n\tb"
+    assert make_one_line("a\n\tb") == "a␊␉b"
 
 
 def test_no_terminal_control_character_remains() -> None:
@@ -44,7 +44,7 @@ def test_no_terminal_control_character_remains() -> None:
     controls = [chr(code) for code in (*range(0x20), *range(0x7F, 0xA0))]
     bidi = [*"\u061c\u200e\u200f", *map(chr, range(0x202A, 0x202F)), *map(chr, range(0x2066, 0x206A))]
     for char in controls + bidi:
-        assert unicodedata.category(one_line(char)) == "So", hex(ord(char))
+        assert unicodedata.category(make_one_line(char)) == "So", hex(ord(char))
 
 
 def test_a_list_of_names_says_how_many_it_leaves_out() -> None:

@@ -13,7 +13,7 @@ from serving import PROGRAMS, needs_program, object_store
 import entropy_sentinel as es
 from entropy_sentinel.core import object_stores
 from entropy_sentinel.core.errors import ConfigError, InputError
-from entropy_sentinel.core.urls import url_of
+from entropy_sentinel.core.urls import parse_url
 
 LOG = es.example().log.read_bytes()
 
@@ -29,8 +29,8 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MemoryFil
 
 
 def test_a_path_keeps_its_url() -> None:
-    assert url_of(Path("s3://bucket/key.jsonl")) == url_of("s3://bucket/key.jsonl") == "s3://bucket/key.jsonl"
-    assert [url_of(path) for path in ("logs/a.jsonl", "C:/a", "/s3/a", "s3")] == [None] * 4
+    assert parse_url(Path("s3://bucket/key.jsonl")) == parse_url("s3://bucket/key.jsonl") == "s3://bucket/key.jsonl"
+    assert [parse_url(path) for path in ("logs/a.jsonl", "C:/a", "/s3/a", "s3")] == [None] * 4
 
 
 def test_files_folders_and_patterns(store: MemoryFileSystem) -> None:
@@ -59,13 +59,13 @@ def test_a_monitor_downloads_only_new_files(
     features, labels = es.features(es.read_logs(es.example().traces)), es.read_labels(es.example().labels)
     es.save(es.fit(features, labels, "group-accuracy"), "memory://logs/mine.estimator")
     copied: list[str] = []
-    download = object_stores._download
+    download = object_stores._download_rest
 
     def counted(fs: MemoryFileSystem, path: str, *more: object) -> None:
         copied.append(Path(path).name)
         download(fs, path, *more)
 
-    monkeypatch.setattr(object_stores, "_download", counted)
+    monkeypatch.setattr(object_stores, "_download_rest", counted)
 
     def n_responses() -> int:
         state = tmp_path / "state"
@@ -96,7 +96,7 @@ def test_a_lost_connection_is_reported_and_resumed(store: MemoryFileSystem, monk
     monkeypatch.setattr(MemoryFile, "read", lost)
     with pytest.raises(InputError, match=r"memory://logs/day-1\.jsonl.*3,000 bytes.*reset by peer"):
         es.read_logs("memory://logs/day-1.jsonl")
-    assert object_stores.local("memory://logs/day-1.jsonl").read_bytes() == LOG
+    assert object_stores.get_local_path("memory://logs/day-1.jsonl").read_bytes() == LOG
     assert places[:6] == [0, 1000, 2000, 3000, 3000, 4000]
 
 

@@ -14,8 +14,8 @@ from file_server import Site, serving
 import entropy_sentinel as es
 from entropy_sentinel.core import object_stores
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.core.object_stores import local, remote_files
-from entropy_sentinel.core.urls import file_name, shown_path, without_secrets
+from entropy_sentinel.core.object_stores import get_local_path, list_remote_files
+from entropy_sentinel.core.urls import format_path, hide_secrets, make_file_name
 from entropy_sentinel.core.whole_files import write_whole
 
 
@@ -30,7 +30,7 @@ def interrupt(site: Site, url: str, after: int = 4) -> None:
     """Leave a partial copy of its first bytes."""
     site.sent_at_most = after
     with pytest.raises(InputError, match=rf"after {after} bytes, the next run continues"):
-        local(url)
+        get_local_path(url)
     site.sent_at_most = None
     site.requested.clear()
 
@@ -39,9 +39,9 @@ def test_an_interrupted_download_continues(cache: Path) -> None:
     site = Site()
     with serving(site) as url:
         interrupt(site, url)
-        assert local(url).read_bytes() == site.content
+        assert get_local_path(url).read_bytes() == site.content
         assert site.requested == ["bytes=4-9"]
-        assert local(url).read_bytes() == site.content
+        assert get_local_path(url).read_bytes() == site.content
         assert len(site.requested) == 1, "the copy is current"
 
 
@@ -51,7 +51,7 @@ def test_a_download_never_continues_from_another_version(headers: dict[str, str]
     with serving(site) as url:
         interrupt(site, url)
         site.content, site.headers = b"abcdefghij", headers
-        assert local(url).read_bytes() == b"abcdefghij"
+        assert get_local_path(url).read_bytes() == b"abcdefghij"
         assert site.requested == [None]
 
 
@@ -66,16 +66,16 @@ def test_a_download_never_continues_from_another_version(headers: dict[str, str]
 def test_changed_content_of_equal_size_is_read(first: dict[str, str], second: dict[str, str]) -> None:
     site = Site(headers=first)
     with serving(site) as url:
-        assert local(url).read_bytes() == b"0123456789"
+        assert get_local_path(url).read_bytes() == b"0123456789"
         site.content, site.headers = b"abcdefghij", second
-        assert local(url).read_bytes() == b"abcdefghij"
+        assert get_local_path(url).read_bytes() == b"abcdefghij"
 
 
 def test_an_unchanged_file_with_the_time_of_its_change_is_not_downloaded_again() -> None:
     site = Site(headers={"Last-Modified": "Wed, 25 Nov 2026 10:00:00 GMT"})
     with serving(site) as url:
-        local(url)
-        local(url)
+        get_local_path(url)
+        get_local_path(url)
     assert len(site.requested) == 1
 
 
@@ -83,7 +83,7 @@ def test_an_unchanged_file_with_the_time_of_its_change_is_not_downloaded_again()
 def test_a_copy_that_changed_is_not_used(tmp_path: Path, damage: str) -> None:
     site = Site()
     with serving(site) as url:
-        copy = local(url)
+        copy = get_local_path(url)
         if damage in ("replaced", "link"):
             copy.unlink()
         if damage == "link":
@@ -97,8 +97,8 @@ def test_a_copy_that_changed_is_not_used(tmp_path: Path, damage: str) -> None:
                 "same size": b"ab23456789",
             }
             copy.write_bytes(damaged[damage])
-        assert local(url).read_bytes() == site.content
-        assert not local(url).is_symlink()
+        assert get_local_path(url).read_bytes() == site.content
+        assert not get_local_path(url).is_symlink()
 
 
 def test_a_short_answer_of_a_store_is_not_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,10 +108,10 @@ def test_a_short_answer_of_a_store_is_not_accepted(monkeypatch: pytest.MonkeyPat
     info = filesystem.info("/short/a.jsonl")
     monkeypatch.setattr(type(filesystem), "info", lambda self, path, **_: {**info, "size": 11})
     with pytest.raises(InputError, match=r"the connection ended before 11 bytes"):
-        local("memory://short/a.jsonl")
+        get_local_path("memory://short/a.jsonl")
     monkeypatch.setattr(type(filesystem), "info", lambda self, path, **_: {**info, "size": 9})
     with pytest.raises(InputError, match=r"announced 9 bytes, but sent more"):
-        local("memory://short/a.jsonl")
+        get_local_path("memory://short/a.jsonl")
 
 
 def test_a_file_that_is_replaced_during_the_download_is_read_again() -> None:
@@ -121,7 +121,7 @@ def test_a_file_that_is_replaced_during_the_download_is_read_again() -> None:
 
     site = Site(after_answer=replace)
     with serving(site) as url:
-        assert local(url).read_bytes() == b"abcdefghij"
+        assert get_local_path(url).read_bytes() == b"abcdefghij"
         assert len(site.requested) == 2
 
 
@@ -131,7 +131,7 @@ def test_a_file_that_always_changes_is_an_error() -> None:
 
     site = Site(after_answer=replace, headers={"ETag": '"0"'})
     with serving(site) as url, pytest.raises(InputError, match="changes while it is read"):
-        local(url)
+        get_local_path(url)
     assert len(site.requested) == 3
 
 
@@ -140,7 +140,7 @@ def test_another_part_than_the_wanted_one_is_not_accepted() -> None:
     site = Site(range_offset=2)
     with serving(site) as url:
         interrupt(site, url)
-        assert local(url).read_bytes() == site.content
+        assert get_local_path(url).read_bytes() == site.content
         assert site.requested == ["bytes=4-9", None]
 
 
@@ -148,11 +148,11 @@ def test_a_server_without_ranges_sends_the_whole_file_again() -> None:
     site = Site(ranges=False)
     with serving(site) as url:
         interrupt(site, url)
-        assert local(url).read_bytes() == site.content
+        assert get_local_path(url).read_bytes() == site.content
         site = Site(ranges=False, headers={"Accept-Ranges": "none", "ETag": '"1"'})
     with serving(site) as url:
         interrupt(site, url)
-        assert local(url).read_bytes() == site.content
+        assert get_local_path(url).read_bytes() == site.content
 
 
 def test_a_silent_server_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,7 +162,7 @@ def test_a_silent_server_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> N
     with serving(site) as url:
         begin = time.monotonic()
         with pytest.raises(InputError, match=f"{url}: cannot be read: the server does not answer .*[Tt]imeout"):
-            local(url)
+            get_local_path(url)
         assert time.monotonic() - begin < 5
         released.set()
 
@@ -181,8 +181,8 @@ def test_commands_that_read_one_url_at_once_download_it_once(cache: Path, caplog
     site = Site(content=bytes(range(256)) * 8000, before_answer=lambda _: time.sleep(0.5))
     with serving(site) as url:
         code = (
-            "import sys; from entropy_sentinel.core.object_stores import local; "
-            "print(len(local(sys.argv[1]).read_bytes()))"
+            "import sys; from entropy_sentinel.core.object_stores import get_local_path; "
+            "print(len(get_local_path(sys.argv[1]).read_bytes()))"
         )
         commands = [
             subprocess.Popen(
@@ -193,7 +193,7 @@ def test_commands_that_read_one_url_at_once_download_it_once(cache: Path, caplog
         done = [command.communicate(timeout=30) for command in commands]
         assert [output.strip() for output, _ in done] == [str(256 * 8000)] * 2
         assert len(site.requested) == 1
-        assert local(url).read_bytes() == site.content
+        assert get_local_path(url).read_bytes() == site.content
     waited = "".join(error for _, error in done)
     assert "waiting for another command that downloads it" in waited
 
@@ -203,7 +203,7 @@ def test_copies_are_their_users_alone(cache: Path) -> None:
     cache.chmod(0o755)
     site = Site()
     with serving(site) as url:
-        copy = local(url)
+        copy = get_local_path(url)
     assert cache.stat().st_mode & 0o077 == 0
     assert copy.parent.stat().st_mode & 0o077 == 0
 
@@ -216,7 +216,7 @@ def test_messages_of_a_server_show_no_secret(status: int) -> None:
     site = Site(status=status)
     with serving(site) as url:
         secret = url.replace("http://", "http://me:pass-w0rd@") + f"?{SIGNED}"
-        for act in (local, lambda it: list(remote_files(it, bool)), lambda it: write_whole(it, "a")):
+        for act in (get_local_path, lambda it: list(list_remote_files(it, bool)), lambda it: write_whole(it, "a")):
             try:
                 shows = str(act(secret)).replace(secret, "")  # the listing of a server that refuses HEAD
             except InputError as error:
@@ -244,21 +244,19 @@ def test_messages_of_a_server_show_no_secret(status: int) -> None:
     ],
 )
 def test_a_shown_url_has_no_secret(url: str, expected: str) -> None:
-    assert shown_path(url) == expected
+    assert format_path(url) == expected
 
 
 def test_words_of_libraries_have_no_secret() -> None:
     url = f"https://me:pass-w0rd@host/a.jsonl?{SIGNED}"
     words = f"403, message='no', url='{url}' for /a.jsonl?{SIGNED} of me, with pass-w0rd,\nAKIAPLANTED/20261125"
-    assert without_secrets(words, url) == (
-        "403, message='no', url='https://host/a.jsonl' for /a.jsonl?… of me, with …, …"
-    )
-    assert len(without_secrets("x" * 1000, url)) == 200
+    assert hide_secrets(words, url) == ("403, message='no', url='https://host/a.jsonl' for /a.jsonl?… of me, with …, …")
+    assert len(hide_secrets("x" * 1000, url)) == 200
 
 
 @pytest.mark.parametrize("url", ["http://[::1", "http://[::1]:9/a.jsonl", "https://me:secret", "http://:0/a"])
 def test_a_malformed_or_unreachable_url_is_an_error(url: str) -> None:
-    for act in (local, lambda it: list(remote_files(it, bool))):
+    for act in (get_local_path, lambda it: list(list_remote_files(it, bool))):
         with pytest.raises(InputError, match="http"):
             act(url)
 
@@ -276,7 +274,7 @@ def test_a_malformed_or_unreachable_url_is_an_error(url: str) -> None:
     ],
 )
 def test_every_key_of_a_store_has_a_name_for_its_copy(tmp_path: Path, key: str, expected: str | None) -> None:
-    name = file_name(f"s3://bucket/{key}")
+    name = make_file_name(f"s3://bucket/{key}")
     if expected is not None:
         assert name == expected
     (tmp_path / name).write_text("a")
@@ -289,4 +287,4 @@ def test_every_key_of_a_store_has_a_name_for_its_copy(tmp_path: Path, key: str, 
 @pytest.mark.parametrize("name", ["..", ".", "x" * 300 + ".jsonl", ".facts.json", "a\0b.jsonl"])
 def test_files_of_any_key_are_read_and_written(name: str) -> None:
     write_whole(f"memory://keys/{name}", "content")
-    assert local(f"memory://keys/{name}").read_bytes() == b"content"
+    assert get_local_path(f"memory://keys/{name}").read_bytes() == b"content"

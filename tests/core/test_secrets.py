@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from entropy_sentinel.core.secrets import is_secret, is_secret_name, refuse_secrets, secret_keys, without_keys
+from entropy_sentinel.core.secrets import find_secret_keys, is_secret, is_secret_name, mask_keys, refuse_secrets
 from entropy_sentinel.study.engines.model_kinds import HubModel
 
 
@@ -91,8 +91,8 @@ KEYS = [
 def test_provider_keys_are_secrets_under_any_name(key: str) -> None:
     for text in (key, f"--header={key}", f"use {key} here"):
         assert is_secret(text)
-        assert key not in without_keys(text)
-    assert list(secret_keys({"a": [{"style": key}]}, by_name=False)) == ["a[0].style"]
+        assert key not in mask_keys(text)
+    assert list(find_secret_keys({"a": [{"style": key}]}, by_name=False)) == ["a[0].style"]
     with pytest.raises(ValueError, match=r"^kwargs: 'a\[0\].style' looks like a secret") as error:
         refuse_secrets("kwargs", {"a": [{"style": key}]})
     assert key not in str(error.value)
@@ -108,4 +108,4 @@ def test_provider_keys_are_secrets_under_any_name(key: str) -> None:
 )
 def test_other_texts_are_not_secrets(text: str) -> None:
     assert not is_secret(text)
-    assert without_keys(text) == text
+    assert mask_keys(text) == text

@@ -24,11 +24,11 @@ from entropy_sentinel.logs.log_options import ReadOptions
 def test_text_must_be_utf8(given: dict[str, Any]) -> None:
     (name,) = given
     with pytest.raises(ConfigError, match=rf"^{name}: must be text in UTF-8, got '.*\\udcff'"):
-        ReadOptions.of(given)
+        ReadOptions.from_values(given)
     if name in ("where", "column"):
         with pytest.raises(ConfigError, match=rf"^{name}: must be text in UTF-8"):
-            ReadOptions.value(name, "route=\udcff")
-    assert ReadOptions.of({"where": {"röute": "ä"}}).where == ("röute=ä",)
+            ReadOptions.parse_value(name, "route=\udcff")
+    assert ReadOptions.from_values({"where": {"röute": "ä"}}).where == ("röute=ä",)
 
 
 class Colours(Options):
@@ -46,5 +46,5 @@ class Colours(Options):
 )
 def test_messages_say_what_a_value_must_be(given: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError) as error:
-        Colours.of(given)
+        Colours.from_values(given)
     assert str(error.value) == message

@@ -8,7 +8,7 @@ import yaml
 from jsonschema import validate
 
 from entropy_sentinel.core.cache_folders import TREE
-from entropy_sentinel.core.section_base import merged
+from entropy_sentinel.core.section_base import merge_sections
 from entropy_sentinel.study.config.config_loading import load_config, read_config
 
 PAGE = (TREE / "docs/paper.md").read_text()
@@ -29,7 +29,7 @@ def test_a_setting_of_the_table_is_known_accepted_and_changes_the_study(what: st
     setting = yaml.safe_load(SETTINGS[what])
     paper = read_config([TREE / "config.yaml"])
     validate(json.loads(json.dumps(setting, default=str)), SCHEMA)  # YAML has dates, JSON has not
-    result = load_config(merged(paper, setting), own=setting)
+    result = load_config(merge_sections(paper, setting), own=setting)
     assert result.left_out == []
     if what != "Labels":  # the paper's judge may be the default
         assert result != load_config(paper)

@@ -26,7 +26,7 @@ from workflow_runs import ROOT, Project
 
 from compared.pairing import paired_difference
 from entropy_sentinel.core.errors import ConfigError, EntropySentinelError
-from entropy_sentinel.core.section_base import merged
+from entropy_sentinel.core.section_base import merge_sections
 from entropy_sentinel.judges.judge_interface import Case
 from entropy_sentinel.schemas.contract import read_provenance
 from entropy_sentinel.study.engines.engine_interface import Response
@@ -257,7 +257,7 @@ class Ran:
     def planned(self, **changes: Any) -> dict[str, int]:
         """The jobs of the study with changed keys."""
         path = self.project.folder / "mine.yaml"
-        path.write_text(yaml.safe_dump(merged(self.study, changes)))
+        path.write_text(yaml.safe_dump(merge_sections(self.study, changes)))
         try:
             return self.project.planned()
         finally:
@@ -478,11 +478,11 @@ LOAD = """
 import json, sys
 from entropy_sentinel.study.config.config_loading import load_config, read_config
 from entropy_sentinel.core.errors import ConfigError
-from entropy_sentinel.core.section_base import merged
+from entropy_sentinel.core.section_base import merge_sections
 
 for changes in json.load(sys.stdin):
     try:
-        load_config(merged(read_config(["config.yaml", "demo/config.yaml", "mine.yaml"]), changes))
+        load_config(merge_sections(read_config(["config.yaml", "demo/config.yaml", "mine.yaml"]), changes))
         print("nothing")
     except ConfigError as error:
         print(" ".join(str(error).split()))

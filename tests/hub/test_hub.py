@@ -88,7 +88,7 @@ def test_refusals_of_the_hub_say_what_to_do_and_hold_no_token(
         monkeypatch.setattr(huggingface_hub.HfApi, "auth_check", lambda *args, **kwargs: None)
         raising(monkeypatch, "resolve_revision", error)
     with pytest.raises(InputError) as refusal:
-        hub.resolve("model", "owner/net", "v2")
+        hub.resolve_commit("model", "owner/net", "v2")
     assert str(refusal.value).startswith("model owner/net: ")
     assert expected in str(refusal.value)
     assert SECRET not in str(refusal.value)
@@ -106,7 +106,7 @@ def test_a_download_in_the_offline_mode_of_the_library_says_what_to_do(monkeypat
     raising(monkeypatch, "snapshot_download", errors.OfflineModeIsEnabled("offline"))
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     with pytest.raises(InputError, match="in the cache.*run `snakemake prefetch`"):
-        hub.snapshot("dataset", "owner/sums", COMMIT)
+        hub.download_snapshot("dataset", "owner/sums", COMMIT)
 
 
 @pytest.mark.parametrize("revision", [None, "v2", OTHER_COMMIT])
@@ -114,7 +114,7 @@ def test_offline_and_not_in_the_cache(sums: Path, cache: Path, revision: str | N
     """A data set that was never there, and another revision than the one that is there."""
     for repo_id in ("owner/others", "owner/sums") if revision else ("owner/others",):
         with pytest.raises(InputError) as refusal:
-            hub.resolve("dataset", repo_id, revision)
+            hub.resolve_commit("dataset", repo_id, revision)
         assert f"dataset {repo_id}: " in str(refusal.value)
         assert f"{cache}" in str(refusal.value)
 
@@ -128,7 +128,7 @@ def test_half_a_download_is_not_taken_for_whole(sums: Path, cache: Path) -> None
 
     _tree_cache.write_tree_cache(str(trees.parent), COMMIT, {"missing.parquet": _tree_cache.TreeCacheEntry(**entry)})
     with pytest.raises(InputError, match=r"not completely"):
-        hub.snapshot("dataset", "owner/sums", COMMIT)
+        hub.download_snapshot("dataset", "owner/sums", COMMIT)
 
 
 @pytest.mark.parametrize("revision", [None, "main", COMMIT])
@@ -156,24 +156,24 @@ def test_of_several_commits_in_the_cache_the_configured_one_is_read(sums: Path, 
 def test_a_study_keeps_to_the_commit_that_it_used_first(sums: Path, cache: Path, tmp_path: Path) -> None:
     folder = sums / "revisions"
     record = folder / "datasets" / "owner--sums.json"
-    assert hub.pinned_commit("dataset", "owner/sums", None, folder) == COMMIT
+    assert hub.pin_commit("dataset", "owner/sums", None, folder) == COMMIT
     put_in_cache(cache, "dataset", "owner/sums", tmp_path / "files", OTHER_COMMIT)
-    assert hub.resolve("dataset", "owner/sums", None) == OTHER_COMMIT
-    assert hub.pinned_commit("dataset", "owner/sums", None, folder) == COMMIT
+    assert hub.resolve_commit("dataset", "owner/sums", None) == OTHER_COMMIT
+    assert hub.pin_commit("dataset", "owner/sums", None, folder) == COMMIT
     record.unlink()
-    assert hub.pinned_commit("dataset", "owner/sums", None, folder) == OTHER_COMMIT
+    assert hub.pin_commit("dataset", "owner/sums", None, folder) == OTHER_COMMIT
 
 
 def test_another_revision_in_the_config_replaces_the_record(
     sums: Path, cache: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     folder = sums / "revisions"
-    hub.pinned_commit("dataset", "owner/sums", None, folder)
+    hub.pin_commit("dataset", "owner/sums", None, folder)
     put_in_cache(cache, "dataset", "owner/sums", tmp_path / "files", OTHER_COMMIT, ref="later")
     with caplog.at_level(logging.WARNING):
-        assert hub.pinned_commit("dataset", "owner/sums", OTHER_COMMIT, folder) == OTHER_COMMIT
+        assert hub.pin_commit("dataset", "owner/sums", OTHER_COMMIT, folder) == OTHER_COMMIT
     assert f"commit {OTHER_COMMIT} instead of {COMMIT}, as configured" in caplog.text
-    assert hub.pinned_commit("dataset", "owner/sums", OTHER_COMMIT, folder) == OTHER_COMMIT
+    assert hub.pin_commit("dataset", "owner/sums", OTHER_COMMIT, folder) == OTHER_COMMIT
 
 
 def test_online_the_hub_says_which_commit_and_a_model_is_not_a_data_set(
@@ -187,7 +187,7 @@ def test_online_the_hub_says_which_commit_and_a_model_is_not_a_data_set(
 
     monkeypatch.setattr(huggingface_hub.HfApi, "auth_check", lambda *args, **kwargs: None)
     monkeypatch.setattr(huggingface_hub.HfApi, "repo_info", repo_info)
-    assert hub.pinned_commit("model", "owner/net", "v1", tmp_path) == COMMIT
+    assert hub.pin_commit("model", "owner/net", "v1", tmp_path) == COMMIT
     assert asked == [("owner/net", "model", "v1")]
     assert (tmp_path / "models" / "owner--net.json").exists()
 
@@ -216,7 +216,7 @@ def test_prefetch_of_a_model_brings_one_copy_of_the_weights(
         brought.extend(huggingface_hub.utils.filter_repo_objects(files, ignore_patterns=arguments["ignore_patterns"]))
         return str(tmp_path)
 
-    monkeypatch.setattr(hub, "resolve", lambda *asked: COMMIT)
+    monkeypatch.setattr(hub, "resolve_commit", lambda *asked: COMMIT)
     monkeypatch.setattr(huggingface_hub.HfApi, "snapshot_download", download)
     output = tmp_path / "study" / "prefetch" / "models" / "net.json"
     prefetch_model({"id": "owner/net", "revision": "v1", "load_format": load_format}, str(output))

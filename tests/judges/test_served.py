@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from entropy_sentinel.core.errors import ConfigError
-from entropy_sentinel.core.section_base import merged
+from entropy_sentinel.core.section_base import merge_sections
 from entropy_sentinel.study.config.config_loading import load_config, read_config
 from entropy_sentinel.study.config.generation_requests import server_settings
 from entropy_sentinel.study.config.label_requests import hub_models, judge_settings, served_judges
@@ -100,5 +100,5 @@ def test_a_judge_that_cannot_be_served_is_refused(
     judge: dict[str, Any], further: dict[str, Any], expected: str
 ) -> None:
     with pytest.raises(ConfigError) as error:
-        load_config(merged(demo(**judge), further))
+        load_config(merge_sections(demo(**judge), further))
     assert expected in str(error.value)

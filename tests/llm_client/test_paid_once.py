@@ -18,7 +18,7 @@ from fake_api import FakeApi, completion, fake_api, ok, quiet_litellm, refusal
 from entropy_sentinel.core.errors import EntropySentinelError
 from entropy_sentinel.llm_client.chat_client import ChatClient
 from entropy_sentinel.llm_client.reply_cache import ReplyCache
-from entropy_sentinel.llm_client.server_settings import address_of
+from entropy_sentinel.llm_client.server_settings import find_address
 
 pytestmark = quiet_litellm
 
@@ -150,9 +150,9 @@ def until(holds: Any, seconds: float = 60) -> None:
 def test_a_failed_request_is_asked_again_and_leaves_no_file(tmp_path: Path) -> None:
     cache, request = ReplyCache(), {"q": 1}
     first = cache.claim(request, 1000)
-    assert first.taken
+    assert first.is_locked
     assert cache.claim(request, 1000) is None
-    first.end()
+    first.release()
     assert kept(tmp_path) == []
     second = cache.claim(request, 1000)
     second.keep({"a": 1})
@@ -250,8 +250,8 @@ def test_a_server_is_part_of_a_question_and_the_same_server_is_known_again() -> 
 
 
 def test_an_address_is_where_requests_go_without_what_is_secret(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert address_of("openai/gpt-4o", None) is None
-    assert address_of("openai/gpt-4o", "https://Proxy.example/v1/?key=1") == "https://proxy.example/v1"
+    assert find_address("openai/gpt-4o", None) is None
+    assert find_address("openai/gpt-4o", "https://Proxy.example/v1/?key=1") == "https://proxy.example/v1"
     monkeypatch.setenv("OPENAI_BASE_URL", "http://me:secret@10.0.0.1:8000/v1")
-    assert address_of("openai/gpt-4o", None) == "http://10.0.0.1:8000/v1"
-    assert address_of("xai/grok-4", None) is None
+    assert find_address("openai/gpt-4o", None) == "http://10.0.0.1:8000/v1"
+    assert find_address("xai/grok-4", None) is None

@@ -38,7 +38,7 @@ YES_MEAN, NO_MEAN = (entropy(FIRST) + entropy(YES)) / 2, (entropy(FIRST) + entro
 
 
 def read(*paths: str | Path, **options: Any) -> tuple[pl.DataFrame, LogSummary]:
-    logs = Logs([SAMPLES / path if isinstance(path, str) else path for path in paths], ReadOptions.of(options))
+    logs = Logs([SAMPLES / path if isinstance(path, str) else path for path in paths], ReadOptions.from_values(options))
     frames = list(logs)
     return (combine_frames(frames) if frames else pl.DataFrame()), logs.summary
 
@@ -457,9 +457,9 @@ def test_a_format_that_is_named(tmp_path: Path) -> None:
     assert read(path)[0]["finish_reason"].to_list() == ["refused: no response"]
     assert read(path, format="openai")[0]["item_id"].to_list() == ["one"]
     with pytest.raises(ConfigError, match="format: unknown name 'csv'; known: "):
-        ReadOptions.of({"format": "csv"})
+        ReadOptions.from_values({"format": "csv"})
     with pytest.raises(ConfigError, match="top_k: must be 1 or more, got 0"):
-        ReadOptions.of({"top_k": 0})
+        ReadOptions.from_values({"top_k": 0})
 
 
 def test_k_is_what_most_steps_have_and_can_be_cut(tmp_path: Path) -> None:

@@ -143,7 +143,7 @@ def test_both_ways_give_the_same_numbers(estimator: FittedEstimator, monkeypatch
     for _ in range(60):
         reply = random_reply(draw)
         expected = by_general_way(estimator, reply, monkeypatch)
-        n_direct += single_replies._read_directly(estimator, [reply], Slicing.of(MATCHING)) is not None
+        n_direct += single_replies._read_directly(estimator, [reply], Slicing.from_values(MATCHING)) is not None
         assert_frame_equal(es.score(estimator, reply), expected, check_exact=True)
         assert_frame_equal(es.score(estimator, as_objects(reply)), expected, check_exact=True)
     assert n_direct > 20
@@ -155,6 +155,6 @@ def test_a_usual_reply_goes_the_short_way(estimator: FittedEstimator) -> None:
     for step in steps:
         step["top_logprobs"] = [{"token": "a", "logprob": -0.5 - place} for place in range(20)]
     for given in (reply, as_objects(reply)):
-        read = single_replies._read_directly(estimator, [given], Slicing.of(MATCHING))
+        read = single_replies._read_directly(estimator, [given], Slicing.from_values(MATCHING))
         assert read is not None
         assert scored(estimator, read)["p_correct"].null_count() == 0

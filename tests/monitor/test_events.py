@@ -22,7 +22,7 @@ LONG_DAY = "2026-10-25"
 
 
 def options(events: Any, **more: Any) -> MonitorOptions:
-    return MonitorOptions.of({"events": events, **more})
+    return MonitorOptions.from_values({"events": events, **more})
 
 
 def test_a_day_is_of_the_zone_and_a_time_is_a_moment() -> None:

@@ -158,7 +158,7 @@ def test_an_option_that_is_unknown_or_does_not_go_with_others() -> None:
     with pytest.raises(ConfigError, match=r"^level: must be .*, got 2\nmax_slices: must be .*, got 0$"):
         es.monitor("none", "none", level=2, max_slices=0)  # all that is wrong at once
     with pytest.raises(ConfigError, match="unknown key 'windows'; known keys: by, window, "):
-        MonitorOptions.of({"windows": "day"})
+        MonitorOptions.from_values({"windows": "day"})
     with pytest.raises(TypeError, match="windows"):
         es.monitor("none", "none", windows="day")
 

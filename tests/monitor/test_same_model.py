@@ -125,7 +125,7 @@ def test_several_estimators_and_what_is_refused(estimator: FittedEstimator) -> N
         with pytest.raises(ConfigError, match="same_model: must be OLD=NEW, where OLD .*x=m-03"):
             es.monitor(estimators, features, by=["route"], same_model=["x=m-03"])
     # A verdict of the validation covers no model under another name.
-    read = read_all_responses(estimator, [renamed(traffic())], MonitorOptions.of({"same_model": ["m=m-03"]}))
-    assert dict(read.override_counts) == {"of model 'm-03'": 300}
+    read = read_all_responses(estimator, [renamed(traffic())], MonitorOptions.from_values({"same_model": ["m=m-03"]}))
+    assert dict(read.override_counts) == {"from_values model 'm-03'": 300}
     only = es.estimate(estimator, renamed(traffic()), by=["route"], same_model={"m": "m-03"})
     assert only["n_estimated"].sum() == 600

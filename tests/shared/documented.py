@@ -12,7 +12,7 @@ from tiny import TINY
 
 import entropy_sentinel as es
 from entropy_sentinel.api.response_reading import write_features
-from entropy_sentinel.core.analysis import sections
+from entropy_sentinel.core.analysis import load_sections
 from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
 from entropy_sentinel.schemas.contract import read_provenance
 from entropy_sentinel.schemas.generation_schema import GENERATIONS
@@ -27,7 +27,7 @@ GUIDE = ROOT / "docs" / "monitor.md"
 def _is_installed(page: Path) -> bool:
     """Whether the analysis that a page is of, as its first line may say, is there."""
     named = re.match(r"<!-- of the analysis (\w+) -->", page.read_text())
-    return not named or named[1] in sections()
+    return not named or named[1] in load_sections()
 
 
 _PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "demo").glob("*.md"))]

@@ -34,10 +34,10 @@ PRESCRIBED = frozenset({"__init__.py", "rules.smk", "names.smk", "report.html.j2
 
 # Measured; they only fall.
 CEILINGS: Mapping[str, float] = {
-    "words": 629,
-    "prepositions": 4.2,
-    "participles": 222,
-    "one_word": 1102,
+    "words": 603,
+    "prepositions": 3.7,
+    "participles": 195,
+    "one_word": 1004,
     "returns": 0.0,
     "repeated_files": 0,
 }

@@ -17,7 +17,7 @@ import polars as pl
 from entropy_sentinel.features.feature_computation import compute_features
 from entropy_sentinel.features.feature_registry import FEATURES
 from entropy_sentinel.judges.judge_registry import make_judge
-from entropy_sentinel.llm_client.server_settings import filled
+from entropy_sentinel.llm_client.server_settings import fill_chat
 from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
 from entropy_sentinel.study.config.config_loading import load_config, read_config
 from entropy_sentinel.study.config.generation_requests import benchmark_settings, generation_settings
@@ -65,7 +65,7 @@ def answer(engine, chosen: pl.DataFrame, settings: dict, stream: str) -> pl.Data
     """Return traces of the answers to these items, in order; `stream` selects the random numbers."""
     keys, prompt = request_keys(chosen, 1), PROMPTS[settings["prompt"]].chat
     seeds = [request_seed(settings["seed"], stream, *key) for key in keys]
-    result = dict(engine.answer([filled(prompt, question=question) for question in chosen["question"]], seeds))
+    result = dict(engine.answer([fill_chat(prompt, question=question) for question in chosen["question"]], seeds))
     return to_frame(keys, seeds, [result[place] for place in range(len(keys))], 0)
 
 

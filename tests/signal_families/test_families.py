@@ -164,12 +164,12 @@ def refusals(project: Project) -> dict[str, str]:
     code = f"""
 from entropy_sentinel.study.config.config_loading import load_config, read_config
 from entropy_sentinel.core.errors import ConfigError
-from entropy_sentinel.core.section_base import merged
+from entropy_sentinel.core.section_base import merge_sections
 
 errors = {{}}
 for name, study in {studies!r}.items():
     try:
-        load_config(merged(read_config(["config.yaml"]), study))
+        load_config(merge_sections(read_config(["config.yaml"]), study))
     except ConfigError as error:
         errors[name] = str(error)
 print(json.dumps(errors))

@@ -11,10 +11,10 @@ import recipes
 import yaml
 from workflow_runs import ROOT, Project
 
-from entropy_sentinel.core.analysis import sections
+from entropy_sentinel.core.analysis import load_sections
 
 # The paper's own study has no section for them.
-FURTHER = sorted(sections().keys() - yaml.safe_load((ROOT / "config.yaml").read_text())["analyses"].keys())
+FURTHER = sorted(load_sections().keys() - yaml.safe_load((ROOT / "config.yaml").read_text())["analyses"].keys())
 # What is quick, and looks at all analyses and families, or at all pages and keys.
 TESTS = ("test_schema.py", "test_comments.py", "test_passes.py", "test_site.py")
 

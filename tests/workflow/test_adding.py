@@ -440,14 +440,14 @@ def test_the_new_engines_answer(added: Path) -> None:
     code = f"""
 from entropy_sentinel.study.config.config_loading import load_config, read_config
 from entropy_sentinel.study.config import generation_requests
-from entropy_sentinel.core.section_base import merged
+from entropy_sentinel.core.section_base import merge_sections
 from entropy_sentinel.study.stages.feature_stage import write_features
 from entropy_sentinel.study.stages.generation_stage import write_generations
 
 raw = read_config(["config.yaml", "demo/config.yaml", "mine.yaml"])
 here = {{"models": {{"thrown": {{"thrower": {{"url": "http://127.0.0.1:{server.server_port}"}}}}}}}}
 for model, benchmark in (("coin", "odd"), ("thrown", "odd")):
-    config = load_config(merged(raw, here))
+    config = load_config(merge_sections(raw, here))
     generations.announce_servers(config)
     settings = generations.generation_settings(config, model, benchmark)
     assert "127.0.0.1" not in str(settings)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from workflow_runs import Project
 
-from entropy_sentinel.core.analysis import sections
+from entropy_sentinel.core.analysis import load_sections
 
 # Pydantic reads no `typing.TypedDict` before Python 3.12. Lists and paths of inputs are Snakemake's own kinds.
 PROGRAM = """
@@ -35,7 +35,7 @@ def check(job):
     module, _, name = job.params.get("call", "").rpartition(".")
     if not module.startswith(("study.analyses.", "papers.")):
         return
-    hints = typing.get_type_hints(getattr(extensions.imported(module), name))
+    hints = typing.get_type_hints(getattr(extensions.import_by_name(module), name))
     files = {key: str(value) if isinstance(value, str) else list(map(str, value)) for key, value in job.input.items()}
     given = {"files": files} | dict(job.wildcards.items()) | files | dict(job.params.items())
     for key, hint in hints.items():
@@ -85,7 +85,7 @@ def test_rules_hand_over_what_jobs_declare(tmp_path: Path) -> None:
     checked = {line.partition(" ")[2] for line in done.stdout.splitlines() if line.startswith("CHECKED")}
     assert set.union(*studies.values()) <= checked
     lines = [line.partition(" ")[2] for line in done.stdout.splitlines() if line.startswith("OUTPUT")]
-    titles = {title for cls in sections().values() for title in (*cls.TABLES.values(), *cls.FIGURES.values())}
+    titles = {title for cls in load_sections().values() for title in (*cls.TABLES.values(), *cls.FIGURES.values())}
     categories = set()
     for rule, file, about in map(json.loads, lines):
         is_exhibit = REPORTED.search(file) is not None and "_published" not in file

@@ -101,7 +101,7 @@ class Room(ModuleType):
 def _verb(name: str) -> Any:
     verb = getattr(import_module(f"{__name__}.{_VERBS[name]}"), name)
     if extensions := sys.modules.get(f"{__name__}.core.extensions"):
-        for line in extensions.failures():
+        for line in extensions.list_failures():
             _warn(line)
     return verb
 

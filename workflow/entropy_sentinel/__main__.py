@@ -13,9 +13,9 @@ def main() -> None:
         from entropy_sentinel.cli import main as commands  # the import takes a second
     except ConfigError as error:
         # Subcommands are declared wrongly by an extension.
-        from entropy_sentinel.core.printable import printable
+        from entropy_sentinel.core.printable import make_printable
 
-        sys.exit(printable(f"{type(error).__name__}: {error}"))
+        sys.exit(make_printable(f"{type(error).__name__}: {error}"))
 
     signal.signal(signal.SIGINT, signal.default_int_handler)
     commands.main()

@@ -9,7 +9,9 @@ with job_log(snakemake.log[0]):
     from entropy_sentinel.monitor.showing.output_registry import OUTPUTS
 
     estimator = snakemake.input.estimator or None
-    result = monitored(estimator, resolve_sources(snakemake.input.parts), MonitorOptions.of(snakemake.params.options))
+    result = monitored(
+        estimator, resolve_sources(snakemake.input.parts), MonitorOptions.from_values(snakemake.params.options)
+    )
     for name, paths in snakemake.output.items():
         for path in paths if isinstance(paths, list) else [paths]:
             OUTPUTS[name].write(result, Path(path))

@@ -25,13 +25,13 @@ class Compared(Analysis):
 
     def obstacle(self, studied: StudyNames) -> str | None:
         """See `Analysis.obstacle`."""
-        run, _ = studied.run("models", "analyses.compared.models", self.models or studied.models)
+        run, _ = studied.select_run("models", "analyses.compared.models", self.models or studied.models)
         key = "analyses.compared.models" if self.models else "run.models"
         return f"it compares two models, but of {key} only {run or 'none'} is run" if len(run) < 2 else None
 
     def fitted(self, studied: StudyNames) -> tuple[Self, list[str]]:
         """See `Analysis.fitted`."""
-        named, lines = self.named(studied, {"group": "groups", "estimator": "estimated"})
+        named, lines = self.select_names(studied, {"group": "groups", "estimator": "estimated"})
         chosen = {
             "models": self.models or studied.models[:2],
             "group": (named["group"] or studied.groups)[0],

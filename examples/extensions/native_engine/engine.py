@@ -12,8 +12,8 @@ import numpy as np
 import tenacity
 
 from entropy_sentinel.core.errors import ConfigError, EntropySentinelError
-from entropy_sentinel.llm_client.request_results import masked, storable
-from entropy_sentinel.llm_client.server_settings import announced_server
+from entropy_sentinel.llm_client.request_results import make_storable, mask_secrets
+from entropy_sentinel.llm_client.server_settings import read_announced_server
 from entropy_sentinel.schemas.generation_schema import TOP_K
 from entropy_sentinel.study.engines.engine_interface import Asked, Response, refused
 from native_engine.settings import LlamaSettings
@@ -51,7 +51,7 @@ class LlamaEngine:
     @cached_property
     def provenance(self) -> dict[str, Any]:
         """The engine, with the version of the server."""
-        build = masked(str(self._asked("GET", "/props").get("build_info", "")))
+        build = mask_secrets(str(self._asked("GET", "/props").get("build_info", "")))
         return {"engine": "llama", "engine_version": build, "logprobs_mode": "raw_logprobs"}
 
     def under_way(self) -> Sequence[int]:
@@ -98,7 +98,7 @@ class LlamaEngine:
         return str(self._asked("POST", "/apply-template", request)["prompt"])
 
     def _traced(self, reply: dict[str, Any], prompt_hash: str) -> Response:
-        text, steps = storable(reply["content"]), reply.get("completion_probabilities", [])
+        text, steps = make_storable(reply["content"]), reply.get("completion_probabilities", [])
         top = [sorted(step["top_logprobs"], key=lambda entry: -entry["logprob"])[:TOP_K] for step in steps]
         fewest = min(map(len, top), default=0 if text else TOP_K)
         if fewest < TOP_K:
@@ -114,7 +114,7 @@ class LlamaEngine:
             finish_reason=_FINISHED.get(reply["stop_type"], "unknown"),
             token_logprobs=np.array([step["logprob"] for step in steps], np.float32),
             top_logprobs=columns("logprob", np.float32),
-            tokens=np.array([storable(step["token"]) for step in steps], object),
+            tokens=np.array([make_storable(step["token"]) for step in steps], object),
             token_ids=np.array([step["id"] for step in steps], np.uint32),
             top_token_ids=columns("id", np.uint32) if self._settings["keep_top_token_ids"] else None,
             top_tokens=columns("token", object) if self._settings.get("keep_top_tokens") else None,
@@ -135,7 +135,7 @@ class LlamaEngine:
             reply: dict[str, Any] = retrying(self._asked_once, method, path, body).json()
             return reply
         except (httpx.HTTPError, ValueError) as error:
-            why = masked(" ".join(f"{type(error).__name__}: {error}".split()))
+            why = mask_secrets(" ".join(f"{type(error).__name__}: {error}".split()))
             raise EntropySentinelError(f"{self._name}: {self._url}{path}: {why}") from None
 
     def _asked_once(self, method: str, path: str, body: dict[str, Any] | None) -> httpx.Response:
@@ -159,4 +159,4 @@ def _may_pass(error: BaseException) -> bool:
 
 def make(settings: LlamaSettings, threads: int) -> LlamaEngine:
     """The engine for the server that the workflow has announced; the threads are the server's own."""
-    return LlamaEngine(settings, announced_server(f"models.{settings['model']}.llama"))
+    return LlamaEngine(settings, read_announced_server(f"models.{settings['model']}.llama"))

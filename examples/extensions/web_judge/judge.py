@@ -14,8 +14,8 @@ import tenacity
 from entropy_sentinel.core.errors import ConfigError, EntropySentinelError
 from entropy_sentinel.judges.judge_interface import Case, Verdict
 from entropy_sentinel.llm_client.reply_cache import ReplyCache
-from entropy_sentinel.llm_client.request_results import masked, storable
-from entropy_sentinel.llm_client.server_settings import announced_server
+from entropy_sentinel.llm_client.request_results import make_storable, mask_secrets
+from entropy_sentinel.llm_client.server_settings import read_announced_server
 from web_judge.settings import WebSettings
 
 log = logging.getLogger(__name__)
@@ -85,12 +85,12 @@ class WebJudge:
             await asyncio.sleep(_LOOK_AGAIN_S)
         try:
             response = await self._sent(client, request)
-            reply = str(storable(masked(response.text)))
+            reply = str(make_storable(mask_secrets(response.text)))
             if response.is_success:
                 await asyncio.to_thread(claim.keep, reply)
             return reply
         finally:
-            claim.end()
+            claim.release()
 
     async def _sent(self, client: httpx.AsyncClient, request: dict[str, str]) -> httpx.Response:
         """The service's answer; errors that may pass are retried with growing pauses."""
@@ -127,7 +127,7 @@ def verdict_of(request: dict[str, str], text: str) -> Verdict:
         case {"correct": bool() as label}:
             return Verdict(label)
         case {"correct": None, "reason": str() as why}:
-            reason = f"the service cannot decide: {storable(why)}"
+            reason = f"the service cannot decide: {make_storable(why)}"
         case _:
             reason = f"the service's reply is no judgement: '{' '.join(text.split())[:_EXCERPT]}'"
     return Verdict(None, reason=reason, exchange={"messages": [request], "reply": text})
@@ -151,10 +151,10 @@ def _may_pass(error: BaseException) -> bool:
 
 def _brief(error: BaseException) -> str:
     """An error's class and message, with secrets masked."""
-    return masked(" ".join(f"{type(error).__name__}: {error}".split()))
+    return mask_secrets(" ".join(f"{type(error).__name__}: {error}".split()))
 
 
 def make(settings: WebSettings) -> WebJudge:
     """The judge that the settings describe, at the address that the workflow has announced."""
     name = f"judges.{settings['judge']}"
-    return WebJudge(name, settings.get("revision"), announced_server(name))
+    return WebJudge(name, settings.get("revision"), read_announced_server(name))

@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager
 from itertools import chain, groupby
 from pathlib import Path
 
-from entropy_sentinel.core.database import DatabaseKind, begin
+from entropy_sentinel.core.database import DatabaseKind, prepare_database
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.study.items.benchmark_rows import local_rows, text_lines
 
@@ -138,7 +138,7 @@ def opened(path: Path, folder: Path, column: str) -> Iterator[Index]:
     path.parent.mkdir(parents=True, exist_ok=True)
     with closing(sqlite3.connect(path, isolation_level=None)) as file:
         try:
-            begin(file, path, INDEX)
+            prepare_database(file, path, INDEX)
             _check_same(file, path, folder, column)
             for text_file in files:
                 _add(file, text_file, folder, column)

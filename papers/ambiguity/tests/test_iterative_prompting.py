@@ -14,7 +14,7 @@ from papers.ambiguity.signal_families.iterative_prompting.iterative_prompting_fr
 from papers.ambiguity.signal_families.iterative_prompting.requery.iterative_prompts import with_answer
 
 from entropy_sentinel.core.errors import ConfigError
-from entropy_sentinel.core.section_base import merged
+from entropy_sentinel.core.section_base import merge_sections
 from entropy_sentinel.schemas.signal_schema import contract_of
 from entropy_sentinel.signal_families.signal_registry import FAMILIES
 from entropy_sentinel.study.config.config_loading import load_config, read_config
@@ -138,5 +138,5 @@ def test_a_chat_keeps_its_other_messages_and_marks_are_not_doubled() -> None:
 )
 def test_a_section_that_cannot_be_is_an_error(section: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError) as error:
-        load_config(merged(read_config(["config.yaml"]), {"signals": {"iterative_prompting": section}}))
+        load_config(merge_sections(read_config(["config.yaml"]), {"signals": {"iterative_prompting": section}}))
     assert message in str(error.value)

@@ -43,7 +43,7 @@ def command(model: Model, output: Output, configfile: ConfigFiles = [], judge: J
     from papers.selection.selection_files import read_solutions, write_training_file
     from papers.selection.selection_strategies import read_candidates, select
 
-    chosen = SelectOptions.of(options)
+    chosen = SelectOptions.from_values(options)
     config = load_made_study(configfile)
     judge = judge or config.run.judges[0]
     if model not in config.run.models:

@@ -6,7 +6,7 @@ from typing import get_type_hints
 
 import pytest
 
-from entropy_sentinel.core.analysis import Analysis, sections
+from entropy_sentinel.core.analysis import Analysis, load_sections
 from entropy_sentinel.rendering.exhibit_declarations import list_titles, load_function
 from entropy_sentinel.rendering.exhibit_files import ExhibitInputs, FigureInputs
 from entropy_sentinel.rendering.figure_style import Drawing
@@ -15,7 +15,7 @@ from entropy_sentinel.rendering.table_exhibit import Table
 from entropy_sentinel.study.analyses.accuracy.accuracy_exhibits import TABLES
 from entropy_sentinel.study.analyses.accuracy.exhibit_inputs import AccuracyTableInputs
 
-WITH_EXHIBITS = [cls for cls in sections().values() if cls.TABLES or cls.FIGURES]
+WITH_EXHIBITS = [cls for cls in load_sections().values() if cls.TABLES or cls.FIGURES]
 
 
 @pytest.mark.parametrize("analysis", WITH_EXHIBITS)

@@ -12,7 +12,7 @@ import yaml
 from studies import PAPER
 
 from entropy_sentinel.core.errors import ConfigError
-from entropy_sentinel.core.secrets import secret_keys
+from entropy_sentinel.core.secrets import find_secret_keys
 from entropy_sentinel.study.config import generation_requests, group_estimates
 from entropy_sentinel.study.config.config_loading import load_config
 
@@ -182,4 +182,4 @@ def test_the_projects_own_configs_contain_no_secret() -> None:
     files = [ROOT / "config.yaml", *ROOT.glob("demo/*.yaml"), *ROOT.glob("tests/workflow/*.yaml")]
     assert len(files) > 3
     for file in files:
-        assert list(secret_keys(yaml.safe_load(file.read_text()))) == [], file
+        assert list(find_secret_keys(yaml.safe_load(file.read_text()))) == [], file

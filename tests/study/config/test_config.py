@@ -7,7 +7,7 @@ import pytest
 from studies import PAPER, study
 
 from entropy_sentinel.core.errors import ConfigError
-from entropy_sentinel.llm_client.server_settings import announced_server
+from entropy_sentinel.llm_client.server_settings import read_announced_server
 from entropy_sentinel.study.config import generation_requests, group_estimates, label_requests
 from entropy_sentinel.study.config.generation_requests import (
     announce_servers,
@@ -164,9 +164,9 @@ def test_a_new_address_of_a_server_invalidates_nothing(monkeypatch: pytest.Monke
     other = study({"models.qwen3-4b": {"api": api | {"base_url": "http://two:9000/v1", "retries": 1}}})
     assert generation_settings(one, "qwen3-4b", "gsm8k") == generation_settings(other, "qwen3-4b", "gsm8k")
     announce_servers(other)
-    assert announced_server("models.qwen3-4b.api")["base_url"] == "http://two:9000/v1"
+    assert read_announced_server("models.qwen3-4b.api")["base_url"] == "http://two:9000/v1"
     with pytest.raises(ConfigError, match=r"models.phi-3.5-mini.api: the server's address has not reached this job"):
-        announced_server("models.phi-3.5-mini.api")
+        read_announced_server("models.phi-3.5-mini.api")
     newer = study({"models.qwen3-4b": {"api": api, "revision": "b"}})
     assert generation_settings(newer, "qwen3-4b", "gsm8k") != generation_settings(one, "qwen3-4b", "gsm8k")
 

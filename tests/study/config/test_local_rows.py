@@ -10,7 +10,7 @@ from production import log_file
 from studies import PAPER
 
 from entropy_sentinel.core.errors import ConfigError
-from entropy_sentinel.core.section_base import merged
+from entropy_sentinel.core.section_base import merge_sections
 from entropy_sentinel.study.config.config_loading import load_config
 from entropy_sentinel.study.config.generation_requests import benchmark_settings
 from entropy_sentinel.study.config.study_config import Config
@@ -22,7 +22,7 @@ ROWS = [{"question": f"{n} + 1?", "answer": f"#### {n + 1}"} for n in range(3)]
 def study(**benchmarks: Any) -> Config:
     """The paper's study with the user's own file over it, as Snakemake and the commands load it."""
     own = {**RUN, "benchmarks": benchmarks}
-    return load_config(merged(deepcopy(PAPER), own), "config.yaml + mine.yaml", own)
+    return load_config(merge_sections(deepcopy(PAPER), own), "config.yaml + mine.yaml", own)
 
 
 def refusal(**benchmarks: Any) -> str:
@@ -50,10 +50,10 @@ def test_a_study_that_sets_the_data_set_to_null_itself_is_unchanged(tmp_path: Pa
 
 
 def test_a_data_set_replaces_a_path(tmp_path: Path) -> None:
-    raw = merged(deepcopy(PAPER), RUN)
+    raw = merge_sections(deepcopy(PAPER), RUN)
     raw["benchmarks"]["gsm8k"] = {"path": "nowhere.jsonl", "question": ["{question}"], "reference": ["{answer}"]}
     own = {"benchmarks": {"gsm8k": {"dataset": "me/mine"}}}
-    result = load_config(merged(raw, own), "mine.yaml", own).benchmarks["gsm8k"]
+    result = load_config(merge_sections(raw, own), "mine.yaml", own).benchmarks["gsm8k"]
     assert (result.dataset, result.path) == ("me/mine", None)
 
 

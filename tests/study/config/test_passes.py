@@ -8,7 +8,7 @@ import pytest
 from study_trees import small_study
 
 from entropy_sentinel.core.errors import ConfigError
-from entropy_sentinel.core.section_base import merged
+from entropy_sentinel.core.section_base import merge_sections
 from entropy_sentinel.signal_families.signal_registry import FAMILIES
 from entropy_sentinel.study.config.config_loading import load_config
 from entropy_sentinel.study.config.generation_requests import generation_settings, given_pass, pass_gpus, pass_settings
@@ -17,7 +17,7 @@ from entropy_sentinel.study.config.study_config import Config
 
 def study(models: dict[str, Any], **changes: Any) -> Config:
     run = {"features": ["tokens", "forced_answer"], "models": [next(iter(models))]}
-    return load_config(merged(small_study(), {"run": run, "models": models} | changes))
+    return load_config(merge_sections(small_study(), {"run": run, "models": models} | changes))
 
 
 WEIGHTS = {"id": "owner/name", "revision": "abc"}

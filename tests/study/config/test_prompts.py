@@ -2,7 +2,7 @@
 
 from studies import study
 
-from entropy_sentinel.llm_client.server_settings import Prompt, filled
+from entropy_sentinel.llm_client.server_settings import Prompt, fill_chat
 from entropy_sentinel.study.config.generation_requests import generation_settings, server_settings
 from entropy_sentinel.study.config.label_requests import judge_settings, paid_judges
 
@@ -13,7 +13,7 @@ GRADED = "{question}\n{response}\n{reference}"
 def test_placeholders_are_filled_once_and_values_are_unchanged() -> None:
     """LaTeX's arguments, doubled braces of Python and what values hold are no places."""
     chat = [{"role": "user", "content": "\\frac{question}{2} {question}|{response}|{x y}|{1}"}]
-    given = filled(chat, question="{response} \\1", response="{question}")
+    given = fill_chat(chat, question="{response} \\1", response="{question}")
     assert given == [{"role": "user", "content": "\\frac{question}{2} {response} \\1|{question}|{x y}|{1}"}]
 
 

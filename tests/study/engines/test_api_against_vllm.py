@@ -19,7 +19,7 @@ from serving import free_port, serving
 
 from entropy_sentinel.features.feature_computation import compute_features
 from entropy_sentinel.features.feature_registry import FEATURES
-from entropy_sentinel.llm_client.server_settings import announced_server
+from entropy_sentinel.llm_client.server_settings import read_announced_server
 from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
 from entropy_sentinel.schemas.contract import read_provenance
 from entropy_sentinel.schemas.generation_schema import scan_traces
@@ -147,7 +147,7 @@ def engine(folder: Path, served: Path, monkeypatch: pytest.MonkeyPatch) -> Litel
         config = load_config(read_config(["config.yaml", "demo/config.yaml", folder / "hot.yaml", served]))
         settings = generation_settings(config, MODEL, BENCHMARK) | {"vocabulary": 640, "end_tokens": [1]}
         announce_servers(config)
-    return LitellmEngine({**settings, "api": settings["api"] | announced_server(f"models.{MODEL}.api")})
+    return LitellmEngine({**settings, "api": settings["api"] | read_announced_server(f"models.{MODEL}.api")})
 
 
 @quiet_litellm

@@ -12,10 +12,10 @@ import yaml
 from fake_api import completion, fake_api, ok, quiet_litellm
 
 from entropy_sentinel.core.errors import ConfigError, InputError
-from entropy_sentinel.core.section_base import merged
+from entropy_sentinel.core.section_base import merge_sections
 from entropy_sentinel.features.feature_registry import FEATURE_FRAME, FEATURES
 from entropy_sentinel.llm_client.request_sending import Sender
-from entropy_sentinel.llm_client.server_settings import SERVERS
+from entropy_sentinel.llm_client.server_settings import SERVERS_VARIABLE
 from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
 from entropy_sentinel.schemas.contract import read_provenance
 from entropy_sentinel.schemas.generation_schema import GENERATIONS
@@ -40,7 +40,7 @@ REASON = "no log-probabilities: the engine gives none"
 
 def study(model: dict[str, Any], **run: Any) -> Any:
     run = {"models": ["claude"], "benchmarks": ["gsm8k"], "groups": [], "sizes": [], "analyses": ["responses"]} | run
-    return load_config(merged(deepcopy(PAPER), {"run": run, "models": {"claude": model}}))
+    return load_config(merge_sections(deepcopy(PAPER), {"run": run, "models": {"claude": model}}))
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,7 @@ def make_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, l
 
     with fake_api(reply) as api:
         config = study({"api": {"model": "hosted_vllm/claude", "base_url": api.base_url, "logprobs": False}})
-        monkeypatch.setenv(SERVERS, json.dumps(server_settings(config)))
+        monkeypatch.setenv(SERVERS_VARIABLE, json.dumps(server_settings(config)))
         write_generations(files["items"], generation_settings(config, "claude", "gsm8k"), 1, files["traces"])
     write_features(files["traces"], {"trace_after": None, "vocabulary": None}, files["features"])
     write_labels(files["items"], files["traces"], judge_settings(config, "math-verify", "gsm8k"), files["labels"], [])
@@ -182,4 +182,4 @@ def test_settings_of_other_servers_stay_as_they_were() -> None:
 )
 def test_a_seed_is_not_sent_to_a_provider_that_takes_none(model: str, left_out: bool, tmp_path: Path) -> None:
     sender = Sender("models.x.api", model, None, 1, 0, None)  # type: ignore[arg-type]  # no call is counted
-    assert bool(sender._without_seed) is left_out
+    assert bool(sender._seed_options) is left_out

@@ -11,7 +11,7 @@ from production import log_file
 from studies import PAPER
 
 from entropy_sentinel.core.errors import ConfigError, InputError
-from entropy_sentinel.core.section_base import merged
+from entropy_sentinel.core.section_base import merge_sections
 from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
 from entropy_sentinel.schemas.contract import read_provenance
 from entropy_sentinel.study.config.config_loading import load_config
@@ -35,7 +35,7 @@ def settings(path: Path, **changes: Any) -> dict[str, Any]:
     if not path.exists():
         log_file(path, ROWS)
     own = {**RUN, "benchmarks": {"mine": {**OWN, "path": str(path), **changes}}}
-    return dict(benchmark_settings(load_config(merged(deepcopy(PAPER), own), "mine.yaml", own), "mine"))
+    return dict(benchmark_settings(load_config(merge_sections(deepcopy(PAPER), own), "mine.yaml", own), "mine"))
 
 
 def made(tmp_path: Path, **changes: Any) -> pl.DataFrame:

@@ -42,7 +42,7 @@ INPUTS = {"labels": "a", "features": "b"}
 def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """Write a module with a function of these parameters, and return the function's name."""
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(extensions, "root_of", lambda module: "lengths_of")
+    monkeypatch.setattr(extensions, "find_root", lambda module: "lengths_of")
 
     def write(parameters: str, before: str = "") -> str:
         name = f"lengths_of_{len(list(tmp_path.iterdir()))}"

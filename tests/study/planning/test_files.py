@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from study_trees import PAPER, make, make_all, small_study
 
-from entropy_sentinel.core.analysis import sections
+from entropy_sentinel.core.analysis import load_sections
 from entropy_sentinel.study.config.config_loading import Config, load_config
 from entropy_sentinel.study.jobs.job_records import StudyRecords
 from entropy_sentinel.study.planning.file_plan import study_files
@@ -175,7 +175,7 @@ def test_a_study_without_the_report_does_not_wait_for_it() -> None:
 
 
 def test_names_of_analyses_and_stages_differ() -> None:
-    declared = [stage for section in sections().values() for stage in section.STAGES]
+    declared = [stage for section in load_sections().values() for stage in section.STAGES]
     assert declared == ["sweep", "report"]
     pipeline = list(study_files(load_config(PAPER)).stages)[: -len(declared)]
     assert len({*pipeline, *declared}) == len(pipeline) + len(declared)

@@ -13,7 +13,7 @@ from calling import run
 from huggingface_hub import HfApi, errors
 from study_trees import make, make_all, small_study
 
-from entropy_sentinel.core.section_base import merged
+from entropy_sentinel.core.section_base import merge_sections
 from entropy_sentinel.llm_client.reply_cache import ReplyCache
 from entropy_sentinel.study.config.config_loading import Config, load_config
 from entropy_sentinel.study.planning.file_plan import study_files
@@ -291,7 +291,7 @@ def test_the_resolved_configuration_is_a_config(study, capsys: pytest.CaptureFix
     resolved = yaml.safe_load(shown)
     assert (status, resolved["limit"], resolved["models"]["warm"]["id"]) == (0, 7, study["models"]["qwen3-4b"]["id"])
     assert resolved["estimation"]["folds"] == 5  # a default
-    assert load_config(resolved) == load_config(merged(study, resolved))
+    assert load_config(resolved) == load_config(merge_sections(study, resolved))
     Path("resolved.yaml").write_text(shown)
     assert run(capsys, "check", "-c", "resolved.yaml", "--resolved")[1] == shown
 

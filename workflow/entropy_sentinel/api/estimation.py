@@ -17,7 +17,7 @@ from entropy_sentinel.api.response_reading import features_from
 from entropy_sentinel.api.verb_options import FitKeywords
 from entropy_sentinel.api.witness_joining import witnessed_rows
 from entropy_sentinel.core.errors import ConfigError, InputError
-from entropy_sentinel.core.object_stores import local
+from entropy_sentinel.core.object_stores import get_local_path
 from entropy_sentinel.core.option_classes import document_options
 from entropy_sentinel.core.validation_errors import describe_error
 from entropy_sentinel.estimators.estimator_base import FitFailure
@@ -101,7 +101,7 @@ def fit(
     if not isinstance(estimator, str):
         raise ConfigError(f"estimator: must be a name such as '{_DEFAULT}', got {type(estimator).__name__}")
     signals = further_signals(estimator)
-    limits = Limits.of_keywords("fit", options)
+    limits = Limits.from_keywords("fit", options)
     further = [REQUEST, *[name for name in (domain, group, cluster) if name]]
     labels = None if labels is None else labels_from(labels)
     if labels is not None and QUESTION_COLUMN in labels.columns:
@@ -196,7 +196,7 @@ def load(path: str | Path) -> FittedEstimator:
     """
     if not isinstance(path, str | Path):
         raise InputError(f"estimator: must be the path of a file written by `save`, got {type(path).__name__}")
-    return load_estimator(local(path))
+    return load_estimator(get_local_path(path))
 
 
 def saved_estimator(given: FittedEstimator | str | Path) -> FittedEstimator:

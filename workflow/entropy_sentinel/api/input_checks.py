@@ -12,10 +12,10 @@ from entropy_sentinel.api.label_merging import check_conflicts
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.core.external_files import STANDARD_INPUT
 from entropy_sentinel.core.named_pipes import copy_pipe, is_pipe
-from entropy_sentinel.core.object_stores import local, remote_files
+from entropy_sentinel.core.object_stores import get_local_path, list_remote_files
 from entropy_sentinel.core.option_texts import format_option
-from entropy_sentinel.core.printable import one_line
-from entropy_sentinel.core.urls import file_name, shown_path, url_of
+from entropy_sentinel.core.printable import make_one_line
+from entropy_sentinel.core.urls import format_path, make_file_name, parse_url
 from entropy_sentinel.features.feature_registry import FEATURE_FRAME, FEATURES
 from entropy_sentinel.formatting.text_format import counted
 from entropy_sentinel.logs.format_registry import SUFFIXES
@@ -50,7 +50,7 @@ def files(paths: Paths, suffixes: Sequence[str]) -> list[Path]:
     for path in named(paths):
         matches = list(_matches(path, suffixes))
         if not matches:
-            raise InputError(f"{shown_path(path)}: {_nothing(path, suffixes)}")
+            raise InputError(f"{format_path(path)}: {_nothing(path, suffixes)}")
         matched += matches
     return matched
 
@@ -75,23 +75,23 @@ def log_files(paths: Any) -> list[Path]:
         in_folder = _is_folder(path, every)
         skipped = [file for file in every if in_folder and _ends(file.name, (".csv",)) and not is_csv_log(file)]
         if skipped == every:
-            raise InputError(f"{shown_path(path)}: {_nothing(path, SUFFIXES)}; {_skipped_files(skipped)}")
+            raise InputError(f"{format_path(path)}: {_nothing(path, SUFFIXES)}; {_skipped_files(skipped)}")
         if skipped:
-            log.warning("%s: %s", shown_path(path), _skipped_files(skipped))
+            log.warning("%s: %s", format_path(path), _skipped_files(skipped))
         logs += [file for file in every if file not in skipped]
     return logs
 
 
 def _is_folder(path: str | Path, files: Sequence[Path]) -> bool:
     """Whether a path that names these files is a folder."""
-    if url_of(path) is None:
+    if parse_url(path) is None:
         return Path(path).is_dir()
-    return not glob.has_magic(str(path)) and [file.name for file in files] != [file_name(path)]
+    return not glob.has_magic(str(path)) and [file.name for file in files] != [make_file_name(path)]
 
 
 def _matches(path: str | Path, suffixes: Sequence[str]) -> Iterator[Path]:
-    if (url := url_of(path)) is not None:
-        yield from map(local, remote_files(url, lambda name: _ends(Path(name).name, suffixes)))
+    if (url := parse_url(path)) is not None:
+        yield from map(get_local_path, list_remote_files(url, lambda name: _ends(Path(name).name, suffixes)))
     elif str(path) == STANDARD_INPUT or Path(path).is_file():
         yield Path(path)
     elif is_pipe(path):
@@ -203,7 +203,7 @@ def refuse_verdicts(labels: pl.DataFrame, name: str) -> None:
     judges = verdicts[marks[0]].cast(pl.String).drop_nulls().unique().sort().to_list()
     raise InputError(
         f"{name}: {counted(len(verdicts), 'label')} are verdicts of a judge (column '{marks[0]}': "
-        f"{', '.join(map(one_line, judges[:_SHOWN]))}), which makes errors. Give them to `fit` or `monitor` as "
+        f"{', '.join(map(make_one_line, judges[:_SHOWN]))}), which makes errors. Give them to `fit` or `monitor` as "
         "--judged (judged=...), and labels by people of some of these responses as --labels, which correct the judge. "
         f"If people gave these labels, remove the column '{marks[0]}'"
     )

@@ -13,7 +13,7 @@ from entropy_sentinel.api.input_checks import Paths, features_table, is_table, l
 from entropy_sentinel.api.verb_options import ReadKeywords
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.core.option_classes import document_options, list_names
-from entropy_sentinel.core.printable import one_line
+from entropy_sentinel.core.printable import make_one_line
 from entropy_sentinel.core.whole_files import check_outputs
 from entropy_sentinel.features.feature_computation import compute_features, is_traces, missing_mass
 from entropy_sentinel.features.feature_files import CAPTURED
@@ -98,7 +98,7 @@ def open_logs(
         >>> sum(frame.height for frame in logs), logs.summary.top_k
         (15, Counter({5: 15}))
     """
-    return _opened(paths, ReadOptions.of_keywords("open_logs", options))
+    return _opened(paths, ReadOptions.from_keywords("open_logs", options))
 
 
 def _opened(paths: Paths | Replies, options: ReadOptions) -> Logs:
@@ -141,7 +141,7 @@ def read_logs(
         >>> read_logs({"id": "a-reply", "model": "m", "choices": [choice]}).select("item_id", "text").row(0)
         ('a-reply', '4')
     """
-    logs = _opened(paths, ReadOptions.of_keywords("read_logs", options))
+    logs = _opened(paths, ReadOptions.from_keywords("read_logs", options))
     frames = _some(list(logs), logs.summary)
     _warn(logs.summary)
     return combine_frames(frames)
@@ -188,7 +188,9 @@ def _read_responses(
     inspect: Callable[[pl.DataFrame], None] | None = None,
 ) -> pl.DataFrame:
     """The result of `read_features`; `inspect` is called with each frame and may raise an error."""
-    settings = ReadOptions.of_keywords("read_features", {**options, "further": (*options.get("further", ()), *signals)})
+    settings = ReadOptions.from_keywords(
+        "read_features", {**options, "further": (*options.get("further", ()), *signals)}
+    )
     replies = wrap_memory_records(paths)
     sources = log_files(paths) if replies is None else [replies]
     if not sources:
@@ -207,7 +209,7 @@ def features_in(
     `vocabulary` is the number of tokens that the model chooses from, if known, and `options` are those of
     `ReadOptions`. Raises InputError if there is no response, or for files of features that lack what is asked for.
     """
-    settings = ReadOptions.of({"further": tuple(signals), **options})
+    settings = ReadOptions.from_values({"further": tuple(signals), **options})
     frames = FeatureFrames(paths, settings, signals=signals, required=signals, vocabulary=vocabulary)
     if frames.feature_files and vocabulary is not None:
         raise InputError(
@@ -264,7 +266,9 @@ def _warn(summary: LogSummary) -> None:
     for kind, count in summary.count_duplicates().items():
         log.warning("%d %s", count, kind)
     if summary.n_bad:
-        log.warning("%d records could not be read: %s", summary.n_bad, one_line("; ".join(summary.format_problems())))
+        log.warning(
+            "%d records could not be read: %s", summary.n_bad, make_one_line("; ".join(summary.format_problems()))
+        )
 
 
 def write_features(

@@ -17,7 +17,7 @@ from entropy_sentinel.api.input_checks import WEIGHT, is_table, labels_table, ta
 from entropy_sentinel.api.label_merging import LABELLED_AT, LabelFile, merge_label_files
 from entropy_sentinel.api.label_reading import read_label_frames
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.core.printable import one_line
+from entropy_sentinel.core.printable import make_one_line
 from entropy_sentinel.formatting.text_format import counted, listed
 from entropy_sentinel.logs.label_table import QUESTION_COLUMN
 from entropy_sentinel.schemas.response_schema import RESPONSE
@@ -72,7 +72,7 @@ class Witness:
     def name(self) -> str:
         """Its name for people: that of the model, or of the files if these do not name the model."""
         files = [Path(source).name for source in self.sources if source != JUDGED]
-        return one_line(name_witness(self.kind, self.model or listed(files, _NAMED)))
+        return make_one_line(name_witness(self.kind, self.model or listed(files, _NAMED)))
 
     @property
     def key(self) -> list[str]:

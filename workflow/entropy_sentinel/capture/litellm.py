@@ -13,9 +13,9 @@ from typing import Any
 import litellm
 from litellm.integrations.custom_logger import CustomLogger
 
-from entropy_sentinel.capture.logprobs_negotiation import Asking, RequestKind, limit_in
-from entropy_sentinel.capture.logprobs_requests import MOST_LOGPROBS, TOP_LOGPROBS, checked_top, with_logprobs
-from entropy_sentinel.capture.record_forms import Keep, ending, kept
+from entropy_sentinel.capture.logprobs_negotiation import LogprobsNegotiator, RequestKind, find_limit
+from entropy_sentinel.capture.logprobs_requests import MOST_LOGPROBS, TOP_LOGPROBS, add_logprobs, check_top_logprobs
+from entropy_sentinel.capture.record_forms import Keep, choose_suffix, select_records
 from entropy_sentinel.capture.record_writer import LogWriter
 from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.logs.stream_declarations import CHUNKS
@@ -35,9 +35,9 @@ CALLS = {
 
 
 # What a reader needs of LiteLLM's payload; the rest has columns and the question, which may be objects of a service.
-_OF_REPLY = ("id", "call_type", "startTime", "model", "response")
+_REPLY_FIELDS = ("id", "call_type", "startTime", "model", "response")
 # Key for the parts of a stream, in LiteLLM's dict of a call, which exists only as long as the call.
-STREAMED = "entropy_sentinel_streamed"
+STREAM_PARTS = "entropy_sentinel_streamed"
 
 
 class Callback(CustomLogger):  # type: ignore[misc]  # LiteLLM counts as untyped
@@ -63,22 +63,24 @@ class Callback(CustomLogger):  # type: ignore[misc]  # LiteLLM counts as untyped
             ConfigError: If $ENTROPY_SENTINEL_TOP_LOGPROBS is not a positive whole number.
         """
         super().__init__()
-        self._asking = Asking(_top_logprobs() if top_logprobs is None else checked_top(top_logprobs))
+        self._negotiator = LogprobsNegotiator(
+            _read_top_logprobs() if top_logprobs is None else check_top_logprobs(top_logprobs)
+        )
         self._keep = keep or os.environ.get(KEEP, "texts")
         name = "keep" if keep else f"${KEEP}"
-        self.writer = LogWriter.of(folder or os.environ.get(FOLDER, "logs"), ending(self._keep, name))
-        self._added: set[RequestKind] = set()
+        self.writer = LogWriter.get_shared(folder or os.environ.get(FOLDER, "logs"), choose_suffix(self._keep, name))
+        self._extended_kinds: set[RequestKind] = set()
 
     async def async_pre_call_deployment_hook(self, kwargs: dict[str, Any], call_type: Any) -> dict[str, Any] | None:
         """Add log-probabilities to a request if the provider has them."""
-        return self._with_logprobs(kwargs, getattr(call_type, "value", call_type))
+        return self._add_logprobs(kwargs, getattr(call_type, "value", call_type))
 
     async def async_post_call_streaming_iterator_hook(
         self, user_api_key_dict: Any, response: Any, request_data: dict[str, Any]
     ) -> AsyncIterator[Any]:
         """Keep the log-probabilities of a stream's chunks, because the joined reply that LiteLLM logs has none."""
         call = getattr(request_data.get("litellm_logging_obj"), "model_call_details", {})
-        choices = call.setdefault(STREAMED, {})
+        choices = call.setdefault(STREAM_PARTS, {})
         async for chunk in response:
             with contextlib.suppress(Exception):  # a request must not fail because of the log
                 for part in chunk.model_dump().get("choices") or ():
@@ -108,54 +110,54 @@ class Callback(CustomLogger):  # type: ignore[misc]  # LiteLLM counts as untyped
             "stream": kwargs.get("stream"),
         }
         server = str(kwargs.get("custom_llm_provider"))
-        for kind in self._added:
+        for kind in self._extended_kinds:
             # The path of the failed call is not known here.
-            if kind != RequestKind.of(server, kind.path, body):
+            if kind != RequestKind.from_body(server, kind.path, body):
                 continue
-            limit = limit_in(words, self._asking.top(kind))
+            limit = find_limit(words, self._negotiator.choose_top(kind))
             if limit is not None:
-                self._asking.limit(kind, limit)
+                self._negotiator.record_limit(kind, limit)
             else:
-                self._asking.refuse(kind, " ".join(words.split())[:200])
+                self._negotiator.record_refusal(kind, " ".join(words.split())[:200])
 
     def _write(self, kwargs: dict[str, Any]) -> None:
         if payload := kwargs.get("standard_logging_object"):
             # A choice that lacks a piece has no log-probabilities rather than wrong ones.
-            pieces: dict[int, PartialChoice] = kwargs.get(STREAMED) or {}
+            pieces: dict[int, PartialChoice] = kwargs.get(STREAM_PARTS) or {}
             streamed = {index: {} if choice.n_unreadable else choice.join_pieces() for index, choice in pieces.items()}
-            self.writer.put(partial(_records, (payload, streamed), self._keep), _size(payload, streamed))
+            self.writer.put(partial(_build_records, (payload, streamed), self._keep), _estimate_size(payload, streamed))
 
-    def _with_logprobs(self, kwargs: dict[str, Any], call: Any) -> dict[str, Any] | None:
+    def _add_logprobs(self, kwargs: dict[str, Any], call: Any) -> dict[str, Any] | None:
         """`kwargs` with log-probabilities added, or None if they stay as they are. Never raises an error."""
         try:
             model, provider = litellm.get_llm_provider(kwargs["model"], kwargs.get("custom_llm_provider"))[:2]
             supported = litellm.get_supported_openai_params(model, provider) or ()
             if call not in CALLS or "logprobs" not in supported:
                 return None
-            kind = RequestKind.of(str(provider), CALLS[call], {**kwargs, "model": model})
-            if not (top := self._asking.top(kind)):
+            kind = RequestKind.from_body(str(provider), CALLS[call], {**kwargs, "model": model})
+            if not (top := self._negotiator.choose_top(kind)):
                 return None
-            added = {}
-            for name, value in with_logprobs(kwargs, CALLS[call], top).items():
+            new_fields = {}
+            for name, value in add_logprobs(kwargs, CALLS[call], top).items():
                 if value != kwargs.get(name) and name in supported:
-                    added[name] = value
-            if added:
-                self._added.add(kind)
-            return kwargs | added
+                    new_fields[name] = value
+            if new_fields:
+                self._extended_kinds.add(kind)
+            return kwargs | new_fields
         except Exception as error:
             log.warning("log-probabilities could not be requested: %s", type(error).__name__)
             return None
 
 
-def _top_logprobs() -> int:
+def _read_top_logprobs() -> int:
     """The number of alternatives per token that the environment sets, or the default."""
-    given = os.environ.get(TOP, str(TOP_LOGPROBS))
-    if not given.isdecimal() or not 1 <= int(given) <= MOST_LOGPROBS:
-        raise ConfigError(f"${TOP}: must be a whole number from 1 to {MOST_LOGPROBS}, got {given[:100]!r}")
-    return int(given)
+    value = os.environ.get(TOP, str(TOP_LOGPROBS))
+    if not value.isdecimal() or not 1 <= int(value) <= MOST_LOGPROBS:
+        raise ConfigError(f"${TOP}: must be a whole number from 1 to {MOST_LOGPROBS}, got {value[:100]!r}")
+    return int(value)
 
 
-def _size(payload: Any, streamed: dict[int, dict[str, Any]]) -> int:
+def _estimate_size(payload: Any, streamed: dict[int, dict[str, Any]]) -> int:
     """About how many bytes of memory a payload takes; nearly all are of its log-probabilities."""
     size = 10_000
     with contextlib.suppress(Exception):  # of any form
@@ -165,7 +167,7 @@ def _size(payload: Any, streamed: dict[int, dict[str, Any]]) -> int:
     return size
 
 
-def _records(
+def _build_records(
     reply: tuple[dict[str, Any], dict[int, dict[str, Any]]], keep: str, reply_only: bool = False
 ) -> list[dict[str, Any]]:
     """The records of LiteLLM's payload, with the log-probabilities of a stream put into its choices.
@@ -174,7 +176,7 @@ def _records(
     """
     payload, streamed = reply
     if reply_only:
-        payload = {name: payload[name] for name in _OF_REPLY if name in payload} | {"model_parameters": {}}
+        payload = {name: payload[name] for name in _REPLY_FIELDS if name in payload} | {"model_parameters": {}}
     response = payload.get("response")
     if streamed and isinstance(response, dict):
         choices = []
@@ -182,7 +184,7 @@ def _records(
             parts = streamed.get(choice.get("index", 0), {})
             choices.append({**choice, "logprobs": parts.get("logprobs")})
         payload = {**payload, "response": {**response, "choices": choices}}
-    return kept(payload, keep)
+    return select_records(payload, keep)
 
 
 @cache

@@ -14,14 +14,14 @@ TEXT_LOGPROBS = 5
 MOST_LOGPROBS = 100
 
 
-def checked_top(top_logprobs: Any) -> int:
+def check_top_logprobs(top_logprobs: Any) -> int:
     """The number of alternatives per token; raises InputError unless it is a whole number from 1 to 100."""
     if type(top_logprobs) is not int or not 1 <= top_logprobs <= MOST_LOGPROBS:
         raise InputError(f"top_logprobs: must be a whole number from 1 to {MOST_LOGPROBS}, got {top_logprobs!r}"[:200])
     return top_logprobs
 
 
-def with_logprobs(request: Mapping[str, Any], path: str, top_logprobs: int = TOP_LOGPROBS) -> dict[str, Any]:
+def add_logprobs(request: Mapping[str, Any], path: str, top_logprobs: int = TOP_LOGPROBS) -> dict[str, Any]:
     """A copy of `request` that requests log-probabilities, unless it sets them itself.
 
     Args:
@@ -30,20 +30,20 @@ def with_logprobs(request: Mapping[str, Any], path: str, top_logprobs: int = TOP
         top_logprobs: The number of alternatives per token.
     """
     if path.endswith("chat/completions"):
-        return _filled(request, {"logprobs": True, "top_logprobs": top_logprobs})
+        return _fill_missing(request, {"logprobs": True, "top_logprobs": top_logprobs})
     if path.endswith("responses"):
         included = [*(request.get("include") or ()), "message.output_text.logprobs"]
         return {"top_logprobs": top_logprobs, **request, "include": list(dict.fromkeys(included))}
-    return _filled(request, {"logprobs": most_alternatives(path, top_logprobs)})
+    return _fill_missing(request, {"logprobs": cap_alternatives(path, top_logprobs)})
 
 
-def most_alternatives(path: str, top_logprobs: int) -> int:
+def cap_alternatives(path: str, top_logprobs: int) -> int:
     """How many of `top_logprobs` alternatives a request with this path may ask for."""
     is_text = path.endswith("completions") and not path.endswith("chat/completions")
     return min(top_logprobs, TEXT_LOGPROBS) if is_text else top_logprobs
 
 
-def _filled(request: Mapping[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
+def _fill_missing(request: Mapping[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
     """`request` with the `wanted` values that it does not set; unchanged if it refuses log-probabilities."""
     if request.get("logprobs") is False:
         return dict(request)

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import openai
 
-from entropy_sentinel.capture.logprobs_negotiation import Asking, RequestKind, Turn
-from entropy_sentinel.capture.logprobs_requests import TOP_LOGPROBS, checked_top
-from entropy_sentinel.capture.quick_json import is_finite, line_of, loads
-from entropy_sentinel.capture.record_forms import Keep, ending, kept
+from entropy_sentinel.capture.logprobs_negotiation import LogprobsAttempt, LogprobsNegotiator, RequestKind
+from entropy_sentinel.capture.logprobs_requests import TOP_LOGPROBS, check_top_logprobs
+from entropy_sentinel.capture.quick_json import format_line, is_finite, parse_json
+from entropy_sentinel.capture.record_forms import Keep, choose_suffix, select_records
 from entropy_sentinel.capture.record_writer import LogWriter, Record
-from entropy_sentinel.capture.service_columns import check_columns, columns_now, merge_columns
+from entropy_sentinel.capture.service_columns import check_columns, get_columns, merge_columns
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.logs.envelopes import LOGPROBS_REFUSED
 from entropy_sentinel.logs.stream_bodies import join_events
@@ -39,15 +39,15 @@ RETRY = "x-stainless-retry-count"
 
 @dataclass(frozen=True)
 class Exchange:
-    """A request and its reply; `body` has the bytes as received, and `refused` why log-probabilities are missing."""
+    """A request and its reply; `body` has the bytes as received, and `refusal` why log-probabilities are missing."""
 
     request: Mapping[str, Any]
     body: bytes
     headers: Sequence[tuple[bytes, bytes]]
     metadata: Mapping[str, Any]
-    refused: str = ""
+    refusal: str = ""
 
-    def records(self, keep: Keep, reply_only: bool = False) -> Sequence[Record]:
+    def build_records(self, keep: Keep, reply_only: bool = False) -> Sequence[Record]:
         """Records in the format `openai-pairs`; none for a stream that ended before its first chunk.
 
         With `reply_only`, they have neither columns nor the request, one of which may be what cannot be written.
@@ -57,18 +57,18 @@ class Exchange:
         if headers.get("content-type", "").startswith(STREAM):
             response, finite = join_events(body.decode(errors="replace")), False
         else:
-            response, finite = loads(body)
+            response, finite = parse_json(body)
         if response is None:
             return []
         request = {"model": self.request.get("model")} if reply_only else self.request
         metadata = {} if reply_only else merge_columns(self.metadata, request.get("metadata"))
         record: dict[str, Any] = {"metadata": metadata, "request": request, "response": response}
-        if self.refused:
-            record[LOGPROBS_REFUSED] = self.refused
-        records = kept(record, keep)
+        if self.refusal:
+            record[LOGPROBS_REFUSED] = self.refusal
+        records = select_records(record, keep)
         # A service waits for this: the usual reply is written as fast as possible.
         quick = finite and keep == "texts" and is_finite([metadata, request])
-        return [line_of(safe) for safe in records] if quick else records
+        return [format_line(safe) for safe in records] if quick else records
 
 
 def capture(
@@ -113,11 +113,14 @@ def capture(
     if not isinstance(inner, httpx.Client | httpx.AsyncClient):
         raise InputError(f"capture: `client` must be an OpenAI or AsyncOpenAI client, got {type(client).__name__}")
     check_columns({} if metadata is None else metadata, "metadata")
-    asking, writer = Asking(checked_top(top_logprobs)), LogWriter.of(folder, ending(keep))
+    negotiator, writer = (
+        LogprobsNegotiator(check_top_logprobs(top_logprobs)),
+        LogWriter.get_shared(folder, choose_suffix(keep)),
+    )
     columns = dict(metadata or {})
     if isinstance(inner._transport, _CapturingTransport):
         earlier = inner._transport
-        same_top = earlier.asking.top_logprobs == top_logprobs
+        same_top = earlier.negotiator.top_logprobs == top_logprobs
         if not same_top or (earlier.writer, earlier.metadata, earlier.keep) != (writer, columns, keep):
             raise InputError(
                 "capture: the connection of this client is captured already, in another way; copies by `with_options` "
@@ -125,14 +128,14 @@ def capture(
             )
         return client
 
-    def capturing(transport: Any) -> Any:
+    def wrap_transport(transport: Any) -> Any:
         if isinstance(transport, httpx.BaseTransport):
-            return _Transport(transport, asking, writer, columns, keep)
-        return transport and _AsyncTransport(transport, asking, writer, columns, keep)
+            return _Transport(transport, negotiator, writer, columns, keep)
+        return transport and _AsyncTransport(transport, negotiator, writer, columns, keep)
 
     # httpx has no public way to change the transport of a client; OpenTelemetry's instrumentation does the same.
-    inner._transport = capturing(inner._transport)
-    inner._mounts = {pattern: capturing(transport) for pattern, transport in inner._mounts.items()}
+    inner._transport = wrap_transport(inner._transport)
+    inner._mounts = {pattern: wrap_transport(transport) for pattern, transport in inner._mounts.items()}
     return client
 
 
@@ -141,12 +144,12 @@ class _CapturingTransport:
     """The common part of the two transports."""
 
     inner: Any
-    asking: Asking
+    negotiator: LogprobsNegotiator
     writer: LogWriter
     metadata: Mapping[str, Any]
     keep: Keep
 
-    def captured(self, request: httpx.Request) -> "_CapturedRequest | None":
+    def prepare_request(self, request: httpx.Request) -> "_CapturedRequest | None":
         """What to send for a request for a model's answer; None for any other request."""
         if request.method != "POST" or not request.url.path.endswith(PATHS):
             return None
@@ -156,16 +159,18 @@ class _CapturingTransport:
             return None
         if not isinstance(body, dict):
             return None
-        kind = RequestKind.of(request.url.netloc.decode(), request.url.path, body)
+        kind = RequestKind.from_body(request.url.netloc.decode(), request.url.path, body)
         retry = request.headers.get(RETRY, "0") != "0"
-        return _CapturedRequest(request, body, self.asking.turn(kind, body, retry), {**self.metadata, **columns_now()})
+        return _CapturedRequest(
+            request, body, self.negotiator.start_attempt(kind, body, retry), {**self.metadata, **get_columns()}
+        )
 
-    def written(self, captured: "_CapturedRequest", headers: httpx.Headers) -> Callable[[bytes], None]:
+    def make_writer(self, captured: "_CapturedRequest", headers: httpx.Headers) -> Callable[[bytes], None]:
         """The function that passes the bytes of a reply to the log."""
 
         def write(received: bytes) -> None:
-            exchange = Exchange(captured.body, received, list(headers.raw), captured.metadata, captured.turn.why)
-            self.writer.put(partial(Exchange.records, exchange, keep=self.keep), len(received))
+            exchange = Exchange(captured.body, received, list(headers.raw), captured.metadata, captured.attempt.why)
+            self.writer.put(partial(Exchange.build_records, exchange, keep=self.keep), len(received))
 
         return write
 
@@ -176,36 +181,36 @@ class _CapturedRequest:
 
     request: httpx.Request
     body: dict[str, Any]
-    turn: Turn
+    attempt: LogprobsAttempt
     metadata: Mapping[str, Any]
 
     @property
-    def sent(self) -> httpx.Request:
+    def outgoing(self) -> httpx.Request:
         """The request to send."""
-        if not self.turn.is_added:
+        if not self.attempt.has_added_logprobs:
             return self.request
         headers = [(name, value) for name, value in self.request.headers.raw if name.lower() != b"content-length"]
         return httpx.Request(
             self.request.method,
             self.request.url,
             headers=headers,
-            json=self.turn.body,
+            json=self.attempt.body,
             extensions=self.request.extensions,
         )
 
 
 class _Transport(_CapturingTransport, httpx.BaseTransport):
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        captured = self.captured(request)
+        captured = self.prepare_request(request)
         if captured is None:
             return cast(httpx.Response, self.inner.handle_request(request))
-        response: httpx.Response = self.inner.handle_request(captured.sent)
-        while captured.turn.goes_on(response.status_code):
-            captured.turn.change(response.status_code, _answer(response))
-            response = self.inner.handle_request(captured.sent)
-        captured.turn.end(response.status_code)
+        response: httpx.Response = self.inner.handle_request(captured.outgoing)
+        while captured.attempt.goes_on(response.status_code):
+            captured.attempt.change(response.status_code, _read_answer(response))
+            response = self.inner.handle_request(captured.outgoing)
+        captured.attempt.end(response.status_code)
         if response.is_success:
-            response.stream = _Stream(response.stream, self.written(captured, response.headers))
+            response.stream = _Stream(response.stream, self.make_writer(captured, response.headers))
         return response
 
     def close(self) -> None:
@@ -214,23 +219,23 @@ class _Transport(_CapturingTransport, httpx.BaseTransport):
 
 class _AsyncTransport(_CapturingTransport, httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        captured = self.captured(request)
+        captured = self.prepare_request(request)
         if captured is None:
             return cast(httpx.Response, await self.inner.handle_async_request(request))
-        response: httpx.Response = await self.inner.handle_async_request(captured.sent)
-        while captured.turn.goes_on(response.status_code):
-            captured.turn.change(response.status_code, await _answer_async(response))
-            response = await self.inner.handle_async_request(captured.sent)
-        captured.turn.end(response.status_code)
+        response: httpx.Response = await self.inner.handle_async_request(captured.outgoing)
+        while captured.attempt.goes_on(response.status_code):
+            captured.attempt.change(response.status_code, await _read_answer_async(response))
+            response = await self.inner.handle_async_request(captured.outgoing)
+        captured.attempt.end(response.status_code)
         if response.is_success:
-            response.stream = _AsyncStream(response.stream, self.written(captured, response.headers))
+            response.stream = _AsyncStream(response.stream, self.make_writer(captured, response.headers))
         return response
 
     async def aclose(self) -> None:
         await self.inner.aclose()
 
 
-def _answer(response: httpx.Response) -> bytes:
+def _read_answer(response: httpx.Response) -> bytes:
     """What a server says to a request that it refuses; empty if that cannot be read."""
     try:
         return response.read()
@@ -240,7 +245,7 @@ def _answer(response: httpx.Response) -> bytes:
         response.close()
 
 
-async def _answer_async(response: httpx.Response) -> bytes:
+async def _read_answer_async(response: httpx.Response) -> bytes:
     try:
         return await response.aread()
     except Exception:

@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 
-def loads(text: bytes) -> tuple[Any, bool]:
+def parse_json(text: bytes) -> tuple[Any, bool]:
     """The content of a JSON text, and whether all numbers are finite; raises ValueError for any other text."""
     try:
         return orjson.loads(text), True
@@ -21,15 +21,15 @@ def loads(text: bytes) -> tuple[Any, bool]:
         return json.loads(text), False
 
 
-def line_of(record: Mapping[str, Any]) -> bytes:
+def format_line(record: Mapping[str, Any]) -> bytes:
     """A record, whose numbers are all finite, as a line of JSON."""
     try:
         return orjson.dumps(record, default=str, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS)
     except orjson.JSONEncodeError:
-        return any_line_of(record)
+        return format_any_line(record)
 
 
-def any_line_of(record: Mapping[str, Any]) -> bytes:
+def format_any_line(record: Mapping[str, Any]) -> bytes:
     """Any record as a line of JSON."""
     return f"{json.dumps(record, default=str)}\n".encode()
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 
-class OtherProcess:
+class HelperProcess:
     """Calls functions in a process of its own, which starts with the first call and ends with this process."""
 
     def __init__(self) -> None:

@@ -17,10 +17,10 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from entropy_sentinel.capture.quick_json import any_line_of
-from entropy_sentinel.capture.record_process import OtherProcess
+from entropy_sentinel.capture.quick_json import format_any_line
+from entropy_sentinel.capture.record_process import HelperProcess
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.core.urls import url_of
+from entropy_sentinel.core.urls import parse_url
 from entropy_sentinel.features.feature_files import CAPTURED
 
 log = logging.getLogger(__name__)
@@ -28,11 +28,11 @@ log = logging.getLogger(__name__)
 # A record, or its line in the file.
 Record = Mapping[str, Any] | bytes
 # Makes the records of one reply. If that fails, it is called with `reply_only=True`.
-Make = Callable[..., Sequence[Record]]
+MakeRecords = Callable[..., Sequence[Record]]
 
 QUEUED_BYTES = 256 << 20  # of waiting replies; more are dropped, because a service must not run out of memory
 LEVEL = 1  # of compression: level 5 takes three times as long for files that are a tenth smaller
-TOGETHER = 100  # largest number of replies in one write
+MAX_BATCH = 100  # largest number of replies in one write
 BETWEEN_WARNINGS_S = 60.0
 PATIENCE_S = 10.0  # how long `close` waits while nothing is written
 
@@ -45,11 +45,11 @@ class LogWriter:
     DAY.jsonl.gz exists. A file that was moved or deleted is followed by a new one.
     """
 
-    _every: dict[tuple[str, str], "LogWriter"] = {}
-    _making = threading.Lock()
+    _shared_writers: dict[tuple[str, str], "LogWriter"] = {}
+    _sharing_lock = threading.Lock()
 
     @classmethod
-    def of(cls, folder: str | Path, ending: str) -> "LogWriter":
+    def get_shared(cls, folder: str | Path, ending: str) -> "LogWriter":
         """This process's writer of `folder/DAY` + `ending`.
 
         Raises:
@@ -57,13 +57,13 @@ class LogWriter:
         """
         if not isinstance(folder, str | Path) or "\0" in str(folder):
             raise InputError(f"the folder for logs must be a path, got {folder!r:.100}")
-        if url_of(folder) is not None:
-            raise InputError(f"{url_of(folder)}: the folder for logs must be local; copy its files to the store")
+        if parse_url(folder) is not None:
+            raise InputError(f"{parse_url(folder)}: the folder for logs must be local; copy its files to the store")
         key = (os.path.realpath(folder), ending)
-        with cls._making:
-            if key not in cls._every:
-                cls._every[key] = cls(folder, ending)
-            return cls._every[key]
+        with cls._sharing_lock:
+            if key not in cls._shared_writers:
+                cls._shared_writers[key] = cls(folder, ending)
+            return cls._shared_writers[key]
 
     def __init__(self, folder: str | Path, ending: str, queued_bytes: int = QUEUED_BYTES) -> None:
         """Prepare to write to `folder/DAY` + `ending`.
@@ -77,8 +77,8 @@ class LogWriter:
         except OSError as error:
             raise InputError(f"{folder}: the folder for logs cannot be created: {error.strerror}") from None
         self.written, self.dropped, self.reduced = 0, 0, 0
-        self._most, self._warned = queued_bytes, -BETWEEN_WARNINGS_S
-        self._elsewhere: OtherProcess | None = None
+        self._max_bytes, self._last_warning_s = queued_bytes, -BETWEEN_WARNINGS_S
+        self._helper: HelperProcess | None = None
         self._start()
         # For servers that fork their workers: threads and their locks do not survive a fork.
         os.register_at_fork(after_in_child=self._start_in_child)
@@ -86,7 +86,7 @@ class LogWriter:
         _write_at_termination()
 
     def _start(self) -> None:
-        self._queue: queue.SimpleQueue[tuple[Make, int]] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[tuple[MakeRecords, int]] = queue.SimpleQueue()
         # A signal's handler may interrupt `put` and then call `close`.
         self._lock = threading.RLock()
         self._waiting, self._bytes = 0, 0
@@ -97,17 +97,17 @@ class LogWriter:
         self.written, self.dropped, self.reduced = 0, 0, 0
         if self._file >= 0:
             os.close(self._file)
-        # Only features need a library with threads.
-        self._elsewhere = OtherProcess() if self._ending == CAPTURED else None
+        # Polars' thread pool does not survive fork(), and only keep='features' uses Polars.
+        self._helper = HelperProcess() if self._ending == CAPTURED else None
         self._start()
 
-    def put(self, make: Make, size: int) -> None:
+    def put(self, make: MakeRecords, size: int) -> None:
         """Pass a reply of about `size` bytes to the thread; drop and count it if too much waits.
 
         In a forked process, `make` must be one that can be pickled.
         """
         with self._lock:
-            full = self._waiting > 0 and self._bytes + size > self._most
+            full = self._waiting > 0 and self._bytes + size > self._max_bytes
             if not full:
                 self._waiting, self._bytes = self._waiting + 1, self._bytes + size
         if full:
@@ -129,19 +129,19 @@ class LogWriter:
         while True:
             replies = [self._queue.get()]
             with contextlib.suppress(queue.Empty):
-                while len(replies) < TOGETHER:
+                while len(replies) < MAX_BATCH:
                     replies.append(self._queue.get_nowait())
-            for part in _parts(replies):
+            for part in _split_by_size(replies):
                 makes, sizes = zip(*part, strict=True)
                 self._write(makes)
                 with self._lock:
                     self._waiting -= len(part)
                     self._bytes -= sum(sizes)
 
-    def _write(self, makes: Sequence[Make]) -> None:
+    def _write(self, makes: Sequence[MakeRecords]) -> None:
         lines: list[bytes] = []
         for make in makes:
-            lines += self._lines(make)
+            lines += self._try_format_lines(make)
         if not lines:
             return
         try:
@@ -150,12 +150,12 @@ class LogWriter:
         except OSError as error:
             self._drop(len(lines), error.strerror or str(error))
 
-    def _lines(self, make: Make) -> list[bytes]:
+    def _try_format_lines(self, make: MakeRecords) -> list[bytes]:
         try:
-            return self._lines_of(make)
+            return self._format_lines(make)
         except Exception as error:
             try:
-                lines = self._lines_of(partial(make, reply_only=True))
+                lines = self._format_lines(partial(make, reply_only=True))
             except Exception:  # a bad reply must not prevent writing the next one
                 self._drop(1, f"a reply could not be read: {type(error).__name__}")
                 return []
@@ -165,16 +165,16 @@ class LogWriter:
                 log.warning(message, self._folder, self.reduced, type(error).__name__)
             return lines
 
-    def _lines_of(self, make: Make) -> list[bytes]:
-        with _without_collection():
-            records = self._elsewhere.call(make) if self._elsewhere else make()
-            lines = [_line(record) for record in records]
+    def _format_lines(self, make: MakeRecords) -> list[bytes]:
+        with _pause_garbage_collection():
+            records = self._helper.call(make) if self._helper else make()
+            lines = [_format_record(record) for record in records]
             del records
         return lines
 
     def _append(self, member: bytes) -> None:
         """Append a member to today's file, whole or not at all."""
-        if (day := f"{datetime.now(UTC):%Y-%m-%d}") != self._day or not self._is_there():
+        if (day := f"{datetime.now(UTC):%Y-%m-%d}") != self._day or not self._is_file_in_place():
             self._open(day)
         size = os.fstat(self._file).st_size
         try:
@@ -184,7 +184,7 @@ class LogWriter:
             os.ftruncate(self._file, size)
             raise
 
-    def _is_there(self) -> bool:
+    def _is_file_in_place(self) -> bool:
         """Whether the open file still has its name; a rotated one may be compressed or deleted by now."""
         with contextlib.suppress(OSError):
             return os.path.samestat(os.stat(self._path), os.fstat(self._file))
@@ -211,18 +211,18 @@ class LogWriter:
 
     def _may_warn(self) -> bool:
         """Whether the last warning is long enough ago."""
-        if time.monotonic() - self._warned < BETWEEN_WARNINGS_S:
+        if time.monotonic() - self._last_warning_s < BETWEEN_WARNINGS_S:
             return False
-        self._warned = time.monotonic()
+        self._last_warning_s = time.monotonic()
         return True
 
 
-def _line(record: Record) -> bytes:
-    return record if isinstance(record, bytes) else any_line_of(record)
+def _format_record(record: Record) -> bytes:
+    return record if isinstance(record, bytes) else format_any_line(record)
 
 
 @contextlib.contextmanager
-def _without_collection() -> Iterator[None]:
+def _pause_garbage_collection() -> Iterator[None]:
     """Pause Python's cycle collector for a few milliseconds.
 
     A reply has thousands of tokens, each a dict that lives only that long. Their number alone would make the collector
@@ -238,9 +238,9 @@ def _without_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _parts(replies: list[tuple[Make, int]]) -> list[list[tuple[Make, int]]]:
+def _split_by_size(replies: list[tuple[MakeRecords, int]]) -> list[list[tuple[MakeRecords, int]]]:
     """Replies in parts of about ten megabytes, so that waiting ones are soon on the disk."""
-    parts: list[list[tuple[Make, int]]] = []
+    parts: list[list[tuple[MakeRecords, int]]] = []
     n_bytes = 0
     for make, size in replies:
         n_bytes += size
@@ -254,11 +254,11 @@ def _parts(replies: list[tuple[Make, int]]) -> list[list[tuple[Make, int]]]:
 def _write_at_termination() -> None:
     """Let SIGTERM write what waits before it ends the process, unless the service handles that signal itself."""
     if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, _terminated)
+        signal.signal(signal.SIGTERM, _handle_termination)
 
 
-def _terminated(number: int, _: FrameType | None) -> None:
-    for writer in list(LogWriter._every.values()):
+def _handle_termination(number: int, _: FrameType | None) -> None:
+    for writer in list(LogWriter._shared_writers.values()):
         writer.close()
     signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)

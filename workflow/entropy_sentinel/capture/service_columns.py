@@ -33,14 +33,14 @@ def tagged(**columns: Scalar) -> Iterator[None]:
         ...     pass  # requests of a captured client
     """
     check_columns(columns, "tagged")
-    token = _COLUMNS.set({**columns_now(), **columns})
+    token = _COLUMNS.set({**get_columns(), **columns})
     try:
         yield
     finally:
         _COLUMNS.reset(token)
 
 
-def columns_now() -> Mapping[str, Scalar]:
+def get_columns() -> Mapping[str, Scalar]:
     """The columns of the blocks around the caller."""
     return _COLUMNS.get({})
 

@@ -97,7 +97,7 @@ def command(
     check_table_path(output, SUFFIXES)
     check_outputs({"--output": output}, [*files, *map(Path, agrees_with or ())])
     check_target(output)
-    settings = JudgeOptions.of(options)
+    settings = JudgeOptions.from_values(options)
     with working("asking the model"):
         result = judge_sample(files, settings, agrees_with, agrees_with_model)
     write_table(result.rows, output)

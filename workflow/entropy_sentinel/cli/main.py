@@ -18,16 +18,16 @@ from entropy_sentinel.cli.help_printer import Command, CommandGroup
 from entropy_sentinel.core import extensions
 from entropy_sentinel.core.errors import ConfigError, EntropySentinelError
 from entropy_sentinel.core.extension_guard import guard_command
-from entropy_sentinel.core.printable import printable
-from entropy_sentinel.core.registry_entries import is_own, place_of
-from entropy_sentinel.core.secrets import without_keys
+from entropy_sentinel.core.printable import make_printable
+from entropy_sentinel.core.registry_entries import describe_place, is_built_in
+from entropy_sentinel.core.secrets import mask_keys
 
 # Sections of the help, and the subcommands of the first; all others are of the second.
 _LOGS, _STUDIES = "Logs of a deployed model", "Studies"
 _OF_LOGS = {"features", "fit", "estimate", "compare", "score", "monitor", "sample", "judge"}
 # The function of each subcommand by name, or the app if it has subcommands; first those of this folder.
-_DECLARED: dict[str, Callable[..., None] | typer.Typer] = extensions.declared("commands")
-_NAMES = sorted(_DECLARED, key=lambda name: extensions.module_of("commands", name) != commands.__name__)
+_DECLARED: dict[str, Callable[..., None] | typer.Typer] = extensions.load_declarations("commands")
+_NAMES = sorted(_DECLARED, key=lambda name: extensions.get_module_name("commands", name) != commands.__name__)
 COMMANDS = {name: _DECLARED[name] for name in _NAMES}
 
 app = typer.Typer(
@@ -42,7 +42,7 @@ app = typer.Typer(
 
 def _add(to: typer.Typer, name: str, command: Callable[..., None] | typer.Typer) -> None:
     section = _LOGS if name in _OF_LOGS else _STUDIES
-    if not isinstance(command, typer.Typer) and is_own("commands", name):
+    if not isinstance(command, typer.Typer) and is_built_in("commands", name):
         command = guard_command(command)
     if isinstance(command, typer.Typer):
         to.add_typer(command, name=name, rich_help_panel=section)
@@ -52,7 +52,7 @@ def _add(to: typer.Typer, name: str, command: Callable[..., None] | typer.Typer)
 
 def _check(name: str, command: Any) -> None:
     """Raise ConfigError if Typer cannot take a subcommand of an extension."""
-    where, trial = place_of("commands", name), typer.Typer()
+    where, trial = describe_place("commands", name), typer.Typer()
     if not callable(command) or isinstance(command, type):
         raise ConfigError(f"{where} must be a function or a typer.Typer, got {command!r:.100}")
     try:
@@ -63,7 +63,7 @@ def _check(name: str, command: Any) -> None:
 
 
 for name, command in COMMANDS.items():
-    if not is_own("commands", name):
+    if not is_built_in("commands", name):
         _check(name, command)
     _add(app, name, command)
 
@@ -87,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         app(arguments, prog_name=app.info.name)
     except SystemExit:
-        failures = extensions.failures()
+        failures = extensions.list_failures()
         if failures:
             _say("\n".join(failures))
         raise
@@ -95,12 +95,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if isinstance(error, extensions.TooLateError) and arguments is None:
             # The study has extensions. The command has done nothing yet, and begins again with them.
             os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
-        _say(extensions.with_failures(f"{type(error).__name__}: {error}"))
+        _say(extensions.append_failures(f"{type(error).__name__}: {error}"))
         sys.exit(1)
 
 
 def _say(text: str) -> None:
-    typer.echo(printable(without_keys(text)), err=True)
+    typer.echo(make_printable(mask_keys(text)), err=True)
 
 
 def _take_any_text() -> None:

@@ -82,7 +82,7 @@ def command(logs: Logs, state: State = None, json: Json = False, **options: Any)
       entropy-sentinel monitor mine.estimator logs --by metadata.route --window day \\
           --reference 2026-11-02..2026-11-08 --alert-on drop --state state --page slices.html
     """
-    from entropy_sentinel.core.printable import one_line
+    from entropy_sentinel.core.printable import make_one_line
     from entropy_sentinel.estimators.estimator_file import is_estimator
     from entropy_sentinel.monitor.monitor_run import monitored, remember
     from entropy_sentinel.monitor.showing.monitor_terminal import parts
@@ -102,12 +102,12 @@ def command(logs: Logs, state: State = None, json: Json = False, **options: Any)
     all_windows = json or any(OUTPUTS[name].has_all_windows for name, target in targets.items() if target is not None)
     watched = tuple(estimators) if len(estimators) > 1 else next(iter(estimators), None)
     with working("reading the logs"):
-        result = monitored(watched, sources, MonitorOptions.of(options), state, test_all_windows=all_windows)
+        result = monitored(watched, sources, MonitorOptions.from_values(options), state, test_all_windows=all_windows)
     if json:
         print_json(as_json(result))
     else:
         show(parts(result))
-    show(map(one_line, result.problems.lines()), sys.stderr)
+    show(map(make_one_line, result.problems.lines()), sys.stderr)
     failed = list(_failures(result, targets))
     show(failed, sys.stderr)
     if not failed:
@@ -132,8 +132,8 @@ def _failures(result: "Monitored", targets: dict[str, Any]) -> Iterator[str]:
     """Write or send the result to all targets; yield an error for each that failed, and continue with the next."""
     from entropy_sentinel.core.errors import EntropySentinelError
     from entropy_sentinel.core.extension_guard import ExtensionError, print_to_stderr
-    from entropy_sentinel.core.printable import one_line
-    from entropy_sentinel.core.registry_entries import is_own
+    from entropy_sentinel.core.printable import make_one_line
+    from entropy_sentinel.core.registry_entries import is_built_in
 
     for name, target in targets.items():
         if target is not None:
@@ -141,11 +141,11 @@ def _failures(result: "Monitored", targets: dict[str, Any]) -> Iterator[str]:
                 with print_to_stderr():
                     OUTPUTS[name].write(result, target)
             except ExtensionError as error:
-                yield one_line(str(error))
+                yield make_one_line(str(error))
             except (EntropySentinelError, OSError) as error:
                 # Errors of the package about a file name the file.
-                names_file = OUTPUTS[name].is_file and is_own("outputs", name)
-                yield one_line(f"{'' if names_file else f'--{name}: '}{type(error).__name__}: {error}")
+                names_file = OUTPUTS[name].is_file and is_built_in("outputs", name)
+                yield make_one_line(f"{'' if names_file else f'--{name}: '}{type(error).__name__}: {error}")
 
 
 def _checked(targets: dict[str, Any], inputs: list[Path], logs: list[str]) -> list[Path]:

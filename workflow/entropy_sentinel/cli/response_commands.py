@@ -151,7 +151,7 @@ def compare(
     import polars as pl
 
     from entropy_sentinel.api.input_checks import log_files
-    from entropy_sentinel.core.printable import one_line
+    from entropy_sentinel.core.printable import make_one_line
     from entropy_sentinel.core.whole_files import check_outputs
     from entropy_sentinel.formatting.spreadsheet import write_table
     from entropy_sentinel.monitor.model_comparison import compared
@@ -162,7 +162,7 @@ def compare(
     logs = log_files(files)
     check_outputs({"--output": output}, [first, second, *logs])
     with working("reading the logs"):
-        result = compared(first, second, logs, EstimateOptions.of(options))
+        result = compared(first, second, logs, EstimateOptions.from_values(options))
     if output is not None:
         flat = result.rows.with_columns(pl.col("flags", "flag_codes").list.join("; "))
         write_table(flat if output.suffix == ".csv" else result.rows, output)
@@ -171,7 +171,7 @@ def compare(
     else:
         shown = table(*result.table())
         shown.columns[-1].justify = shown.columns[-2].justify = "left"
-        show([shown, *map(one_line, result.notes)])
+        show([shown, *map(make_one_line, result.notes)])
     report(result.problems)
 
 
@@ -210,7 +210,7 @@ def score(
     logs = log_files(files)
     check_outputs({"--output": output}, [estimator, *logs])
     loaded = load(estimator)
-    slicing = Slicing.of(options)
+    slicing = Slicing.from_values(options)
     with working("reading the logs"):
         read = read_all_responses(loaded, list(map(str, logs)), slicing)
     scores = scored(loaded, read, slicing.by)
@@ -293,7 +293,7 @@ def sample(
         raise InputError("--output: name a file for the responses to label, or a page with --html")
     for path in filter(None, (output, to_judge)):
         check_table_path(path, SUFFIXES)
-    settings = SampleOptions.of(options)
+    settings = SampleOptions.from_values(options)
     if (settings.judge_usd is None) != (to_judge is None) and not (json and to_judge is None):
         raise InputError(
             "--to-judge: name the file of responses to judge together with --judge-usd, what they may cost"

@@ -17,8 +17,16 @@ from pydantic.fields import FieldInfo
 
 from entropy_sentinel.core.errors import EntropySentinelError, InputError
 from entropy_sentinel.core.extension_guard import print_to_stderr
-from entropy_sentinel.core.option_classes import Options, Panel, choices, in_order, is_list, meaning, shown
-from entropy_sentinel.core.printable import one_line
+from entropy_sentinel.core.option_classes import (
+    Options,
+    Panel,
+    format_meaning,
+    get_cli_option,
+    is_list,
+    list_choices,
+    sort_options,
+)
+from entropy_sentinel.core.printable import make_one_line
 from entropy_sentinel.logs.format_registry import SUFFIXES
 
 if TYPE_CHECKING:
@@ -55,7 +63,7 @@ def taking(options: type[Options], *more: inspect.Parameter, **defaults: Any) ->
     def decorated(command: Command) -> Command:
         own = inspect.signature(command, eval_str=True).parameters.values()
         parameters = [*more, *own]
-        for name, field in in_order(options).items():
+        for name, field in sort_options(options).items():
             parameters.append(_parameter(options, name, field, defaults))
         named = []
         for parameter in parameters:
@@ -76,13 +84,13 @@ def _panel(parameter: inspect.Parameter) -> int:
 
 def _parameter(options: type[Options], name: str, field: FieldInfo, defaults: Mapping[str, Any]) -> inspect.Parameter:
     """The command's option for the field `name`."""
-    how, is_switch = shown(field), field.annotation is bool
+    how, is_switch = get_cli_option(field), field.annotation is bool
     names = [f"--{name.replace('_', '-')}"]
     if how.singular:
         names.insert(0, f"--{how.singular}")
     if how.short:
         names.append(how.short)
-    known = choices(field)
+    known = list_choices(field)
 
     def complete(incomplete: str) -> list[str]:
         return [choice for choice in known if choice.startswith(incomplete)]
@@ -93,7 +101,7 @@ def _parameter(options: type[Options], name: str, field: FieldInfo, defaults: Ma
         parser=None if is_switch else _parser(options, name),
         rich_help_panel=how.panel,
         autocompletion=complete if known else None,
-        help=meaning(field) + (" Repeat it for more." if is_list(field) else ""),
+        help=format_meaning(field) + (" Repeat it for more." if is_list(field) else ""),
     )
     kind = bool if is_switch else list[str] if is_list(field) else str | None
     default = defaults.get(name, field.default)
@@ -110,7 +118,7 @@ def _parser(options: type[Options], name: str) -> Callable[[Any], Any]:
 
     def parse(text: Any) -> Any:
         try:
-            return options.value(name, text)
+            return options.parse_value(name, text)
         except EntropySentinelError as error:
             raise typer.BadParameter(str(error).removeprefix(f"{name}: ")) from None
 
@@ -119,7 +127,7 @@ def _parser(options: type[Options], name: str) -> Callable[[Any], Any]:
 
 def say(text: str, err: bool = False) -> None:
     """Print one line; control characters and line breaks in it are escaped."""
-    typer.echo(one_line(text), err=err)
+    typer.echo(make_one_line(text), err=err)
 
 
 # Colours of verdicts on a terminal; a verdict with another word has none.
@@ -130,7 +138,7 @@ def headline(verdict: str, scope: str) -> None:
     """Print a verdict and what it is about, in colour on a terminal unless NO_COLOR is set."""
     coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     word = typer.style(verdict, fg=_COLOURS.get(verdict), bold=True) if coloured else verdict
-    typer.echo(f"{word}{one_line(scope)}")
+    typer.echo(f"{word}{make_one_line(scope)}")
 
 
 @contextlib.contextmanager
@@ -184,7 +192,7 @@ def show_problems(problems: "Problems") -> None:
     """Report the unusable parts of the logs on standard error."""
     from entropy_sentinel.rendering.terminal_text import show
 
-    show(map(one_line, problems.lines()), sys.stderr)
+    show(map(make_one_line, problems.lines()), sys.stderr)
 
 
 def report(problems: "Problems") -> None:

@@ -162,13 +162,13 @@ def _names(text: str | None) -> list[str] | None:
 def _show(summary: "LogSummary") -> None:
     from rich.table import Table
 
-    from entropy_sentinel.core.printable import one_line
+    from entropy_sentinel.core.printable import make_one_line
     from entropy_sentinel.rendering.terminal_text import show
 
     shown = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     for row in summary.format_rows():
-        shown.add_row(*map(one_line, row))
-    show([shown, *map(one_line, summary.format_problems())], sys.stderr)
+        shown.add_row(*map(make_one_line, row))
+    show([shown, *map(make_one_line, summary.format_problems())], sys.stderr)
 
 
 class _FitOptions(Limits, LogOptions):

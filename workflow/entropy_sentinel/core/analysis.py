@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from entropy_sentinel.core.registry_entries import declared_classes
+from entropy_sentinel.core.registry_entries import load_classes
 from entropy_sentinel.core.section_base import DISTINCT, Name, Settings, check_names
 
 
@@ -34,9 +34,9 @@ class StudyNames:
     families: list[str]
     samples: int
     # All names by axis, including those that are not run.
-    known: Mapping[str, Iterable[str]]
+    names_by_axis: Mapping[str, Iterable[str]]
 
-    def run(self, axis: str, where: str, names: Iterable[str]) -> tuple[list[str], list[str]]:
+    def select_run(self, axis: str, where: str, names: Iterable[str]) -> tuple[list[str], list[str]]:
         """The `names` that are run, and a line about the others; raises ValueError for an unknown name.
 
         `axis` is models, benchmarks, labelled, answered, judges, groups, kept or estimated. Lines begin with `where`, a
@@ -44,7 +44,9 @@ class StudyNames:
         """
         ran = getattr(self, axis)
         kinds = {"models": "model", "groups": "group", "judges": "judge", "kept": "estimator", "estimated": "estimator"}
-        check_names(f"{kinds.get(axis, 'benchmark')} in {where}:", names, dict.fromkeys([*self.known[axis], *ran]))
+        check_names(
+            f"{kinds.get(axis, 'benchmark')} in {where}:", names, dict.fromkeys([*self.names_by_axis[axis], *ran])
+        )
         present = [name for name in names if name in ran]
         absent = [name for name in names if name not in ran]
         if not absent:
@@ -110,7 +112,7 @@ class Analysis(Settings):
         check_names("figure", self.figures or [], self.FIGURES)
         return self
 
-    def is_of(self, judge: str) -> bool:
+    def uses_judge(self, judge: str) -> bool:
         """Whether the analysis uses a judge's labels."""
         return judge in (getattr(self, "judges", None) or [judge])
 
@@ -141,19 +143,19 @@ class Analysis(Settings):
             "figures": list(self.FIGURES) if self.figures is None else self.figures,
         }
 
-    def named(self, studied: StudyNames, axes: Mapping[str, str]) -> tuple[dict[str, list[str]], list[str]]:
+    def select_names(self, studied: StudyNames, axes: Mapping[str, str]) -> tuple[dict[str, list[str]], list[str]]:
         """The names under each of these keys that are run on its axis, and a line for each key with others."""
-        section = next(name for name, cls in sections().items() if isinstance(self, cls))
+        section = next(name for name, cls in load_sections().items() if isinstance(self, cls))
         run: dict[str, list[str]] = {}
         lines: list[str] = []
         for key, axis in axes.items():
             value = getattr(self, key)
             names = [value] if isinstance(value, str) else value or []
-            run[key], left_out = studied.run(axis, f"analyses.{section}.{key}", names)
+            run[key], left_out = studied.select_run(axis, f"analyses.{section}.{key}", names)
             lines += left_out
         return run, lines
 
 
-def sections() -> dict[str, type[Analysis]]:
+def load_sections() -> dict[str, type[Analysis]]:
     """The sections of all analyses, by name."""
-    return dict(sorted(declared_classes("analyses", Analysis).items()))
+    return dict(sorted(load_classes("analyses", Analysis).items()))

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
 
-from entropy_sentinel.core.json_posting import PostProblem, post
+from entropy_sentinel.core.json_posting import PostProblem, send_json
 
 # Requests at once.
-_AT_ONCE = 8
+_CONCURRENCY = 8
 # Give up after so many failures in a row: before the server took anything, and after.
-_FAILURES_AT_FIRST, _FAILURES_LATER = 3, 3 * _AT_ONCE
+_FAILURES_AT_FIRST, _FAILURES_LATER = 3, 3 * _CONCURRENCY
 # The address or the keys are wrong, for every content.
 _REFUSALS = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND)
 # Pause before the second attempt, doubled for each further one; a server may ask for a longer one, up to a limit.
@@ -45,24 +45,24 @@ class Delivery:
 class _Server:
     """What the server did so far; shared by the threads."""
 
-    n_taken: int = 0
+    n_accepted: int = 0
     n_requests: int = 0
-    in_a_row: int = 0
-    given_up: str = ""
+    n_consecutive_failures: int = 0
+    stop_reason: str = ""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def record(self, problem: PostProblem | None) -> None:
         with self.lock:
             self.n_requests += 1
             if problem is None:
-                self.n_taken, self.in_a_row = self.n_taken + 1, 0
+                self.n_accepted, self.n_consecutive_failures = self.n_accepted + 1, 0
                 return
-            self.in_a_row += 1
-            most = _FAILURES_LATER if self.n_taken else _FAILURES_AT_FIRST
+            self.n_consecutive_failures += 1
+            most = _FAILURES_LATER if self.n_accepted else _FAILURES_AT_FIRST
             # A server that lets the first request wait in vain would let each one wait.
-            silent = problem.timed_out and not self.n_taken
-            if silent or problem.status in _REFUSALS or self.in_a_row >= most:
-                self.given_up = problem.words
+            silent = problem.timed_out and not self.n_accepted
+            if silent or problem.status in _REFUSALS or self.n_consecutive_failures >= most:
+                self.stop_reason = problem.words
 
 
 def post_each(contents: Sequence[Any], address: str, headers: Mapping[str, str], attempts: int) -> Delivery:
@@ -73,22 +73,22 @@ def post_each(contents: Sequence[Any], address: str, headers: Mapping[str, str],
     server = _Server()
 
     def send(content: Any) -> str:
-        words, wait_s = server.given_up, 0.0
+        words, wait_s = server.stop_reason, 0.0
         for attempt in range(attempts):
-            if server.given_up:
+            if server.stop_reason:
                 break
             if attempt:
                 time.sleep(max(_PAUSE_S * 2 ** (attempt - 1), min(wait_s, _LONGEST_PAUSE_S)))
-            problem = post(content, address, headers)
+            problem = send_json(content, address, headers)
             server.record(problem)
             if problem is None:
                 return ""
             words, wait_s = problem.words, problem.wait_s
-            if not problem.may_pass:
+            if not problem.is_retryable:
                 break
         return words
 
     problems = [send(content) for content in contents[:1]]
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
+    with ThreadPoolExecutor(_CONCURRENCY) as pool:
         problems += pool.map(send, contents[1:])
-    return Delivery(problems, bool(server.given_up), server.n_requests)
+    return Delivery(problems, bool(server.stop_reason), server.n_requests)

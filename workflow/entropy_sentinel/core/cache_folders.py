@@ -20,7 +20,7 @@ def user_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "entropy-sentinel")
 
 
-def private_folder(folder: Path) -> None:
+def make_private_folder(folder: Path) -> None:
     """Create a folder that only its user can read, or restrict it; a folder of another user is unchanged."""
     folder.mkdir(parents=True, exist_ok=True)
     if folder.stat().st_mode & 0o077:
@@ -29,7 +29,7 @@ def private_folder(folder: Path) -> None:
 
 
 @contextmanager
-def own_folder(folder: Path) -> Iterator[int]:
+def open_private_folder(folder: Path) -> Iterator[int]:
     """Open a folder that only this user can use, and yield its descriptor.
 
     Raises InputError if it is a link or no folder, or if another user owns it or may use it, and FileNotFoundError if

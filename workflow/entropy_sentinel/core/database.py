@@ -24,7 +24,7 @@ def check_size(path: str | Path | None, kind: DatabaseKind) -> None:
         raise InputError(f"{path}: must be {kind.name} or a new file, got another file; name another path")
 
 
-def begin(file: sqlite3.Connection, path: str | Path, kind: DatabaseKind) -> None:
+def prepare_database(file: sqlite3.Connection, path: str | Path, kind: DatabaseKind) -> None:
     """Check that an open file is of this kind; create the tables of an empty one.
 
     Raises InputError for a file of another kind or version, before anything is written.

@@ -6,7 +6,7 @@ URLS: dict[str, str] = {}
 _LONGEST_LINE = 2000
 
 
-def with_urls(text: str) -> str:
+def restore_urls(text: str) -> str:
     """A message with URLs in place of the paths of local copies."""
     for copy, url in URLS.items():
         text = text.replace(copy, url)
@@ -17,11 +17,11 @@ class EntropySentinelError(Exception):
     """Base class; the user sees its message without a traceback."""
 
     def __str__(self) -> str:
-        text = with_urls("; ".join(map(str, self.args)))
-        return "\n".join(map(_shortened, text.split("\n")))
+        text = restore_urls("; ".join(map(str, self.args)))
+        return "\n".join(map(_shorten_line, text.split("\n")))
 
 
-def _shortened(line: str) -> str:
+def _shorten_line(line: str) -> str:
     """A line without the middle of a long one: a name in it may have any length."""
     if len(line) <= _LONGEST_LINE:
         return line

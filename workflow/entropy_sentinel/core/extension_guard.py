@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from typing import ParamSpec, TypeVar
 
 from entropy_sentinel.core.errors import EntropySentinelError, InputError
-from entropy_sentinel.core.extension_import import failed
-from entropy_sentinel.core.extensions import home_of
-from entropy_sentinel.core.registry_entries import is_own, place_of
+from entropy_sentinel.core.extension_import import describe_failure
+from entropy_sentinel.core.extensions import get_home
+from entropy_sentinel.core.registry_entries import describe_place, is_built_in
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -23,7 +23,7 @@ class ExtensionError(InputError):
 
 
 @contextlib.contextmanager
-def guard(kind: str, name: str, what: str, expected: tuple[type[Exception], ...] = ()) -> Iterator[None]:
+def guard_extension(kind: str, name: str, what: str, expected: tuple[type[Exception], ...] = ()) -> Iterator[None]:
     """Turn what a block raises into an ExtensionError that begins with `what`, if an extension declares `name`.
 
     An interrupt, errors for users, `expected` errors, and errors of the package's own declarations stay as they are.
@@ -34,19 +34,19 @@ def guard(kind: str, name: str, what: str, expected: tuple[type[Exception], ...]
     except passed:
         raise
     except BaseException as error:  # also SystemExit and panics of Polars
-        if is_own(kind, name):
+        if is_built_in(kind, name):
             raise
-        raise ExtensionError(failed(what, error, place_of(kind, name), home_of(kind, name))) from error
+        raise ExtensionError(describe_failure(what, error, describe_place(kind, name), get_home(kind, name))) from error
 
 
 def guard_function(kind: str, name: str, what: str, function: Callable[P, R]) -> Callable[P, R]:
-    """A function that an extension declares, in a `guard`; the package's own functions stay as they are."""
-    if is_own(kind, name):
+    """A function that an extension declares, in a `guard_extension`; the package's own functions stay as they are."""
+    if is_built_in(kind, name):
         return function
 
     @functools.wraps(function)
     def call(*args: P.args, **options: P.kwargs) -> R:
-        with guard(kind, name, what):
+        with guard_extension(kind, name, what):
             return function(*args, **options)
 
     return call
@@ -62,7 +62,7 @@ def guard_command(command: Callable[P, R]) -> Callable[P, R]:
         except SystemExit as error:
             if isinstance(error.__context__, BrokenPipeError):
                 raise  # the reader of the output has closed it, as `head` does
-            raise ExtensionError(failed("the command was ended", error, "an unknown place")) from error
+            raise ExtensionError(describe_failure("the command was ended", error, "an unknown place")) from error
 
     return call
 

@@ -31,7 +31,7 @@ class NameTakenError(ImportError):
     """Python finds another module by the name of an extension's folder."""
 
 
-class Declaring(NamedTuple):
+class DeclaringModule(NamedTuple):
     """A module, and its functions named as the kinds of declarations, by name."""
 
     module: ModuleType
@@ -42,24 +42,24 @@ class Extension(NamedTuple):
     """An extension that was imported: its first module, and all that may declare."""
 
     top: ModuleType
-    modules: list[Declaring]
+    modules: list[DeclaringModule]
 
 
-def loaded_from(place: str, kinds: Collection[str]) -> Extension:
+def import_extension(place: str, kinds: Collection[str]) -> Extension:
     """Import an extension from an absolute path or by the name of a module, with the packages in it.
 
     Raises PartialError if its import has begun and not ended, and ImportError if it cannot be an extension.
     """
-    name = _name_of(Path(place)) if os.path.isabs(place) else place
+    name = _find_import_name(Path(place)) if os.path.isabs(place) else place
     if (_PACKAGE / name.partition(".")[0]).is_dir():
         raise ImportError(f"{_PACKAGE.name} has a folder of this name; give the extension another one")
     top = import_module(name)
     if not top.__file__:
         raise ImportError("must have a file __init__.py")
-    return Extension(top, list(_declaring(top, kinds)))
+    return Extension(top, list(_find_declaring_modules(top, kinds)))
 
 
-def checked(extension: Extension, kinds: Collection[str]) -> Extension:
+def check_extension(extension: Extension, kinds: Collection[str]) -> Extension:
     """The extension; raises ImportError if it declares nothing, or seems to have a misspelt function."""
     for module, functions in extension.modules:
         for name, value in vars(module).items():
@@ -79,7 +79,7 @@ def checked(extension: Extension, kinds: Collection[str]) -> Extension:
     return extension
 
 
-def failed(what: str, error: BaseException, place: str, folder: Path | None = None) -> str:
+def describe_failure(what: str, error: BaseException, place: str, folder: Path | None = None) -> str:
     """A line about what failed in an extension, with the last line of its code that ran, or else `place`.
 
     Its code is in `folder`, or else where the first line outside the package is.
@@ -104,20 +104,20 @@ def failed(what: str, error: BaseException, place: str, folder: Path | None = No
 _IMPORTING = (importlib.__file__, __file__, str(Path(__file__).with_name("extensions.py")))
 
 
-def file_of(module: ModuleType) -> Path:
+def get_module_file(module: ModuleType) -> Path:
     """The file of a module of an extension."""
     assert module.__file__ is not None  # only packages with an __init__.py and modules are extensions
     return Path(module.__file__)
 
 
-def outermost(module: ModuleType) -> ModuleType:
+def find_outermost(module: ModuleType) -> ModuleType:
     """The outermost package with an __init__.py that has a module; the module itself if it is in none."""
     parts = module.__name__.split(".")
     packages = (sys.modules[".".join(parts[:length])] for length in range(1, len(parts) + 1))
     return next(package for package in packages if package.__file__)
 
 
-def _name_of(folder: Path) -> str:
+def _find_import_name(folder: Path) -> str:
     """The name by which Python finds the package in `folder`; raises ImportError if it finds another."""
     init = folder / "__init__.py"
     if not init.is_file():
@@ -131,13 +131,13 @@ def _name_of(folder: Path) -> str:
     return folder.name
 
 
-def _declaring(module: ModuleType, kinds: Collection[str]) -> Iterator[Declaring]:
+def _find_declaring_modules(module: ModuleType, kinds: Collection[str]) -> Iterator[DeclaringModule]:
     """Yield a module and the packages in it."""
     if getattr(module.__spec__, "_initializing", False):
         raise PartialError
     # A package in it may have the name of one of its functions, and replaces it as an attribute when it is imported.
     functions = {name: value for name, value in vars(module).items() if name in kinds and isfunction(value)}
-    yield Declaring(module, functions)
+    yield DeclaringModule(module, functions)
     for entry in iter_modules(getattr(module, "__path__", ()), f"{module.__name__}."):
         if entry.ispkg:
-            yield from _declaring(import_module(entry.name), kinds)
+            yield from _find_declaring_modules(import_module(entry.name), kinds)

@@ -32,11 +32,11 @@ from entropy_sentinel.core.extension_import import (
     Extension,
     NameTakenError,
     PartialError,
-    checked,
-    failed,
-    file_of,
-    loaded_from,
-    outermost,
+    check_extension,
+    describe_failure,
+    find_outermost,
+    get_module_file,
+    import_extension,
 )
 
 PACKAGE = "entropy_sentinel"
@@ -71,7 +71,7 @@ class Failure(NamedTuple):
     is_requested: bool
 
 
-class Loaded(NamedTuple):
+class LoadedExtensions(NamedTuple):
     """The extensions of this process, this package first; the names of the others, and the failures."""
 
     extensions: list[Extension]
@@ -79,52 +79,53 @@ class Loaded(NamedTuple):
     failures: list[Failure]
 
 
-def declared(kind: str) -> dict[str, Any]:
+def load_declarations(kind: str) -> dict[str, Any]:
     """The declarations of a kind by name, this package's first.
 
-    Raises ConfigError if two modules declare the same name. A failed extension is skipped: see `failures`.
+    Raises ConfigError if two modules declare the same name. A failed extension is skipped: see `list_failures`.
     """
-    return {name: value for name, (value, _) in _declared(kind).items()}
+    return {name: value for name, (value, _) in _load_kind(kind).items()}
 
 
-def module_of(kind: str, name: str) -> str:
+def get_module_name(kind: str, name: str) -> str:
     """The name of the module that declares `name`."""
-    return _declared(kind)[name][1].__name__
+    return _load_kind(kind)[name][1].__name__
 
 
-def folder_of(kind: str, name: str) -> Path:
+def get_folder(kind: str, name: str) -> Path:
     """The folder of the module that declares `name`."""
-    return file_of(_declared(kind)[name][1]).parent
+    return get_module_file(_load_kind(kind)[name][1]).parent
 
 
-def home_of(kind: str, name: str) -> Path:
+def get_home(kind: str, name: str) -> Path:
     """The folder of the outermost package that has the module that declares `name`."""
-    return file_of(outermost(_declared(kind)[name][1])).parent
+    return get_module_file(find_outermost(_load_kind(kind)[name][1])).parent
 
 
-def place_of(kind: str, name: str) -> str:
+def describe_place(kind: str, name: str) -> str:
     """The module that declares `name`, and its file, for an error: `mine (/home/me/mine/__init__.py)`."""
-    return _place(_declared(kind)[name][1])
+    return _format_place(_load_kind(kind)[name][1])
 
 
-def declaring(kind: str) -> list[str]:
+def list_declaring_modules(kind: str) -> list[str]:
     """The names of the modules of extensions that have a function for a kind, without this package's."""
-    _, *others = _loaded().extensions
-    return [module.__name__ for other in others for module, functions in other.modules if kind in functions]
+    _, *extensions = _load_extensions().extensions
+    modules = [declaring for extension in extensions for declaring in extension.modules]
+    return [module.__name__ for module, functions in modules if kind in functions]
 
 
-def failures() -> list[str]:
+def list_failures() -> list[str]:
     """A line for each extension that failed when this process imported it or read its declarations."""
-    return [failure.line for failure in _failures()]
+    return [failure.line for failure in _collect_failures()]
 
 
-def _failures() -> list[Failure]:
-    return list(dict.fromkeys(_loaded().failures)) if _loaded.cache_info().currsize else []
+def _collect_failures() -> list[Failure]:
+    return list(dict.fromkeys(_load_extensions().failures)) if _load_extensions.cache_info().currsize else []
 
 
-def with_failures(error: str) -> str:
-    """An error and, on further lines, the `failures` not in it: an extension may have what is unknown."""
-    return "\n".join([error, *(line for line in failures() if line not in error)])
+def append_failures(error: str) -> str:
+    """An error and, on further lines, those of `list_failures` not in it: an extension may have what is unknown."""
+    return "\n".join([error, *(line for line in list_failures() if line not in error)])
 
 
 def explain_errors(errors: list[str]) -> str:
@@ -133,35 +134,35 @@ def explain_errors(errors: list[str]) -> str:
     If an extension that the user named has failed, the config's errors probably follow from it: names that it declares
     are unknown. The text is then only the cause.
     """
-    causes = [failure.line for failure in _failures() if failure.is_requested]
+    causes = [failure.line for failure in _collect_failures() if failure.is_requested]
     if not causes:
-        return with_failures("\n".join(errors))
+        return append_failures("\n".join(errors))
     follow = "1 error" if len(errors) == 1 else f"{len(errors)} errors"
     return "\n".join([*causes, f"Correct this first: {follow} of the config may follow from it, and are not shown"])
 
 
-def roots() -> dict[str, Path]:
+def find_roots() -> dict[str, Path]:
     """The file of each extension's outermost package or only module, this package's included, by its name."""
-    tops = [outermost(extension.top) for extension in _loaded().extensions]
-    return {top.__name__: file_of(top) for top in tops}
+    tops = [find_outermost(extension.top) for extension in _load_extensions().extensions]
+    return {top.__name__: get_module_file(top) for top in tops}
 
 
-def root_of(module: str) -> str | None:
-    """The name in `roots` of the extension that has a module, given by its full name; None if none has it."""
-    return next((root for root in roots() if f"{module}.".startswith(f"{root}.")), None)
+def find_root(module: str) -> str | None:
+    """The name in `find_roots` of the extension that has a module, given by its full name; None if none has it."""
+    return next((root for root in find_roots() if f"{module}.".startswith(f"{root}.")), None)
 
 
-def full_name(module: str) -> str:
+def qualify_name(module: str) -> str:
     """The full name of a module, which may be given relative to this package: `study.stages.label_stage`."""
-    return module if root_of(module) else f"{PACKAGE}.{module}"
+    return module if find_root(module) else f"{PACKAGE}.{module}"
 
 
-def imported(module: str) -> ModuleType:
-    """Import a module by the name that `full_name` takes."""
-    return import_module(full_name(module))
+def import_by_name(module: str) -> ModuleType:
+    """Import a module by the name that `qualify_name` takes."""
+    return import_module(qualify_name(module))
 
 
-def use(names: Any) -> None:
+def add_extensions(names: Any) -> None:
     """Add extensions for this process and those that it starts: folders, relative to the working folder, or modules.
 
     `names` is the key `extensions` of a config. Raises ConfigError if it is no list of folders and modules, and
@@ -169,9 +170,11 @@ def use(names: Any) -> None:
     """
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise ConfigError(f"extensions: must be a list of folders and modules, such as [mine]; got {names!r:.100}")
-    places = [_usable(name) for name in names]
-    os.environ[VARIABLE] = os.pathsep.join(dict.fromkeys([*_given(), *places]))
-    late = [place for place in places if _loaded.cache_info().currsize and place not in _loaded().names]
+    places = [_normalise_name(name) for name in names]
+    os.environ[VARIABLE] = os.pathsep.join(dict.fromkeys([*_list_requested(), *places]))
+    late = [
+        place for place in places if _load_extensions.cache_info().currsize and place not in _load_extensions().names
+    ]
     if late:
         raise TooLateError(
             f"extensions: this process read its catalogues without {', '.join(late)}; start Python again with the "
@@ -179,12 +182,12 @@ def use(names: Any) -> None:
         )
 
 
-def _given() -> list[str]:
+def _list_requested() -> list[str]:
     names = filter(None, os.environ.get(VARIABLE, "").split(os.pathsep))
     return [os.path.abspath(name) if os.path.isdir(name) else name for name in names]
 
 
-def _usable(name: str) -> str:
+def _normalise_name(name: str) -> str:
     """The absolute path of a folder, or the name of a module as it is; raises ConfigError for anything else."""
     if not name or not os.path.isdir(name):  # false also for a text that is too long for a path
         if re.fullmatch(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", name) and not name.endswith(".py"):
@@ -205,8 +208,8 @@ def _usable(name: str) -> str:
 
 
 @cache
-def _declared(kind: str) -> dict[str, tuple[Any, ModuleType]]:
-    loaded = _loaded()
+def _load_kind(kind: str) -> dict[str, tuple[Any, ModuleType]]:
+    loaded = _load_extensions()
     found: dict[str, tuple[Any, ModuleType]] = {}
     for extension in loaded.extensions:
         for module, functions in extension.modules:
@@ -214,7 +217,7 @@ def _declared(kind: str) -> dict[str, tuple[Any, ModuleType]]:
                 continue
             for name, value in _call_declaring(module, functions[kind], loaded.failures).items():
                 if name in found:
-                    both = " and ".join(_place(one) for one in (found[name][1], module))
+                    both = " and ".join(_format_place(one) for one in (found[name][1], module))
                     raise ConfigError(f"two extensions declare '{name}' in {kind}(): {both}; rename one of them")
                 found[name] = value, module
     return found
@@ -233,27 +236,29 @@ def _call_declaring(module: ModuleType, function: Callable[[], Any], failures: l
         if module.__name__.partition(".")[0] == PACKAGE:
             raise
         what = f"extension '{module.__name__}': {function.__name__}() failed"
-        line = failed(what, error, f"{file_of(module)}:{function.__code__.co_firstlineno}")
-        requested = [Path(name).name.partition(".")[0] for name in _given()]
-        failures.append(Failure(line, outermost(module).__name__ in requested))
+        line = describe_failure(what, error, f"{get_module_file(module)}:{function.__code__.co_firstlineno}")
+        requested = [Path(name).name.partition(".")[0] for name in _list_requested()]
+        failures.append(Failure(line, find_outermost(module).__name__ in requested))
         return {}
     return values
 
 
 @cache
-def _loaded() -> Loaded:
-    own = loaded_from(PACKAGE, KINDS)
+def _load_extensions() -> LoadedExtensions:
+    package = import_extension(PACKAGE, KINDS)
     # In a clone of the repository, the further papers are beside the package.
-    papers = file_of(own.top).parents[2] / "papers"
-    beside = [str(papers)] if (papers / "__init__.py").is_file() else []
-    names = list(dict.fromkeys([*beside, *(entry.value for entry in entry_points(group=PACKAGE)), *_given()]))
-    loaded = Loaded([own], names, [])
-    seen = {module.__name__ for module, _ in own.modules}
+    papers = get_module_file(package.top).parents[2] / "papers"
+    further_papers = [str(papers)] if (papers / "__init__.py").is_file() else []
+    names = list(
+        dict.fromkeys([*further_papers, *(entry.value for entry in entry_points(group=PACKAGE)), *_list_requested()])
+    )
+    loaded = LoadedExtensions([package], names, [])
+    seen = {module.__name__ for module, _ in package.modules}
     hidden = []
     for name in names:
         try:
             with contextlib.redirect_stdout(sys.stderr):
-                top, modules = checked(loaded_from(name, KINDS), KINDS)
+                top, modules = check_extension(import_extension(name, KINDS), KINDS)
         except PartialError:
             # Its import, which waits for this one, fails with the error.
             raise ImportError(CIRCLE) from None
@@ -262,23 +267,23 @@ def _loaded() -> Loaded:
         except BaseException as error:
             if isinstance(error, NameTakenError):
                 hidden.append(Path(name))
-            line = failed(f"extension '{name}' was not loaded", error, name)
-            loaded.failures.append(Failure(line, name in _given()))
+            line = describe_failure(f"extension '{name}' was not loaded", error, name)
+            loaded.failures.append(Failure(line, name in _list_requested()))
             continue
         # An extension may be named twice, by its folder and by an entry point.
         loaded.extensions.append(Extension(top, [one for one in modules if one.module.__name__ not in seen]))
         seen |= {module.__name__ for module, _ in modules}
     # The code of an extension with the name of such a folder would silently be used in its place.
     for folder in hidden:
-        for other in (outermost(extension.top) for extension in loaded.extensions[1:]):
-            if other.__name__ == folder.name:
+        for module in (find_outermost(extension.top) for extension in loaded.extensions[1:]):
+            if module.__name__ == folder.name:
                 raise ConfigError(
-                    f"extensions: the folder {folder} cannot be used, because {file_of(other)} is an extension of the "
-                    "same name, and Python finds that one. Uninstall an installed copy, or install the folder itself "
-                    "with pip install -e; of two folders, name or keep only one"
+                    f"extensions: the folder {folder} cannot be used, because {get_module_file(module)} is an "
+                    "extension of the same name, and Python finds that one. Uninstall an installed copy, or install "
+                    "the folder itself with pip install -e; of two folders, name or keep only one"
                 )
     return loaded
 
 
-def _place(module: ModuleType) -> str:
-    return f"{module.__name__} ({file_of(module)})"
+def _format_place(module: ModuleType) -> str:
+    return f"{module.__name__} ({get_module_file(module)})"

@@ -19,11 +19,11 @@ log = logging.getLogger(__name__)
 # `extra` of a log record about waiting: a job shows such a record on the terminal at once.
 WAITING = {"terminal": True}
 # Errors for a locked file, and for a file system without locks.
-LOCKED = (errno.EACCES, errno.EAGAIN)
+LOCKED_ERRORS = (errno.EACCES, errno.EAGAIN)
 NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 
 
-def take(descriptor: int, path: Path) -> bool:
+def try_lock(descriptor: int, path: Path) -> bool:
     """Lock an open file until it is closed; return False if another process has the lock, or the file left `path`.
 
     On a file system without locks every process gets it, with a warning. Raises OSError.
@@ -31,15 +31,15 @@ def take(descriptor: int, path: Path) -> bool:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
-        if error.errno in LOCKED:
+        if error.errno in LOCKED_ERRORS:
             return False
         if error.errno not in NO_LOCKS:
             raise
-        _warn(path.parent)
+        _warn_without_locks(path.parent)
     return is_at(descriptor, path)
 
 
-def hold(descriptor: int) -> None:
+def lock_new_file(descriptor: int) -> None:
     """Lock an open file that no other process knows yet, if the file system supports locks."""
     with suppress(OSError):
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -53,7 +53,7 @@ def delete_abandoned(path: Path) -> None:
 
 
 @contextmanager
-def locked(path: Path, waiting: str = "") -> Iterator[None]:
+def hold_lock(path: Path, waiting: str = "") -> Iterator[None]:
     """Wait for the lock on `path` and hold it while the block runs; the file is created and stays.
 
     `waiting` is logged if another process has the lock.
@@ -70,7 +70,7 @@ def locked(path: Path, waiting: str = "") -> Iterator[None]:
         except OSError as error:
             if error.errno not in NO_LOCKS:
                 raise
-            _warn(path.parent)
+            _warn_without_locks(path.parent)
         yield
     finally:
         os.close(descriptor)
@@ -85,5 +85,5 @@ def is_at(descriptor: int, path: Path) -> bool:
 
 
 @cache
-def _warn(folder: Path) -> None:
+def _warn_without_locks(folder: Path) -> None:
     log.warning("%s: this file system does not support locks; do not run two processes on it at the same time", folder)

@@ -29,7 +29,7 @@ class PostProblem(NamedTuple):
     wait_s: float = 0.0
 
     @property
-    def may_pass(self) -> bool:
+    def is_retryable(self) -> bool:
         """Whether the same request may succeed later: no answer, too many requests, an error of the server."""
         return self.status is None or self.status == HTTPStatus.TOO_MANY_REQUESTS or self.status >= _SERVER_ERRORS
 
@@ -44,7 +44,7 @@ def is_address(address: str) -> bool:
     return usable and address.isascii() and address.isprintable() and " " not in address
 
 
-def post(content: Any, address: str, headers: Mapping[str, str] | None = None) -> PostProblem | None:
+def send_json(content: Any, address: str, headers: Mapping[str, str] | None = None) -> PostProblem | None:
     """Post JSON; return why it failed, or None.
 
     It runs in a thread, because socket time-outs limit neither name look-ups nor slow answers.
@@ -52,7 +52,7 @@ def post(content: Any, address: str, headers: Mapping[str, str] | None = None) -
     sent = {"Content-Type": "application/json", "User-Agent": f"entropy-sentinel/{__version__}", **(headers or {})}
     request = Request(address, json.dumps(content).encode(), sent)
     outcome: queue.SimpleQueue[PostProblem | None] = queue.SimpleQueue()
-    threading.Thread(target=lambda: outcome.put(_problem(request)), daemon=True).start()
+    threading.Thread(target=lambda: outcome.put(_send_request(request)), daemon=True).start()
     try:
         return outcome.get(timeout=TIMEOUT_S)
     except queue.Empty:
@@ -66,7 +66,7 @@ class _NoRedirects(HTTPRedirectHandler):
         return None
 
 
-def _problem(request: Request) -> PostProblem | None:
+def _send_request(request: Request) -> PostProblem | None:
     """Send the request; return why it failed, or None."""
     try:
         # This time-out is longer than the caller's, so that the caller reports it.

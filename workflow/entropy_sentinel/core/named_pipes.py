@@ -43,8 +43,8 @@ def copy_pipe(path: str | Path) -> Path:
                 return earlier
         name = Path(path).name
         if name.isdecimal() or not Path(name).suffix:  # /dev/fd/63
-            name = f"log{_suffix_of(pipe.peek(1))}"
-        copy = Path(tempfile.mkdtemp(dir=_folder())) / name
+            name = f"log{_guess_suffix(pipe.peek(1))}"
+        copy = Path(tempfile.mkdtemp(dir=_make_folder())) / name
         with copy.open("wb") as target:
             shutil.copyfileobj(pipe, target)
     _COPIES[pipe_id] = copy
@@ -52,7 +52,7 @@ def copy_pipe(path: str | Path) -> Path:
     return copy
 
 
-def _suffix_of(begin: bytes) -> str:
+def _guess_suffix(begin: bytes) -> str:
     """The suffix of a file that begins with these bytes: Parquet, JSON or events with JSON, CSV."""
     if begin.startswith(b"PAR1"):
         return ".parquet"
@@ -61,7 +61,7 @@ def _suffix_of(begin: bytes) -> str:
 
 
 @cache
-def _folder() -> str:
+def _make_folder() -> str:
     """A folder of this user alone, which is deleted when the process ends."""
     folder = tempfile.mkdtemp(prefix="entropy-sentinel-")
     process = os.getpid()

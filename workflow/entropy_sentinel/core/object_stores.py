@@ -15,11 +15,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from entropy_sentinel.core.cache_folders import private_folder, user_folder
+from entropy_sentinel.core.cache_folders import make_private_folder, user_folder
 from entropy_sentinel.core.errors import URLS, InputError
 from entropy_sentinel.core.extras import install_command
-from entropy_sentinel.core.file_locks import locked
-from entropy_sentinel.core.urls import file_name, shown_path, url_of, without_secrets
+from entropy_sentinel.core.file_locks import hold_lock
+from entropy_sentinel.core.urls import format_path, hide_secrets, make_file_name, parse_url
 
 _BLOCK = 1 << 20
 # Longest silence of a server, and longest wait for a connection, in seconds.
@@ -31,18 +31,18 @@ _VERSIONS = ("ETag", "etag", "Content-MD5", "Digest", "Last-Modified")
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(?:\d+|\*)")
 
 
-def local(path: str | Path) -> Path:
+def get_local_path(path: str | Path) -> Path:
     """The path of a local file, or of the copy of a remote one."""
-    url = url_of(path)
-    return Path(path) if url is None else _copy(url)
+    url = parse_url(path)
+    return Path(path) if url is None else _fetch_copy(url)
 
 
-def remote_files(url: str, wanted: Callable[[str], bool]) -> Iterator[str]:
+def list_remote_files(url: str, wanted: Callable[[str], bool]) -> Iterator[str]:
     """Yield the URLs of the files that a URL or a pattern names, or those `wanted` in a folder, in order.
 
     A question mark is not a pattern: it precedes a URL's signature. Brackets around an IPv6 address are none either.
     """
-    fs, path = _store(url)
+    fs, path = _open_store(url)
     try:
         if glob.has_magic(re.sub(r"^\w+://\[[^/]*\]", "", path.partition("?")[0])):
             names = list(filter(fs.isfile, fs.glob(path)))
@@ -52,36 +52,36 @@ def remote_files(url: str, wanted: Callable[[str], bool]) -> Iterator[str]:
             names = list(filter(wanted, fs.find(path)))
         yield from map(fs.unstrip_protocol, sorted(names))
     except Exception as error:  # of any store
-        raise InputError(f"{shown_path(url)}: cannot be listed: {_words(error, url)}") from None
+        raise InputError(f"{format_path(url)}: cannot be listed: {_describe_error(error, url)}") from None
 
 
-def send(content: Path, url: str) -> None:
+def send_file(content: Path, url: str) -> None:
     """Write a local file to a URL; a store shows it as a whole or not at all."""
-    fs, path = _store(url)
+    fs, path = _open_store(url)
     try:
         fs.put_file(str(content), path)
     except Exception as error:  # of any store
-        raise InputError(f"{shown_path(url)}: cannot be written: {_words(error, url)}") from None
+        raise InputError(f"{format_path(url)}: cannot be written: {_describe_error(error, url)}") from None
 
 
-def _store(url: str) -> tuple[Any, str]:
+def _open_store(url: str) -> tuple[Any, str]:
     """The file system of a URL, and the path in it."""
     try:
         from fsspec.core import url_to_fs
     except ImportError:
-        raise InputError(f"{shown_path(url)}: needs fsspec: {install_command('cloud')}") from None
+        raise InputError(f"{format_path(url)}: needs fsspec: {install_command('cloud')}") from None
     try:
-        fs, path = url_to_fs(url, **_limits(url.partition(":")[0]))
+        fs, path = url_to_fs(url, **_make_time_limits(url.partition(":")[0]))
         # Listings must be current: other programs write logs.
         fs.invalidate_cache()
     except ImportError as error:
-        raise InputError(f"{shown_path(url)}: {_words(error, url)}; {install_command('cloud')}") from None
+        raise InputError(f"{format_path(url)}: {_describe_error(error, url)}; {install_command('cloud')}") from None
     except ValueError as error:
-        raise InputError(f"{shown_path(url)}: must be a URL of a file: {_words(error, url)}") from None
+        raise InputError(f"{format_path(url)}: must be a URL of a file: {_describe_error(error, url)}") from None
     return fs, path
 
 
-def _limits(scheme: str) -> dict[str, Any]:
+def _make_time_limits(scheme: str) -> dict[str, Any]:
     """The options of a store that end the wait for a silent server. Raises ImportError without its library."""
     if scheme in ("http", "https"):
         from aiohttp import ClientTimeout
@@ -109,58 +109,58 @@ class WrongPartError(OSError):
     """A web server sent another part of a file than the requested one."""
 
 
-def _copy(url: str) -> Path:
+def _fetch_copy(url: str) -> Path:
     """The path of a current copy. Raises InputError if the file does not exist or the connection is lost."""
-    fs, path = _store(url)
+    fs, path = _open_store(url)
     folder = user_folder() / "remote" / hashlib.sha256(url.encode()).hexdigest()[:16]
-    private_folder(folder.parent)
-    private_folder(folder)
-    with locked(folder.with_suffix(".lock"), f"{shown_path(url)}: waiting for another command that downloads it"):
-        return _current(fs, path, url, folder / file_name(url))
+    make_private_folder(folder.parent)
+    make_private_folder(folder)
+    with hold_lock(folder.with_suffix(".lock"), f"{format_path(url)}: waiting for another command that downloads it"):
+        return _update_copy(fs, path, url, folder / make_file_name(url))
 
 
-def _current(fs: Any, path: str, url: str, target: Path) -> Path:
+def _update_copy(fs: Any, path: str, url: str, target: Path) -> Path:
     """The copy `target`, downloaded if it is missing, of another version, or changed since."""
-    URLS[str(target)] = shown_path(url)
+    URLS[str(target)] = format_path(url)
     facts, partial = target.parent.with_suffix(".json"), target.parent.with_suffix(".partial")
     try:
-        now = _facts(fs, path)
+        now = _read_version(fs, path)
         with suppress(OSError, ValueError):
-            if now["version"] and json.loads(facts.read_text()) == {**now, "copy": _identity(target)}:
+            if now["version"] and json.loads(facts.read_text()) == {**now, "copy": _identify_copy(target)}:
                 return target
-        now = _downloaded(fs, path, partial, now)
+        now = _download_whole(fs, path, partial, now)
     except Exception as error:  # of any store
         read = partial.stat().st_size if partial.exists() else 0
         begun = ""
-        if read and _facts_of(partial):
+        if read and _read_partial_version(partial):
             begun = f" after {read:,} bytes, the next run continues from there"
-        raise InputError(f"{shown_path(url)}: cannot be read{begun}: {_words(error, url)}") from None
+        raise InputError(f"{format_path(url)}: cannot be read{begun}: {_describe_error(error, url)}") from None
     partial.replace(target)
-    facts.write_text(json.dumps({**now, "copy": _identity(target)}))
+    facts.write_text(json.dumps({**now, "copy": _identify_copy(target)}))
     return target
 
 
-def _downloaded(fs: Any, path: str, partial: Path, now: dict[str, Any]) -> dict[str, Any]:
+def _download_whole(fs: Any, path: str, partial: Path, now: dict[str, Any]) -> dict[str, Any]:
     """Download a file; return the version and size of the downloaded one, which may have been replaced since `now`."""
     failure: Exception = OSError("the file changes while it is read; read a copy that no program writes")
     for _ in range(_MOST_TRIES):
         try:
-            _download(fs, path, partial, now)
+            _download_rest(fs, path, partial, now)
         except (WrongPartError, ValueError) as error:  # the latter of a file that cannot be read from its middle
             partial.unlink(missing_ok=True)
             failure = error
             continue
-        before, now = now, _facts(fs, path)
+        before, now = now, _read_version(fs, path)
         if now == before:
             return now
         partial.unlink()
     raise failure
 
 
-def _facts(fs: Any, path: str) -> dict[str, Any]:
+def _read_version(fs: Any, path: str) -> dict[str, Any]:
     """The version of a file, None if its server does not state one, and its size in bytes, if known."""
     fs.invalidate_cache()
-    info = _info(fs, path)
+    info = _query_info(fs, path)
     stated = [str(info[name]) for name in _VERSIONS if info.get(name)]
     version = stated[0] if stated else None
     if version is None and not _is_web_server(fs):
@@ -171,12 +171,12 @@ def _facts(fs: Any, path: str) -> dict[str, Any]:
 def _is_file(fs: Any, path: str) -> bool:
     """Whether a path is a file; raise the error of a store that does not answer."""
     try:
-        return bool(_info(fs, path)["type"] == "file")
+        return bool(_query_info(fs, path)["type"] == "file")
     except FileNotFoundError:
         return False
 
 
-def _info(fs: Any, path: str) -> dict[str, Any]:
+def _query_info(fs: Any, path: str) -> dict[str, Any]:
     """What a store says about a file; raises FileNotFoundError only if the store says that there is none.
 
     fsspec raises it also for a web server that does not answer, and asks such a server twice.
@@ -200,13 +200,13 @@ def _is_web_server(fs: Any) -> bool:
     return "http" in fs.protocol
 
 
-def _identity(copy: Path) -> list[int]:
+def _identify_copy(copy: Path) -> list[int]:
     """What changes if another program changes or replaces a copy."""
     status = copy.lstat()
     return [status.st_ino, status.st_size, status.st_mtime_ns]
 
 
-def _facts_of(partial: Path) -> dict[str, Any] | None:
+def _read_partial_version(partial: Path) -> dict[str, Any] | None:
     """The version and size of the file that a partial copy is from; None if its version is unknown."""
     with suppress(OSError, ValueError):
         facts = json.loads(partial.with_suffix(".partial.json").read_text())
@@ -214,9 +214,9 @@ def _facts_of(partial: Path) -> dict[str, Any] | None:
     return None
 
 
-def _download(fs: Any, path: str, partial: Path, now: dict[str, Any]) -> None:
+def _download_rest(fs: Any, path: str, partial: Path, now: dict[str, Any]) -> None:
     """Download the rest of a file, or all of it if the partial copy is from another version."""
-    same = partial.is_file() and _facts_of(partial) == now
+    same = partial.is_file() and _read_partial_version(partial) == now
     if not same:
         partial.unlink(missing_ok=True)
     partial.with_suffix(".partial.json").write_text(json.dumps(now))
@@ -236,7 +236,7 @@ def _download(fs: Any, path: str, partial: Path, now: dict[str, Any]) -> None:
         raise WrongPartError(f"the server announced {now['size']:,} bytes, but sent more")
 
 
-def _words(error: BaseException, url: str) -> str:
-    words = without_secrets(str(error), url)
-    words = type(error).__name__ if words in ("", shown_path(url)) else words
+def _describe_error(error: BaseException, url: str) -> str:
+    words = hide_secrets(str(error), url)
+    words = type(error).__name__ if words in ("", format_path(url)) else words
     return f"the server does not answer ({words})" if isinstance(error, TimeoutError) else words

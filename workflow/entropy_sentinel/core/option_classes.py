@@ -18,7 +18,7 @@ from pydantic import AfterValidator, BeforeValidator, TypeAdapter, ValidationErr
 from pydantic.fields import FieldInfo
 
 from entropy_sentinel.core.errors import ConfigError, InputError
-from entropy_sentinel.core.printable import one_line
+from entropy_sentinel.core.printable import make_one_line
 from entropy_sentinel.core.section_base import Settings
 from entropy_sentinel.core.validation_errors import describe_bounds, describe_error
 
@@ -43,17 +43,17 @@ class Panel(StrEnum):
 
 
 @dataclass(frozen=True)
-class Shown:
+class CliOption:
     """The display of an option in a command: its panel in the help, its placeholder, and a short name such as -b.
 
-    `several` says that it can be repeated, for an option whose default is not a list. `singular` is a second
+    `repeatable` says that it can be repeated, for an option whose default is not a list. `singular` is a second
     name in the command, for one of several values.
     """
 
     panel: Panel
     metavar: str | None = None
     short: str | None = None
-    several: bool = False
+    repeatable: bool = False
     singular: str | None = None
 
 
@@ -61,14 +61,14 @@ class Options(Settings):
     """Options with their defaults."""
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> Self:
+    def from_values(cls, values: Mapping[str, Any]) -> Self:
         """The options with these values; raises ConfigError for an invalid value."""
-        for name, value in given.items():
+        for name, value in values.items():
             _check_text(name, value)
-        return checked(cls, given)
+        return validate_section(cls, values)
 
     @classmethod
-    def of_keywords(cls, verb: str, keywords: Mapping[str, Any]) -> Self:
+    def from_keywords(cls, verb: str, keywords: Mapping[str, Any]) -> Self:
         """The options that a verb is called with; for a list, one text is enough, such as `alert_on="drop"`.
 
         Raises TypeError for an unknown option, as Python does.
@@ -79,10 +79,10 @@ class Options(Settings):
                 raise TypeError(f"{verb}() got an unexpected keyword argument '{name}'")
             if isinstance(value, str) and _is_tuple(cls.model_fields[name]):
                 values[name] = (value,)
-        return cls.of(values)
+        return cls.from_values(values)
 
     @classmethod
-    def value(cls, name: str, text: str) -> Any:
+    def parse_value(cls, name: str, text: str) -> Any:
         """A value of an option (for a list, one value) from its text; raises ConfigError if it is invalid."""
         field = cls.model_fields[name]
         _check_text(name, text)
@@ -97,7 +97,7 @@ class Options(Settings):
 
     @classmethod
     def _known_keys(cls) -> list[str]:
-        return list(in_order(cls))
+        return list(sort_options(cls))
 
 
 def _check_text(name: str, value: Any) -> None:
@@ -112,10 +112,10 @@ def _check_text(name: str, value: Any) -> None:
             _check_text(name, part)
 
 
-def checked(settings: type[Section], given: Mapping[str, Any]) -> Section:
+def validate_section(settings: type[Section], values: Mapping[str, Any]) -> Section:
     """A section with these values; raises ConfigError with a line per invalid value: what it must be and was."""
     try:
-        return settings.model_validate(dict(given))
+        return settings.model_validate(dict(values))
     except ValidationError as error:
         raise ConfigError("\n".join(_describe_option(settings, problem) for problem in error.errors())) from None
 
@@ -123,10 +123,10 @@ def checked(settings: type[Section], given: Mapping[str, Any]) -> Section:
 def _describe_option(settings: type[Settings], problem: Mapping[str, Any]) -> str:
     """The line of an error; a command repeats an option, so its line does not count the values."""
     field = _find_field(settings, problem["loc"])
-    named = {**problem, "loc": [part for part in problem["loc"] if isinstance(part, str)]}
+    problem_without_positions = {**problem, "loc": [part for part in problem["loc"] if isinstance(part, str)]}
     if field is None:
-        return describe_error(named, in_python=True)
-    return describe_error(named, choices(field), bounds(field), in_python=True)
+        return describe_error(problem_without_positions, in_python=True)
+    return describe_error(problem_without_positions, list_choices(field), format_bounds(field), in_python=True)
 
 
 def _find_field(settings: type[Settings], loc: Iterable[int | str]) -> FieldInfo | None:
@@ -145,15 +145,15 @@ def _is_section(annotation: Any) -> bool:
     return inspect.isclass(annotation) and issubclass(annotation, Settings)
 
 
-def in_order(options: type[Options]) -> dict[str, FieldInfo]:
+def sort_options(options: type[Options]) -> dict[str, FieldInfo]:
     """The options by name, sorted by panel."""
     panels = list(Panel)
-    return dict(sorted(options.model_fields.items(), key=lambda pair: panels.index(shown(pair[1]).panel)))
+    return dict(sorted(options.model_fields.items(), key=lambda pair: panels.index(get_cli_option(pair[1]).panel)))
 
 
 def is_list(field: FieldInfo) -> bool:
     """Whether an option has several values."""
-    return isinstance(field.default, tuple) or shown(field).several
+    return isinstance(field.default, tuple) or get_cli_option(field).repeatable
 
 
 def _is_tuple(field: FieldInfo) -> bool:
@@ -161,20 +161,20 @@ def _is_tuple(field: FieldInfo) -> bool:
     return any(typing.get_origin(part) is tuple for part in (field.annotation, *typing.get_args(field.annotation)))
 
 
-def choices(field: FieldInfo) -> list[str]:
+def list_choices(field: FieldInfo) -> list[str]:
     """The values that an option can have; none if any value of its type is allowed."""
-    return list(_literals(field.annotation))
+    return list(_iterate_literals(field.annotation))
 
 
-def _literals(annotation: Any) -> Iterator[str]:
+def _iterate_literals(annotation: Any) -> Iterator[str]:
     if typing.get_origin(annotation) is typing.Literal:
         yield from typing.get_args(annotation)
     else:
         for inner in typing.get_args(annotation):
-            yield from _literals(inner)
+            yield from _iterate_literals(inner)
 
 
-def bounds(field: FieldInfo) -> str:
+def format_bounds(field: FieldInfo) -> str:
     """The limits of an option's value, such as `above 0 and below 1`; empty if there are none."""
     names = ("gt", "ge", "lt", "le")
     return describe_bounds(
@@ -182,14 +182,14 @@ def bounds(field: FieldInfo) -> str:
     )
 
 
-def shown(field: FieldInfo) -> Shown:
+def get_cli_option(field: FieldInfo) -> CliOption:
     """How a command shows an option."""
-    return next(annotation for annotation in field.metadata if isinstance(annotation, Shown))
+    return next(annotation for annotation in field.metadata if isinstance(annotation, CliOption))
 
 
-def meaning(field: FieldInfo) -> str:
+def format_meaning(field: FieldInfo) -> str:
     """The description of an option with its limits."""
-    description, limits = str(field.description), bounds(field)
+    description, limits = str(field.description), format_bounds(field)
     return f"{description.rstrip('.')} ({limits})." if limits else description
 
 
@@ -203,7 +203,7 @@ def document_options(options: type[Options]) -> Callable[[Verb], Verb]:
         signature = inspect.signature(verb)
         *parameters, keywords = signature.parameters.values()
         types = typing.get_type_hints(typing.get_args(keywords.annotation)[0])
-        fields = {name: field for name, field in in_order(options).items() if name not in signature.parameters}
+        fields = {name: field for name, field in sort_options(options).items() if name not in signature.parameters}
         for name, field in fields.items():
             parameters.append(
                 inspect.Parameter(
@@ -223,7 +223,7 @@ def _list_options(fields: Mapping[str, FieldInfo], indent: str) -> str:
     lines = []
     for name, field in fields.items():
         lines += textwrap.wrap(
-            f"{name}: {meaning(field)}",
+            f"{name}: {format_meaning(field)}",
             _WIDTH,
             initial_indent=indent,
             subsequent_indent=f"{indent}    ",
@@ -233,7 +233,7 @@ def _list_options(fields: Mapping[str, FieldInfo], indent: str) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def columns_by(by: Any) -> list[str]:
+def parse_columns(by: Any) -> list[str]:
     """The columns that define slices, from a list or a single name; raises InputError for an invalid name."""
     return list_names(by, "by", "names of columns")
 
@@ -247,11 +247,11 @@ def list_names(argument: Any, name: str, expected: str) -> list[str]:
     return names
 
 
-def _each_once(names: tuple[str, ...]) -> tuple[str, ...]:
+def _check_columns(names: tuple[str, ...]) -> tuple[str, ...]:
     if len(set(names)) < len(names):
         raise ValueError(f"each column once, got {', '.join(names)}")
     for name in names:
-        if not name or one_line(name) != name:
+        if not name or make_one_line(name) != name:
             raise ValueError(
                 f"the name of a column must be one line of text without control characters, got {name!r}; "
                 "rename it in the logs"
@@ -260,4 +260,4 @@ def _each_once(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 # Columns whose values define slices, in the form that files use in a column's header.
-Columns = Annotated[tuple[str, ...], BeforeValidator(columns_by), AfterValidator(_each_once)]
+Columns = Annotated[tuple[str, ...], BeforeValidator(parse_columns), AfterValidator(_check_columns)]

@@ -13,16 +13,16 @@ _JOINERS = "\u200c\u200d"
 _HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 
-def printable(text: str) -> str:
+def make_printable(text: str) -> str:
     """The text with a visible character for each control character; line breaks and tabs stay."""
     if text.isprintable():
         return text
-    return "".join(char if char in "\n\t" else _visible(char) for char in text)
+    return "".join(char if char in "\n\t" else _make_visible(char) for char in text)
 
 
-def one_line(text: str) -> str:
-    """The text like `printable`, on one line."""
-    return text if text.isprintable() else "".join(map(_visible, text))
+def make_one_line(text: str) -> str:
+    """The text like `make_printable`, on one line."""
+    return text if text.isprintable() else "".join(map(_make_visible, text))
 
 
 def describe_json(value: Any) -> str:
@@ -30,7 +30,7 @@ def describe_json(value: Any) -> str:
     return repr(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _visible(char: str) -> str:
+def _make_visible(char: str) -> str:
     """The symbol of a control character, U+FFFD for another invisible one, any other character unchanged."""
     if not is_hidden(char):
         return char

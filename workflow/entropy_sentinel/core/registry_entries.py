@@ -7,7 +7,7 @@ from entropy_sentinel.core import extensions
 from entropy_sentinel.core.errors import ConfigError
 
 
-class Named(Protocol):
+class NamedEntry(Protocol):
     """What has a name of its own."""
 
     @property
@@ -15,31 +15,33 @@ class Named(Protocol):
         """The name."""
 
 
-Entry = TypeVar("Entry", bound=Named)
+Entry = TypeVar("Entry", bound=NamedEntry)
 Value = TypeVar("Value")
 
 
-def declared(kind: str, expected: type[Entry]) -> dict[str, Entry]:
+def load_entries(kind: str, expected: type[Entry]) -> dict[str, Entry]:
     """The declarations of a kind by name, this package's first.
 
     Raises ConfigError for a declaration that is not an `expected`, or whose key is not its name.
     """
-    found = declared_values(kind, expected)
+    found = load_values(kind, expected)
     for name, value in found.items():
         if value.name != name:
             what = f"the name of its {expected.__name__}, which is '{value.name}'"
-            raise ConfigError(f"{place_of(kind, name)} must be {what}")
+            raise ConfigError(f"{describe_place(kind, name)} must be {what}")
     return found
 
 
-def declared_values(kind: str, expected: type[Value]) -> dict[str, Value]:
-    """Declarations that have no name of their own, by name; otherwise like `declared`."""
-    found: dict[str, Any] = extensions.declared(kind)
+def load_values(kind: str, expected: type[Value]) -> dict[str, Value]:
+    """Declarations that have no name of their own, by name; otherwise like `load_entries`."""
+    found: dict[str, Any] = extensions.load_declarations(kind)
     for name, value in found.items():
         if not isinstance(value, expected):
             must = f"{expected.__module__}.{expected.__qualname__}"
-            raise ConfigError(f"{place_of(kind, name)} must be of type {must}, got of type {type(value).__name__}")
-        _check_fields(value, place_of(kind, name))
+            raise ConfigError(
+                f"{describe_place(kind, name)} must be of type {must}, got of type {type(value).__name__}"
+            )
+        _check_fields(value, describe_place(kind, name))
     return found
 
 
@@ -52,23 +54,23 @@ def _check_fields(declared: Any, place: str) -> None:
             raise ConfigError(f"{place}: `{field.name}` must be of type {must}, got {value!r:.100}")
 
 
-def declared_classes(kind: str, base: type[Value]) -> dict[str, type[Value]]:
+def load_classes(kind: str, base: type[Value]) -> dict[str, type[Value]]:
     """The classes that are declared as a kind by name, this package's first.
 
     Raises ConfigError for a declaration that is not a subclass of `base`.
     """
-    found: dict[str, Any] = extensions.declared(kind)
+    found: dict[str, Any] = extensions.load_declarations(kind)
     for name, value in found.items():
         if not isinstance(value, type) or not issubclass(value, base):
             must = f"{base.__module__}.{base.__qualname__}"
             was = value.__name__ if isinstance(value, type) else f"of type {type(value).__name__}"
-            raise ConfigError(f"{place_of(kind, name)} must be a subclass of {must}, got {was}")
+            raise ConfigError(f"{describe_place(kind, name)} must be a subclass of {must}, got {was}")
     return found
 
 
-def place_of(kind: str, name: str) -> str:
+def describe_place(kind: str, name: str) -> str:
     """Where something is declared, for the beginning of an error: `mine (FILE): judges(): 'web'`."""
-    return f"{extensions.place_of(kind, name)}: {kind}(): '{name}'"
+    return f"{extensions.describe_place(kind, name)}: {kind}(): '{name}'"
 
 
 def lacks_version(declared: type) -> bool:
@@ -77,6 +79,6 @@ def lacks_version(declared: type) -> bool:
     return declared in outside and not any("VERSION" in vars(base) for base in outside)
 
 
-def is_own(kind: str, name: str) -> bool:
+def is_built_in(kind: str, name: str) -> bool:
     """Whether this package, and not an extension outside, declares `name`."""
-    return extensions.module_of(kind, name).partition(".")[0] == extensions.PACKAGE
+    return extensions.get_module_name(kind, name).partition(".")[0] == extensions.PACKAGE

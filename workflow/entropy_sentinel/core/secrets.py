@@ -12,7 +12,7 @@ _WORDS = re.compile(
     re.IGNORECASE,
 )
 # Names with `token` that mean a model's tokens: `max_tokens`, `token_ids`, `eos_token`.
-_OF_A_MODEL = re.compile(
+_MODEL_TOKENS = re.compile(
     r"(?:^|_)(?:(?:MAX|MIN|NUM|N|TOTAL|NEW|TOP|STOP|SPECIAL|ADDED|EOS|BOS|PAD|UNK|SEP|CLS|MASK|START|END|THINK|THINKING"
     r"|IMAGE|AUDIO|VIDEO|INPUT|OUTPUT|PROMPT|COMPLETION|REASONING|CACHED|BATCHED|SPECULATIVE|PREFILL|ALLOWED|BAD|PER)_TOKENS?"
     r"|TOKENS?_(?:IDS?|PER|COUNTS?|THRESHOLD|LIMIT|BUDGET|USAGE|DETAILS|PROBS?|LOGPROBS?|TYPES?|START|END))(?:_|$)",
@@ -33,7 +33,7 @@ _KEYS = re.compile(
     r"|(?:AKIA|ASIA)[0-9A-Z]{16}(?![0-9A-Za-z])|AIza[\w-]{30,})"
 )
 
-LOOKS = (
+SECRET_WARNING = (
     "looks like a secret, but settings are written into every trace file; export it as an environment "
     "variable in the shell that starts Snakemake"
 )
@@ -42,17 +42,17 @@ LOOKS = (
 @lru_cache(4096)
 def is_secret_name(name: str) -> bool:
     """Whether a word of a name marks a secret, as in `HF_TOKEN`, `x-api-key` and `authToken`."""
-    words = _in_words(name)
-    return _WORDS.search(words) is not None and _OF_A_MODEL.search(words) is None
+    words = _split_words(name)
+    return _WORDS.search(words) is not None and _MODEL_TOKENS.search(words) is None
 
 
 def may_count(name: str) -> bool:
     """Whether a number under a secret's name is rather a count, as in `tokens`."""
-    words = _in_words(name)
+    words = _split_words(name)
     return _WORDS.sub("", words) == _COUNTS.sub("", words)
 
 
-def _in_words(name: str) -> str:
+def _split_words(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+", "_", name)
 
 
@@ -61,18 +61,18 @@ def is_secret(text: str) -> bool:
     return _KEYS.search(text) is not None
 
 
-def without_keys(text: str) -> str:
+def mask_keys(text: str) -> str:
     """The text with `***` instead of providers' keys."""
     return _KEYS.sub("***", text)
 
 
 def refuse_secrets(section: str, settings: Mapping[str, Any]) -> None:
     """Raise ValueError for the first key, at any depth, that looks like a secret's; the message shows no value."""
-    for path in secret_keys(settings):
-        raise ValueError(f"{section}: '{path}' {LOOKS}")
+    for path in find_secret_keys(settings):
+        raise ValueError(f"{section}: '{path}' {SECRET_WARNING}")
 
 
-def secret_keys(value: Any, path: str = "", by_name: bool = True) -> Iterator[str]:
+def find_secret_keys(value: Any, path: str = "", by_name: bool = True) -> Iterator[str]:
     """Yield the dotted paths of keys in nested settings whose names or values look like secrets.
 
     Without `by_name` only values count, for example if the names are those of a study's models.
@@ -80,14 +80,14 @@ def secret_keys(value: Any, path: str = "", by_name: bool = True) -> Iterator[st
     if isinstance(value, Mapping):
         for key, inner in value.items():
             below = f"{path}.{key}" if path else str(key)
-            deeper = list(secret_keys(inner, below, by_name))
+            deeper = list(find_secret_keys(inner, below, by_name))
             yield from deeper
             # Numbers and switches are not secrets: vLLM has long_prefill_token_threshold, and hf_token: true.
             if by_name and not deeper and is_secret_name(str(key)) and _has_text(inner):
                 yield below
     elif isinstance(value, list | tuple):
         for number, inner in enumerate(value):
-            yield from secret_keys(inner, f"{path}[{number}]", by_name)
+            yield from find_secret_keys(inner, f"{path}[{number}]", by_name)
     elif isinstance(value, str) and is_secret(value):
         yield path
 

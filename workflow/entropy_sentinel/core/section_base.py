@@ -19,32 +19,32 @@ from pydantic import (
 )
 
 
-def _no_switch(value: Any) -> Any:
+def _refuse_switch(value: Any) -> Any:
     if isinstance(value, bool):
         raise ValueError("must be a number, not true or false")
     return value
 
 
-def _whole(value: Any) -> Any:
+def _check_whole(value: Any) -> Any:
     if isinstance(value, bool | float):
         raise ValueError("must be a whole number")
     return value
 
 
-def _not_empty(text: str) -> str:
+def _check_not_empty(text: str) -> str:
     if not text.strip():
         raise ValueError("must not be empty; write null, or leave the key out")
     return text
 
 
-def _distinct(values: list[Any]) -> list[Any]:
+def _check_distinct(values: list[Any]) -> list[Any]:
     for value in values:
         if values.count(value) > 1:
             raise ValueError(f"'{value}' occurs twice; name each once")
     return values
 
 
-def _not_endless(name: str) -> str:
+def _check_not_endless(name: str) -> str:
     if re.search(r"(.+)\1{19}$", name):
         raise ValueError(
             "must not end with 20 repetitions of the same characters, which Snakemake mistakes for an endless file name"
@@ -56,36 +56,36 @@ def _not_endless(name: str) -> str:
 Name = Annotated[
     str,
     StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100),
-    AfterValidator(_not_endless),
+    AfterValidator(_check_not_endless),
 ]
-Text = Annotated[str, AfterValidator(_not_empty)]
-DISTINCT = AfterValidator(_distinct)
+Text = Annotated[str, AfterValidator(_check_not_empty)]
+DISTINCT = AfterValidator(_check_distinct)
 Names = Annotated[list[Name], DISTINCT]
 # A commit, tag or branch of git.
 Revision = Annotated[str, StringConstraints(pattern=r"^[\w.][\w./+-]*$", max_length=200)]
-Whole = Annotated[int, BeforeValidator(_whole)]
-Number = Annotated[float, BeforeValidator(_no_switch)]
+Whole = Annotated[int, BeforeValidator(_check_whole)]
+Number = Annotated[float, BeforeValidator(_refuse_switch)]
 # Counts must fit their columns and arrays.
-Positive = Annotated[int, Field(ge=1, le=2**31 - 1), BeforeValidator(_whole)]
+Positive = Annotated[int, Field(ge=1, le=2**31 - 1), BeforeValidator(_check_whole)]
 # NumPy's generators, and so scikit-learn's, accept no larger seed.
-Seed = Annotated[int, Field(ge=0, lt=2**32), BeforeValidator(_whole)]
+Seed = Annotated[int, Field(ge=0, lt=2**32), BeforeValidator(_check_whole)]
 # Passed unchanged to another package; stored as JSON beside the results.
 Free = dict[str, JsonValue]
 
 
-def check_names(what: str, names: Iterable[str], known: Iterable[str]) -> None:
-    """Raise ValueError for the first of `names` that is not among `known`."""
-    known = list(known)
+def check_names(what: str, names: Iterable[str], allowed: Iterable[str]) -> None:
+    """Raise ValueError for the first of `names` that is not among `allowed`."""
+    allowed = list(allowed)
     for name in names:
-        if name not in known:
-            raise ValueError(f"unknown {what} '{name}'; known: {', '.join(map(str, known)) or 'none'}")
+        if name not in allowed:
+            raise ValueError(f"unknown {what} '{name}'; known: {', '.join(map(str, allowed)) or 'none'}")
 
 
-def merged(below: Any, above: Mapping[str, Any]) -> dict[str, Any]:
+def merge_sections(base: Any, override: Mapping[str, Any]) -> dict[str, Any]:
     """Merge one section over another like Snakemake merges config files: sections by key, other values replaced."""
-    result = dict(below) if isinstance(below, Mapping) else {}
-    for key, value in above.items():
-        result[key] = merged(result.get(key), value) if isinstance(value, Mapping) else value
+    result = dict(base) if isinstance(base, Mapping) else {}
+    for key, value in override.items():
+        result[key] = merge_sections(result.get(key), value) if isinstance(value, Mapping) else value
     return result
 
 

@@ -8,29 +8,29 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 # Files of object stores and web servers. Also with one slash, because Path("s3://bucket/key") is s3:/bucket/key.
 _URL = re.compile(r"(s3|gs|gcs|az|abfs|hf|https?|memory):/+(.+)", re.DOTALL)
 # URLs in the message of a library, and the end of one from its question mark.
-_QUOTED, _QUERY = re.compile(r"[a-z][a-z0-9+.-]*://?[^\s'\"<>]+", re.IGNORECASE), re.compile(r"\?[^\s'\"<>]*")
+_URL_IN_TEXT, _QUERY = re.compile(r"[a-z][a-z0-9+.-]*://?[^\s'\"<>]+", re.IGNORECASE), re.compile(r"\?[^\s'\"<>]*")
 # Longest file name in bytes, with room for the suffixes of partial files; longest part of a message, characters.
 _LONGEST_NAME, _LONGEST_TEXT = 200, 200
 HIDDEN = "…"
 
 
-def url_of(path: str | Path) -> str | None:
+def parse_url(path: str | Path) -> str | None:
     """The path's URL; None for a local path."""
     match = _URL.fullmatch(str(path))
     return f"{match[1]}://{match[2]}" if match else None
 
 
-def shown_path(path: str | Path) -> str:
+def format_path(path: str | Path) -> str:
     """A path, or a URL without possible secrets: user, password, query and fragment."""
-    url = url_of(path)
-    return str(path) if url is None else _without_secrets(url)
+    url = parse_url(path)
+    return str(path) if url is None else _hide_url_secrets(url)
 
 
-def file_name(path: str | Path) -> str:
+def make_file_name(path: str | Path) -> str:
     """A name for a local copy of a URL: the last part of its path, with its end kept if it cannot be a name."""
     name = Path(path).name
-    if url_of(path):
-        _, rest = _split(str(path))
+    if parse_url(path):
+        _, rest = _split_scheme(str(path))
         name = re.split("[?#]", rest)[0].rpartition("/")[2]
     valid = "".join(char if char.isprintable() and char != "\\" else "_" for char in name)
     if valid.strip(".") and len(valid.encode()) <= _LONGEST_NAME:
@@ -39,18 +39,18 @@ def file_name(path: str | Path) -> str:
     return hashlib.sha256(name.encode()).hexdigest()[:16] + ending
 
 
-def without_secrets(text: str, url: str) -> str:
+def hide_secrets(text: str, url: str) -> str:
     """A library's message on one line, without secrets of this URL or of any URL in it."""
     text = " ".join(text.split())
-    text = _QUOTED.sub(lambda quoted: _without_secrets(quoted[0]), text)
+    text = _URL_IN_TEXT.sub(lambda quoted: _hide_url_secrets(quoted[0]), text)
     text = _QUERY.sub(f"?{HIDDEN}", text)
-    for secret in sorted(_secrets(url), key=len, reverse=True):
+    for secret in sorted(_find_secrets(url), key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
     return text[:_LONGEST_TEXT]
 
 
-def _without_secrets(url: str) -> str:
-    scheme, rest = _split(url)
+def _hide_url_secrets(url: str) -> str:
+    scheme, rest = _split_scheme(url)
     # A password may contain unquoted slashes or question marks: then the host seems to have a port that is no number.
     host = re.split("[/?#]", rest)[0]
     port = re.sub(r"^\[[^\]]*\]?", "", host.rpartition("@")[2]).partition(":")[2]
@@ -61,13 +61,13 @@ def _without_secrets(url: str) -> str:
     return f"{scheme}://{re.split('[?#]', rest)[0]}"
 
 
-def _split(url: str) -> tuple[str, str]:
+def _split_scheme(url: str) -> tuple[str, str]:
     """The scheme of a URL, and what follows its slashes."""
     scheme, _, rest = url.partition(":")
     return scheme, rest.lstrip("/")
 
 
-def _secrets(url: str) -> set[str]:
+def _find_secrets(url: str) -> set[str]:
     """The user, the password, and the values of the query of a URL, as written and decoded."""
     try:
         parts = urlsplit(url)

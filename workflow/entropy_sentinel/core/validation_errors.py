@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from entropy_sentinel.core.printable import describe_json, one_line
-from entropy_sentinel.core.secrets import is_secret_name, without_keys
+from entropy_sentinel.core.printable import describe_json, make_one_line
+from entropy_sentinel.core.secrets import is_secret_name, mask_keys
 
 # What a value must be, by the type of Pydantic's error.
 _MUST_BE = {
@@ -44,7 +44,7 @@ def describe_error(
     """
     where = ".".join(_name_parts(problem))
     message = _describe_requirement(problem, choices, limits, in_python)
-    return one_line(f"{where}: {message}" if where else message)
+    return make_one_line(f"{where}: {message}" if where else message)
 
 
 def _name_parts(problem: Mapping[str, Any]) -> list[str]:
@@ -88,5 +88,5 @@ def _describe_value(problem: Mapping[str, Any], in_python: bool) -> str:
     parts = value if isinstance(value, list | tuple) else [value]
     if not all(part is None or isinstance(part, str | int | float) for part in parts):
         return f"a {type(value).__name__}"
-    text = without_keys(repr(value) if in_python else describe_json(value))
+    text = mask_keys(repr(value) if in_python else describe_json(value))
     return text if len(text) <= _MOST_CHARACTERS else f"{text[: _MOST_CHARACTERS - 3]}..."

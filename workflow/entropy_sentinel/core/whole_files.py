@@ -14,16 +14,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.core.file_locks import delete_abandoned, hold
-from entropy_sentinel.core.object_stores import send
-from entropy_sentinel.core.urls import file_name, url_of
+from entropy_sentinel.core.file_locks import delete_abandoned, lock_new_file
+from entropy_sentinel.core.object_stores import send_file
+from entropy_sentinel.core.urls import make_file_name, parse_url
 
 # The process's own streams: opening a redirected file by one of these names would overwrite it from its start.
 _STREAMS = {"/dev/stdout": 1, "/dev/stderr": 2}
 _PARTIAL = ".partial"
 _FULL = ("No space left on device", "Disk quota exceeded")
 # Polars' message for any failure to write a Parquet file's end, and the free bytes below which a disk counts as full.
-_FAILED, _LITTLE = "Invalid thrift: transport error", 1 << 20
+_WRITE_FAILED, _LITTLE_SPACE = "Invalid thrift: transport error", 1 << 20
 
 
 @contextmanager
@@ -37,18 +37,18 @@ def whole_file(path: str | Path) -> Iterator[Path]:
     Raises OSError before the block if the path is a folder, a disk, or a file that must not be written; and with the
     path's name if the disk is full. Raises InputError if the path cannot be that of a file.
     """
-    if (url := url_of(path)) is not None:
+    if (url := parse_url(path)) is not None:
         with TemporaryDirectory() as folder:
-            yield (partial := Path(folder) / file_name(path))
-            send(partial, url)
+            yield (partial := Path(folder) / make_file_name(path))
+            send_file(partial, url)
         return
     check_name(path)
     path = Path(path)
-    before = _status(path)
+    before = _check_writable(path)
     if is_stream(path):
         with TemporaryDirectory() as folder:
             yield (partial := Path(folder) / path.name)
-            _send(partial, path)
+            _copy_to_stream(partial, path)
         return
     target = Path(os.path.realpath(path))
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -56,12 +56,12 @@ def whole_file(path: str | Path) -> Iterator[Path]:
         delete_abandoned(leftover)
     partial = target.with_name(f".{target.name}.{uuid.uuid4().hex}{_PARTIAL}")
     try:
-        with _empty_file(partial):
+        with _create_empty_file(partial):
             yield partial
             with partial.open("rb") as written:
                 os.fsync(written.fileno())
             if before is not None:
-                _take_permissions(partial, before)
+                _copy_permissions(partial, before)
             os.replace(partial, target)
     except Exception as error:
         if _is_full(error, partial):
@@ -83,18 +83,18 @@ def write_whole(path: str | Path, text: str) -> None:
 
 def is_stream(path: str | Path) -> bool:
     """Whether a path is a device, a pipe or a standard stream, which has no content to replace."""
-    status = _status(Path(path))
-    return _descriptor(path) is not None or not (status is None or stat.S_ISREG(status.st_mode))
+    status = _check_writable(Path(path))
+    return _find_descriptor(path) is not None or not (status is None or stat.S_ISREG(status.st_mode))
 
 
 @contextmanager
-def _empty_file(path: Path) -> Iterator[None]:
+def _create_empty_file(path: Path) -> Iterator[None]:
     """Create an empty file, locked during the block; a file without its lock is abandoned."""
     # It gets its name when it is locked, because a partial file without a lock looks abandoned.
-    new = _unlocked(path)
+    new = _make_unlocked_path(path)
     descriptor = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
     try:
-        hold(descriptor)
+        lock_new_file(descriptor)
         new.rename(path)
         yield
     finally:
@@ -103,11 +103,11 @@ def _empty_file(path: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _unlocked(partial: Path) -> Path:
+def _make_unlocked_path(partial: Path) -> Path:
     return partial.with_suffix(".new")
 
 
-def _status(path: Path) -> os.stat_result | None:
+def _check_writable(path: Path) -> os.stat_result | None:
     """The status of an existing file, None if there is none; raises OSError if it cannot be written to."""
     try:
         status = path.stat()
@@ -126,33 +126,33 @@ def _status(path: Path) -> os.stat_result | None:
 
 def _is_full(error: Exception, written: Path) -> bool:
     """Whether the disk was full; Polars and PyArrow state this only in words, or only that writing failed."""
-    if getattr(error, "filename", None) not in (None, str(written), str(_unlocked(written))):
+    if getattr(error, "filename", None) not in (None, str(written), str(_make_unlocked_path(written))):
         return False
-    failed = _FAILED in str(error) and shutil.disk_usage(written.parent).free < _LITTLE
+    failed = _WRITE_FAILED in str(error) and shutil.disk_usage(written.parent).free < _LITTLE_SPACE
     return failed or any(words in str(error) for words in _FULL)
 
 
-def _descriptor(path: str | Path) -> int | None:
+def _find_descriptor(path: str | Path) -> int | None:
     """The file descriptor of one of the process's own streams."""
     numbered = re.fullmatch(r"/(?:dev|proc/self)/fd/(\d+)", str(path))
     return int(numbered[1]) if numbered else _STREAMS.get(str(path))
 
 
-def _send(content: Path, stream: Path) -> None:
+def _copy_to_stream(content: Path, stream: Path) -> None:
     sys.stdout.flush()
-    own = _descriptor(stream)
-    with content.open("rb") as source, open(stream if own is None else os.dup(own), "wb") as target:
+    descriptor = _find_descriptor(stream)
+    with content.open("rb") as source, open(stream if descriptor is None else os.dup(descriptor), "wb") as target:
         shutil.copyfileobj(source, target)
 
 
-def _take_permissions(path: Path, of: os.stat_result) -> None:
+def _copy_permissions(path: Path, source: os.stat_result) -> None:
     """Give a file the owner, where that is allowed, and the permissions of another."""
     now = path.stat()
-    if (now.st_uid, now.st_gid) != (of.st_uid, of.st_gid):
+    if (now.st_uid, now.st_gid) != (source.st_uid, source.st_gid):
         # Only an administrator can change a file's owner, and Windows has no such owners.
         with suppress(PermissionError, AttributeError):
-            os.chown(path, of.st_uid, of.st_gid)
-    path.chmod(stat.S_IMODE(of.st_mode))
+            os.chown(path, source.st_uid, source.st_gid)
+    path.chmod(stat.S_IMODE(source.st_mode))
 
 
 # The path that means standard input.
@@ -169,7 +169,7 @@ def check_outputs(outputs: Mapping[str, str | Path | None], inputs: Iterable[str
     """
     read: dict[tuple[int, int] | Path, str | Path] = {}
     for source in inputs:
-        read.update(dict.fromkeys(_identities(source), source))
+        read.update(dict.fromkeys(_identify_file(source), source))
     by_identity: dict[tuple[int, int] | Path, str] = {}
     for option, path in outputs.items():
         if path is None:
@@ -177,20 +177,20 @@ def check_outputs(outputs: Mapping[str, str | Path | None], inputs: Iterable[str
         check_name(path)
         if is_stream(path):
             continue
-        for identity in _identities(path):
+        for identity in _identify_file(path):
             if identity in read:
                 same = read[identity]
                 also = "" if str(path) == str(same) else f", as {same}"
                 raise InputError(f"{option}: {path} is an input{also}; name another file to write")
-            if other := by_identity.get(identity):
-                raise InputError(f"{option}: {path} is also the file of {other}; name another file")
+            if first_option := by_identity.get(identity):
+                raise InputError(f"{option}: {path} is also the file of {first_option}; name another file")
             by_identity[identity] = option
         for above in Path(os.path.realpath(path)).parents:
             if above in read:
                 raise InputError(f"{option}: {path} is in {read[above]}, whose files are inputs; name a file elsewhere")
 
 
-def _identities(path: str | Path) -> Iterator[tuple[int, int] | Path]:
+def _identify_file(path: str | Path) -> Iterator[tuple[int, int] | Path]:
     """Yield the identities of a file: its path, and its device and inode if it exists."""
     if str(path) != _STANDARD_INPUT:
         yield Path(os.path.realpath(path))

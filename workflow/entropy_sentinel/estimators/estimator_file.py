@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from entropy_sentinel.core.errors import ContractError, InputError
 from entropy_sentinel.core.extensions import VARIABLE
-from entropy_sentinel.core.printable import one_line
+from entropy_sentinel.core.printable import make_one_line
 from entropy_sentinel.core.validation_errors import describe_error
 from entropy_sentinel.core.whole_files import whole_file
 from entropy_sentinel.estimators.estimator_base import Estimator, FitFailure
@@ -122,7 +122,7 @@ def load_estimator(path: str | Path) -> FittedEstimator:
             )
     if not is_known(metadata.name):
         raise InputError(
-            f"{path}: is the estimator '{one_line(metadata.name[:80])}', which is not known here; if an extension "
+            f"{path}: is the estimator '{make_one_line(metadata.name[:80])}', which is not known here; if an extension "
             f"declares it, name the extension in the environment variable {VARIABLE}"
         )
     try:

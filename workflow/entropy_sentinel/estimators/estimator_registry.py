@@ -9,7 +9,7 @@ from types import ModuleType
 
 from entropy_sentinel.core import extensions, registry_entries
 from entropy_sentinel.core.errors import ConfigError
-from entropy_sentinel.core.extension_guard import guard
+from entropy_sentinel.core.extension_guard import guard_extension
 from entropy_sentinel.core.extras import install_command
 from entropy_sentinel.estimators.family_composition import (
     BASELINES,
@@ -80,10 +80,10 @@ def _by_estimator(families: Iterable[EstimatorFamily]) -> dict[str, EstimatorFam
 
 
 def _declared_in(family: EstimatorFamily) -> str:
-    return extensions.module_of(_KIND, family.name)
+    return extensions.get_module_name(_KIND, family.name)
 
 
-FAMILIES: tuple[EstimatorFamily, ...] = tuple(registry_entries.declared(_KIND, EstimatorFamily).values())
+FAMILIES: tuple[EstimatorFamily, ...] = tuple(registry_entries.load_entries(_KIND, EstimatorFamily).values())
 _FAMILY_OF = _by_estimator(FAMILIES)
 ESTIMATORS: tuple[str, ...] = tuple(_FAMILY_OF)
 
@@ -97,7 +97,7 @@ def family_of(name: str) -> EstimatorFamily:
     """The family of an estimator; raises ConfigError for an unknown name."""
     if name not in _FAMILY_OF:
         error = f"unknown estimator '{name}'; known: {_known_names()}; signals: {', '.join(SIGNALS)}"
-        raise ConfigError(extensions.with_failures(error))
+        raise ConfigError(extensions.append_failures(error))
     return _FAMILY_OF[name]
 
 
@@ -106,7 +106,7 @@ def _known_names() -> str:
     names = [f"doc-{signal}" for signal, entry in SIGNALS.items() if entry.share]
     names += [*COMBINATIONS, RECOMMENDED, "group-accuracy"]
     for family in FAMILIES:
-        if not registry_entries.is_own(_KIND, family.name):
+        if not registry_entries.is_built_in(_KIND, family.name):
             names += family.titles
     return (
         f"classifier-features-balancing-calibration ({configurations()}), baseline-SIGNAL, atc-SIGNAL, "
@@ -121,11 +121,13 @@ def module_of(name: str) -> ModuleType:
     """
     family = family_of(name)
     try:
-        with guard(_KIND, family.name, f"estimator '{name}': `load` of its family failed", (ModuleNotFoundError,)):
+        with guard_extension(
+            _KIND, family.name, f"estimator '{name}': `load` of its family failed", (ModuleNotFoundError,)
+        ):
             module = family.load()
     except ModuleNotFoundError as error:
         advice = f"the extension {_declared_in(family)} imports it"
-        if registry_entries.is_own(_KIND, family.name):
+        if registry_entries.is_built_in(_KIND, family.name):
             advice = f"install it with: {install_command('study')}"
         raise ConfigError(f"estimator '{name}': needs the package {error.name}; {advice}") from None
     if not callable(getattr(module, "fit", None)):

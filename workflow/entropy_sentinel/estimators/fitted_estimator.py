@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from entropy_sentinel.core.printable import one_line
+from entropy_sentinel.core.printable import make_one_line
 from entropy_sentinel.estimators.estimator_base import Estimator
 from entropy_sentinel.estimators.fit_metadata import FitMetadata
 from entropy_sentinel.estimators.training_predictions import TrainingPredictions
@@ -45,7 +45,7 @@ class FittedEstimator:
         return tuple(name for name in self.metadata.signals or () if name not in FEATURES)
 
     def __repr__(self) -> str:
-        return "\n  ".join(map(one_line, [*self._lines(), *self._verdicts()]))
+        return "\n  ".join(map(make_one_line, [*self._lines(), *self._verdicts()]))
 
     def _repr_html_(self) -> str:
         first, *others = self._lines()

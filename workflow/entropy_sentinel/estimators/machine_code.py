@@ -19,7 +19,7 @@ import llvmlite.binding
 import numba
 
 from entropy_sentinel.core.cache_folders import user_folder
-from entropy_sentinel.core.file_locks import locked
+from entropy_sentinel.core.file_locks import hold_lock
 from entropy_sentinel.core.whole_files import write_whole
 
 
@@ -36,7 +36,7 @@ def compiled(signature: Any, **options: Any) -> Callable[[Callable[..., Any]], C
         try:
             folder = _folder(Path(function.__code__.co_filename))
             # If jobs start together, one compiles and the others wait.
-            with locked(folder / "lock"), _cached_in(folder):
+            with hold_lock(folder / "lock"), _cached_in(folder):
                 compiled = numba.njit(signature, cache=True, **options)(_placed(function, folder))
         except Exception:  # whatever is wrong with the cache; an error of the function itself is raised below
             compiled = numba.njit(signature, **options)(function)

@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.core.errors import ConfigError
-from entropy_sentinel.core.printable import one_line
+from entropy_sentinel.core.printable import make_one_line
 from entropy_sentinel.estimators.estimator_base import Estimator
 from entropy_sentinel.estimators.estimator_registry import is_known, made_of, module_of
 from entropy_sentinel.estimators.training_predictions import TrainingPredictions
@@ -115,7 +115,7 @@ def _refused(what: str) -> Iterator[None]:
     except (NotPlain, ConfigError):
         raise
     except Exception as error:
-        raise NotPlain(f"{what} ({type(error).__name__}: {one_line(str(error)[:200])})") from None
+        raise NotPlain(f"{what} ({type(error).__name__}: {make_one_line(str(error)[:200])})") from None
 
 
 def _arrays(packed: bytes) -> dict[str, np.ndarray]:

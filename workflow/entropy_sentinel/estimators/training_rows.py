@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from threadpoolctl import ThreadpoolController
 
-from entropy_sentinel.core.extension_guard import guard
+from entropy_sentinel.core.extension_guard import guard_extension
 from entropy_sentinel.estimators.estimator_base import CannotFit, Estimator, FitFailure
 from entropy_sentinel.estimators.estimator_registry import family_of, module_of
 from entropy_sentinel.estimators.estimator_settings import Fitting
@@ -208,7 +208,9 @@ class TrainingRows:
         if name not in self._fitted:
             try:
                 module = module_of(name)
-                with guard("estimators", family_of(name).name, f"estimator '{name}': fit failed", (CannotFit,)):
+                with guard_extension(
+                    "estimators", family_of(name).name, f"estimator '{name}': fit failed", (CannotFit,)
+                ):
                     fitted = module.fit(name, self)
                     if not isinstance(fitted, Estimator):
                         raise TypeError(f"must return an Estimator, returned {fitted!r:.100}")

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, Strict, TypeAdapter, model_validator, with_config
 
-from entropy_sentinel.core.printable import one_line
+from entropy_sentinel.core.printable import make_one_line
 from entropy_sentinel.estimators.field_types import (
     EXACT_FIELDS,
     MOST_DOMAINS,
@@ -328,7 +328,7 @@ class Validation:
         lines = []
         for answer in self.answers:
             lines.append(f"verdict on {answer.estimator}{answer.scope}: {answer.verdict}")
-            lines += [f"  {one_line(reason)}" for reason in answer.reasons]
+            lines += [f"  {make_one_line(reason)}" for reason in answer.reasons]
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:

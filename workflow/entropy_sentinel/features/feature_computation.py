@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.core.extension_guard import guard
+from entropy_sentinel.core.extension_guard import guard_extension
 from entropy_sentinel.features import hashed_tokens
 from entropy_sentinel.features.feature_declaration import NLL, H, X
 from entropy_sentinel.features.feature_registry import CATALOGUE, EXTRAS, FEATURE_FRAME
@@ -140,7 +140,7 @@ def _evaluate(lists: pl.DataFrame) -> pl.DataFrame:
         raise
     except BaseException:  # also a panic of Polars, and exit() in an extension
         for name in CATALOGUE:  # say which extension's feature fails
-            with guard("features", name, f"feature '{name}': its expression failed"):
+            with guard_extension("features", name, f"feature '{name}': its expression failed"):
                 lists.select(_values()[name])
         raise
 

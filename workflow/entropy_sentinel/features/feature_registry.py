@@ -99,9 +99,9 @@ TAKEN = frozenset(
 
 
 def _catalogue() -> dict[str, Feature]:
-    features = registry_entries.declared("features", Feature)
+    features = registry_entries.load_entries("features", Feature)
     for name in features:
-        where = extensions.module_of("features", name)
+        where = extensions.get_module_name("features", name)
         # The name becomes part of estimator names, and so of file names.
         if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
             raise ConfigError(f"{where}: a feature's name must be like `a_name`, got '{name}'")

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from entropy_sentinel.core.printable import printable
+from entropy_sentinel.core.printable import make_printable
 
 
 def number(value: float | None, form: str = ".3f") -> str:
@@ -67,7 +67,7 @@ def html(heading: str, lines: Iterable[str], *tables: tuple[Sequence[str], Seque
 
 
 def _shown(text: str) -> str:
-    return escape(printable(text))
+    return escape(make_printable(text))
 
 
 def _row(tag: str, cells: Sequence[str]) -> str:

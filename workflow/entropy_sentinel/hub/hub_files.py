@@ -21,29 +21,29 @@ from entropy_sentinel.core.whole_files import write_whole
 
 log = logging.getLogger(__name__)
 
-Kind = Literal["dataset", "model"]
+RepoKind = Literal["dataset", "model"]
 
 
-def pinned_commit(kind: Kind, repo_id: str, revision: str | None, folder: str | Path) -> str:
+def pin_commit(kind: RepoKind, repo_id: str, revision: str | None, folder: str | Path) -> str:
     """The commit that a study uses: the commit of `revision` when the study first used it.
 
     `folder` is `results/<study>/revisions`, with a JSON record per id. If a branch moves later, the study keeps its
     commit: to use the new commit, set `revision` to another value, such as this commit, or delete the record. Raises
-    InputError in the same cases as `resolve`, and for an unreadable record.
+    InputError in the same cases as `resolve_commit`, and for an unreadable record.
     """
-    record = commit_record(kind, repo_id, folder)
+    record = locate_commit_record(kind, repo_id, folder)
     recorded = _read_record(record) if record.exists() else None
     if recorded is not None and recorded["revision"] == revision:
         return str(recorded["commit"])
-    commit = resolve(kind, repo_id, revision)
+    commit = resolve_commit(kind, repo_id, revision)
     if recorded is not None:
         log.warning("%s %s: commit %s instead of %s, as configured", kind, repo_id, commit, recorded["commit"])
     write_json(record, {"id": repo_id, "revision": revision, "commit": commit})
     return commit
 
 
-def commit_record(kind: Kind, repo_id: str, folder: str | Path) -> Path:
-    """The file of `pinned_commit` with the commit of an id."""
+def locate_commit_record(kind: RepoKind, repo_id: str, folder: str | Path) -> Path:
+    """The file of `pin_commit` with the commit of an id."""
     return Path(folder) / f"{kind}s" / f"{repo_id.replace('/', '--')}.json"
 
 
@@ -57,11 +57,11 @@ class Access(StrEnum):
     UNKNOWN = "unknown"  # the hub did not answer
 
 
-def check_access(kind: Kind, repo_id: str, revision: str | None) -> Access:
+def check_access(kind: RepoKind, repo_id: str, revision: str | None) -> Access:
     """Whether files of the hub can be had, by one request, or in offline mode by a look into the cache."""
     try:
         if constants.is_offline_mode():
-            resolve(kind, repo_id, revision)
+            resolve_commit(kind, repo_id, revision)
         else:
             huggingface_hub.HfApi().auth_check(repo_id, repo_type=kind)
     except InputError:
@@ -75,13 +75,13 @@ def check_access(kind: Kind, repo_id: str, revision: str | None) -> Access:
     return Access.GRANTED
 
 
-def page_of(kind: Kind, repo_id: str) -> str:
+def format_page_url(kind: RepoKind, repo_id: str) -> str:
     """The address of a model's or data set's page."""
     return f"https://huggingface.co/{'datasets/' if kind == 'dataset' else ''}{repo_id}"
 
 
 def _read_record(path: Path) -> dict[str, Any]:
-    """Read a record of `pinned_commit`; raise InputError if it is damaged."""
+    """Read a record of `pin_commit`; raise InputError if it is damaged."""
     try:
         recorded = json.loads(path.read_text())
         return {key: recorded[key] for key in ("revision", "commit")}
@@ -92,13 +92,13 @@ def _read_record(path: Path) -> dict[str, Any]:
         ) from None
 
 
-def resolve(kind: Kind, repo_id: str, revision: str | None) -> str:
+def resolve_commit(kind: RepoKind, repo_id: str, revision: str | None) -> str:
     """The commit (40 hex digits) of a commit, tag or branch; None means the default branch.
 
     Raises InputError if it does not exist, if there is no access or network, or, when offline, if it is not cached.
     """
     api, offline = huggingface_hub.HfApi(), constants.is_offline_mode()
-    with _plain_errors(kind, repo_id, revision):
+    with _translate_errors(kind, repo_id, revision):
         if not offline:
             api.auth_check(repo_id, repo_type=kind)  # metadata of a gated repository is public, its files are not
         repository: dict[str, Any] = {"repo_id": repo_id, "repo_type": kind, "local_files_only": offline}
@@ -108,12 +108,12 @@ def resolve(kind: Kind, repo_id: str, revision: str | None) -> str:
     return commit
 
 
-def snapshot(kind: Kind, repo_id: str, commit: str, ignore: Iterable[str] = ()) -> str:
+def download_snapshot(kind: RepoKind, repo_id: str, commit: str, ignore: Iterable[str] = ()) -> str:
     """The cache folder with the files of a commit, except those that match a pattern in `ignore`.
 
-    Missing files are downloaded. Raises InputError in the same cases as `resolve`.
+    Missing files are downloaded. Raises InputError in the same cases as `resolve_commit`.
     """
-    with _plain_errors(kind, repo_id, commit):
+    with _translate_errors(kind, repo_id, commit):
         return huggingface_hub.HfApi().snapshot_download(
             repo_id,
             repo_type=kind,
@@ -129,9 +129,9 @@ def write_json(path: str | Path, content: dict[str, str | None]) -> None:
 
 
 @contextmanager
-def _plain_errors(kind: Kind, repo_id: str, revision: str | None) -> Iterator[None]:
+def _translate_errors(kind: RepoKind, repo_id: str, revision: str | None) -> Iterator[None]:
     """Turn the errors of huggingface_hub into InputErrors that say what to do."""
-    page = page_of(kind, repo_id)
+    page = format_page_url(kind, repo_id)
     try:
         yield
     except errors.GatedRepoError:
@@ -151,13 +151,13 @@ def _plain_errors(kind: Kind, repo_id: str, revision: str | None) -> Iterator[No
             "for 429 or 5xx wait, or use the cache with HF_HUB_OFFLINE=1"
         )
     except (OSError, httpx.HTTPError, errors.RevisionResolutionError) as error:
-        problem = _no_connection(type(error).__name__)
+        problem = _explain_no_connection(type(error).__name__)
     else:
         return
     raise InputError(f"{kind} {repo_id}: {problem}") from None
 
 
-def _no_connection(error: str) -> str:
+def _explain_no_connection(error: str) -> str:
     if constants.is_offline_mode():
         return (
             "is not completely in the cache, and offline mode is on (HF_HUB_OFFLINE): run "
@@ -170,7 +170,7 @@ def _no_connection(error: str) -> str:
     )
 
 
-def cached_file(repo_id: str, name: str, commit: str | None) -> Path | None:
+def find_cached_file(repo_id: str, name: str, commit: str | None) -> Path | None:
     """A model's file in the hub's cache, or None if it is not cached; nothing is downloaded."""
     try:
         path = huggingface_hub.try_to_load_from_cache(repo_id, name, revision=commit)

@@ -21,13 +21,13 @@ class TokenTexts:
 
     def __init__(self, origin: Mapping[str, Any]) -> None:
         """Read the tokenizer; `origin` is the provenance of a file of traces, with `weights`: a folder or a hub id."""
-        self._tokenizer, self.missing = _tokenizer(str(origin.get("weights") or ""), origin.get("commit"))
+        self._tokenizer, self.missing = _load_tokenizer(str(origin.get("weights") or ""), origin.get("commit"))
 
-    def of(self, row: Mapping[str, Any]) -> tuple[list[str | None], Callable[[int], list[str | None] | None]]:
+    def read_row(self, row: Mapping[str, Any]) -> tuple[list[str | None], Callable[[int], list[str | None] | None]]:
         """The texts of a row's tokens, and a function that returns the texts of the likely tokens at a step."""
-        return self.of_response(row), partial(self.of_alternatives, row)
+        return self.read_response(row), partial(self.read_alternatives, row)
 
-    def of_response(self, row: Mapping[str, Any]) -> list[str | None]:
+    def read_response(self, row: Mapping[str, Any]) -> list[str | None]:
         """The texts of the tokens of a row of GENERATIONS, (n_tokens,).
 
         If a character consists of several tokens, it is the text of the last token.
@@ -42,15 +42,15 @@ class TokenTexts:
         stream = DecodeStream(skip_special_tokens=False)
         return [(stream.step(self._tokenizer, token) or "")[:_LONGEST_TOKEN] for token in ids]
 
-    def of_alternatives(self, row: Mapping[str, Any], place: int) -> list[str | None] | None:
+    def read_alternatives(self, row: Mapping[str, Any], place: int) -> list[str | None] | None:
         """The texts of the most likely tokens at a step, (k,); None if the trace lacks these tokens."""
         if row["top_tokens"] is not None:
             return [text[:_LONGEST_TOKEN] for text in row["top_tokens"][place]]
         if row["top_token_ids"] is not None:
-            return [self.of_token(token) for token in row["top_token_ids"][place]]
+            return [self.decode_token(token) for token in row["top_token_ids"][place]]
         return None
 
-    def of_token(self, token: int | None) -> str | None:
+    def decode_token(self, token: int | None) -> str | None:
         """The text of a single token."""
         if self._tokenizer is None or token is None:
             return None
@@ -58,7 +58,7 @@ class TokenTexts:
 
 
 @cache
-def _tokenizer(weights: str, commit: str | None) -> "tuple[Tokenizer | None, str | None]":
+def _load_tokenizer(weights: str, commit: str | None) -> "tuple[Tokenizer | None, str | None]":
     """A model's tokenizer from its folder or the hub's cache, or the reason why there is none."""
     if not weights:
         return None, "the traces do not state which weights generated them"
@@ -66,15 +66,15 @@ def _tokenizer(weights: str, commit: str | None) -> "tuple[Tokenizer | None, str
         from tokenizers import Tokenizer
     except ImportError:
         return None, "the package tokenizers is not installed"
-    file = Path(weights) / _FILE if Path(weights).is_dir() else _cached(weights, commit)
+    file = Path(weights) / _FILE if Path(weights).is_dir() else _find_cached_tokenizer(weights, commit)
     if file is None or not file.is_file():
         return None, f"there is no {_FILE} for {weights} in its folder or in the hub's cache"
     return Tokenizer.from_file(str(file)), None
 
 
-def _cached(weights: str, commit: str | None) -> Path | None:
+def _find_cached_tokenizer(weights: str, commit: str | None) -> Path | None:
     try:
-        from entropy_sentinel.hub.hub_files import cached_file
+        from entropy_sentinel.hub.hub_files import find_cached_file
     except ImportError:  # an environment without huggingface_hub has no cache either
         return None
-    return cached_file(weights, _FILE, commit)
+    return find_cached_file(weights, _FILE, commit)

@@ -15,7 +15,7 @@ from entropy_sentinel.llm_client.server_settings import Prompt, ServedSettings
 class Kind(Settings):
     """The base class of the kinds of judges.
 
-    Its jobs are told the keys in `UNTRACKED`: `llm_client.server_settings.announced_server("judges.NAME")`.
+    Its jobs are told the keys in `UNTRACKED`: `llm_client.server_settings.read_announced_server("judges.NAME")`.
     """
 
     # Raise it when verdicts change: labels of this kind are then rebuilt. It replaces a code hash, because labels

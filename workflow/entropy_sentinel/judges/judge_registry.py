@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Union, get_args
 from pydantic import BeforeValidator, Discriminator, Tag
 
 from entropy_sentinel.core.errors import ConfigError
-from entropy_sentinel.core.extension_guard import guard
-from entropy_sentinel.core.registry_entries import declared_classes, declared_values, place_of
+from entropy_sentinel.core.extension_guard import guard_extension
+from entropy_sentinel.core.registry_entries import describe_place, load_classes, load_values
 from entropy_sentinel.core.section_base import Settings, check_names
 from entropy_sentinel.judges.judge_base import JudgeSettings, Kind
 from entropy_sentinel.judges.judge_interface import Judge
@@ -15,16 +15,16 @@ from entropy_sentinel.llm_client.server_settings import Prompt
 
 
 def _kinds() -> dict[str, type[Kind]]:
-    kinds = declared_classes("judges", Kind)
+    kinds = load_classes("judges", Kind)
     for name, kind in kinds.items():
         key = kind.model_fields.get("kind")
         if key is None or get_args(key.annotation) != (name,):
-            raise ConfigError(f'{place_of("judges", name)} must have the key `kind: Literal["{name}"]`')
+            raise ConfigError(f'{describe_place("judges", name)} must have the key `kind: Literal["{name}"]`')
     return kinds
 
 
 KINDS: dict[str, type[Kind]] = _kinds()
-PROMPTS: dict[str, Prompt] = declared_values("judge_prompts", Prompt)
+PROMPTS: dict[str, Prompt] = load_values("judge_prompts", Prompt)
 
 
 def _given(judge: Any) -> Any:
@@ -82,5 +82,5 @@ def _basic_judges(way: list[str], judges: Mapping[str, Settings]) -> list[str]:
 def make_judge(settings: JudgeSettings) -> Judge:
     """The judge that the settings name; the config has checked its kind."""
     kind = settings["kind"]
-    with guard("judges", kind, f"judge '{kind}' cannot be made"):
+    with guard_extension("judges", kind, f"judge '{kind}' cannot be made"):
         return KINDS[kind].load()(settings)

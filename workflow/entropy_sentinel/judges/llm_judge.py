@@ -28,8 +28,8 @@ from entropy_sentinel.judges.verdict_probability import (
 )
 from entropy_sentinel.llm_client.chat_client import ChatClient
 from entropy_sentinel.llm_client.optional_parameters import OptionalParameters
-from entropy_sentinel.llm_client.request_results import Refusal, ServerReply, masked
-from entropy_sentinel.llm_client.server_settings import announced_server, filled
+from entropy_sentinel.llm_client.request_results import Refusal, ServerReply, mask_secrets
+from entropy_sentinel.llm_client.server_settings import fill_chat, read_announced_server
 
 # <|end|>, <|eot_id|>, DeepSeek's wide form, and the chat tokens of Llama, Gemma and Mistral; `<|x|>` is not a token.
 _SPECIAL = re.compile(
@@ -227,7 +227,7 @@ class LlmJudge:
         return replace(whole, text=final_answer(whole.text)) if self._asked["shown"] == "answer" else whole
 
     def _request(self, case: Case, shown: str) -> dict[str, Any]:
-        messages = filled(self._asked["messages"], question=case.question, response=shown, reference=case.reference)
+        messages = fill_chat(self._asked["messages"], question=case.question, response=shown, reference=case.reference)
         request: dict[str, Any] = {"messages": messages, "max_tokens": self._asked["max_tokens"]}
         if self._asked["temperature"] is not None:
             request["temperature"] = self._asked["temperature"]
@@ -267,7 +267,7 @@ class LlmJudge:
 
 def make(settings: JudgeSettings) -> LlmJudge:
     """The judge that the settings describe, at the server that the workflow has announced."""
-    return LlmJudge(settings, announced_server(f"judges.{settings['judge']}"))
+    return LlmJudge(settings, read_announced_server(f"judges.{settings['judge']}"))
 
 
 def final_answer(text: str) -> str:
@@ -280,7 +280,7 @@ def final_answer(text: str) -> str:
 
 def _keep(reply: ServerReply) -> dict[str, Any]:
     return {
-        "model": masked(str(getattr(reply.parsed, "model", None) or "")),
+        "model": mask_secrets(str(getattr(reply.parsed, "model", None) or "")),
         "text": reply.text,
         "finish_reason": reply.finish_reason,
         "prompt_tokens": reply.prompt_tokens,

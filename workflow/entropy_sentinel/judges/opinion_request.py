@@ -8,7 +8,7 @@ from typing import Any
 from entropy_sentinel.judges.answer_matching import reason_without_answer
 from entropy_sentinel.llm_client.chat_client import ChatClient
 from entropy_sentinel.llm_client.optional_parameters import OptionalParameters
-from entropy_sentinel.llm_client.request_results import Refusal, ServerReply, masked
+from entropy_sentinel.llm_client.request_results import Refusal, ServerReply, mask_secrets
 
 # Part of a reply's cache key. Raise it when the cached content changes.
 _KEPT = "opinion 1"
@@ -66,7 +66,7 @@ class SecondModel:
 
 def _keep(reply: ServerReply) -> dict[str, Any]:
     return {
-        "model": masked(str(getattr(reply.parsed, "model", None) or "")),
+        "model": mask_secrets(str(getattr(reply.parsed, "model", None) or "")),
         "text": reply.text,
         "finish_reason": reply.finish_reason,
         "prompt_tokens": reply.prompt_tokens,

@@ -13,7 +13,7 @@ from select import select
 from typing import IO, Any
 
 from entropy_sentinel.core.errors import EntropySentinelError
-from entropy_sentinel.core.extensions import roots
+from entropy_sentinel.core.extensions import find_roots
 from entropy_sentinel.judges.judge_base import JudgeSettings
 from entropy_sentinel.judges.judge_interface import DEFAULT_UNANSWERED, Case, Judge, Unanswered, Verdict
 
@@ -131,7 +131,7 @@ def _main(what: str) -> None:
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     module, name, arguments = json.loads(what)
-    roots()  # the folders of extensions can then be imported from
+    find_roots()  # the folders of extensions can then be imported from
     judge = getattr(import_module(module), name)(*arguments)
     print(json.dumps(judge.software), file=out, flush=True)
     for line in sys.stdin.buffer:

@@ -20,13 +20,25 @@ from anyio.from_thread import BlockingPortal, BlockingPortalProvider
 
 from entropy_sentinel.core.errors import EntropySentinelError
 from entropy_sentinel.llm_client.reply_cache import ReplyCache, ReplyClaim
-from entropy_sentinel.llm_client.request_results import Refusal, ServerReply, UnusableReply, message_of, storable
-from entropy_sentinel.llm_client.request_sending import TOTAL_TIMEOUT_S, AnsweredRequest, RoundEnded, Sender, sleep
-from entropy_sentinel.llm_client.server_settings import address_of
+from entropy_sentinel.llm_client.request_results import (
+    Refusal,
+    ServerReply,
+    UnusableReply,
+    extract_message,
+    make_storable,
+)
+from entropy_sentinel.llm_client.request_sending import (
+    TOTAL_TIMEOUT_S,
+    AnsweredRequest,
+    RoundEnded,
+    Sender,
+    sleep_until_stop,
+)
+from entropy_sentinel.llm_client.server_settings import find_address
 from entropy_sentinel.llm_client.spending.ledger import Ledger, Terms
 
 _PORTALS = BlockingPortalProvider()
-_TURN = threading.Lock()
+_LOCK = threading.Lock()
 _rounds = 0
 
 
@@ -37,13 +49,13 @@ def shared_loop(close: Callable[[], Awaitable[None]]) -> Iterator[BlockingPortal
     LiteLLM keeps the connections of all its users together, and can only close them all.
     """
     global _rounds
-    with _TURN:
+    with _LOCK:
         portal = _PORTALS.__enter__()
         _rounds += 1
     try:
         yield portal
     finally:
-        with _TURN:
+        with _LOCK:
             _rounds -= 1
             if not _rounds:
                 portal.call(close)
@@ -55,12 +67,12 @@ log = logging.getLogger(__name__)
 # If this many prompts are too long and none is answered, the token limit is wrong, not the prompts.
 FIRST_REFUSALS = 10
 # Seconds between checks of the cache for a reply that another process has requested.
-_LOOK_AGAIN_S = 0.2
+_POLL_S = 0.2
 # The outcome of such a request: it is tried again after the others.
 _LATER = object()
 # Largest size of a stored reply, in bytes: the part that does not depend on its length, a token's text both plain and
 # escaped in the server's JSON, and a token with its 20 log-probabilities.
-_ROOM, _ROOM_PER_TOKEN, _ROOM_PER_LOGPROBS = 4096, 16, 512
+_BASE_BYTES, _BYTES_PER_TOKEN, _BYTES_PER_LOGPROBS = 4096, 16, 512
 
 
 @dataclass(frozen=True)
@@ -119,7 +131,7 @@ class ChatClient:
         self.name, self.model, self.concurrency = name, model, concurrency
         self.counts: Counter[str] = Counter()
         # Two servers may each have a model of this name.
-        self._identity = {"base_url": None if own_server else address_of(model, base_url), **identity}
+        self._identity = {"base_url": None if own_server else find_address(model, base_url), **identity}
         self._cache, self.ledger = ReplyCache(), Ledger(ledger, Terms(**terms))
         self._sender = Sender(name, model, base_url, timeout_s, retries, self.ledger, total_timeout_s)
         # Whether a reply has shown that the server works, whether a wait for another process was logged, and the number
@@ -167,15 +179,15 @@ class ChatClient:
         cached_before = self.counts["cached"]
         with shared_loop(self._sender.close) as portal:
             stop = portal.call(anyio.Event)
-            turn = _Round(account, keep, shows_enough, portal.call(anyio.Semaphore, self.concurrency), stop)
+            this_round = _Round(account, keep, shows_enough, portal.call(anyio.Semaphore, self.concurrency), stop)
             try:
                 while waiting or running:
                     # Twice the concurrency, so that requests are ready while the caller is busy.
                     while waiting and len(running) < (2 * self.concurrency if self._server_is_known else 1):
                         position, request = waiting.popleft()
-                        running[portal.start_task_soon(self._outcome, position, request, turn)] = position
+                        running[portal.start_task_soon(self._run_request, position, request, this_round)] = position
                     try:
-                        finished = self._finished(running)
+                        finished = self._wait_for_any(running)
                     except KeyboardInterrupt as interrupt:
                         if isinstance(failure, KeyboardInterrupt):
                             for future in running:
@@ -209,7 +221,7 @@ class ChatClient:
         if failure is not None:
             raise failure
 
-    def _finished(self, running: Collection[Future[Any]]) -> Collection[Future[Any]]:
+    def _wait_for_any(self, running: Collection[Future[Any]]) -> Collection[Future[Any]]:
         """Wait until a request is finished; say meanwhile that no reply comes."""
         start, pause_s = time.monotonic(), self.FIRST_LINE_S
         while not (done := wait(running, timeout=pause_s, return_when=FIRST_COMPLETED).done):
@@ -223,63 +235,68 @@ class ChatClient:
             pause_s = self.NEXT_LINES_S
         return done
 
-    async def _outcome(
-        self, position: int, request: Mapping[str, Any], turn: _Round
+    async def _run_request(
+        self, position: int, request: Mapping[str, Any], this_round: _Round
     ) -> tuple[Any, BaseException | None]:
         """The outcome of a request, and the error that ends the round; both if a step after the reply failed."""
         try:
-            async with turn.places:
-                if turn.stop.is_set():
+            async with this_round.places:
+                if this_round.stop.is_set():
                     return None, None
-                outcome = await self._content(position, request, turn)
+                outcome = await self._fetch_content(position, request, this_round)
             if outcome[0] is _LATER:
-                await sleep(_LOOK_AGAIN_S, turn.stop)
+                await sleep_until_stop(_POLL_S, this_round.stop)
             return outcome
         except RoundEnded:
             return None, None
         except Exception as error:
             return None, error
 
-    async def _content(
-        self, position: int, request: Mapping[str, Any], turn: _Round
+    async def _fetch_content(
+        self, position: int, request: Mapping[str, Any], this_round: _Round
     ) -> tuple[Any, BaseException | None]:
         """The kept content of a reply, from the cache or the server; `_LATER` if another process requests it."""
         identity = {"model": self.model, **request, **self._identity}
         kept = await anyio.to_thread.run_sync(self._cache.get, identity)
         if kept is not None:
             self.counts["cached"] += 1
-            return storable(kept), None
-        claim = await anyio.to_thread.run_sync(self._cache.claim, identity, _room(request))
+            return make_storable(kept), None
+        claim = await anyio.to_thread.run_sync(self._cache.claim, identity, _estimate_reply_bytes(request))
         if claim is None:
             if not self._is_waiting:
                 log.info("%s: another process is asking request %d (from 0) and maybe others", self.name, position)
                 self._is_waiting = True
             return _LATER, None
         try:
-            return await self._content_from_server(position, request, identity, claim, turn)
+            return await self._fetch_from_server(position, request, identity, claim, this_round)
         finally:
-            await anyio.to_thread.run_sync(claim.end)
+            await anyio.to_thread.run_sync(claim.release)
 
-    async def _content_from_server(
-        self, position: int, request: Mapping[str, Any], identity: Mapping[str, Any], claim: ReplyClaim, turn: _Round
+    async def _fetch_from_server(
+        self,
+        position: int,
+        request: Mapping[str, Any],
+        identity: Mapping[str, Any],
+        claim: ReplyClaim,
+        this_round: _Round,
     ) -> tuple[Any, BaseException | None]:
         """The server's reply to a claimed request, as it is kept."""
         try:
-            sent = await self._sender.send(position, request, turn.account, turn.stop)
+            sent = await self._sender.send(position, request, this_round.account, this_round.stop)
         except UnusableReply as error:
-            raise self._unusable(position, identity, error) from None
+            raise self._store_unusable(position, identity, error) from None
         if isinstance(sent, Refusal):
-            return sent, self._too_many_refusals(sent)
+            return sent, self._count_refusal(sent)
         try:
             kept, storing_error = await anyio.to_thread.run_sync(
-                self._store, position, identity, claim, sent.reply, turn
+                self._store, position, identity, claim, sent.reply, this_round
             )
         except Exception:
             await self._sender.settle(sent)
             raise
-        return kept, await self._settled(sent) or storing_error
+        return kept, await self._try_settle(sent) or storing_error
 
-    async def _settled(self, sent: AnsweredRequest) -> EntropySentinelError | None:
+    async def _try_settle(self, sent: AnsweredRequest) -> EntropySentinelError | None:
         """Record the cost of a request. Return the error if that fails, so that the reply is not lost."""
         try:
             await self._sender.settle(sent)
@@ -288,7 +305,7 @@ class ChatClient:
         return None
 
     def _store(
-        self, position: int, identity: Mapping[str, Any], claim: ReplyClaim, reply: ServerReply, turn: _Round
+        self, position: int, identity: Mapping[str, Any], claim: ReplyClaim, reply: ServerReply, this_round: _Round
     ) -> tuple[Any, BaseException | None]:
         """Store what the caller needs of a reply; return it, and the error if it could not be stored.
 
@@ -296,30 +313,30 @@ class ChatClient:
         """
         raw = reply.raw or str(reply.parsed)
         try:
-            kept = storable(turn.keep(reply))
+            kept = make_storable(this_round.keep(reply))
         except UnusableReply as error:
-            raise self._unusable(position, identity, UnusableReply(str(error), raw)) from None
+            raise self._store_unusable(position, identity, UnusableReply(str(error), raw)) from None
         except (AttributeError, LookupError, TypeError, ValueError) as error:
-            reason = f"it does not have the form of a chat completion: {message_of(error)}"
-            raise self._unusable(position, identity, UnusableReply(reason, raw)) from None
+            reason = f"it does not have the form of a chat completion: {extract_message(error)}"
+            raise self._store_unusable(position, identity, UnusableReply(reason, raw)) from None
         self.counts["answered"] += 1
-        self._server_is_known = self._server_is_known or turn.shows_enough(kept)
+        self._server_is_known = self._server_is_known or this_round.shows_enough(kept)
         try:
             claim.keep(kept)
         except EntropySentinelError as error:
             return kept, error
         return kept, None
 
-    def _unusable(self, position: int, identity: Mapping[str, Any], reply: UnusableReply) -> EntropySentinelError:
+    def _store_unusable(self, position: int, identity: Mapping[str, Any], reply: UnusableReply) -> EntropySentinelError:
         """Store an unusable reply, and return the error that names its file."""
         self.counts["answered"] += 1
-        path = self._cache.put_aside(identity, storable(reply.raw), str(reply))
+        path = self._cache.store_unusable(identity, make_storable(reply.raw), str(reply))
         return EntropySentinelError(
             f"{self.name}: {self._sender.address} gave a reply to request {position} (from 0) that cannot be used: "
             f"{reply}; it is stored in {path}; a restart sends the request again"
         )
 
-    def _too_many_refusals(self, refusal: Refusal) -> EntropySentinelError | None:
+    def _count_refusal(self, refusal: Refusal) -> EntropySentinelError | None:
         """Count a refusal. Return an error if nothing was answered and the prompts cannot be the cause."""
         self.counts["refused"] += 1
         self._too_long += refusal.too_long
@@ -331,7 +348,7 @@ class ChatClient:
         )
 
 
-def _room(request: Mapping[str, Any]) -> int:
-    """The largest size of a stored reply before compression, bytes; a server may send longer ones."""
-    per_token = _ROOM_PER_LOGPROBS if request.get("logprobs") else _ROOM_PER_TOKEN
-    return _ROOM + len(json.dumps(request)) + per_token * (request.get("max_tokens") or 0)
+def _estimate_reply_bytes(request: Mapping[str, Any]) -> int:
+    """Bytes to reserve on disk for the uncompressed reply; a bound only if the server respects max_tokens."""
+    per_token = _BYTES_PER_LOGPROBS if request.get("logprobs") else _BYTES_PER_TOKEN
+    return _BASE_BYTES + len(json.dumps(request)) + per_token * (request.get("max_tokens") or 0)

@@ -6,29 +6,29 @@ from contextvars import ContextVar
 from typing import Any
 
 # The part that does not depend on the length of a reply, and most bytes of a token: its text, or its alternatives too.
-_ROOM, _PER_TOKEN, _PER_LOGPROBS = 16 * 2**20, 64, 8 * 2**10
+_BASE_BYTES, _PER_TOKEN, _PER_LOGPROBS = 16 * 2**20, 64, 8 * 2**10
 
-_most_bytes: ContextVar[int | None] = ContextVar("most_bytes", default=None)
+_max_bytes: ContextVar[int | None] = ContextVar("most_bytes", default=None)
 
 
 class ReplyTooLargeError(Exception):
     """A reply is larger than its request allows."""
 
 
-def most_bytes(request: Mapping[str, Any]) -> int:
+def compute_max_bytes(request: Mapping[str, Any]) -> int:
     """The most bytes of the reply to a request, unpacked."""
     per_token = _PER_LOGPROBS if request.get("logprobs") else _PER_TOKEN
-    return _ROOM + per_token * int(request.get("max_tokens") or 0) * int(request.get("n") or 1)
+    return _BASE_BYTES + per_token * int(request.get("max_tokens") or 0) * int(request.get("n") or 1)
 
 
 @contextmanager
-def reply_bound(n_bytes: int) -> Iterator[None]:
+def limit_reply_size(n_bytes: int) -> Iterator[None]:
     """Bound the replies that are read in the block, in this task and those that it starts."""
-    token = _most_bytes.set(n_bytes)
+    token = _max_bytes.set(n_bytes)
     try:
         yield
     finally:
-        _most_bytes.reset(token)
+        _max_bytes.reset(token)
 
 
 def bound_transports(handler: Any) -> None:
@@ -40,14 +40,14 @@ def bound_transports(handler: Any) -> None:
     def create_bounded(*args: Any, **options: Any) -> Any:
         transport = create(*args, **options)
         if transport is not None:
-            transport.handle_async_request = _bounded(transport.handle_async_request)
+            transport.handle_async_request = _bound_handler(transport.handle_async_request)
         return transport
 
     create_bounded.is_bounded = True  # type: ignore[attr-defined]  # a mark on a function
     handler.create_async_transport = staticmethod(create_bounded)
 
 
-def _bounded(handle: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def _bound_handler(handle: Callable[[Any], Any]) -> Callable[[Any], Any]:
     async def handle_bounded(request: Any) -> Any:
         response = await handle(request)
         await bound_response(response)
@@ -58,7 +58,7 @@ def _bounded(handle: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 async def bound_response(response: Any) -> None:
     """Have an `httpx.Response` raise ReplyTooLargeError when more is unpacked from it than the block allows."""
-    n_bytes = _most_bytes.get()
+    n_bytes = _max_bytes.get()
     if n_bytes is None:
         return
     read = response.aiter_bytes

@@ -16,16 +16,16 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from entropy_sentinel.core.cache_folders import cache_folder, private_folder
+from entropy_sentinel.core.cache_folders import cache_folder, make_private_folder
 from entropy_sentinel.core.errors import EntropySentinelError
-from entropy_sentinel.core.file_locks import is_at, take
+from entropy_sentinel.core.file_locks import is_at, try_lock
 from entropy_sentinel.core.whole_files import whole_file
 
 # Errors of `posix_fallocate` on file systems that cannot reserve space.
-_NO_PROMISES = (errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS)
+_NO_RESERVATION = (errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS)
 
 # The descriptor value of a closed file.
-_CLOSED = -1
+_CLOSED_FILE = -1
 
 
 class ReplyClaim:
@@ -35,13 +35,13 @@ class ReplyClaim:
     """
 
     def __init__(self, path: Path, request: Mapping[str, Any]) -> None:
-        """Open the file and try to lock it; `taken` says whether that succeeded."""
+        """Open the file and try to lock it; `is_locked` says whether that succeeded."""
         self._path, self._request = path, request
         self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
-            self.taken = take(self._file, path)
+            self.is_locked = try_lock(self._file, path)
         except OSError:
-            self.leave()
+            self.close()
             raise
 
     def reserve(self, n_bytes: int) -> None:
@@ -51,7 +51,7 @@ class ReplyClaim:
         try:
             os.posix_fallocate(self._file, 0, n_bytes)
         except OSError as error:
-            if error.errno not in _NO_PROMISES:
+            if error.errno not in _NO_RESERVATION:
                 raise
 
     def keep(self, reply: Any) -> None:
@@ -69,26 +69,26 @@ class ReplyClaim:
                     partial.chmod(0o600)
                     partial.write_bytes(content)
         except OSError as error:
-            self.end()
+            self.release()
             raise EntropySentinelError(
                 f"{self._path}: the reply of a paid server cannot be kept: {error.strerror or error}; make room, or "
                 "set ENTROPY_SENTINEL_CACHE to a folder that can be written"
             ) from None
-        self.leave()
+        self.close()
 
-    def end(self) -> None:
+    def release(self) -> None:
         """Release the lock without a reply; does nothing if it is released already."""
-        if self._file == _CLOSED:
+        if self._file == _CLOSED_FILE:
             return
         with suppress(OSError):
             if is_at(self._file, self._path):
                 self._path.unlink()
-        self.leave()
+        self.close()
 
-    def leave(self) -> None:
+    def close(self) -> None:
         """Close the file without changing it."""
         os.close(self._file)
-        self._file = _CLOSED
+        self._file = _CLOSED_FILE
 
     def _write(self, content: bytes) -> None:
         view, position = memoryview(content), 0
@@ -99,7 +99,7 @@ class ReplyClaim:
 
 
 # Replies that are read to find one of a model; more would keep the start of a run waiting.
-MOST_READ = 200
+MAX_READ = 200
 
 # Part of every key. Raise it when the stored content of a reply changes.
 LAYOUT = 1
@@ -120,20 +120,20 @@ class ReplyCache:
 
     def get(self, request: Mapping[str, Any]) -> Any:
         """The reply to a request; None without one. A file of another form or request is ignored."""
-        kept = _read(self._path(request))
+        kept = _read_file(self._path(request))
         if kept is None or kept["request"] != json.loads(json.dumps(request)):
             return None
         return kept["reply"]
 
     def has_replies_of(self, model: str) -> bool:
         """Whether one of up to MOST_READ replies is of LiteLLM's `model`."""
-        for path in islice(self.folder.glob("*/*.json.gz"), MOST_READ):
-            kept = _read(path)
+        for path in islice(self.folder.glob("*/*.json.gz"), MAX_READ):
+            kept = _read_file(path)
             if kept is not None and isinstance(kept["request"], dict) and kept["request"].get("model") == model:
                 return True
         return False
 
-    def claim(self, request: Mapping[str, Any], room: int) -> ReplyClaim | None:
+    def claim(self, request: Mapping[str, Any], n_bytes: int) -> ReplyClaim | None:
         """The exclusive right to request a reply, with `room` bytes of disk space reserved for it.
 
         None if another process or thread has the right, or has just stored the reply: look again. Raises
@@ -142,45 +142,45 @@ class ReplyCache:
         path = self._path(request)
         try:
             for folder in dict.fromkeys((self.folder, path.parent)):
-                private_folder(folder)
+                make_private_folder(folder)
             claim = ReplyClaim(path, request)
             try:
-                if claim.taken and self.get(request) is None:
-                    claim.reserve(room)
+                if claim.is_locked and self.get(request) is None:
+                    claim.reserve(n_bytes)
                     return claim
             except BaseException:
-                claim.end()
+                claim.release()
                 raise
-            claim.leave()
+            claim.close()
             return None
         except OSError as error:
-            raise self._unwritable(path, error) from None
+            raise self._make_write_error(path, error) from None
 
-    def put_aside(self, request: Mapping[str, Any], reply: Any, reason: str) -> Path:
+    def store_unusable(self, request: Mapping[str, Any], reply: Any, reason: str) -> Path:
         """Store an unusable reply with the reason, for people to read; return its file."""
         content = json.dumps({"reason": reason, "reply": reply, "request": request}, indent=1)
-        path = self.unusable / f"{_name(request)}.json"
+        path = self.unusable / f"{_hash_request(request)}.json"
         try:
-            private_folder(self.unusable)
+            make_private_folder(self.unusable)
             with whole_file(path) as partial:
                 partial.chmod(0o600)
                 partial.write_text(content)
         except OSError as error:
-            raise self._unwritable(path, error) from None
+            raise self._make_write_error(path, error) from None
         return path
 
     def _path(self, request: Mapping[str, Any]) -> Path:
-        name = _name(request)
+        name = _hash_request(request)
         return self.folder / name[:2] / f"{name}.json.gz"
 
-    def _unwritable(self, path: Path, error: OSError) -> EntropySentinelError:
+    def _make_write_error(self, path: Path, error: OSError) -> EntropySentinelError:
         return EntropySentinelError(
             f"{self.folder.parent}: replies of paid servers are kept here, and {path.name} cannot be written: "
             f"{error.strerror or error}; make room or set ENTROPY_SENTINEL_CACHE to a folder that can be written"
         )
 
 
-def _read(path: Path) -> dict[str, Any] | None:
+def _read_file(path: Path) -> dict[str, Any] | None:
     """The content of a file; None if it has no reply."""
     try:
         kept = json.loads(gzip.decompress(path.read_bytes()))
@@ -189,6 +189,6 @@ def _read(path: Path) -> dict[str, Any] | None:
     return kept if isinstance(kept, dict) and {"request", "reply"} <= kept.keys() else None
 
 
-def _name(request: Mapping[str, Any]) -> str:
+def _hash_request(request: Mapping[str, Any]) -> str:
     content = json.dumps([LAYOUT, request], sort_keys=True)
     return hashlib.sha256(content.encode()).hexdigest()

@@ -13,7 +13,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from entropy_sentinel.core.errors import EntropySentinelError
-from entropy_sentinel.core.secrets import is_secret_name, without_keys
+from entropy_sentinel.core.secrets import is_secret_name, mask_keys
 from entropy_sentinel.llm_client.reply_bounds import ReplyTooLargeError
 from entropy_sentinel.schemas.generation_schema import OTHER_STOPS
 
@@ -25,21 +25,21 @@ KEY_LENGTH = 16
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def masked(text: str) -> str:
+def mask_secrets(text: str) -> str:
     """The text with `***` for providers' keys and for values of environment variables named like secrets."""
-    shown = re.sub(r"(?i)(\bbearer\s+|\bsk-)\S+", r"\1***", _without(text, secrets(SECRET_LENGTH)))
-    return without_keys(shown)
+    result = re.sub(r"(?i)(\bbearer\s+|\bsk-)\S+", r"\1***", _mask_values(text, list_secrets(SECRET_LENGTH)))
+    return mask_keys(result)
 
 
-def storable(value: Any) -> Any:
+def make_storable(value: Any) -> Any:
     """JSON content in a form that files can hold.
 
     Half a surrogate pair, which UTF-8 cannot encode, becomes U+FFFD. Keys from the environment become `***`.
     """
-    return _storable(value, secrets(KEY_LENGTH))
+    return _make_storable(value, list_secrets(KEY_LENGTH))
 
 
-def secrets(shortest: int) -> list[str]:
+def list_secrets(shortest: int) -> list[str]:
     """Values of environment variables named like secrets, of at least `shortest` characters, longest first.
 
     Paths that exist, as in PWD and SSH_AUTH_SOCK, are left out.
@@ -52,17 +52,17 @@ def secrets(shortest: int) -> list[str]:
     return sorted(values, key=len, reverse=True)
 
 
-def _storable(value: Any, keys: list[str]) -> Any:
+def _make_storable(value: Any, keys: list[str]) -> Any:
     if isinstance(value, str):
-        return _without(_SURROGATE.sub("\ufffd", value), keys)
+        return _mask_values(_SURROGATE.sub("\ufffd", value), keys)
     if isinstance(value, list):
-        return [_storable(item, keys) for item in value]
+        return [_make_storable(item, keys) for item in value]
     if isinstance(value, dict):
-        return {_storable(name, keys): _storable(item, keys) for name, item in value.items()}
+        return {_make_storable(name, keys): _make_storable(item, keys) for name, item in value.items()}
     return value
 
 
-def _without(text: str, values: list[str]) -> str:
+def _mask_values(text: str, values: list[str]) -> str:
     for value in values:
         text = text.replace(value, "***")
     return text
@@ -88,7 +88,7 @@ class UnusableReply(Exception):
         self.raw = raw
 
 
-def may_pass(error: BaseException) -> bool:
+def is_retryable(error: BaseException) -> bool:
     """Whether a retry may succeed: 429, 5xx, time-outs. LiteLLM gives a lost connection the status 500."""
     status = getattr(error, "status_code", None)
     passing = isinstance(status, int) and (status in (408, 429) or status >= 500)
@@ -100,9 +100,9 @@ def is_silence(error: BaseException) -> bool:
     return isinstance(error, TimeoutError) or getattr(error, "status_code", None) == 408
 
 
-def unreadable_bytes(error: BaseException) -> str | None:
+def describe_unreadable_bytes(error: BaseException) -> str | None:
     """What is wrong with the bytes of a reply: too many, or badly packed; None for another error."""
-    for cause in _chain(error):
+    for cause in _iterate_causes(error):
         if isinstance(cause, ReplyTooLargeError):
             return str(cause)
         if type(cause).__name__ == "DecodingError":  # of httpx
@@ -110,7 +110,7 @@ def unreadable_bytes(error: BaseException) -> str | None:
     return None
 
 
-def made_of_a_reply(error: BaseException, raw: str | None) -> bool:
+def is_unreadable_reply(error: BaseException, raw: str | None) -> bool:
     """Whether a whole reply of status 200 could not be read: a retry would cost money for the same reply.
 
     `raw` is the text of the reply, or None if LiteLLM does not show it. A server's own error with status 200 is no
@@ -118,7 +118,7 @@ def made_of_a_reply(error: BaseException, raw: str | None) -> bool:
     """
     status = getattr(error, "status_code", None)
     if (
-        unreadable_bytes(error) is not None
+        describe_unreadable_bytes(error) is not None
         or status == 200
         or "Empty or invalid response from LLM endpoint" in str(error)
     ):
@@ -133,7 +133,7 @@ def made_of_a_reply(error: BaseException, raw: str | None) -> bool:
 
 def is_unreachable(error: BaseException) -> bool:
     """Whether no connection was made: no server listens at the address, or the host does not exist."""
-    return any(type(cause).__name__ == "ConnectError" for cause in _chain(error))
+    return any(type(cause).__name__ == "ConnectError" for cause in _iterate_causes(error))
 
 
 def rejects_request(error: BaseException) -> bool:
@@ -149,7 +149,7 @@ def costs_nothing(error: BaseException) -> bool:
     After a time-out or a lost connection, the server may have done the work.
     """
     free = ("ConnectError", "ConnectTimeout", "HTTPStatusError")  # of httpx, which all of LiteLLM's clients use
-    return any(type(cause).__name__ in free for cause in _chain(error))
+    return any(type(cause).__name__ in free for cause in _iterate_causes(error))
 
 
 def retry_after_s(error: BaseException) -> float:
@@ -164,22 +164,22 @@ def retry_after_s(error: BaseException) -> float:
         return 0.0
 
 
-def brief(error: BaseException) -> str:
+def format_error(error: BaseException) -> str:
     """An error's class, status and first words, with secrets masked."""
-    for cause in _chain(error):
+    for cause in _iterate_causes(error):
         # If no server is there, LiteLLM raises an InternalServerError with status 500.
         if isinstance(cause, OSError) and not isinstance(cause, TimeoutError) and cause.errno:
             host: Any = getattr(cause, "host", None)
             to = f" to {host}:{getattr(cause, 'port', None)}" if host else ""
             return f"no connection{to}: {os.strerror(cause.errno) if cause.errno > 0 else cause.strerror}"
     status = getattr(error, "status_code", None)
-    return f"{type(error).__name__} {status or ''}".strip() + f": {message_of(error)}"
+    return f"{type(error).__name__} {status or ''}".strip() + f": {extract_message(error)}"
 
 
-def message_of(error: BaseException) -> str:
+def extract_message(error: BaseException) -> str:
     """The first words of an error on one line, the server's own if there are any, with secrets masked."""
     # Before the message is shortened: half a key would not be recognised.
-    whole = _PREFIXES.sub("", " ".join(masked(str(error)).split()))
+    whole = _PREFIXES.sub("", " ".join(mask_secrets(str(error)).split()))
     words, _, trace = whole.partition(" Traceback (most recent")
     if unreadable := _UNREADABLE.search(trace):
         words += " ({}.{}: {})".format(*unreadable.groups())
@@ -192,7 +192,7 @@ def message_of(error: BaseException) -> str:
     return " ".join(str(words).split())[:LONGEST_MESSAGE]
 
 
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
+def _iterate_causes(error: BaseException | None) -> Iterator[BaseException]:
     """Yield the error and its causes, outermost first."""
     while error is not None:
         yield error

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import anyio
@@ -19,22 +19,27 @@ import anyio.to_thread
 import tenacity
 
 from entropy_sentinel.core.errors import BudgetSpentError, EntropySentinelError
-from entropy_sentinel.llm_client.reply_bounds import bound_response, bound_transports, most_bytes, reply_bound
+from entropy_sentinel.llm_client.reply_bounds import (
+    bound_response,
+    bound_transports,
+    compute_max_bytes,
+    limit_reply_size,
+)
 from entropy_sentinel.llm_client.request_results import (
     Refusal,
     RejectedRequestError,
     ServerReply,
     UnusableReply,
-    brief,
     costs_nothing,
+    describe_unreadable_bytes,
+    extract_message,
+    format_error,
+    is_retryable,
     is_silence,
     is_unreachable,
-    made_of_a_reply,
-    may_pass,
-    message_of,
+    is_unreadable_reply,
     rejects_request,
     retry_after_s,
-    unreadable_bytes,
 )
 from entropy_sentinel.llm_client.spending.ledger import Ledger, OverBudget
 
@@ -45,7 +50,7 @@ _TEMPLATE_TOKENS, _BYTES_PER_TOKEN, _REPLY_TOKENS = 64, 4, 256
 # Further tries if the address has never answered: these take seconds, while `retries` may take minutes.
 _RETRIES_TO_REACH = 2
 # Seconds between checks of a request that waits for room in the budget.
-_LOOK_AGAIN_S = 0.1
+_POLL_S = 0.1
 # Default of `total_timeout_s`.
 TOTAL_TIMEOUT_S = 600.0
 
@@ -70,6 +75,13 @@ class _Tries:
     raw: list[str] = field(default_factory=list)
     limit_s: float = 0.0
     silent_s: float = 0.0
+
+
+class _TokenBounds(NamedTuple):
+    """The most tokens that a prompt can have, and an estimate of those of prompt and reply together."""
+
+    prompt_max: int
+    total_estimate: int
 
 
 class Sender:
@@ -108,7 +120,7 @@ class Sender:
         for noisy in ("LiteLLM", "openai", "httpx", "httpcore", "aiohttp"):
             logging.getLogger(noisy).setLevel(logging.CRITICAL)
         self._litellm: Any = litellm  # does not declare its exports
-        self._texts: Any = None
+        self._text_api: Any = None
 
     async def send(
         self, position: int, request: Mapping[str, Any], account: str, stop: anyio.Event
@@ -126,15 +138,17 @@ class Sender:
         tries = _Tries()
         raw = tries.raw
         retrying = tenacity.AsyncRetrying(
-            retry=tenacity.retry_if_exception(lambda error: may_pass(error) and not made_of_a_reply(error, _last(raw))),
+            retry=tenacity.retry_if_exception(
+                lambda error: is_retryable(error) and not is_unreadable_reply(error, _get_last(raw))
+            ),
             stop=lambda state: self._is_last(state) or tries.silent_s >= self.total_timeout_s or stop.is_set(),
-            wait=self._pause,
-            sleep=lambda seconds: sleep(seconds, stop),
+            wait=self._choose_pause,
+            sleep=lambda seconds: sleep_until_stop(seconds, stop),
             before_sleep=lambda state: log.warning(
                 "request %d to %s: %s; again in %.0f s",
                 position,
                 self.address,
-                brief(_error(state)),
+                format_error(_get_error(state)),
                 state.upcoming_sleep,
             ),
             reraise=True,
@@ -143,24 +157,26 @@ class Sender:
             return await retrying(self._send_in_turn, request, tries, account, stop)
         # These concern one request. All other errors with 400, 401 and 404 would recur for every request.
         except self._litellm.ContextWindowExceededError as error:
-            return Refusal(message_of(error), too_long=True)
+            return Refusal(extract_message(error), too_long=True)
         except self._litellm.ContentPolicyViolationError as error:
-            return Refusal(message_of(error))
+            return Refusal(extract_message(error))
         except (EntropySentinelError, RoundEnded):
             raise
         except Exception as error:
-            if made_of_a_reply(error, _last(raw)):
-                raise UnusableReply(unreadable_bytes(error) or message_of(error), _last(raw) or str(error)) from None
+            if is_unreadable_reply(error, _get_last(raw)):
+                raise UnusableReply(
+                    describe_unreadable_bytes(error) or extract_message(error), _get_last(raw) or str(error)
+                ) from None
             n_tries = retrying.statistics["attempt_number"]
             # Nothing is chained: exceptions of clients carry requests, and those carry keys.
             kind = RejectedRequestError if rejects_request(error) else EntropySentinelError
             raise kind(
                 f"{self.name}: {self.address} did not answer request {position} (from 0) in {n_tries} "
-                f"{'try' if n_tries == 1 else 'tries'}: {brief(error)}{self._other_address(error)}; a restart "
+                f"{'try' if n_tries == 1 else 'tries'}: {format_error(error)}{self._suggest_address(error)}; a restart "
                 "continues after the answered requests"
             ) from None
 
-    def _other_address(self, error: Exception) -> str:
+    def _suggest_address(self, error: Exception) -> str:
         """A hint for status 404 at an address without a path; empty for all other errors."""
         if not isinstance(error, self._litellm.NotFoundError) or urlsplit(self.base_url or "/v1").path.strip("/"):
             return ""
@@ -185,9 +201,9 @@ class Sender:
 
     async def close(self) -> None:
         """Close all of LiteLLM's connections, which belong to one event loop."""
-        if self._texts is not None:
-            await self._texts.close()
-            self._texts = None
+        if self._text_api is not None:
+            await self._text_api.close()
+            self._text_api = None
         await self._litellm.close_litellm_async_clients()
         self._litellm.in_memory_llm_clients_cache.flush_cache()
 
@@ -195,12 +211,12 @@ class Sender:
         self, request: Mapping[str, Any], tries: _Tries, account: str, stop: anyio.Event
     ) -> AnsweredRequest:
         """Try once, at the ledger's rate; the call is recorded there before it is sent."""
-        longest, likely = self._tokens(request)
-        await self._wait(await anyio.to_thread.run_sync(self.ledger.pause_s, likely), stop)
-        await self._wait(self._not_before - time.monotonic(), stop)
-        call = await self._reserved(longest, request, account, stop)
+        bounds = self._estimate_tokens(request)
+        await self._wait_or_stop(await anyio.to_thread.run_sync(self.ledger.pause_s, bounds.total_estimate), stop)
+        await self._wait_or_stop(self._not_before - time.monotonic(), stop)
+        call = await self._reserve_call(bounds.prompt_max, request, account, stop)
         try:
-            return AnsweredRequest(await self._send_once(request, tries), call, likely)
+            return AnsweredRequest(await self._send_once(request, tries), call, bounds.total_estimate)
         except BaseException as error:
             if is_silence(error):
                 tries.silent_s += tries.limit_s
@@ -208,30 +224,31 @@ class Sender:
             await anyio.to_thread.run_sync(record_end, call)
             raise
 
-    def _tokens(self, request: Mapping[str, Any]) -> tuple[int, int]:
-        """The most tokens that a prompt can have, and an estimate of those of prompt and reply together."""
+    def _estimate_tokens(self, request: Mapping[str, Any]) -> _TokenBounds:
         prompt = {name: request[name] for name in ("messages", "prompt", "response_format") if name in request}
         # No tokenizer makes more tokens than bytes; the rest is for the chat template.
         longest = len(json.dumps(prompt, ensure_ascii=False).encode()) + _TEMPLATE_TOKENS
         replies = self._reply_lengths["replies"]
-        reply = self._reply_lengths["tokens"] / replies if replies else min(_REPLY_TOKENS, _longest_reply(request))
-        return longest, round(longest / _BYTES_PER_TOKEN + reply)
+        reply = self._reply_lengths["tokens"] / replies if replies else min(_REPLY_TOKENS, _get_max_tokens(request))
+        return _TokenBounds(longest, round(longest / _BYTES_PER_TOKEN + reply))
 
-    async def _reserved(self, prompt_tokens: int, request: Mapping[str, Any], account: str, stop: anyio.Event) -> int:
+    async def _reserve_call(
+        self, prompt_tokens: int, request: Mapping[str, Any], account: str, stop: anyio.Event
+    ) -> int:
         """The call's number in the ledger; wait while calls under way may free some of the budget."""
-        most = prompt_tokens, _longest_reply(request)
+        most = prompt_tokens, _get_max_tokens(request)
         try:
             while (call := await anyio.to_thread.run_sync(self.ledger.reserve, account, *most)) is None:
                 if stop.is_set():
                     raise RoundEnded
-                await sleep(_LOOK_AGAIN_S, stop)
+                await sleep_until_stop(_POLL_S, stop)
         except OverBudget:
-            raise self._over_budget(self.ledger.terms.usd(*most)) from None
+            raise self._make_budget_error(self.ledger.terms.usd(*most)) from None
         return call
 
-    async def _wait(self, seconds: float, stop: anyio.Event) -> None:
+    async def _wait_or_stop(self, seconds: float, stop: anyio.Event) -> None:
         if seconds > 0:
-            await sleep(seconds, stop)
+            await sleep_until_stop(seconds, stop)
             if stop.is_set():
                 raise RoundEnded
 
@@ -240,28 +257,28 @@ class Sender:
         raw, limit_s = tries.raw, min(self.timeout_s, self.total_timeout_s - tries.silent_s)
         tries.limit_s = limit_s
 
-        def look(details: Mapping[str, Any]) -> None:
+        def record_reply(details: Mapping[str, Any]) -> None:
             text = details.get("original_response")
             if details.get("log_event_type") == "post_api_call" and isinstance(text, str):
                 raw.append(text)
 
         raw.clear()
         # For the whole reply: LiteLLM's own time-out restarts with every byte.
-        with anyio.move_on_after(limit_s), reply_bound(most_bytes(request)):
+        with anyio.move_on_after(limit_s), limit_reply_size(compute_max_bytes(request)):
             plain = "prompt" in request  # goes to /completions, without a chat template
             parsed = await (self._litellm.atext_completion if plain else self._litellm.acompletion)(
                 **({"client": self._text_client()} if plain else {}),
                 model=self.model,
                 base_url=self.base_url,
                 **request,
-                **(self._without_seed if "seed" in request else {}),
+                **(self._seed_options if "seed" in request else {}),
                 timeout=limit_s,
                 # Retries happen only here: those of LiteLLM and of the client below it would multiply ours.
                 max_retries=0,
                 num_retries=0,
-                logger_fn=look,
+                logger_fn=record_reply,
             )
-            return ServerReply(parsed, _last(raw))
+            return ServerReply(parsed, _get_last(raw))
         raise TimeoutError(f"no whole reply within {limit_s:.3g} s")
 
     def supports(self, parameters: Mapping[str, Any]) -> bool:
@@ -274,40 +291,40 @@ class Sender:
         return True
 
     @cached_property
-    def _without_seed(self) -> dict[str, list[str]]:
+    def _seed_options(self) -> dict[str, list[str]]:
         """Arguments that drop the seed if the provider takes none, like Anthropic; LiteLLM would refuse the request."""
         model, provider, _, _ = self._litellm.get_llm_provider(self.model, api_base=self.base_url)
-        known = self._litellm.get_supported_openai_params(model, provider)
-        return {"additional_drop_params": ["seed"]} if known and "seed" not in known else {}
+        supported = self._litellm.get_supported_openai_params(model, provider)
+        return {"additional_drop_params": ["seed"]} if supported and "seed" not in supported else {}
 
     def _text_client(self) -> Any:
         """One client for all texts; LiteLLM would create one for each and leave its connections open."""
-        if self._texts is None:
+        if self._text_api is None:
             from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
             _, _, key, address = self._litellm.get_llm_provider(self.model, api_base=self.base_url)
             http_client = DefaultAsyncHttpxClient(event_hooks={"response": [bound_response]})
-            self._texts = AsyncOpenAI(
+            self._text_api = AsyncOpenAI(
                 api_key=key, base_url=address, timeout=self.timeout_s, max_retries=0, http_client=http_client
             )
-        return self._texts
+        return self._text_api
 
     def _is_last(self, state: tenacity.RetryCallState) -> bool:
         """Whether this was the last try; a server that has never answered gets fewer."""
-        never_there = not self._reply_lengths["replies"] and is_unreachable(_error(state))
+        never_there = not self._reply_lengths["replies"] and is_unreachable(_get_error(state))
         return state.attempt_number > (min(self.retries, _RETRIES_TO_REACH) if never_there else self.retries)
 
-    def _pause(self, state: tenacity.RetryCallState) -> float:
+    def _choose_pause(self, state: tenacity.RetryCallState) -> float:
         """The seconds before the next try: doubled each time, with jitter; longer if the server asks for it."""
         growing = tenacity.wait_exponential_jitter(
             multiplier=self.FIRST_PAUSE_S, max=self.LONGEST_PAUSE_S, jitter=self.FIRST_PAUSE_S
         )
-        wanted_s = min(retry_after_s(_error(state)), self.timeout_s)
+        wanted_s = min(retry_after_s(_get_error(state)), self.timeout_s)
         # The server's pause applies to all requests.
         self._not_before = max(self._not_before, time.monotonic() + wanted_s)
         return max(growing(state), wanted_s)
 
-    def _over_budget(self, usd: float) -> BudgetSpentError:
+    def _make_budget_error(self, usd: float) -> BudgetSpentError:
         """The error for a budget without room for a request of at most `usd`."""
         sums = self.ledger.sums()
         reserved = passed = ""
@@ -322,22 +339,22 @@ class Sender:
         )
 
 
-def _longest_reply(request: Mapping[str, Any]) -> int:
+def _get_max_tokens(request: Mapping[str, Any]) -> int:
     return request.get("max_tokens") or 0
 
 
-async def sleep(seconds: float, stop: anyio.Event) -> None:
+async def sleep_until_stop(seconds: float, stop: anyio.Event) -> None:
     """Sleep, and wake at `stop`."""
     with anyio.move_on_after(seconds):
         await stop.wait()
 
 
-def _error(state: tenacity.RetryCallState) -> BaseException:
+def _get_error(state: tenacity.RetryCallState) -> BaseException:
     """The error of a failed try."""
     error = None if state.outcome is None else state.outcome.exception()
     assert error is not None  # a try that succeeded is not repeated
     return error
 
 
-def _last(raw: Sequence[str]) -> str | None:
+def _get_last(raw: Sequence[str]) -> str | None:
     return raw[-1] if raw else None

@@ -154,15 +154,15 @@ class Prompt(Settings):
 
     def render(self, /, **values: str) -> list[dict[str, str]]:
         """The messages with `values` in place of their placeholders."""
-        return filled(self.chat, **values)
+        return fill_chat(self.chat, **values)
 
 
-def filled(chat: Iterable[dict[str, str]], /, **values: str) -> list[dict[str, str]]:
+def fill_chat(chat: Iterable[dict[str, str]], /, **values: str) -> list[dict[str, str]]:
     """Messages with `values` in place of their placeholders. Braces in values stay as they are."""
-    return [{"role": message["role"], "content": filled_text(message["content"], **values)} for message in chat]
+    return [{"role": message["role"], "content": fill_text(message["content"], **values)} for message in chat]
 
 
-def filled_text(text: str, /, **values: str) -> str:
+def fill_text(text: str, /, **values: str) -> str:
     """A text with `values` in place of its placeholders. Braces in values stay as they are."""
 
     def value(match: re.Match[str]) -> str:
@@ -173,47 +173,47 @@ def filled_text(text: str, /, **values: str) -> str:
 
 def check_placeholders(what: str, prompt: Prompt, needed: Iterable[str], allowed: Iterable[str] = ()) -> None:
     """Raise ValueError if a prompt lacks a needed placeholder, or has one that is not allowed."""
-    there, needed = set(prompt.placeholders), list(needed)
+    placeholders, needed = set(prompt.placeholders), list(needed)
     for name in needed:
-        if name not in there:
+        if name not in placeholders:
             raise ValueError(f"{what} must contain the placeholder {{{name}}}")
-    for name in sorted(there - {*needed, *allowed}):
+    for name in sorted(placeholders - {*needed, *allowed}):
         raise ValueError(f"{what} contains the placeholder {{{name}}}, which has no value here")
 
 
-SERVERS = "ENTROPY_SENTINEL_SERVERS"
+SERVERS_VARIABLE = "ENTROPY_SENTINEL_SERVERS"
 
 
 def announce_address(key: str, base_url: str) -> None:
     """Announce the address of a server that this job has started, by its key in the config."""
-    servers = json.loads(os.environ.get(SERVERS, "{}"))
-    own = {"base_url": base_url, "own_server": True}
-    os.environ[SERVERS] = json.dumps(servers | {key: announced_server(key) | own})
+    servers = json.loads(os.environ.get(SERVERS_VARIABLE, "{}"))
+    address = {"base_url": base_url, "own_server": True}
+    os.environ[SERVERS_VARIABLE] = json.dumps(servers | {key: read_announced_server(key) | address})
 
 
-def address_of(model: str, base_url: str | None) -> str | None:
+def find_address(model: str, base_url: str | None) -> str | None:
     """The address of a model's server, without user, password and query; None for the provider's own.
 
     Without an address in the config, LiteLLM uses `PROVIDER_API_BASE` or `PROVIDER_BASE_URL`.
     """
     provider = model.split("/")[0].upper()
-    given = base_url or os.environ.get(f"{provider}_API_BASE") or os.environ.get(f"{provider}_BASE_URL")
-    if not given:
+    address = base_url or os.environ.get(f"{provider}_API_BASE") or os.environ.get(f"{provider}_BASE_URL")
+    if not address:
         return None
-    parts = urlsplit(given)
+    parts = urlsplit(address)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2].lower()}{parts.path.rstrip('/')}"
 
 
-def announced_server(key: str) -> dict[str, Any]:
+def read_announced_server(key: str) -> dict[str, Any]:
     """The workflow's settings of a server, by its key in the config: `models.NAME.api` or `judges.NAME`.
 
     They are the `UNTRACKED` keys of the section. Raises ConfigError if they did not reach this job.
     """
-    servers: dict[str, dict[str, Any]] = json.loads(os.environ.get(SERVERS, "{}"))
+    servers: dict[str, dict[str, Any]] = json.loads(os.environ.get(SERVERS_VARIABLE, "{}"))
     if key not in servers:
         raise ConfigError(
-            f"{key}: the server's address has not reached this job; the environment variable {SERVERS}, which the "
-            "workflow sets, must be passed on to jobs, and the class must name the address in UNTRACKED"
+            f"{key}: the server's address has not reached this job; the environment variable {SERVERS_VARIABLE}, "
+            "which the workflow sets, must be passed on to jobs, and the class must name the address in UNTRACKED"
         )
     return servers[key]
 

@@ -11,9 +11,9 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, TypeVar
 
-from entropy_sentinel.core.extension_guard import ExtensionError, guard, guard_function
+from entropy_sentinel.core.extension_guard import ExtensionError, guard_extension, guard_function
 from entropy_sentinel.core.external_files import Stream
-from entropy_sentinel.core.registry_entries import declared, is_own
+from entropy_sentinel.core.registry_entries import is_built_in, load_entries
 from entropy_sentinel.logs.format_declaration import Container, Format
 from entropy_sentinel.logs.log_record import BadRecord, PlacedRecord, Record
 from entropy_sentinel.logs.value_paths import look_up
@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 def _guard_format(format: Format) -> Format:
     """A format whose functions name the extension if they fail; one of the package's stays as it is."""
     name, fails = format.name, f"format '{format.name}': {{}} failed"
-    if is_own("formats", name):
+    if is_built_in("formats", name):
         return format
     containers = []
     for kind in format.containers:
@@ -57,7 +57,7 @@ def _guard_test(name: str, what: str, recognises: Callable[[Value], bool]) -> Ca
 
     def test(value: Value) -> bool:
         try:
-            with guard("formats", name, what):
+            with guard_extension("formats", name, what):
                 return bool(recognises(value))
         except ExtensionError as error:
             _warn_once(str(error))
@@ -70,7 +70,7 @@ def _guard_records(name: str, what: str, records: Records) -> Records:
     """The function that yields a container's records; it raises errors of a damaged file itself."""
 
     def yield_records(stream: Stream, file: str, longest: int) -> Iterator[PlacedRecord | BadRecord]:
-        with guard("formats", name, f"{file}: {what}", (OSError, EOFError, zlib.error)):
+        with guard_extension("formats", name, f"{file}: {what}", (OSError, EOFError, zlib.error)):
             yield from records(stream, file, longest)
 
     return yield_records
@@ -81,8 +81,8 @@ def _warn_once(line: str) -> None:
     log.warning(line)
 
 
-_DECLARATIONS = declared("formats", Format)
-_EXTENSIONS_FIRST = sorted(_DECLARATIONS, key=partial(is_own, "formats"))
+_DECLARATIONS = load_entries("formats", Format)
+_EXTENSIONS_FIRST = sorted(_DECLARATIONS, key=partial(is_built_in, "formats"))
 FORMATS: dict[str, Format] = {name: _guard_format(_DECLARATIONS[name]) for name in _EXTENSIONS_FIRST}
 
 

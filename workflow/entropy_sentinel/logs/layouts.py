@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
-from entropy_sentinel.core.extensions import declared
-from entropy_sentinel.core.registry_entries import is_own
+from entropy_sentinel.core.extensions import load_declarations
+from entropy_sentinel.core.registry_entries import is_built_in
 from entropy_sentinel.logs.step_forms import LOGPROB_NAMES, TOP_NAMES, are_steps
 from entropy_sentinel.logs.stream_declarations import (
     CHUNKS,
@@ -148,6 +148,6 @@ def are_pieces(records: Sequence[Any]) -> bool:
 @cache
 def load_layouts() -> list[Layout]:
     """The layouts of all declared formats, those of extensions first. The catalogue imports this."""
-    formats = declared("formats")
-    forms = [formats[name].form for name in sorted(formats, key=partial(is_own, "formats"))]
+    formats = load_declarations("formats")
+    forms = [formats[name].form for name in sorted(formats, key=partial(is_built_in, "formats"))]
     return [form for form in forms if isinstance(form, Layout)]

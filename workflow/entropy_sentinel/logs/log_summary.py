@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.core.errors import InputError, with_urls
-from entropy_sentinel.core.extension_import import failed
+from entropy_sentinel.core.errors import InputError, restore_urls
+from entropy_sentinel.core.extension_import import describe_failure
 from entropy_sentinel.logs.log_record import BadRecord
 from entropy_sentinel.logs.response_selection import ExclusionReason
 
@@ -70,7 +70,7 @@ def describe_error(error: BaseException) -> str:
     if isinstance(error, KeyError):
         return f"{error} is missing, but its format requires it"
     if isinstance(error, SystemExit):
-        return failed("its reader ended", error, "an extension")
+        return describe_failure("its reader ended", error, "an extension")
     return f"does not match its format: {' '.join(str(error).split()) or type(error).__name__}"[:300]
 
 
@@ -164,7 +164,7 @@ class LogSummary:
         places: dict[str, list[str]] = {}
         for record in self.bad:
             places.setdefault(record.problem, []).append(record.where)
-        lines = [with_urls(f"{', '.join(where)}: {problem}") for problem, where in places.items()]
+        lines = [restore_urls(f"{', '.join(where)}: {problem}") for problem, where in places.items()]
         if self.n_bad > len(self.bad):
             lines.append(f"... and {self.n_bad - len(self.bad):,} more")
         return lines

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from entropy_sentinel.core.errors import EntropySentinelError, IncompleteFileError, InputError
-from entropy_sentinel.core.external_files import STANDARD_INPUT, Stream, opened
+from entropy_sentinel.core.external_files import STANDARD_INPUT, Stream, open_stream
 from entropy_sentinel.logs.format_registry import find_container, find_format
 from entropy_sentinel.logs.in_memory_logs import MemoryRecords
 from entropy_sentinel.logs.json_values import read_json_records
@@ -65,7 +65,7 @@ def _read_lines(text: TextIO, name: str, longest: int) -> Iterator[str]:
 def is_csv_log(path: Path) -> bool:
     """Whether a CSV file, which may be packed, has the columns of log-probabilities."""
     try:
-        with opened(path) as stream:
+        with open_stream(path) as stream:
             head = stream.readline(_MAX_HEADER_BYTES)
     except (OSError, EOFError, zlib.error):
         return True  # reading it raises the error
@@ -126,7 +126,7 @@ def read_records(path: str | MemoryRecords, max_record_mb: float = LONGEST_MB) -
         yield from _iterate_parquet_rows(path)
         return
     try:
-        with opened(path) as stream:
+        with open_stream(path) as stream:
             yield from _choose_decoder(stream, name)(stream, name, int(max_record_mb * MB))
     except (OSError, EOFError, zlib.error) as error:
         raise IncompleteFileError(f"{name}: is damaged; only its beginning could be read: {error}") from None
@@ -145,7 +145,7 @@ def has_labels(path: str | Path) -> bool:
     if str(path) == STANDARD_INPUT or Path(path).suffix == ".parquet":
         return False
     try:
-        with opened(path) as stream:
+        with open_stream(path) as stream:
             if (found := find_container(stream.peek(1))) is not None:
                 return found[0].labels
             first = next(_choose_decoder(stream, str(path))(stream, str(path), LONGEST_MB * MB), None)

@@ -12,7 +12,7 @@ from entropy_sentinel.api.estimation import saved_estimator
 from entropy_sentinel.api.input_checks import Paths, is_table, with_labels
 from entropy_sentinel.api.label_reading import labels_from, labels_in_table, merge_logged_labels
 from entropy_sentinel.api.verb_options import EstimateKeywords
-from entropy_sentinel.core.option_classes import columns_by, document_options
+from entropy_sentinel.core.option_classes import document_options, parse_columns
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.estimators.training_rows import one_thread
 from entropy_sentinel.features.feature_registry import FEATURES
@@ -84,8 +84,8 @@ def estimate(
 
 def options_of(arguments: Mapping[str, Any]) -> EstimateOptions:
     """The options among the arguments of `estimate`; a column that `by` repeats counts once."""
-    return EstimateOptions.of_keywords(
-        "estimate", {**arguments, "by": tuple(dict.fromkeys(columns_by(arguments["by"])))}
+    return EstimateOptions.from_keywords(
+        "estimate", {**arguments, "by": tuple(dict.fromkeys(parse_columns(arguments["by"])))}
     )
 
 
@@ -127,7 +127,7 @@ def estimated(
 def every_slice(options: EstimateOptions) -> MonitorOptions:
     """The options of a monitor that pools no slices, up to MOST_SLICES."""
     given = {name: getattr(options, name) for name in EstimateOptions.model_fields}
-    return MonitorOptions.of(given | {"max_slices": MOST_SLICES})
+    return MonitorOptions.from_values(given | {"max_slices": MOST_SLICES})
 
 
 def _compared(result: Monitored, estimator: FittedEstimator, labelled: pl.DataFrame) -> pl.DataFrame:

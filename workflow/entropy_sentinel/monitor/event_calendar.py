@@ -13,7 +13,7 @@ from typing import NamedTuple
 import polars as pl
 
 from entropy_sentinel.core.errors import ConfigError, InputError
-from entropy_sentinel.core.printable import one_line
+from entropy_sentinel.core.printable import make_one_line
 from entropy_sentinel.monitor.alert import Alert, AlertEvent, EventRelation
 from entropy_sentinel.monitor.alert_codes import AlertKind
 from entropy_sentinel.monitor.monitor_options import MonitorOptions, is_event_file
@@ -79,7 +79,7 @@ def _parse_event(line: str, zone: str | None, problem: str) -> Event:
         begin, end = _period(found[1], zone)
         text = _unquoted(found[2])
     except (ValueError, OverflowError):
-        raise ConfigError(f"{problem}, got '{one_line(line)[:LONGEST_TEXT]}'") from None
+        raise ConfigError(f"{problem}, got '{make_one_line(line)[:LONGEST_TEXT]}'") from None
     return Event(begin, end, text)
 
 
@@ -89,7 +89,7 @@ def _unquoted(text: str) -> str:
         text = text[1:-1].strip()
     if not text:
         raise ValueError
-    text = one_line(text)
+    text = make_one_line(text)
     return text if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 3]}..."
 
 

@@ -130,7 +130,7 @@ def compare(
         >>> es.compare(small, large, both).rows.select("n_first", "n_second", "difference", "basis").rows()
         [(150, 150, 0.0, 'paired')]
     """
-    return compared(first, second, logs, EstimateOptions.of_keywords("compare", {"by": by, **options}))
+    return compared(first, second, logs, EstimateOptions.from_keywords("compare", {"by": by, **options}))
 
 
 def compared(

@@ -13,8 +13,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from entropy_sentinel.core import extensions
 from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.core.json_posting import is_address
-from entropy_sentinel.core.option_classes import Columns, Options, Panel, Shown
-from entropy_sentinel.core.registry_entries import is_own
+from entropy_sentinel.core.option_classes import CliOption, Columns, Options, Panel
+from entropy_sentinel.core.registry_entries import is_built_in
 from entropy_sentinel.core.section_base import Number, Seed, Settings, Text, Whole
 from entropy_sentinel.logs.log_options import FormatOptions, ResponseOptions
 from entropy_sentinel.monitor.alert_codes import REQUESTED_KINDS, AlertCode, AlertKind
@@ -38,15 +38,15 @@ _KINDS = tuple(kind.slug for kind in REQUESTED_KINDS)
 
 def _of_extensions() -> dict[str, str]:
     """The kinds of alerts of extensions' statistics, each with its part of the help text."""
-    if not extensions.declaring("statistics"):
+    if not extensions.list_declaring_modules("statistics"):
         return {}
     from entropy_sentinel.monitor.slice_columns import STATISTICS
 
     further = dict[str, str]()
     for name, entry in STATISTICS.items():
-        if entry.flag and not is_own("statistics", name):
+        if entry.flag and not is_built_in("statistics", name):
             if entry.alert in (AlertKind.BELOW.slug, *_KINDS, *further):
-                where = extensions.module_of("statistics", name)
+                where = extensions.get_module_name("statistics", name)
                 raise ConfigError(f"{where}: the statistic '{name}' needs another flag, '{entry.flag}' is taken")
             further[entry.alert] = f"; {entry.alert}, many responses that {entry.flagged}"
     return further
@@ -63,7 +63,7 @@ MODEL, LOGPROBS = "model", "logprobs"
 Level = Annotated[
     Number,
     Field(gt=0, lt=1, description="Level of the intervals."),
-    Shown(Panel.SLICES, "SHARE"),
+    CliOption(Panel.SLICES, "SHARE"),
 ]
 # Verbs also accept labels as a frame, which has no JSON schema.
 Labels = Annotated[Any, WithJsonSchema({"anyOf": [{"type": "string"}, {"items": {"type": "string"}, "type": "array"}]})]
@@ -159,7 +159,7 @@ Moment = Annotated[Text, AfterValidator(_time)]
 class Slicing(ResponseOptions):
     """How responses are read, and which columns define slices."""
 
-    by: Annotated[Columns, Shown(Panel.SLICES, "COLUMN", "-b")] = Field(
+    by: Annotated[Columns, CliOption(Panel.SLICES, "COLUMN", "-b")] = Field(
         (),
         description="A column whose values define the slices, such as metadata.route; several are combined. "
         "By default all responses are one slice.",
@@ -207,31 +207,31 @@ _CLUSTER = (
 class Reading(Slicing):
     """How responses are read and summed. Only results of the same reading can be added."""
 
-    window: Annotated[Literal["hour", "day", "week", "month"] | None, Shown(Panel.SLICES, short="-w")] = Field(
+    window: Annotated[Literal["hour", "day", "week", "month"] | None, CliOption(Panel.SLICES, short="-w")] = Field(
         None,
         description="Add rows by window of time. Weeks begin on Monday, months on the first.",
     )
-    timezone: Annotated[Zone | None, Shown(Panel.SLICES, "ZONE")] = Field(
+    timezone: Annotated[Zone | None, CliOption(Panel.SLICES, "ZONE")] = Field(
         None,
         description="The time zone of the windows, and of times without one, such as Europe/Berlin; by default UTC.",
     )
-    time: Annotated[str | None, Shown(Panel.SLICES, "COLUMN")] = Field(
+    time: Annotated[str | None, CliOption(Panel.SLICES, "COLUMN")] = Field(
         None,
         description="The column of the time: ISO 8601, or seconds or milliseconds since 1970. By default "
         f"'{TIME}', which server logs have, or 'timestamp'.",
     )
-    number: Annotated[Columns, Shown(Panel.SLICES, "COLUMN")] = Field(
+    number: Annotated[Columns, CliOption(Panel.SLICES, "COLUMN")] = Field(
         (),
         description="A column with a number, such as metadata.latency_ms: also report its median and its 95th "
         "percentile in each slice.",
     )
-    reference: Annotated[str | None, Shown(Panel.SLICES, "FIRST..LAST")] = Field(
+    reference: Annotated[str | None, CliOption(Panel.SLICES, "FIRST..LAST")] = Field(
         None,
         description="Days to compare later days with, such as 2026-11-01..2026-11-07; 2026-11-02 for that day only, or "
         "..2026-11-07 for everything until then.",
     )
 
-    cluster: Annotated[str | None, Shown(Panel.SLICES, "COLUMN")] = Field(None, description=_CLUSTER)
+    cluster: Annotated[str | None, CliOption(Panel.SLICES, "COLUMN")] = Field(None, description=_CLUSTER)
 
     @property
     def grain(self) -> str | None:
@@ -341,10 +341,10 @@ class EstimateOptions(Slicing):
     """The options of the command and the verb `estimate`."""
 
     level: Level = 0.9
-    min_responses: Annotated[Whole, Shown(Panel.SLICES, "N")] = Field(
+    min_responses: Annotated[Whole, CliOption(Panel.SLICES, "N")] = Field(
         30, ge=1, description="Flag slices with fewer responses."
     )
-    cluster: Annotated[str | None, Shown(Panel.SLICES, "COLUMN")] = Field(None, description=_CLUSTER)
+    cluster: Annotated[str | None, CliOption(Panel.SLICES, "COLUMN")] = Field(None, description=_CLUSTER)
 
     @property
     def cluster_column(self) -> str | None:
@@ -356,25 +356,25 @@ class MonitorOptions(Reading):
     """The options of the command, the verb and the workflow `monitor`. To add an option, add a field here."""
 
     level: Level = 0.9
-    min_responses: Annotated[Whole, Shown(Panel.SLICES, "N")] = Field(
+    min_responses: Annotated[Whole, CliOption(Panel.SLICES, "N")] = Field(
         30,
         ge=1,
         description="Slices with fewer responses are flagged and raise no alert, and earlier windows are pooled with "
         "their newest window.",
     )
-    pool_windows: Annotated[Whole, Shown(Panel.SLICES, "N")] = Field(
+    pool_windows: Annotated[Whole, CliOption(Panel.SLICES, "N")] = Field(
         14,
         ge=1,
         le=10_000,
         description="Largest number of windows to pool if the newest has too few responses; 1 disables pooling.",
     )
-    max_slices: Annotated[Whole, Shown(Panel.SLICES, "N")] = Field(
+    max_slices: Annotated[Whole, CliOption(Panel.SLICES, "N")] = Field(
         1000, ge=1, description='Largest number of slices; smaller ones are pooled as "(others)".'
     )
-    fail_below: Annotated[Number | None, Shown(Panel.ALERTS, "ACCURACY")] = Field(
+    fail_below: Annotated[Number | None, CliOption(Panel.ALERTS, "ACCURACY")] = Field(
         None, gt=0, le=1, description="Alert if an estimated accuracy is below this."
     )
-    alert_on: Annotated[tuple[Kind, ...], Shown(Panel.ALERTS)] = Field(
+    alert_on: Annotated[tuple[Kind, ...], CliOption(Panel.ALERTS)] = Field(
         (),
         description="Also alert on: drop, a fall after the reference; unfamiliar, a slice unlike all labelled "
         "domains; contradicted, an estimate that --labels contradict; support, a slice outside the estimator's "
@@ -383,64 +383,64 @@ class MonitorOptions(Reading):
         "of a model without an estimator, also on with any other kind and with --fail-below"
         f"{''.join(_FURTHER.values())}.",
     )
-    min_drop: Annotated[Number, Shown(Panel.ALERTS, "SHARE")] = Field(
+    min_drop: Annotated[Number, CliOption(Panel.ALERTS, "SHARE")] = Field(
         0.02, ge=0, le=1, description="Ignore smaller drops."
     )
-    false_alarms: Annotated[Rate, Shown(Panel.ALERTS, "NUMBER/PERIOD")] = Field(
+    false_alarms: Annotated[Rate, CliOption(Panel.ALERTS, "NUMBER/PERIOD")] = Field(
         "1/month",
         description="How many false alarms about drops to accept, over all slices and windows together, such as "
         "1/month or 2/week.",
     )
-    confirm: Annotated[Whole, Shown(Panel.ALERTS, "N")] = Field(
+    confirm: Annotated[Whole, CliOption(Panel.ALERTS, "N")] = Field(
         1, ge=1, le=1000, description="Alert only after this many windows with the same condition."
     )
-    acknowledged: Annotated[Path | None, Shown(Panel.ALERTS, "FILE")] = Field(
+    acknowledged: Annotated[Path | None, CliOption(Panel.ALERTS, "FILE")] = Field(
         None,
         description="Known alerts, which are reported again only if they become worse: a text file with lines such as "
         "'drop homework 2026-11-09', the kind, the slice, and the last day on which a known alert began.",
     )
-    now: Annotated[Moment | None, Shown(Panel.ALERTS, "TIME")] = Field(
+    now: Annotated[Moment | None, CliOption(Panel.ALERTS, "TIME")] = Field(
         None,
         description="The time until which the logs should be complete, such as 2026-11-09T02:00, to repeat an earlier "
         "night or to check logs without --state; by default the current time, and only with --state.",
     )
-    events: Annotated[Events, Shown(Panel.ALERTS, "DATE=TEXT", singular="event")] = Field(
+    events: Annotated[Events, CliOption(Panel.ALERTS, "DATE=TEXT", singular="event")] = Field(
         (),
         description="A known event on a day, such as '2026-10-15=prompt v2', or at a time (2026-10-15T14:00); or a "
         "file with such lines. Charts over time show it, and alerts that began with it name it.",
     )
-    remind: Annotated[bool, Shown(Panel.ALERTS)] = Field(
+    remind: Annotated[bool, CliOption(Panel.ALERTS)] = Field(
         False, description="Report alerts that continue again in every run, not only new ones."
     )
-    responses: Annotated[Whole, Shown(Panel.FILES, "N")] = Field(
+    responses: Annotated[Whole, CliOption(Panel.FILES, "N")] = Field(
         0,
         ge=0,
         le=10_000,
         description="Number of least certain responses to show on the page for each slice with an alert, read again "
         "from their logs; 0 for none.",
     )
-    name: Annotated[Text | None, Shown(Panel.FILES)] = Field(
+    name: Annotated[Text | None, CliOption(Panel.FILES)] = Field(
         None,
         description="Name of the monitor in metrics, alerts and pages, to tell several apart; by default the "
         "estimator's model and file.",
     )
-    page_url: Annotated[Annotated[Text, AfterValidator(_address)] | None, Shown(Panel.FILES, "URL")] = Field(
+    page_url: Annotated[Annotated[Text, AfterValidator(_address)] | None, CliOption(Panel.FILES, "URL")] = Field(
         None,
         description="The address at which readers find the page, for the posts about alerts and the JSON; it is not "
         "kept secret.",
     )
-    labels: Annotated[Labels | None, Shown(Panel.READING, "FILE", "-l", several=True)] = Field(
+    labels: Annotated[Labels | None, CliOption(Panel.READING, "FILE", "-l", repeatable=True)] = Field(
         None,
         description="Labels of some responses, in the format of `sample`: .csv, .jsonl or .parquet with item_id, label "
         "and weight (the number of responses that each label represents).",
     )
-    judged: Annotated[Labels | None, Shown(Panel.READING, "FILE", several=True)] = Field(
+    judged: Annotated[Labels | None, CliOption(Panel.READING, "FILE", repeatable=True)] = Field(
         None,
         description="Verdicts of a judge, such as a language model, or second opinions of a stronger one, on more "
         "responses than --labels has, in the same format. The labels correct their errors. Slices with hardly any "
         "labels and without a usable estimate get one from second opinions, also without --labels.",
     )
-    labels_at_random: Annotated[bool, Shown(Panel.READING)] = Field(
+    labels_at_random: Annotated[bool, CliOption(Panel.READING)] = Field(
         False, description="All responses were equally likely to be labelled (and judged), so labels need no weight."
     )
 
@@ -471,60 +471,62 @@ class MonitorOptions(Reading):
 class SampleOptions(FormatOptions, Slicing):
     """The options of the command and the verb `sample`."""
 
-    budget: Annotated[Whole, Shown(Panel.SLICES, "N", "-n")] = Field(
+    budget: Annotated[Whole, CliOption(Panel.SLICES, "N", "-n")] = Field(
         100, ge=1, le=10**9, description="Total number of responses to label."
     )
-    per_slice: Annotated[Whole | None, Shown(Panel.SLICES, "N")] = Field(
+    per_slice: Annotated[Whole | None, CliOption(Panel.SLICES, "N")] = Field(
         None,
         ge=0,
         le=10**9,
         description="Minimum number of labels per slice: by default 5. Without an estimator, a number below 20 means "
         "that no slice is left out for the sake of a first `fit`.",
     )
-    max_per_slice: Annotated[Whole | None, Shown(Panel.SLICES, "N")] = Field(
+    max_per_slice: Annotated[Whole | None, CliOption(Panel.SLICES, "N")] = Field(
         None,
         ge=1,
         le=10**9,
         description="Maximum number of labels per slice, also if the budget allows more.",
     )
-    judge_usd: Annotated[Number | None, Shown(Panel.JUDGE, "USD")] = Field(
+    judge_usd: Annotated[Number | None, CliOption(Panel.JUDGE, "USD")] = Field(
         None,
         ge=0,
         description="What the verdicts of a judge may cost, in US dollars: also choose the responses for `judge`.",
     )
-    judge_model: Annotated[Text | None, Shown(Panel.JUDGE, "NAME")] = Field(
+    judge_model: Annotated[Text | None, CliOption(Panel.JUDGE, "NAME")] = Field(
         None,
         description="LiteLLM's name of the judge, such as openai/gpt-4o-mini; its prices are then those of LiteLLM's "
         "own table, if it is installed.",
     )
-    usd_per_million_input_tokens: Annotated[Number | None, Shown(Panel.JUDGE, "USD")] = Field(
+    usd_per_million_input_tokens: Annotated[Number | None, CliOption(Panel.JUDGE, "USD")] = Field(
         None, ge=0, description="The judge's price of prompts, from the provider's list."
     )
-    usd_per_million_output_tokens: Annotated[Number | None, Shown(Panel.JUDGE, "USD")] = Field(
+    usd_per_million_output_tokens: Annotated[Number | None, CliOption(Panel.JUDGE, "USD")] = Field(
         None, ge=0, description="The judge's price of replies."
     )
-    judge_reply_tokens: Annotated[Whole, Shown(Panel.JUDGE, "N")] = Field(
+    judge_reply_tokens: Annotated[Whole, CliOption(Panel.JUDGE, "N")] = Field(
         300,
         ge=1,
         le=2**20,
         description="Mean tokens of a judge's reply, for its costs; models that reason write more.",
     )
-    judge_sensitivity: Annotated[Number, Shown(Panel.JUDGE, "SHARE")] = Field(
+    judge_sensitivity: Annotated[Number, CliOption(Panel.JUDGE, "SHARE")] = Field(
         0.9,
         gt=0.5,
         le=1,
         description="The share of correct responses that your judge calls correct, for the expected widths and "
         "chances; `monitor --judged` prints it.",
     )
-    judge_specificity: Annotated[Number, Shown(Panel.JUDGE, "SHARE")] = Field(
+    judge_specificity: Annotated[Number, CliOption(Panel.JUDGE, "SHARE")] = Field(
         0.85, gt=0.5, le=1, description="Likewise, the share of incorrect responses that it calls incorrect."
     )
-    slices: Annotated[Path | None, Shown(Panel.SLICES, "FILE")] = Field(
+    slices: Annotated[Path | None, CliOption(Panel.SLICES, "FILE")] = Field(
         None,
         description="Choose only from the slices in this CSV file, which has the columns of --by, such as that of "
         "`monitor --ask`.",
     )
-    seed: Annotated[Seed, Shown(Panel.SLICES, "N")] = Field(42, description="A different seed chooses other responses.")
+    seed: Annotated[Seed, CliOption(Panel.SLICES, "N")] = Field(
+        42, description="A different seed chooses other responses."
+    )
     level: Level = 0.9
 
     def model_post_init(self, _: Any) -> None:
@@ -540,55 +542,57 @@ class SampleOptions(FormatOptions, Slicing):
 class JudgeOptions(Options):
     """The options of the command and the verb `judge`, by the names of the config's section `judges`."""
 
-    model: Annotated[Text | None, Shown(Panel.JUDGE, "NAME", "-m")] = Field(
+    model: Annotated[Text | None, CliOption(Panel.JUDGE, "NAME", "-m")] = Field(
         None,
         description="LiteLLM's name of the judge, such as openai/gpt-4o-mini or hosted_vllm/NAME; its key is in the "
         "environment.",
     )
-    second_opinion: Annotated[Text | None, Shown(Panel.JUDGE, "NAME")] = Field(
+    second_opinion: Annotated[Text | None, CliOption(Panel.JUDGE, "NAME")] = Field(
         None,
         description="LiteLLM's name of a second, stronger model, instead of a judge. It is asked the logged question "
         "once, with system prompt and earlier turns, and the label is whether its answer agrees with the logged one.",
     )
-    base_url: Annotated[Text | None, Shown(Panel.JUDGE, "URL")] = Field(
+    base_url: Annotated[Text | None, CliOption(Panel.JUDGE, "URL")] = Field(
         None, description="The address of the server; by default the provider's own."
     )
-    prompt: Annotated[Path | None, Shown(Panel.JUDGE, "FILE")] = Field(
+    prompt: Annotated[Path | None, CliOption(Panel.JUDGE, "FILE")] = Field(
         None,
         description="A text file with your own prompt, which has {question} and {response} and asks for a reply that "
         'ends with {"success": true} or {"success": false}.',
     )
-    budget_usd: Annotated[Number | None, Shown(Panel.JUDGE, "USD")] = Field(
+    budget_usd: Annotated[Number | None, CliOption(Panel.JUDGE, "USD")] = Field(
         None,
         ge=0,
         description="The most that this run may cost, in US dollars; a request that might cost more is not sent. It "
         "needs both prices.",
     )
-    usd_per_million_input_tokens: Annotated[Number | None, Shown(Panel.JUDGE, "USD")] = Field(
+    usd_per_million_input_tokens: Annotated[Number | None, CliOption(Panel.JUDGE, "USD")] = Field(
         None, ge=0, description="The price of the prompts, from the provider's list."
     )
-    usd_per_million_output_tokens: Annotated[Number | None, Shown(Panel.JUDGE, "USD")] = Field(
+    usd_per_million_output_tokens: Annotated[Number | None, CliOption(Panel.JUDGE, "USD")] = Field(
         None, ge=0, description="The price of the replies."
     )
-    max_tokens: Annotated[Whole, Shown(Panel.JUDGE, "N")] = Field(
+    max_tokens: Annotated[Whole, CliOption(Panel.JUDGE, "N")] = Field(
         4096, ge=1, le=2**20, description="Most tokens of a reply, reasoning included."
     )
-    temperature: Annotated[Number | None, Shown(Panel.JUDGE, "T")] = Field(
+    temperature: Annotated[Number | None, CliOption(Panel.JUDGE, "T")] = Field(
         None,
         ge=0,
         le=100,
         description="The model's temperature; by default the server's for a judge, and 0 for a second opinion.",
     )
-    logprobs: Annotated[Literal["auto", "on", "off"], Shown(Panel.JUDGE)] = Field(
+    logprobs: Annotated[Literal["auto", "on", "off"], CliOption(Panel.JUDGE)] = Field(
         "auto",
         description="Ask the judge for log-probabilities, for the probability of its verdict: auto (if its server "
         "gives them), on, off.",
     )
-    concurrency: Annotated[Whole, Shown(Panel.JUDGE, "N")] = Field(16, ge=1, le=1024, description="Requests at a time.")
-    requests_per_minute: Annotated[Number | None, Shown(Panel.JUDGE, "N")] = Field(
+    concurrency: Annotated[Whole, CliOption(Panel.JUDGE, "N")] = Field(
+        16, ge=1, le=1024, description="Requests at a time."
+    )
+    requests_per_minute: Annotated[Number | None, CliOption(Panel.JUDGE, "N")] = Field(
         None, gt=0, description="Most requests per minute; by default without a limit."
     )
-    total_timeout_s: Annotated[Number, Shown(Panel.JUDGE, "SECONDS")] = Field(
+    total_timeout_s: Annotated[Number, CliOption(Panel.JUDGE, "SECONDS")] = Field(
         600, gt=0, le=604_800, description="Longest wait for a reply, over all tries of a request, in seconds."
     )
 

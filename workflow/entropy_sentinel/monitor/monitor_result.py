@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.core.printable import one_line
+from entropy_sentinel.core.printable import make_one_line
 from entropy_sentinel.formatting.text_format import counted, html, listed, number, rounded
 from entropy_sentinel.monitor.alert import Alert, AlertStatus
 from entropy_sentinel.monitor.alert_codes import Flag
@@ -174,7 +174,7 @@ class Monitored:
             *(alerts(self) or ["no alerts"]),
             *silence(self),
         ]
-        return "\n  ".join(map(one_line, lines))
+        return "\n  ".join(map(make_one_line, lines))
 
     def _repr_html_(self) -> str:
         about, read = whose(self)
@@ -319,7 +319,7 @@ def slice_name(values: Iterable[Any]) -> str:
 
 
 def _value_name(value: str) -> str:
-    return one_line(json.dumps(value, ensure_ascii=False) if _needs_quotes(value) else value)
+    return make_one_line(json.dumps(value, ensure_ascii=False) if _needs_quotes(value) else value)
 
 
 def _needs_quotes(value: str) -> bool:

@@ -109,7 +109,7 @@ def monitor(
         >>> result.slices.select("n_estimated", "rank").rows()
         [(30, 1), (30, 2), (30, 3), (30, 4), (30, 5)]
     """
-    settings = MonitorOptions.of_keywords("monitor", {"by": by, **options})
+    settings = MonitorOptions.from_keywords("monitor", {"by": by, **options})
     return monitored(estimator, resolve_sources(logs), settings, state)
 
 
@@ -178,7 +178,7 @@ def collect(
 
     `monitor` reads such files instead of logs. The options are the fields of `Reading`; errors are as for `monitor`.
     """
-    reading = Reading.of({"by": by, **options})
+    reading = Reading.from_values({"by": by, **options})
     watched = watch_models(NO_ESTIMATOR if estimator is None else estimator, reading, state)
     with _collected(watched, resolve_sources(logs), single=False) as (log_pass, _):
         return sum_problems(log_pass.collectors)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from entropy_sentinel.core.errors import ConfigError
-from entropy_sentinel.core.option_classes import checked
+from entropy_sentinel.core.option_classes import validate_section
 from entropy_sentinel.monitor.labelling.option_checks import check_labelled_options
 from entropy_sentinel.monitor.monitor_options import MonitorFile, Reading, is_event_file
 
@@ -22,7 +22,7 @@ class Partitions:
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         """Check the config; raise ConfigError for an invalid key or option, and for a pattern without files."""
-        file = checked(MonitorFile, {key: value for key, value in config.items() if value is not None})
+        file = validate_section(MonitorFile, {key: value for key, value in config.items() if value is not None})
         self.estimator, self.folder = file.estimator, file.folder
         if self.estimator is None:
             check_labelled_options(file.options)

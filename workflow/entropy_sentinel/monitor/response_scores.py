@@ -11,7 +11,7 @@ import polars as pl
 from entropy_sentinel.api.estimation import saved_estimator
 from entropy_sentinel.api.input_checks import is_table
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.core.option_classes import columns_by
+from entropy_sentinel.core.option_classes import parse_columns
 from entropy_sentinel.estimators.estimator_base import Estimator
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.estimators.training_rows import one_thread
@@ -83,7 +83,9 @@ def score(
         True
     """
     saved = saved_estimator(estimator)
-    options = Slicing.of({"any_model": any_model, "any_logprobs": any_logprobs, "by": tuple(columns_by(by))})
+    options = Slicing.from_values(
+        {"any_model": any_model, "any_logprobs": any_logprobs, "by": tuple(parse_columns(by))}
+    )
     replies = _replies_in(features)
     if replies is not None:
         return scored(saved, read_replies(saved, replies, options), options.by)

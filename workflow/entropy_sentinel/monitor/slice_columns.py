@@ -11,7 +11,7 @@ import polars as pl
 
 from entropy_sentinel.core import extensions
 from entropy_sentinel.core.errors import ConfigError
-from entropy_sentinel.core.registry_entries import declared
+from entropy_sentinel.core.registry_entries import load_entries
 from entropy_sentinel.monitor.column_declaration import SliceColumn, Statistic
 
 # Columns that reading adds for the statistics.
@@ -20,7 +20,7 @@ MADE = ("excluded", "overridden", "same_model")
 FLAG_COLUMNS = ("flags", "reasons", "flag_codes")
 # Sums with several numbers per slice: these, the statistics' sums and the time are the columns of a state.
 LISTS = ("values", "products", "histogram", "words", "numbers")
-_DECLARED = declared("statistics", Statistic)
+_DECLARED = load_entries("statistics", Statistic)
 # Those with a place of their own among the columns.
 _PLACED = (
     *("n_responses", "n_estimated", "n_overridden", "n_same_model", "cut_off_share"),
@@ -125,7 +125,7 @@ def _checked() -> dict[str, SliceColumn]:
     kept = Counter(statistic.kept_as for statistic in _DECLARED.values())
     counts = [name for name, statistic in _DECLARED.items() if not statistic.of]
     for statistic in _OTHERS:
-        place = f"{extensions.place_of('statistics', statistic.name)}: the statistic '{statistic.name}'"
+        place = f"{extensions.describe_place('statistics', statistic.name)}: the statistic '{statistic.name}'"
         if not re.fullmatch(r"[a-z][a-z0-9_]*", statistic.name):
             raise ConfigError(f"{place} must have a name like `a_name`")
         if not isinstance(statistic.each, pl.Expr):

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from entropy_sentinel.core.errors import ConfigError
-from entropy_sentinel.core.urls import file_name
+from entropy_sentinel.core.urls import make_file_name
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.logs.model_names import strip_prefix
 from entropy_sentinel.monitor.monitor_options import MODEL, Reading
@@ -104,7 +104,7 @@ def _load(
 ) -> WatchedModel[Options]:
     """Load an estimator; `name` is what errors call it if there are several, each with a state of its own."""
     saved, checksum = load_with_checksum(source, state)
-    file = "" if isinstance(source, FittedEstimator) else file_name(source).partition(".")[0]
+    file = "" if isinstance(source, FittedEstimator) else make_file_name(source).partition(".")[0]
     if name is None:
         return WatchedModel(saved, checksum, file, state, options, None)
     model = strip_prefix(str(saved.metadata.model or ""))

@@ -46,7 +46,7 @@ Declarations = Mapping[str, ExhibitDeclaration]
 def load_function(name: str) -> Callable[..., Any]:
     """Import a function by its dotted name, which is relative to this package or full for an extension's."""
     module, _, function = name.rpartition(".")
-    loaded: Callable[..., Any] = getattr(extensions.imported(module), function)
+    loaded: Callable[..., Any] = getattr(extensions.import_by_name(module), function)
     return loaded
 
 

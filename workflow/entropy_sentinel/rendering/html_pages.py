@@ -6,7 +6,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from entropy_sentinel.core.printable import printable
+from entropy_sentinel.core.printable import make_printable
 from entropy_sentinel.formatting.text_format import number
 from entropy_sentinel.rendering import mathml
 
@@ -67,7 +67,7 @@ def read_fragment(path: str | Path) -> Markup:
 
 def _visible(value: object) -> object:
     """A text with visible characters for its control characters, which could turn the text around it."""
-    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    return make_printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _environment(folder: Path) -> Environment:

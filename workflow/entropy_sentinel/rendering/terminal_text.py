@@ -10,7 +10,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from entropy_sentinel.core.printable import one_line, printable
+from entropy_sentinel.core.printable import make_one_line, make_printable
 
 # A log has no width, so nothing is wrapped there.
 _LOG_WIDTH = 10_000
@@ -23,9 +23,9 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]], last_is_total:
 
     Every cell is on one line. Control characters in it are made visible and have no effect.
     """
-    lines = [list(map(one_line, row)) for row in rows]
+    lines = [list(map(make_one_line, row)) for row in rows]
     formatted = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for number, heading in enumerate(map(one_line, headings)):
+    for number, heading in enumerate(map(make_one_line, headings)):
         unbroken = [*heading.split(), *[line[number] for line in lines]]
         width = max(map(len, unbroken), default=0)
         formatted.add_column(heading, justify="right" if number else "left", min_width=width)
@@ -83,7 +83,7 @@ def _row_by_row(wide: Table, width: int) -> list[Text]:
 
 def _printable(part: str | Text) -> str | Text:
     if isinstance(part, str):
-        return printable(part)
+        return make_printable(part)
     shown = part.copy()
-    shown.plain = printable(part.plain)  # the length is unchanged, so the colours stay in place
+    shown.plain = make_printable(part.plain)  # the length is unchanged, so the colours stay in place
     return shown

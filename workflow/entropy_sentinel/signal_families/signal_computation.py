@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.core.errors import ConfigError, InputError
-from entropy_sentinel.core.extension_guard import guard
+from entropy_sentinel.core.extension_guard import guard_extension
 from entropy_sentinel.signal_families.signal_registry import FAMILIES, FAMILY_OF, SIGNALS, TOKENS, rules_of
 
 
@@ -18,7 +18,7 @@ def compute_signals(family: str, traces: pl.LazyFrame, **settings: Any) -> tuple
     """
     compute = FAMILIES[family].compute
     assert compute is not None  # only `tokens` has none
-    with guard("signals", family, f"signals/{family}: compute failed"):
+    with guard_extension("signals", family, f"signals/{family}: compute failed"):
         result = compute(traces, **settings)
     values, facts = result if isinstance(result, tuple) else (result, {})
     n_rows = traces.select(pl.len()).collect().item()

@@ -10,7 +10,7 @@ from types import ModuleType
 
 from entropy_sentinel.core import extensions
 from entropy_sentinel.core.errors import ConfigError
-from entropy_sentinel.core.registry_entries import declared_values
+from entropy_sentinel.core.registry_entries import load_values
 from entropy_sentinel.features.feature_registry import CATALOGUE, TAKEN
 from entropy_sentinel.schemas.signal_schema import Family, Signal
 
@@ -20,7 +20,7 @@ TOKENS = "tokens"
 def _families() -> dict[str, Family]:
     families = {TOKENS: Family("statistics of a response's log-probabilities", tuple(CATALOGUE.values()))}
     taken = dict.fromkeys((*CATALOGUE, *TAKEN), TOKENS)
-    for name, family in sorted(declared_values("signals", Family).items()):
+    for name, family in sorted(load_values("signals", Family).items()):
         families[name] = family
         for signal in family.signals:
             # The name becomes part of estimator names, and so of file names.
@@ -28,7 +28,7 @@ def _families() -> dict[str, Family]:
                 raise ConfigError(f"{module_of(name)}: a signal's name must be like `a_name`, got {signal.name!r}")
             if signal.name in taken:
                 # A feature of an extension may have the name of one of the package's signals.
-                feature = extensions.module_of("features", signal.name) if signal.name in CATALOGUE else ""
+                feature = extensions.get_module_name("features", signal.name) if signal.name in CATALOGUE else ""
                 by = f", a feature of {feature}" if feature else ""
                 raise ConfigError(
                     f"{module_of(name)}: signal '{signal.name}' is taken by the family '{taken[signal.name]}'{by}"
@@ -39,7 +39,7 @@ def _families() -> dict[str, Family]:
 
 def module_of(family: str) -> str:
     """The module that declares a family other than `tokens`."""
-    return extensions.module_of("signals", family)
+    return extensions.get_module_name("signals", family)
 
 
 def asking_of(family: str) -> ModuleType:
@@ -51,7 +51,7 @@ def asking_of(family: str) -> ModuleType:
 
 def rules_of(family: str) -> Path | None:
     """The path of a family's own rules; None if its signals come only from the traces."""
-    path = extensions.folder_of("signals", family) / "rules.smk"
+    path = extensions.get_folder("signals", family) / "rules.smk"
     return path if path.is_file() else None
 
 

@@ -156,7 +156,7 @@ def test_a_character_of_several_tokens_stands_at_the_last_one(tmp_path):
     bytewise.pre_tokenizer, bytewise.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
     bytewise.save(str(tmp_path / "tokenizer.json"))
     ids = bytewise.encode("a\u20acb").ids  # the euro sign has three bytes
-    assert TokenTexts({"weights": str(tmp_path)}).of_response({"tokens": None, "token_ids": ids}) == [
+    assert TokenTexts({"weights": str(tmp_path)}).read_response({"tokens": None, "token_ids": ids}) == [
         "a",
         "",
         "",
@@ -167,8 +167,8 @@ def test_a_character_of_several_tokens_stands_at_the_last_one(tmp_path):
 
 def test_texts_that_the_trace_holds_need_no_tokenizer() -> None:
     row = {"tokens": ["18", " eggs"], "token_ids": None, "n_tokens": 2}
-    assert TokenTexts({}).of_response(row) == ["18", " eggs"]
-    assert TokenTexts({}).of_response(row | {"tokens": None}) == [None, None]
+    assert TokenTexts({}).read_response(row) == ["18", " eggs"]
+    assert TokenTexts({}).read_response(row | {"tokens": None}) == [None, None]
 
 
 @pytest.mark.parametrize("kept", ["ids", "texts"])

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from entropy_sentinel.core.database import DatabaseKind, begin, check_size
+from entropy_sentinel.core.database import DatabaseKind, check_size, prepare_database
 from entropy_sentinel.core.errors import EntropySentinelError
-from entropy_sentinel.core.file_locks import take
+from entropy_sentinel.core.file_locks import try_lock
 
 
 class Owner:
@@ -35,12 +35,12 @@ class Owner:
             if self._ledger is not None:
                 path = self._path(name)
                 descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-                weakref.finalize(self, _end, descriptor, path)
-                take(descriptor, path)
+                weakref.finalize(self, _delete_owner_file, descriptor, path)
+                try_lock(descriptor, path)
             self._name = name
         return self._name
 
-    def lives(self, name: str) -> bool:
+    def is_alive(self, name: str) -> bool:
         """Whether the process of an owner lives."""
         if name == self._name:
             return True
@@ -50,17 +50,17 @@ class Owner:
             descriptor = os.open(self._path(name), os.O_RDWR)
         except FileNotFoundError:
             return False
-        if not take(descriptor, self._path(name)):
+        if not try_lock(descriptor, self._path(name)):
             os.close(descriptor)
             return True
-        _end(descriptor, self._path(name))
+        _delete_owner_file(descriptor, self._path(name))
         return False
 
     def _path(self, name: str) -> Path:
         return Path(f"{self._ledger}.{name}").absolute()
 
 
-def _end(descriptor: int, path: Path) -> None:
+def _delete_owner_file(descriptor: int, path: Path) -> None:
     with suppress(OSError):
         path.unlink()
     os.close(descriptor)
@@ -85,7 +85,7 @@ CREATE TABLE IF NOT EXISTS excess (id INTEGER PRIMARY KEY CHECK (id = 0), usd RE
 """
 LEDGER = DatabaseKind("a ledger of calls to a server", 0x45536C65, 1, _TABLES)
 # Longest wait for another process's transaction, seconds; each takes milliseconds.
-_TURN_S = 60.0
+_TRANSACTION_TIMEOUT_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -133,24 +133,24 @@ class Ledger:
                 check_size(path, LEDGER)
             # Any thread may use it, one at a time.
             self._file = sqlite3.connect(
-                path or ":memory:", timeout=_TURN_S, isolation_level=None, check_same_thread=False
+                path or ":memory:", timeout=_TRANSACTION_TIMEOUT_S, isolation_level=None, check_same_thread=False
             )
             # The file survives killed processes. A power cut may damage it: then the sums are lost, but no reply.
             self._file.execute("PRAGMA synchronous = OFF")
-            begin(self._file, path or ":memory:", LEDGER)
+            prepare_database(self._file, path or ":memory:", LEDGER)
         except (OSError, sqlite3.Error) as error:
-            raise self._unusable(error) from None
+            raise self._make_error(error) from None
 
     def reserve(self, account: str, prompt_tokens: int, completion_tokens: int) -> int | None:
         """Record a call at its largest possible cost; returns its number, or None if it must wait for other calls.
 
         If earlier calls cost more than their limit, this call counts that much more. Raises OverBudget.
         """
-        with self._turn() as file:
-            usd = self.terms.usd(prompt_tokens, completion_tokens) + _excess(file)
+        with self._open_transaction() as file:
+            usd = self.terms.usd(prompt_tokens, completion_tokens) + _read_excess(file)
             (counted,) = file.execute("SELECT coalesce(sum(usd), 0) FROM calls").fetchone()
             if self.terms.budget_usd is not None and counted + usd > self.terms.budget_usd:
-                if not self._under_way(file):
+                if not self._has_open_calls(file):
                     raise OverBudget
                 return None
             row = (account, 0, prompt_tokens, completion_tokens, usd, self._owner.name)
@@ -166,10 +166,10 @@ class Ledger:
         Returns the dollars by which the call exceeded its limit.
         """
         usd = self.terms.usd(prompt_tokens, completion_tokens)
-        with self._turn() as file:
+        with self._open_transaction() as file:
             [most] = file.execute("SELECT prompt_tokens, completion_tokens FROM calls WHERE id = ?", (call,))
             excess = max(0.0, usd - self.terms.usd(*most))
-            if excess > _excess(file):
+            if excess > _read_excess(file):
                 file.execute("INSERT OR REPLACE INTO excess VALUES (0, ?)", (excess,))
             if prompt_tokens or completion_tokens:
                 file.execute(
@@ -181,20 +181,20 @@ class Ledger:
 
     def give_up(self, call: int) -> None:
         """Stop waiting for the reply of a call. It may be charged, so it keeps its largest possible cost."""
-        with self._turn() as file:
+        with self._open_transaction() as file:
             file.execute("UPDATE calls SET owner = NULL WHERE id = ?", (call,))
 
     def release(self, call: int) -> None:
         """Delete a call that costs nothing, because the server refused it or was not there."""
-        with self._turn() as file:
+        with self._open_transaction() as file:
             file.execute("DELETE FROM calls WHERE id = ?", (call,))
 
-    def _under_way(self, file: sqlite3.Connection) -> bool:
+    def _has_open_calls(self, file: sqlite3.Connection) -> bool:
         """Whether any call of a living process is under way; calls of dead processes lose their owner."""
         owners = [owner for (owner,) in file.execute("SELECT DISTINCT owner FROM calls WHERE owner IS NOT NULL")]
         any_lives = False
         for owner in owners:
-            if self._owner.lives(owner):
+            if self._owner.is_alive(owner):
                 any_lives = True
             else:
                 file.execute("UPDATE calls SET owner = NULL WHERE owner = ?", (owner,))
@@ -202,7 +202,7 @@ class Ledger:
 
     def count_cached(self, account: str, calls: int) -> None:
         """Count replies that came from the cache."""
-        with self._turn() as file:
+        with self._open_transaction() as file:
             file.execute(
                 "INSERT INTO cached VALUES (?, ?) ON CONFLICT DO UPDATE SET calls = calls + excluded.calls",
                 (account, calls),
@@ -222,7 +222,7 @@ class Ledger:
         if not seconds:
             return 0.0
         now = time.time()
-        with self._turn() as file:
+        with self._open_transaction() as file:
             free_at: dict[str, float] = dict(file.execute("SELECT what, free_at FROM pace").fetchall())
             start = max(now, *(free_at.get(what, 0.0) for what in seconds))
             for what in seconds:
@@ -232,7 +232,7 @@ class Ledger:
     def correct(self, tokens: int) -> None:
         """Correct the token rate by the tokens that a request took in addition to its estimate (negative if fewer)."""
         if self.terms.tokens_per_minute:
-            with self._turn() as file:
+            with self._open_transaction() as file:
                 file.execute(
                     "UPDATE pace SET free_at = free_at + ? WHERE what = 'tokens'",
                     (tokens * 60 / self.terms.tokens_per_minute,),
@@ -240,11 +240,11 @@ class Ledger:
 
     def sums(self) -> Spending:
         """The sums over all calls, US dollars."""
-        with self._turn() as file:
+        with self._open_transaction() as file:
             answered, unanswered = file.execute(
                 "SELECT coalesce(sum(answered * usd), 0), coalesce(sum((1 - answered) * usd), 0) FROM calls"
             ).fetchone()
-            return Spending(answered, unanswered, _excess(file))
+            return Spending(answered, unanswered, _read_excess(file))
 
     def accounts(self) -> list[dict[str, Any]]:
         """A row for each account, sorted by name.
@@ -252,7 +252,7 @@ class Ledger:
         `calls`, `prompt_tokens`, `completion_tokens` and `usd` are of answered calls. `unanswered_calls` and
         `unanswered_usd`, their largest possible cost, include calls under way. `cached_calls` cost nothing.
         """
-        with self._turn() as file:
+        with self._open_transaction() as file:
             rows = file.execute(
                 "SELECT account, sum(answered), sum(1 - answered), sum(answered * prompt_tokens), "
                 "sum(answered * completion_tokens), sum(answered * usd), sum((1 - answered) * usd)"
@@ -269,7 +269,7 @@ class Ledger:
         return table
 
     @contextmanager
-    def _turn(self) -> Iterator[sqlite3.Connection]:
+    def _open_transaction(self) -> Iterator[sqlite3.Connection]:
         """Run the block as one transaction, with the file locked for this thread."""
         with self._lock:
             try:
@@ -281,14 +281,14 @@ class Ledger:
                     raise
                 self._file.execute("COMMIT")
             except (OSError, sqlite3.Error) as error:
-                raise self._unusable(error) from None
+                raise self._make_error(error) from None
 
-    def _unusable(self, error: Exception) -> EntropySentinelError:
+    def _make_error(self, error: Exception) -> EntropySentinelError:
         return EntropySentinelError(
             f"{self.path}: the ledger of spending cannot be used: {error}; make room on the disk. If the file is "
             "damaged, delete it: spending then counts from 0, and no reply is lost"
         )
 
 
-def _excess(file: sqlite3.Connection) -> float:
+def _read_excess(file: sqlite3.Connection) -> float:
     return (file.execute("SELECT usd FROM excess").fetchone() or (0.0,))[0]

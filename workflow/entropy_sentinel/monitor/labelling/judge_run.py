@@ -9,7 +9,7 @@ import polars as pl
 from entropy_sentinel.api.verb_options import JudgeKeywords
 from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.core.extras import install_command
-from entropy_sentinel.core.option_classes import checked, document_options
+from entropy_sentinel.core.option_classes import document_options, validate_section
 from entropy_sentinel.judges.judge_interface import Case, Verdict
 from entropy_sentinel.judges.judge_kinds import Llm
 from entropy_sentinel.judges.judge_prompts import WITHOUT_REFERENCE
@@ -77,7 +77,7 @@ def judge(
         EntropySentinelError: If the server answers nothing, or the budget does not suffice for one request.
     """
     result = judge_sample(
-        responses, JudgeOptions.of_keywords("judge", {"model": model, **options}), agrees_with, agrees_with_model
+        responses, JudgeOptions.from_keywords("judge", {"model": model, **options}), agrees_with, agrees_with_model
     )
     if result.interruption is not None:
         if result.interruption.code == InterruptionCode.INTERRUPTED:
@@ -141,7 +141,7 @@ def _judge(model: str, settings: JudgeOptions, prompt: Prompt) -> "LlmJudge":
     """The judge that the options describe."""
     given = settings.model_dump(exclude={"prompt", "second_opinion", "logprobs"}, exclude_none=True)
     # The judge works out the answer before its verdict, so its reply is not only the verdict.
-    section = checked(Llm, {"kind": "llm", "structured_output": False, **given})
+    section = validate_section(Llm, {"kind": "llm", "structured_output": False, **given})
     try:
         from entropy_sentinel.judges.llm_judge import LlmJudge
 

@@ -225,7 +225,7 @@ def sample(
         >>> len(chosen.responses), chosen.slices["n_to_label"].sum(), round(chosen.responses["weight"].sum(), 6)
         (40, 40, 150.0)
     """
-    return sampled(estimator, logs, SampleOptions.of_keywords("sample", {"by": by, "budget": budget, **options}))
+    return sampled(estimator, logs, SampleOptions.from_keywords("sample", {"by": by, "budget": budget, **options}))
 
 
 def sampled(estimator: FittedEstimator | str | Path | None, logs: LogSources, settings: SampleOptions) -> Sample:

@@ -16,7 +16,7 @@ import polars as pl
 
 from entropy_sentinel.api.response_reading import open_logs
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.core.printable import one_line
+from entropy_sentinel.core.printable import make_one_line
 from entropy_sentinel.formatting.text_format import counted
 from entropy_sentinel.judges.answer_matching import reason_without_answer
 from entropy_sentinel.logs.conversation import CONVERSATION
@@ -119,7 +119,7 @@ def _choose_model(answers: pl.DataFrame, model: str | None, watched: set[str]) -
     names = counts["model"].to_list()
     if model is not None:
         if not {model, UNKNOWN_MODEL} & set(names):
-            raise InputError(f"agrees_with_model: no answer of '{one_line(model)}'; models: {_listed(names)}")
+            raise InputError(f"agrees_with_model: no answer of '{make_one_line(model)}'; models: {_listed(names)}")
         return model
     others = [name for name in names if name not in watched] if len(names) > 1 else names
     if len(others) != 1:
@@ -185,8 +185,8 @@ def _not_joined(asked: Sequence[_Asked], answers: pl.DataFrame, name: str) -> st
     """The error for logs without any answer to the questions of the sample."""
     of_answers = _asked(answers)
     return (
-        f"agrees_with: the logs have {counted(len(of_answers), 'answer')} of {one_line(name)}, but none has the id or "
-        f"the question of a response of the sample. Ids of the sample: {_examples(asked, 0)}; of the logs: "
+        f"agrees_with: the logs have {counted(len(of_answers), 'answer')} of {make_one_line(name)}, but none has the "
+        f"id or the question of a response of the sample. Ids of the sample: {_examples(asked, 0)}; of the logs: "
         f"{_examples(of_answers, 0)}. Questions of the sample: {_examples(asked, 1)}; of the logs: "
         f"{_examples(of_answers, 1)}"
     )
@@ -194,9 +194,9 @@ def _not_joined(asked: Sequence[_Asked], answers: pl.DataFrame, name: str) -> st
 
 def _examples(asked: Sequence[_Asked], column: int) -> str:
     values = [str(each[column]) for each in asked[:_SHOWN] if each[column] is not None]
-    return ", ".join(f"'{one_line(value[:_LONGEST])}'" for value in values) or "none"
+    return ", ".join(f"'{make_one_line(value[:_LONGEST])}'" for value in values) or "none"
 
 
 def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(map(one_line, names[:_MOST_MODELS]))
+    shown = ", ".join(map(make_one_line, names[:_MOST_MODELS]))
     return f"{shown} and {len(names) - _MOST_MODELS} more" if len(names) > _MOST_MODELS else shown

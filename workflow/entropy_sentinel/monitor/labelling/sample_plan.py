@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.core.printable import one_line
+from entropy_sentinel.core.printable import make_one_line
 from entropy_sentinel.formatting.text_format import html, number
 from entropy_sentinel.monitor.labelling.cold_start_allocation import VERDICTS_A_LABEL
 from entropy_sentinel.monitor.labelling.expected_widths import ASSUMED_ACCURACY
@@ -91,7 +91,7 @@ class Sample:
         return self.slices.columns[: self.slices.columns.index("n_responses")]
 
     def __repr__(self) -> str:
-        return "\n  ".join(map(one_line, [summarise_sample(self), *explain_sample(self)]))
+        return "\n  ".join(map(make_one_line, [summarise_sample(self), *explain_sample(self)]))
 
     def _repr_html_(self) -> str:
         return html(summarise_sample(self), explain_sample(self), *sample_tables(self))

@@ -26,7 +26,7 @@ from datetime import datetime, timedelta
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.core.external_files import Stream, opened
+from entropy_sentinel.core.external_files import Stream, open_stream
 from entropy_sentinel.features.feature_hashes import mix_bits, round_to_bits
 from entropy_sentinel.features.feature_registry import FEATURES
 from entropy_sentinel.logs.response_keys import DATE_IN_NAME
@@ -61,7 +61,7 @@ def digest_content(path: str, sizes: Iterable[int] = ()) -> ContentDigest:
 
     The content of an incomplete or damaged packed file is the part that can be unpacked.
     """
-    with opened(path) as stream:
+    with open_stream(path) as stream:
         return _digest_stream(stream, sorted({size for size in sizes if size}))
 
 

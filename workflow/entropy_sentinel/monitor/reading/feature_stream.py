@@ -15,8 +15,8 @@ from entropy_sentinel.api.feature_frames import RESPONSE_TEXT, FeatureFrames
 from entropy_sentinel.api.input_checks import is_table, log_files, named, table
 from entropy_sentinel.api.response_reading import features_from
 from entropy_sentinel.core.errors import ConfigError, IncompleteFileError, InputError
-from entropy_sentinel.core.object_stores import local
-from entropy_sentinel.core.urls import url_of
+from entropy_sentinel.core.object_stores import get_local_path
+from entropy_sentinel.core.urls import parse_url
 from entropy_sentinel.core.whole_files import check_name
 from entropy_sentinel.estimators.fit_metadata import FitMetadata
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
@@ -82,11 +82,11 @@ def load_with_checksum(
 ) -> tuple[FittedEstimator, str]:
     """The estimator and the SHA-256 of its file; the latter is empty without a file or an estimator."""
     if state is not None:
-        if url_of(state) is not None:
-            raise ConfigError(f"state: must be a local file, got {url_of(state)}; logs and outputs may be remote")
+        if parse_url(state) is not None:
+            raise ConfigError(f"state: must be a local file, got {parse_url(state)}; logs and outputs may be remote")
         check_name(state)
     if not isinstance(estimator, FittedEstimator):
-        return saved_estimator(estimator), hashlib.sha256(local(estimator).read_bytes()).hexdigest()
+        return saved_estimator(estimator), hashlib.sha256(get_local_path(estimator).read_bytes()).hexdigest()
     if state is not None and estimator.has_estimates:
         raise ConfigError(
             "state: needs an estimator from a file; save the estimator, and pass the path of its file instead"
@@ -213,7 +213,10 @@ def open_log(path: str, reading: Slicing, strict: bool, extra_columns: Sequence[
     """Open a log; read the columns of slices and time, the `extra_columns`, and the place of each response."""
     columns = tuple(dict.fromkeys((*reading.columns, *extra_columns)))
     logs = Logs(
-        [path], ReadOptions.of({**select_format_options(reading), "strict": strict, "columns": columns, "places": True})
+        [path],
+        ReadOptions.from_values(
+            {**select_format_options(reading), "strict": strict, "columns": columns, "places": True}
+        ),
     )
     logs.selection.same_models = SameModels.from_pairs(reading.same_model)
     return logs
@@ -271,7 +274,7 @@ class SourceReader:
         log_columns += [*self._signals, *_LOG_COLUMNS, *([REQUEST] if reading.cluster_column is None else [])]
         log_columns += [*(name for name in self._texts if name != RESPONSE_TEXT), *strata]
         columns = tuple(dict.fromkeys((*reading.columns, *log_columns)))
-        self._options = ReadOptions.of(
+        self._options = ReadOptions.from_values(
             select_format_options(reading) | {"strict": problems.strict, "columns": columns, "places": True}
         )
         self.seen_columns: set[str] = set()

@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Iterable
 from typing import Any
 
-from entropy_sentinel.core.errors import with_urls
+from entropy_sentinel.core.errors import restore_urls
 from entropy_sentinel.features.exclusion_reasons import remedy_of
 from entropy_sentinel.formatting.text_format import counted
 from entropy_sentinel.monitor.reading.problem_codes import ProblemKind
@@ -27,7 +27,7 @@ def list_lines(problems: Iterable[Problem]) -> list[str]:
             problem.count, problem.places
         )
     ordered = sorted(by_words.items(), key=lambda pair: (-pair[1].count, pair[0]))
-    return [with_urls(_format_line(problem)) for _, problem in ordered]
+    return [restore_urls(_format_line(problem)) for _, problem in ordered]
 
 
 def _format_line(problem: Problem) -> str:
@@ -94,13 +94,13 @@ def describe_earlier_problems(earlier: EarlierProblems) -> str:
     kinds = [count_words(count, words) for words, count in most[:MOST_PLACES]]
     if len(most) > MOST_PLACES:
         kinds.append("...")
-    return with_urls(f"reported by earlier runs, in {counted(len(earlier.files), 'file')}{days}: {'; '.join(kinds)}")
+    return restore_urls(f"reported by earlier runs, in {counted(len(earlier.files), 'file')}{days}: {'; '.join(kinds)}")
 
 
 def describe_row(problem: Problem) -> dict[str, Any]:
     """A problem for JSON: its fields, the slug of its kind, and a text for people."""
     row = problem.to_row()
-    return {"code": row.pop("kind"), "slug": problem.kind.slug, **row, "text": with_urls(_format_line(problem))}
+    return {"code": row.pop("kind"), "slug": problem.kind.slug, **row, "text": restore_urls(_format_line(problem))}
 
 
 def count_words(count: int, words: str) -> str:

@@ -128,7 +128,7 @@ def _response(row: Mapping[str, Any], p: float, texts: TokenTexts) -> LoggedResp
         text=row["text"],
         n_tokens=row["n_tokens"],
         finish_reason=row["finish_reason"],
-        tokens=tuple(read_tokens(row, *texts.of(row), MOST_TOKENS, ALTERNATIVES)),
+        tokens=tuple(read_tokens(row, *texts.read_row(row), MOST_TOKENS, ALTERNATIVES)),
     )
 
 

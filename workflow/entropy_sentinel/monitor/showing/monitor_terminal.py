@@ -3,7 +3,7 @@
 import polars as pl
 from rich.text import Text
 
-from entropy_sentinel.core.printable import one_line
+from entropy_sentinel.core.printable import make_one_line
 from entropy_sentinel.estimators.familiarity import NO_WORDS
 from entropy_sentinel.formatting.text_format import counted, listed
 from entropy_sentinel.monitor.alert import Alert
@@ -205,7 +205,7 @@ def parts(result: Monitored) -> list[Part]:
     shown += [*witness_lines(result), *describe_witnesses(result)]
     shown += [f"{flag}: {reason}" for flag, reason in reasons(result).items()]
     shown += [*untested(result), *map(_coloured, result.alerts), *silence(result)]
-    return [one_line(part) if isinstance(part, str) else part for part in shown]
+    return [make_one_line(part) if isinstance(part, str) else part for part in shown]
 
 
 def _coloured(alert: Alert) -> Text:
@@ -213,7 +213,7 @@ def _coloured(alert: Alert) -> Text:
     style = "bold red" if alert.to_report else ""
     if alert.is_over:
         style = "green"
-    return Text(one_line(alert_line(alert)), style=style)
+    return Text(make_one_line(alert_line(alert)), style=style)
 
 
 def _table(result: Monitored, rows: pl.DataFrame, title: str) -> list[Part]:

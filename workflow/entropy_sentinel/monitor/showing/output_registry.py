@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from entropy_sentinel.core import extensions
 from entropy_sentinel.core.errors import ConfigError
-from entropy_sentinel.core.extension_guard import guard, guard_function
-from entropy_sentinel.core.registry_entries import declared, is_own
+from entropy_sentinel.core.extension_guard import guard_extension, guard_function
+from entropy_sentinel.core.registry_entries import is_built_in, load_entries
 from entropy_sentinel.monitor.monitor_options import MonitorOptions
 from entropy_sentinel.monitor.showing.output_declaration import Output
 
@@ -34,22 +34,22 @@ def _checked(outputs: dict[str, Output]) -> dict[str, Output]:
         elif keyword.iskeyword(name):
             problem = "it is a keyword of Python"
         if problem:
-            where = extensions.place_of("outputs", name)
+            where = extensions.describe_place("outputs", name)
             raise ConfigError(f"{where}: the output '{name}' needs another name, because {problem}")
     return {name: _guarded(output) for name, output in outputs.items()}
 
 
 def _guarded(output: Output) -> Output:
     """An output whose functions name the extension if they fail; one of the package's stays as it is."""
-    if is_own("outputs", output.name):
+    if is_built_in("outputs", output.name):
         return output
 
     def write(result: "Monitored", target: Any) -> None:
-        with guard("outputs", output.name, f"--{output.name}", (OSError,)):
+        with guard_extension("outputs", output.name, f"--{output.name}", (OSError,)):
             output.write(result, target)
 
     check = guard_function("outputs", output.name, f"--{output.name}: check failed", output.check)
     return replace(output, write=write, check=check)
 
 
-OUTPUTS: dict[str, Output] = _checked(declared("outputs", Output))
+OUTPUTS: dict[str, Output] = _checked(load_entries("outputs", Output))

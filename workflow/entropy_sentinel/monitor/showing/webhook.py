@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from entropy_sentinel.core.errors import ConfigError, InputError
-from entropy_sentinel.core.json_posting import is_address, post
-from entropy_sentinel.core.printable import one_line
+from entropy_sentinel.core.json_posting import is_address, send_json
+from entropy_sentinel.core.printable import make_one_line
 from entropy_sentinel.formatting.text_format import listed
 from entropy_sentinel.monitor.alert import Alert
 from entropy_sentinel.monitor.estimating.flags import VERDICT_FLAGS
@@ -99,7 +99,7 @@ def _name(alert: Alert) -> str:
 
 def _plain(text: str) -> str:
     """A text without anything that a chat would act on: mentions, links and Markdown."""
-    text = _MENTION.sub("＠", one_line(text))
+    text = _MENTION.sub("＠", make_one_line(text))
     without_links = _LINK.sub(lambda found: found[0].replace(":", "：").replace(".", "．"), text)
     return without_links.translate(_HARMLESS)
 
@@ -120,5 +120,5 @@ def _to_report(result: Monitored) -> list[Alert]:
 
 
 def _post(content: Mapping[str, Any], address: str) -> None:
-    if problem := post(content, address):
+    if problem := send_json(content, address):
         raise InputError(f"the alerts were not sent: {problem.words}")

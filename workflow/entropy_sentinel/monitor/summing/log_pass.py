@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 import polars as pl
 
 from entropy_sentinel.core.errors import EntropySentinelError
-from entropy_sentinel.core.external_files import STANDARD_INPUT, standard_input
+from entropy_sentinel.core.external_files import STANDARD_INPUT, get_standard_input
 from entropy_sentinel.estimators.training_rows import one_thread
 from entropy_sentinel.monitor.monitor_options import Reading
 from entropy_sentinel.monitor.reading.deduplication import digest_content
@@ -104,7 +104,7 @@ class LogPass:
         with TemporaryDirectory() as folder:
             copy = Path(folder) / "standard-input.jsonl"
             with copy.open("wb") as target:
-                shutil.copyfileobj(standard_input(), target)
+                shutil.copyfileobj(get_standard_input(), target)
             self._read_content(self.collectors, str(copy), "standard input", None)
 
     def _read_content(self, collectors: Sequence[Collector], path: str, name: str, file_stat: list[int] | None) -> None:

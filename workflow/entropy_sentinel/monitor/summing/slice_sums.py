@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.core.extension_guard import guard
-from entropy_sentinel.core.registry_entries import is_own
+from entropy_sentinel.core.extension_guard import guard_extension
+from entropy_sentinel.core.registry_entries import is_built_in
 from entropy_sentinel.estimators.estimator_base import Estimator
 from entropy_sentinel.estimators.familiarity import Familiarity
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
@@ -26,7 +26,7 @@ from entropy_sentinel.schemas.response_schema import RESPONSE
 from entropy_sentinel.signal_families.signal_registry import SIGNALS
 from entropy_sentinel.statistics.monitoring.quantiles import N_BINS, assign_bins, histogram_quantiles
 
-_is_own = cache(partial(is_own, "statistics"))
+_is_own = cache(partial(is_built_in, "statistics"))
 _PLACES = {name: place for place, name in enumerate(STATISTICS)}
 # Columns of a response: whether it trained the estimator, and its prediction by an estimator fitted without it.
 IS_TRAINING, P_OUT_OF_FOLD = "is_training", "p_out_of_fold"
@@ -307,7 +307,7 @@ def _number_of(statistic: Statistic) -> pl.Expr:
 def _values_of(statistic: Statistic, frame: pl.DataFrame) -> pl.Series:
     """The values of an extension's statistic, (n,); raises ExtensionError if it cannot be computed."""
     what = f"the statistic '{statistic.name}': `each` failed"
-    with guard("statistics", statistic.name, what):
+    with guard_extension("statistics", statistic.name, what):
         values = frame.select(_number_of(statistic).alias(statistic.name)).to_series()
         if not statistic.each.meta.root_names():  # a constant
             return frame.select(pl.repeat(values[0], len(frame)).alias(statistic.name)).to_series()

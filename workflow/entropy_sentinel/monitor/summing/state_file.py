@@ -22,7 +22,7 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.core.database import DatabaseKind, begin, check_size
+from entropy_sentinel.core.database import DatabaseKind, check_size, prepare_database
 from entropy_sentinel.core.errors import ConfigError, DamagedFileError, EntropySentinelError
 from entropy_sentinel.core.file_locks import WAITING
 
@@ -194,7 +194,7 @@ def opened(path: Path | None) -> Iterator[StateFile]:
             connection = sqlite3.connect(path or "", timeout=_POLL_S, isolation_level=None)
             stack.enter_context(closing(connection))
             _lock(connection, path)
-            begin(connection, path or "", STATE)
+            prepare_database(connection, path or "", STATE)
         yield StateFile(connection, path)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.core.registry_entries import is_own
+from entropy_sentinel.core.registry_entries import is_built_in
 from entropy_sentinel.monitor.reading.deduplication import HASH_COLUMNS
 from entropy_sentinel.monitor.reading.dependence import CLUSTER, STRATUM
 from entropy_sentinel.monitor.reading.exclusions import SCHEMA
@@ -36,7 +36,7 @@ def checked_sums(
     checked = _checked_columns(frame, {**_keys(by), **sums})
     for name in statistics:
         # A statistic of an extension may have any sum, if it is no count.
-        if name.startswith("n_") or is_own("statistics", name):
+        if name.startswith("n_") or is_built_in("statistics", name):
             _check_between(frame[STATISTICS[name].kept_as], 0, 2**53)
     if n_values is None:
         n_values = _width(frame, "values")

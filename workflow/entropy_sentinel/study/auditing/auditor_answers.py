@@ -14,8 +14,8 @@ from rich.panel import Panel
 from rich.text import Text
 
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.core.file_locks import locked
-from entropy_sentinel.core.printable import printable
+from entropy_sentinel.core.file_locks import hold_lock
+from entropy_sentinel.core.printable import make_printable
 from entropy_sentinel.core.whole_files import write_whole
 from entropy_sentinel.rendering.labelling_page import ANSWERS, labelling_page
 from entropy_sentinel.schemas.response_schema import RESPONSE
@@ -77,7 +77,7 @@ def save_answers(new: Answers, path: Path, known: Answers | None = None) -> tupl
     unless they are among `known`, the caller's own answers, which were changed on purpose.
     """
     known = known or {}
-    with locked(path.with_name(f".{path.name}.lock")):
+    with hold_lock(path.with_name(f".{path.name}.lock")):
         kept = read_answers(path) if path.exists() else {}
         replaced = {}
         for response, label in new.items():
@@ -193,7 +193,7 @@ def _show(console: Console, row: dict[str, Any], answer: str | None) -> None:
     response = "Response (cut off)" if row["cut_off"] else "Response"
     reference = "none" if row["reference"] is None else row["reference"]
     for title, text in {"Question": row["question"], response: row["response"], "Reference": reference}.items():
-        console.print(Panel(Text(printable(text)), title=title, title_align="left"))
+        console.print(Panel(Text(make_printable(text)), title=title, title_align="left"))
     if row["caution"]:
         console.print(f"This response addresses the judge: {row['caution']}.", highlight=False)
     if answer is not None:

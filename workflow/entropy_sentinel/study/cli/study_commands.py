@@ -161,7 +161,7 @@ def schema(which: Which = Kind.study, configfile: SchemaFiles = [], output: Outp
     # The files may have errors, which the schema helps to mend.
     base = find_base() if which is Kind.study and configfile else None
     paths = [base] if base else []
-    extensions.use(read_config([*paths, *configfile]).get("extensions") or [])
+    extensions.add_extensions(read_config([*paths, *configfile]).get("extensions") or [])
     text = study_schema() if which is Kind.study else monitor_schema()
     if output is None:
         typer.echo(text, nl=False)

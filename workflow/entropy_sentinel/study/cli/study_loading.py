@@ -50,8 +50,8 @@ def find_study() -> Path:
         )
     # The package may be installed without them; the study's config.yaml needs them.
     papers = base.parent / PAPERS
-    if (papers / "__init__.py").is_file() and PAPERS not in extensions.roots():
-        extensions.use([str(papers)])
+    if (papers / "__init__.py").is_file() and PAPERS not in extensions.find_roots():
+        extensions.add_extensions([str(papers)])
     return base
 
 
@@ -61,13 +61,13 @@ def load_study(files: Iterable[Path], values: Iterable[str] = ()) -> "Config":
 
     Raises ConfigError for an error in the config, or if the folder has no config.yaml.
     """
-    from entropy_sentinel.core.section_base import merged
+    from entropy_sentinel.core.section_base import merge_sections
     from entropy_sentinel.study.config.config_loading import load_config, parse_values, read_config, unversioned
 
     paths, given = [find_study(), *files], parse_values(values)
-    own = merged(read_config(paths[1:]), given) if paths[1:] or given else None
+    own = merge_sections(read_config(paths[1:]), given) if paths[1:] or given else None
     source = " + ".join([*map(str, paths), *(["--config"] if given else [])])
-    config = load_config(merged(read_config(paths), given), source, own)
+    config = load_config(merge_sections(read_config(paths), given), source, own)
     for line in [*config.left_out, *unversioned(config)]:
         say(line, err=True)
     return config

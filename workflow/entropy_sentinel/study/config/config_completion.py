@@ -69,7 +69,7 @@ def _study_names(config: Config) -> StudyNames:
         estimated=[config.estimation.default, *config.estimation.estimators],
         families=run.features,
         samples=min(map(config.samples_of, run.models)),
-        known={
+        names_by_axis={
             "models": config.models,
             "benchmarks": config.benchmarks,
             "labelled": config.benchmarks,

@@ -13,9 +13,9 @@ from pydantic import ValidationError
 from entropy_sentinel.core import extensions
 from entropy_sentinel.core.cache_folders import BASE, TREE
 from entropy_sentinel.core.errors import ConfigError
-from entropy_sentinel.core.registry_entries import declared_values, lacks_version
-from entropy_sentinel.core.secrets import LOOKS, secret_keys, without_keys
-from entropy_sentinel.core.section_base import merged
+from entropy_sentinel.core.registry_entries import lacks_version, load_values
+from entropy_sentinel.core.secrets import SECRET_WARNING, find_secret_keys, mask_keys
+from entropy_sentinel.core.section_base import merge_sections
 from entropy_sentinel.core.validation_errors import describe_error
 from entropy_sentinel.study.config.config_completion import fitted
 from entropy_sentinel.study.config.local_files import missing_files, unfit_rows
@@ -32,7 +32,7 @@ def read_config(paths: Iterable[str | Path]) -> dict[str, Any]:
     config: dict[str, Any] = {}
     for path in paths:
         try:
-            config = merged(config, read_yaml(path))
+            config = merge_sections(config, read_yaml(path))
         except RecursionError as error:  # a mapping that contains itself
             raise ConfigError(f"{path}: {ENDLESS}") from error
     return config
@@ -47,13 +47,11 @@ def parse_values(texts: Iterable[str]) -> dict[str, Any]:
     for text in texts:
         key, separator, value = text.partition("=")
         if not separator or not re.fullmatch(r"[A-Za-z_][\w-]*", key):
-            raise ConfigError(f"--config: must be KEY=VALUE, as in `--config limit=5`, got '{without_keys(text):.100}'")
+            raise ConfigError(f"--config: must be KEY=VALUE, as in `--config limit=5`, got '{mask_keys(text):.100}'")
         try:
-            values = merged(values, {key: yaml.safe_load(value)})
+            values = merge_sections(values, {key: yaml.safe_load(value)})
         except yaml.YAMLError:
-            raise ConfigError(
-                f"--config: the value of '{key}' must be YAML, got '{without_keys(value):.100}'"
-            ) from None
+            raise ConfigError(f"--config: the value of '{key}' must be YAML, got '{mask_keys(value):.100}'") from None
     return values
 
 
@@ -62,7 +60,7 @@ def resolved_yaml(config: Config) -> str:
     content = config.model_dump(mode="json")
     for model in content["models"].values():
         model["extends"] = None  # its keys are written out
-    return without_keys(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=100))
+    return mask_keys(yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=100))
 
 
 def load_config(
@@ -79,7 +77,7 @@ def load_config(
     results and of logs. Raises ConfigError with one line per problem: where, what it must be, what it was.
     """
     # Names are checked where they are free; here they may be names of models.
-    wrong = problems(raw) or [f"{path}: {LOOKS}" for path in secret_keys(raw, by_name=False)]
+    wrong = problems(raw) or [f"{path}: {SECRET_WARNING}" for path in find_secret_keys(raw, by_name=False)]
     wrong = wrong or _unusable_extensions(raw)
     depends_on_names = False
     try:
@@ -136,9 +134,9 @@ def unversioned(config: Config) -> list[str]:
 
 
 def _unusable_extensions(raw: Mapping[str, Any]) -> list[str]:
-    """Use the config's extensions, and return the error if that is impossible; raise TooLateError as `use` does."""
+    """Add the config's extensions; return the error if that is impossible, but raise TooLateError."""
     try:
-        extensions.use(raw.get("extensions") or [])
+        extensions.add_extensions(raw.get("extensions") or [])
     except extensions.TooLateError:
         raise
     except ConfigError as error:
@@ -158,8 +156,8 @@ def with_benchmarks(raw: Mapping[str, Any]) -> dict[str, Any]:
     benchmarks = raw.get("benchmarks")
     if not isinstance(benchmarks, Mapping | None):
         return dict(raw)
-    below: dict[str, Any] = declared_values("benchmarks", dict)
-    return {**raw, "benchmarks": with_own_sources(merged(below, benchmarks or {}), benchmarks or {})}
+    below: dict[str, Any] = load_values("benchmarks", dict)
+    return {**raw, "benchmarks": with_own_sources(merge_sections(below, benchmarks or {}), benchmarks or {})}
 
 
 def _describe(problem: Mapping[str, Any]) -> str:
@@ -171,9 +169,9 @@ def _describe(problem: Mapping[str, Any]) -> str:
 def _declared_in(problem: Mapping[str, Any]) -> str:
     """The place of a benchmark's declaration, for the end of an error about a benchmark of an extension."""
     section, name = [*problem["loc"], None, None][:2]
-    if section != "benchmarks" or name not in extensions.declared("benchmarks"):
+    if section != "benchmarks" or name not in extensions.load_declarations("benchmarks"):
         return ""
-    return f" (declared in {extensions.place_of('benchmarks', name)})"
+    return f" (declared in {extensions.describe_place('benchmarks', name)})"
 
 
 def _is_set(key: str, files: Any) -> bool:
@@ -187,7 +185,7 @@ def _is_set(key: str, files: Any) -> bool:
 
 def _one_line(text: str) -> str:
     """At most 1,000 characters of a text without secrets; control characters are escaped."""
-    text = "".join(char if char.isprintable() else repr(char)[1:-1] for char in without_keys(text))
+    text = "".join(char if char.isprintable() else repr(char)[1:-1] for char in mask_keys(text))
     return text if len(text) <= 1000 else f"{text[:997]}..."
 
 

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.features.feature_settings import FeatureSettings
-from entropy_sentinel.llm_client.server_settings import SERVERS
+from entropy_sentinel.llm_client.server_settings import SERVERS_VARIABLE
 from entropy_sentinel.schemas.benchmark_schema import BENCHMARK_VERSION
 from entropy_sentinel.schemas.generation_schema import GENERATION_VERSION, TOP_K
 from entropy_sentinel.signal_families.signal_registry import FAMILIES
@@ -219,7 +219,7 @@ def announce_servers(config: Config) -> None:
 
     They are not part of a job's settings, so a new address of the same model regenerates nothing.
     """
-    os.environ[SERVERS] = json.dumps(server_settings(config))
+    os.environ[SERVERS_VARIABLE] = json.dumps(server_settings(config))
 
 
 def served_settings(config: Config, model: str) -> VllmSettings:

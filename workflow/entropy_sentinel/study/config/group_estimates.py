@@ -74,7 +74,7 @@ def groups_of_judge(config: Config, judge: str) -> list[str]:
 
     All groups if an analysis of these labels reads all; else the shown groups, if an analysis reads these.
     """
-    read = {section.READS for section in config.shown.values() if section.is_of(judge)}
+    read = {section.READS for section in config.shown.values() if section.uses_judge(judge)}
     if Reads.ALL in read:
         return list(group_files(config))
     if Reads.SHOWN in read:
@@ -103,7 +103,7 @@ def pages(config: Config, judge: str, but: str) -> dict[str, dict[str, str]]:
     folder = Path(getattr(config.analyses, but).PAGE).parent
     links = {}
     for name, section in config.shown.items():
-        if name != but and section.PAGE and section.is_of(judge):
+        if name != but and section.PAGE and section.uses_judge(judge):
             template = os.path.relpath(section.PAGE, folder)
             models = config.run.models if "{model}" in section.PAGE else [""]
             links[section.TELLS] = {model: template.format(judge=judge, model=model) for model in models}

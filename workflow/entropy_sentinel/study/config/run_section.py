@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from entropy_sentinel.core.section_base import Names, Positive, Settings, check_names, merged
+from entropy_sentinel.core.section_base import Names, Positive, Settings, check_names, merge_sections
 from entropy_sentinel.signal_families.signal_registry import FAMILIES, TOKENS
 from entropy_sentinel.study.engines.engine_registry import KINDS
 from entropy_sentinel.study.engines.model_base import Model
@@ -187,4 +187,4 @@ def _extended(name: str, models: Mapping[str, Any], below: tuple[str, ...]) -> A
     if not isinstance(of_base, Mapping):
         return own
     # A variant is displayed under its own name.
-    return merged({key: value for key, value in of_base.items() if key != "title"}, own)
+    return merge_sections({key: value for key, value in of_base.items() if key != "title"}, own)

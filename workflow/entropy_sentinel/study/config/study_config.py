@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, PrivateAttr, create_model, model_validator
 
-from entropy_sentinel.core.analysis import Analysis, sections
+from entropy_sentinel.core.analysis import Analysis, load_sections
 from entropy_sentinel.core.section_base import DISTINCT, Name, Positive, Seed, Settings, Text, check_names
 from entropy_sentinel.estimators.estimator_registry import further_signals
 from entropy_sentinel.estimators.estimator_settings import OWN, Estimation, Group
@@ -21,7 +21,7 @@ from entropy_sentinel.study.engines.engine_registry import AnyModel
 from entropy_sentinel.study.engines.generation_section import Generation, Rates
 from entropy_sentinel.study.items.benchmark_settings import Benchmark
 
-SECTIONS = sections()
+SECTIONS = load_sections()
 _FIELDS: dict[str, Any] = {name: (section, section()) for name, section in SECTIONS.items()}
 Analyses = create_model(
     "Analyses",

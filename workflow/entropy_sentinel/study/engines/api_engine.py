@@ -13,8 +13,8 @@ import numpy as np
 
 from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.llm_client.chat_client import ChatClient
-from entropy_sentinel.llm_client.request_results import Refusal, ServerReply, masked
-from entropy_sentinel.llm_client.server_settings import address_of, announced_server
+from entropy_sentinel.llm_client.request_results import Refusal, ServerReply, mask_secrets
+from entropy_sentinel.llm_client.server_settings import find_address, read_announced_server
 from entropy_sentinel.schemas.generation_schema import NO_LOGPROBS, TOP_K
 from entropy_sentinel.study.engines.api_contexts import ApiContexts
 from entropy_sentinel.study.engines.api_servers import (
@@ -171,8 +171,8 @@ class LitellmEngine(ApiContexts):
             self._check(identify_server(fingerprint), steps, reply.is_chat)
         # A server may return the key that it received as its own name.
         return {
-            "model": masked(str(model or "")),
-            "system_fingerprint": fingerprint and masked(str(fingerprint)),
+            "model": mask_secrets(str(model or "")),
+            "system_fingerprint": fingerprint and mask_secrets(str(fingerprint)),
             "prompt_tokens": reply.prompt_tokens,
             "completion_tokens": reply.completion_tokens,
             "finish_reason": reply.finish_reason,
@@ -194,7 +194,7 @@ class LitellmEngine(ApiContexts):
         if problem is None and not self._is_checked:
             problem = find_logprobs_problem(steps) if self._wants_logprobs else None
             if problem is None and kind.reports_sampling:
-                problem = find_sampling_problem(str(address_of(api["model"], api["base_url"])), sampling)
+                problem = find_sampling_problem(str(find_address(api["model"], api["base_url"])), sampling)
             self._is_checked = problem is None
         if problem:
             raise ConfigError(f"{self._client.name}: {problem}")
@@ -204,7 +204,7 @@ class LitellmEngine(ApiContexts):
         if isinstance(reply, Refusal):
             return refused(reply.reason, prompt_hash)
         # Replies cached by earlier versions are not masked, and lack the server's token count and ids.
-        self._servers.add(masked(" ".join(filter(None, (reply["model"], reply["system_fingerprint"])))))
+        self._servers.add(mask_secrets(" ".join(filter(None, (reply["model"], reply["system_fingerprint"])))))
         if not self._wants_logprobs:
             return Response(
                 prompt_hash=prompt_hash,
@@ -256,5 +256,5 @@ class LitellmEngine(ApiContexts):
 
 def make_api_engine(settings: ApiSettings, threads: int) -> LitellmEngine:
     """The engine for the server that the workflow has announced to this job."""
-    server = announced_server(f"models.{settings['model']}.api")
+    server = read_announced_server(f"models.{settings['model']}.api")
     return LitellmEngine({**settings, "api": settings["api"] | server})

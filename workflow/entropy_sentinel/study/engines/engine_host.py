@@ -24,7 +24,7 @@ from types import GeneratorType
 from typing import Any
 
 from entropy_sentinel.core.errors import EntropySentinelError
-from entropy_sentinel.core.file_locks import take
+from entropy_sentinel.core.file_locks import try_lock
 from entropy_sentinel.study.engines.engine_pool import LOCK, SETTINGS, SOCKET
 from entropy_sentinel.study.engines.engine_processes import record_process, remove_engine
 from entropy_sentinel.study.engines.engine_run import EngineRun
@@ -100,7 +100,7 @@ class EngineHost:
     def _is_abandoned(self) -> bool:
         """Whether no job holds the engine; if so, no job can take it from now on."""
         self._lock = (self.folder / LOCK).open()
-        return take(self._lock.fileno(), self.folder / LOCK)
+        return try_lock(self._lock.fileno(), self.folder / LOCK)
 
     def _answer(self, connection: Connection) -> None:
         """Answer a job's questions until it has no more."""

@@ -25,9 +25,9 @@ from multiprocessing.reduction import send_handle
 from pathlib import Path
 from typing import IO, Any
 
-from entropy_sentinel.core.cache_folders import own_folder
+from entropy_sentinel.core.cache_folders import open_private_folder
 from entropy_sentinel.core.errors import EntropySentinelError, InputError
-from entropy_sentinel.core.file_locks import WAITING, is_at, take
+from entropy_sentinel.core.file_locks import WAITING, is_at, try_lock
 from entropy_sentinel.llm_client.server_settings import ServedSettings
 from entropy_sentinel.study.engines import cpu_settings, gpu_devices
 from entropy_sentinel.study.engines.engine_processes import is_process_alive, is_process_suspended, remove_engine
@@ -165,7 +165,7 @@ def _list_engines(run: EngineRun) -> list[Path]:
     Raises InputError if the run's folder is not this user's alone.
     """
     folders = []
-    with suppress(FileNotFoundError), own_folder(run.folder):
+    with suppress(FileNotFoundError), open_private_folder(run.folder):
         for lock in run.folder.glob(f"[!.]*/{LOCK}"):
             with suppress(FileNotFoundError):  # it has just ended
                 folders.append((lock.stat().st_mtime_ns, lock.parent))
@@ -185,7 +185,7 @@ def _try_lease(folder: Path) -> EngineLease | None:
         lock = (folder / LOCK).open()
     except OSError:
         return None
-    if take(lock.fileno(), folder / LOCK):
+    if try_lock(lock.fileno(), folder / LOCK):
         os.utime(folder / LOCK)
         return EngineLease(folder, lock)
     lock.close()
@@ -266,7 +266,7 @@ def _clear_dead_runs(run: EngineRun) -> None:
     """
     for folder in run.folder.parent.glob(f"{folder_prefix()}*"):
         if folder != run.folder and re.fullmatch("[0-9a-f]+", folder.name.removeprefix(folder_prefix())):
-            with suppress(OSError, InputError), own_folder(folder) as descriptor:
+            with suppress(OSError, InputError), open_private_folder(folder) as descriptor:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if is_at(descriptor, folder):
                     _clear_dead_run(folder)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Union
 from pydantic import BeforeValidator, Discriminator, Tag
 
 from entropy_sentinel.core.errors import ConfigError
-from entropy_sentinel.core.extension_guard import guard
-from entropy_sentinel.core.registry_entries import declared_classes, declared_values, place_of
+from entropy_sentinel.core.extension_guard import guard_extension
+from entropy_sentinel.core.registry_entries import describe_place, load_classes, load_values
 from entropy_sentinel.llm_client.server_settings import Prompt
 from entropy_sentinel.study.engines.generation_section import AskedSettings
 from entropy_sentinel.study.engines.model_base import Model
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 def _load_kinds() -> dict[str, type[Model]]:
-    kinds = declared_classes("models", Model)
+    kinds = load_classes("models", Model)
     for name, kind in kinds.items():
         if getattr(kind, "kind", None) != name or name not in kind.model_fields:
-            raise ConfigError(f'{place_of("models", name)} must have the key `{name}`, and `kind = "{name}"`')
+            raise ConfigError(f'{describe_place("models", name)} must have the key `{name}`, and `kind = "{name}"`')
     return kinds
 
 
@@ -32,20 +32,24 @@ def _load_engines() -> dict[str, "Callable[[], EngineFactory]"]:
     for name, kind in KINDS.items():
         # Kinds with the same function may share an engine.
         if engines.setdefault(kind.ENGINE, kind.load).__func__ is not kind.load.__func__:  # type: ignore[attr-defined]
-            raise ConfigError(f"{place_of('models', name)}: another kind has the engine '{kind.ENGINE}'; rename it")
+            raise ConfigError(
+                f"{describe_place('models', name)}: another kind has the engine '{kind.ENGINE}'; rename it"
+            )
     return engines
 
 
 # The kinds by the key that identifies a model of this kind.
 KINDS: dict[str, type[Model]] = _load_kinds()
-PROMPTS: dict[str, Prompt] = declared_values("prompts", Prompt)
+PROMPTS: dict[str, Prompt] = load_values("prompts", Prompt)
 _ENGINES = _load_engines()
 
 
 def make_engine(settings: AskedSettings, threads: int) -> "Engine":
     """The engine that the settings name, on `threads` CPU cores."""
     name = settings["engine"]
-    with guard("models", find_engine_kind(name), f"models.{settings['model']}: engine '{name}' cannot be made"):
+    with guard_extension(
+        "models", find_engine_kind(name), f"models.{settings['model']}: engine '{name}' cannot be made"
+    ):
         return _ENGINES[name]()(settings, threads)
 
 

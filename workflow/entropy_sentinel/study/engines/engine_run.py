@@ -23,7 +23,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from threading import Lock, Thread
 
-from entropy_sentinel.core.cache_folders import own_folder
+from entropy_sentinel.core.cache_folders import open_private_folder
 from entropy_sentinel.core.errors import EntropySentinelError
 from entropy_sentinel.core.file_locks import NO_LOCKS, is_at
 from entropy_sentinel.study.engines.process_connections import accept_connection, limit_silence, open_connection
@@ -182,7 +182,10 @@ class EngineRun:
         while True:
             with self.explain_write_errors(), suppress(FileExistsError):
                 self.folder.mkdir(mode=0o700)
-            with suppress(FileNotFoundError), own_folder(self.folder) as folder_descriptor:  # missing: just deleted
+            with (
+                suppress(FileNotFoundError),
+                open_private_folder(self.folder) as folder_descriptor,
+            ):  # missing: just deleted
                 descriptor = os.dup(folder_descriptor)
                 _lock_shared(descriptor)
                 if is_at(descriptor, self.folder):

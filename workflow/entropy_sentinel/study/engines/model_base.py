@@ -90,7 +90,7 @@ class Model(Settings):
     def server(self) -> Settings | None:
         """The section with the server that is asked; None if the model is loaded or its traces are imported.
 
-        Jobs are told its `UNTRACKED` keys: `llm_client.server_settings.announced_server("models.NAME.KIND")`.
+        Jobs are told its `UNTRACKED` keys: `llm_client.server_settings.read_announced_server("models.NAME.KIND")`.
         """
         return None
 

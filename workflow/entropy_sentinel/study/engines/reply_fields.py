@@ -283,7 +283,7 @@ def _text_problem(field: str, value: Any) -> Problem | None:
             field,
             "must be Unicode without half of a surrogate pair",
             was,
-            "use llm_client.request_results.storable(text)",
+            "use llm_client.request_results.make_storable(text)",
         )
     return None
 

@@ -13,8 +13,8 @@ from numbers import Integral
 from typing import Any
 
 from entropy_sentinel.core.errors import EntropySentinelError
-from entropy_sentinel.core.extension_guard import guard
-from entropy_sentinel.core.extensions import place_of
+from entropy_sentinel.core.extension_guard import guard_extension
+from entropy_sentinel.core.extensions import describe_place
 from entropy_sentinel.schemas.generation_schema import NO_LOGPROBS, REFUSED, TOP_K
 from entropy_sentinel.study.engines import reply_fields
 from entropy_sentinel.study.engines.engine_interface import (
@@ -178,7 +178,7 @@ class StrictEngine:
     @contextmanager
     def _guard_call(self, method: str) -> Iterator[None]:
         """Let whatever the code of an extension's engine raises name its file and line."""
-        with guard("models", self._kind, f"{self._where}: engine '{self._name}': `{method}` failed"):
+        with guard_extension("models", self._kind, f"{self._where}: engine '{self._name}': `{method}` failed"):
             yield
 
     def _check_position(self, method: str, position: Any, n_asked: int, answered: set[int] | None = None) -> None:
@@ -212,7 +212,7 @@ class StrictEngine:
             file = None
         if file:
             return f"{file}: {cls.__name__}"
-        return place_of("models", self._kind)
+        return describe_place("models", self._kind)
 
     def _log_impossible(self) -> None:
         """Log the number of responses with impossible values, after the first reply."""

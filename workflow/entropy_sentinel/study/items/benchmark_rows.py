@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.core.external_files import opened
+from entropy_sentinel.core.external_files import open_stream
 from entropy_sentinel.study.items.benchmark_settings import FORMATS
 
 # Much longer than any real row; reading a line takes several times its size in memory.
@@ -56,7 +56,7 @@ def text_lines(path: str | Path) -> Iterator[tuple[int, str]]:
     """
     number = 0
     try:
-        with opened(path) as file:
+        with open_stream(path) as file:
             while line := file.readline(LONGEST_LINE + 1):
                 number += 1
                 yield number, _decoded(line, f"{path}: line {number}")

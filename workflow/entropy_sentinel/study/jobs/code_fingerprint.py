@@ -14,7 +14,7 @@ from pathlib import Path
 from types import CodeType
 from typing import NamedTuple
 
-from entropy_sentinel.core.extensions import declaring, full_name, roots
+from entropy_sentinel.core.extensions import find_roots, list_declaring_modules, qualify_name
 
 _ROOT = Path(__file__).parents[2]
 # Each module in this folder is a separate unit, because together the stages import every other folder.
@@ -51,7 +51,7 @@ def fingerprint(*modules: str) -> list[str]:
     count. Raises FileNotFoundError for an unknown module.
     """
     units: dict[Path, str] = {}
-    waiting = [_place(full_name(name)) for name in modules]
+    waiting = [_place(qualify_name(name)) for name in modules]
     while waiting:
         place = waiting.pop()
         if place not in units and place != _ROOT / _CORE and place.name != _REQUERY:
@@ -63,7 +63,7 @@ def fingerprint(*modules: str) -> list[str]:
 @cache
 def _tops() -> dict[str, Path]:
     """The folder of each extension, this package's included, or the file of one that is a file, by its name."""
-    files = roots().items()
+    files = find_roots().items()
     return {name: file.parent if file.name == "__init__.py" else file for name, file in files}
 
 
@@ -170,7 +170,7 @@ def _imported(code: CodeType) -> Iterator[str]:
         if isinstance(constant, CodeType):
             yield from _imported(constant)
         elif "declared" in code.co_names and constant in _RUN_WITH_CATALOGUE:
-            yield from declaring(constant)
+            yield from list_declaring_modules(constant)
 
 
 def _package(file: Path) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from entropy_sentinel.core.file_locks import LOCKED, NO_LOCKS, WAITING, is_at
+from entropy_sentinel.core.file_locks import LOCKED_ERRORS, NO_LOCKS, WAITING, is_at
 from entropy_sentinel.core.whole_files import whole_file
 
 log = logging.getLogger(__name__)
@@ -93,9 +93,9 @@ class Ownership:
         try:
             fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            if error.errno not in LOCKED + NO_LOCKS:
+            if error.errno not in LOCKED_ERRORS + NO_LOCKS:
                 raise
-            if error.errno in LOCKED:
+            if error.errno in LOCKED_ERRORS:
                 os.close(descriptor)
                 return True
             self._lock = descriptor

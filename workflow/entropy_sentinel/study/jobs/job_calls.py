@@ -68,7 +68,7 @@ def _definition(function: str) -> _Parameters:
     """The parameters of a function; raises ConfigError if it does not exist."""
     module, _, name = function.rpartition(".")
     try:
-        spec = find_spec(extensions.full_name(module)) if module else None
+        spec = find_spec(extensions.qualify_name(module)) if module else None
     except ModuleNotFoundError:
         spec = None
     if spec is None or not spec.origin:
@@ -114,7 +114,7 @@ def call(job: Any) -> None:
     inputs.
     """
     module, _, name = job.params.call.rpartition(".")
-    function = getattr(extensions.imported(module), name)
+    function = getattr(extensions.import_by_name(module), name)
     inputs, outputs = dict(job.input.items()), dict(job.output.items())
     offered = {
         "files": job.input,

@@ -200,7 +200,7 @@ def _is_made(config: Config, groups_by_judge: Mapping[str, set[str]], stage: str
     if stage in ("labels", "observations") and not config.reads_labels:
         return False
     owners = [section for section in config.shown.values() if stage in section.STAGES]
-    return "judge" not in values or all(section.is_of(values["judge"]) for section in owners)
+    return "judge" not in values or all(section.uses_judge(values["judge"]) for section in owners)
 
 
 def _expand(template: str, axes: Mapping[str, Sequence[str]]) -> Iterator[tuple[Path, dict[str, str]]]:

@@ -14,7 +14,7 @@ from contextlib import closing, contextmanager
 
 import numpy as np
 
-from entropy_sentinel.core.cache_folders import cache_folder, private_folder
+from entropy_sentinel.core.cache_folders import cache_folder, make_private_folder
 from entropy_sentinel.core.errors import EntropySentinelError
 
 log = logging.getLogger(__name__)
@@ -81,7 +81,7 @@ class KeptScores:
     @contextmanager
     def _file(self) -> Iterator[sqlite3.Connection]:
         try:
-            private_folder(self._path.parent)
+            make_private_folder(self._path.parent)
             with closing(sqlite3.connect(self._path, timeout=_TURN_S)) as file:
                 # The file survives a killed process. A power cut may damage it; this loses scores, but no result.
                 file.execute("PRAGMA synchronous = OFF")

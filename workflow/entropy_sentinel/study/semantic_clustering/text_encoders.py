@@ -41,8 +41,8 @@ def located(settings: WeightsSettings) -> Weights:
     assert model is not None  # a section has either `path` or `model`
     from entropy_sentinel.hub import hub_files as hub  # reads HF_HOME when it is imported
 
-    commit = hub.pinned_commit("model", model, settings["revision"], settings["revisions"])
-    return Weights(hub.snapshot("model", model, commit, _COPIES), model, commit)
+    commit = hub.pin_commit("model", model, settings["revision"], settings["revisions"])
+    return Weights(hub.download_snapshot("model", model, commit, _COPIES), model, commit)
 
 
 log = logging.getLogger(__name__)

@@ -85,8 +85,10 @@ def open_source(settings: ItemsSettings, revisions: Path) -> tuple[Iterable[Row]
 
     dataset, revision = settings["dataset"], settings["revision"]
     assert dataset is not None  # the config has checked that it is one of the two
-    commit = hub.pinned_commit("dataset", dataset, revision, revisions)
-    rows = folder_rows(hub.snapshot("dataset", dataset, commit), settings["configs"], settings["split"], dataset)
+    commit = hub.pin_commit("dataset", dataset, revision, revisions)
+    rows = folder_rows(
+        hub.download_snapshot("dataset", dataset, commit), settings["configs"], settings["split"], dataset
+    )
     return rows, {"source": dataset, "revision": revision, "commit": commit}
 
 

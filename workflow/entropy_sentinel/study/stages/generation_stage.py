@@ -18,7 +18,7 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.core.errors import ConfigError, EntropySentinelError
-from entropy_sentinel.llm_client.server_settings import filled, filled_text
+from entropy_sentinel.llm_client.server_settings import fill_chat, fill_text
 from entropy_sentinel.schemas.arrow_lists import list_column
 from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
 from entropy_sentinel.schemas.generation_schema import GENERATIONS, NO_LOGPROBS, REFUSED, TOP_K, WAS_REFUSED
@@ -107,7 +107,7 @@ def with_commit(settings: AskedSettings, study: Path) -> AskedSettings:
     os.environ.update(settings["environment"])  # HF_HOME and HF_HUB_OFFLINE are read during the import
     from entropy_sentinel.hub import hub_files as hub
 
-    commit = hub.pinned_commit("model", settings["weights"], settings["revision"], study / "revisions")
+    commit = hub.pin_commit("model", settings["weights"], settings["revision"], study / "revisions")
     pinned: VllmSettings = {**settings, "commit": commit}
     return pinned
 
@@ -140,8 +140,8 @@ def filled_prompt(settings: PromptSettings, question: str) -> Asked:
     values = settings.get("prompt_variables", {}) | {"question": question}
     text = settings.get("text")
     if text:
-        return filled_text(text, **values)
-    return filled(settings.get("messages") or PROMPTS[settings["prompt"]].chat, **values)
+        return fill_text(text, **values)
+    return fill_chat(settings.get("messages") or PROMPTS[settings["prompt"]].chat, **values)
 
 
 def _batches(

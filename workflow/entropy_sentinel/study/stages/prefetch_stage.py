@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from entropy_sentinel.hub.hub_files import Kind, pinned_commit, snapshot, write_json
+from entropy_sentinel.hub.hub_files import RepoKind, download_snapshot, pin_commit, write_json
 from entropy_sentinel.study.items.benchmark_rows import folder_rows
 
 log = logging.getLogger(__name__)
@@ -34,8 +34,8 @@ def prefetch_dataset(settings: Mapping[str, Any], output: str) -> None:
     log.info("%s: %d rows", dataset, n_rows)
 
 
-def _prefetch(kind: Kind, repo_id: str, revision: str | None, output: str, ignore: tuple[str, ...] = ()) -> str:
-    commit = pinned_commit(kind, repo_id, revision, Path(output).parents[2] / "revisions")
-    folder = snapshot(kind, repo_id, commit, ignore)
+def _prefetch(kind: RepoKind, repo_id: str, revision: str | None, output: str, ignore: tuple[str, ...] = ()) -> str:
+    commit = pin_commit(kind, repo_id, revision, Path(output).parents[2] / "revisions")
+    folder = download_snapshot(kind, repo_id, commit, ignore)
     write_json(output, {"id": repo_id, "revision": revision, "commit": commit})
     return folder

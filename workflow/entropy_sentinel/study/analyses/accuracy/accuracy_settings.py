@@ -70,7 +70,7 @@ class Accuracy(Analysis):
         several = {"auroc_models": "models", "auroc_benchmarks": "labelled"}
         axes = {"judges": "judges", "main_groups": "groups"}
         single = {"figure_model": "models", "figure_benchmark": "labelled", "headline_group": "groups"}
-        named, lines = self.named(studied, {**axes, **several, **single})
+        named, lines = self.select_names(studied, {**axes, **several, **single})
         chosen = {
             **{key: named[key] or getattr(studied, axis) for key, axis in axes.items()},
             **{key: named[key] or getattr(studied, axis)[:_SIDE_BY_SIDE] for key, axis in several.items()},

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from entropy_sentinel import __version__
-from entropy_sentinel.core.secrets import is_secret_name, without_keys
+from entropy_sentinel.core.secrets import is_secret_name, mask_keys
 
 Provenance = Sequence[Mapping[str, Any]]
 
@@ -91,9 +91,9 @@ def _flat(entry: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
         elif value is None or value == []:
             flat[prefix + key] = ""
         elif isinstance(value, str):
-            flat[prefix + key] = "***" if is_secret_name(key) else without_keys(value)
+            flat[prefix + key] = "***" if is_secret_name(key) else mask_keys(value)
         else:
-            flat[prefix + key] = without_keys(json.dumps(value))
+            flat[prefix + key] = mask_keys(json.dumps(value))
     return flat
 
 

@@ -173,7 +173,7 @@ def read_responses(
             label_reason=label.get("reason"),
             answer=label.get("answer"),
             p_correct=scores.get(which, {}).get("p"),
-            tokens=tuple(read_tokens(row, *texts.of(row), most_tokens, alternatives)),
+            tokens=tuple(read_tokens(row, *texts.read_row(row), most_tokens, alternatives)),
             trajectories=tuple(trajectories.get(which, ())),
         )
         responses.append(response)

@@ -32,11 +32,11 @@ def find_missing_access(work: PendingWork) -> Iterator[Problem]:
     unknown = [*needed]
     # An environment that only plans may lack the hub's package; its import takes a third of a second.
     if needed and _has_hub():
-        from entropy_sentinel.hub.hub_files import Access, check_access, commit_record
+        from entropy_sentinel.hub.hub_files import Access, check_access, locate_commit_record
 
         revisions = f"{work.config.layout.results}/revisions"
         for key, files in [*needed.items()]:
-            if commit_record(files.kind, files.repo_id, revisions).is_file():
+            if locate_commit_record(files.kind, files.repo_id, revisions).is_file():
                 del needed[key]
         answers = _ask_hub(needed, check_access)
         unknown = [key for key in needed if answers.get(key, Access.UNKNOWN) is Access.UNKNOWN]
@@ -96,9 +96,9 @@ def _ask_hub(needed: Mapping[str, HubFiles], check_access: Callable[..., "Access
 
 
 def _describe_answer(key: str, files: HubFiles, answer: "Access") -> Iterator[Problem]:
-    from entropy_sentinel.hub.hub_files import Access, page_of
+    from entropy_sentinel.hub.hub_files import Access, format_page_url
 
-    page, what = page_of(files.kind, files.repo_id), f"{files.kind} {files.repo_id}"
+    page, what = format_page_url(files.kind, files.repo_id), f"{files.kind} {files.repo_id}"
     if answer is Access.GATED:
         message = f"{what} is gated, and this account has no access"
         remedy = f"Accept its licence at {page}, and run `export HF_TOKEN=...` in the shell that starts Snakemake."
