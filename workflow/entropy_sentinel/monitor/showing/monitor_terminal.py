@@ -58,7 +58,8 @@ def intervals_from_prior(result: Monitored) -> list[str]:
         return []
     n_other = result.slices["basis"].drop_nulls().len() - len(rows)
     names = listed(names_of(result, rows), SHOWN, "; ") if n_other else "all slices"
-    return [f"{names}: {NOTES[PRIOR]}"]
+    note = NOTES[PRIOR]
+    return [f"{names}: {note[0].lower()}{note[1:]}"]
 
 
 def untested(result: Monitored) -> list[str]:
