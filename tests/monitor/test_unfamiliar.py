@@ -56,6 +56,8 @@ def test_the_slice_of_another_kind_is_flagged_and_its_interval_is_the_priors(est
     prior = Residuals((), (), (), 4, PRIOR).intervals([row["estimated_accuracy"]], [row["n_estimated"]], 0.9)
     assert (row["lower"], row["upper"]) == (pytest.approx(prior.lower[0]), pytest.approx(prior.upper[0]))
     assert row["estimate_worth"] < 5
+    [line] = [part for part in parts(result) if isinstance(part, str) and "assumes a typical error" in part]
+    assert line.startswith("all slices: no held-out domain")
     [alert] = result.alerts
     assert (alert["kind"], alert["slice"]) == ("unfamiliar", {"route": "trivia"})
     assert "unlike anything labelled" in alert["message"]
