@@ -39,9 +39,14 @@ CONTRASTS = r"""(() => {
     const stops = style.backgroundImage.match(/(?:rgba?|color)\([^)]*\)/g) || [];
     return [...plain, ...stops.flatMap((stop) => plain.map((color) => blend(parse(stop), color)))];
   };
+  // The colour behind a page without a background, which a page for both palettes leaves to the browser.
+  const probe = document.body.appendChild(document.createElement("p"));
+  probe.style.backgroundColor = "Canvas";
+  const canvas = getComputedStyle(probe).backgroundColor;
+  probe.remove();
   const known = new Map();
   const backgrounds = (element) => {
-    if (!element) return [[255, 255, 255, 1]];
+    if (!element) return [parse(canvas)];
     if (!known.has(element)) {
       const all = layer(getComputedStyle(element), backgrounds(element.parentElement));
       known.set(element, [...new Map(all.map((color) => [color.map(Math.round).join(), color])).values()]);

@@ -8,7 +8,9 @@ from typing import Any
 
 import polars as pl
 import pytest
+from browser import needs_browser
 from observations import observations
+from page_checks import inspect_page
 from rich.console import Console
 
 from entropy_sentinel.core.errors import InputError
@@ -212,6 +214,16 @@ def test_the_middle_of_a_long_response_is_left_out(tmp_path):
     assert response.left_out == 20
     assert [len(part) for part in parts(response.tokens)] == [8, 2]
     assert "20 tokens are left out" in render_page("l", "m", None, [("b", [(response, [])])], None, 0)
+
+
+@needs_browser
+def test_the_page_is_legible_where_tokens_have_the_strongest_colour(tmp_path):
+    paths = written(tmp_path, [generation("b-0", [5] * 9, [step(*[0.05] * 20)] * 9)], {"weights": TINY})
+    (response,) = read_responses(files(paths), [("b-0", 0)], FOREST, 10, 0)
+    assert {token.entropy > 0.98 * FULL for token in response.tokens} == {True}
+    page = tmp_path / "page.html"
+    page.write_text(render_page("l", "m", None, [("b", [(response, ["least certain"])])], None, 0))
+    assert inspect_page(page) == []
 
 
 class Tags(HTMLParser):
