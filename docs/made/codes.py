@@ -8,6 +8,7 @@ from pathlib import Path
 
 import entropy_sentinel
 from entropy_sentinel.core.code_base import StableCode
+from entropy_sentinel.monitor.reading.problem_codes import OPTIONS_IN_WORDS
 from made.markdown import code, plain, table
 
 _PACKAGE = Path(entropy_sentinel.__file__).parent
@@ -57,4 +58,7 @@ def _heading(family: type[StableCode]) -> str:
 def _rows(family: type[StableCode]) -> Iterator[list[str]]:
     for member in family:
         meaning, remedy = plain(member.meaning), plain(member.remedy) or "-"
-        yield [code(member.number), code(member.slug), plain(member.words), meaning, remedy]
+        words = member.words
+        for name in OPTIONS_IN_WORDS:
+            words = words.replace(f"{{{name}}}", f"--{name.replace('_', '-')}")
+        yield [code(member.number), code(member.slug), plain(words), meaning, remedy]

@@ -62,13 +62,13 @@ def test_labels_of_a_part_and_rows_without_features() -> None:
 def test_features_of_another_k_are_refused_with_what_to_do(tmp_path: Path) -> None:
     """And then they are refitted or cut: `k` is a parameter of the entropy."""
     labels = es.read_labels(TINY.labels)
-    with pytest.raises(ProvenanceError, match=r"top_k_returned 20 .*--top-k 5 "):
+    with pytest.raises(ProvenanceError, match=r"top_k_returned 20 .*top_k=5\) "):
         es.estimate(es.fit(es.read_features(TINY.traces), labels), es.read_features(TINY.log))
     fitted = es.fit(es.read_features(TINY.traces, top_k=5), labels, "atc-se_sum")
     assert fitted.metadata.logprobs.top_k_returned == 5
     result = es.estimate(fitted, es.read_features(TINY.log), by=["metadata.route"])
     assert result["n_estimated"].to_list() == [3, 3, 3, 3]
-    with pytest.raises(ProvenanceError, match=r"top_k_returned 20, not 5: .*--top-k 5 "):
+    with pytest.raises(ProvenanceError, match=r"top_k_returned 20, not 5: .*top_k=5 "):
         es.estimate(fitted, es.read_features(TINY.traces))
 
 

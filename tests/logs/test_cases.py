@@ -370,7 +370,7 @@ def test_samples_with_several_filters_need_the_name_of_one(tmp_path: Path) -> No
     path = tmp_path / "samples_gsm8k.jsonl"
     rows = [harness(0, 1.0, filter="strict-match"), harness(0, 0.0, filter="flexible-extract")]
     path.write_text("\n".join(map(json.dumps, rows)))
-    with pytest.raises(InputError, match="filters strict-match, flexible-extract; name one of them with --scorer"):
+    with pytest.raises(InputError, match="filters strict-match, flexible-extract; name one of them with scorer"):
         es.read_labels(path)
     assert es.read_labels(path, scorer="strict-match")["label"].to_list() == [True]
 

@@ -282,7 +282,7 @@ def test_what_cannot_be_joined_is_told(tmp_path: Path) -> None:
         log_record(1, "The capital of France?", "Paris", model="strong"),
         log_record(2, "The capital of France?", "Lyon", model="weak"),
     )
-    with pytest.raises(InputError, match=r"several models \(.*--agrees-with-model"):
+    with pytest.raises(InputError, match=r"several models \(.*agrees_with_model"):
         es.judge(sample(), agrees_with=two)
     opinions = es.judge(sample(), agrees_with=two, agrees_with_model="weak")
     assert (opinions["judge"][0], opinions["answer"][0]) == ("weak", "Lyon")

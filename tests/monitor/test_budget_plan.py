@@ -96,7 +96,7 @@ def test_the_prices_of_a_judge(five: pl.DataFrame, tmp_path: Path, monkeypatch: 
     found = es.sample(None, five, ["route"], judge_model="openai/small", **options).judge_budget
     assert (found.usd_per_verdict, found.source) == (pytest.approx(USD_PER_VERDICT), "LiteLLM 1.2")
     for model in ("other/small", "openai/free", "unknown"):
-        with pytest.raises(ConfigError, match=f"no prices of '{model}'; give --usd-per-million-input-tokens"):
+        with pytest.raises(ConfigError, match=f"no prices of '{model}'; give usd_per_million_input_tokens"):
             es.sample(None, five, ["route"], judge_model=model, **options)
     judge_budget._price_table.cache_clear()
     monkeypatch.setattr(judge_budget, "find_spec", lambda _: None)
@@ -145,7 +145,7 @@ def test_slices_of_several_models_are_watched(five: pl.DataFrame) -> None:
     chosen = es.sample(None, features, ["model", "route"], budget=100)
     assert len(chosen.slices) == 10
     assert any("2 models" in note for note in chosen.notes)
-    with pytest.raises(InputError, match="several models .*; watch each with --by model, or use one: --where model="):
+    with pytest.raises(InputError, match='several models .*; watch each with by="model", or use one: where="model='):
         es.sample(None, features, ["route"], budget=100)
 
 

@@ -140,7 +140,7 @@ def test_a_column_with_more_domains_is_named() -> None:
         assert "topic (4)" in es.sample(None, features, by, budget=200).notes[-1]
     with pytest.raises(InputError, match="budget: must be at least 5, .* got 4"):
         es.sample(None, features, ["topic"], budget=4)
-    with pytest.raises(InputError, match="--by model"):
+    with pytest.raises(InputError, match='by="model"'):
         es.sample(None, features.with_columns(model=pl.col("user")), ["topic"])
 
 

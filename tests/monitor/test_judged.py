@@ -124,7 +124,7 @@ def test_probabilities_have_an_auroc_and_a_calibration_error(features: pl.DataFr
 
 
 def test_verdicts_without_labels_or_weights_are_refused(features: pl.DataFrame, truth: pl.DataFrame) -> None:
-    with pytest.raises(ConfigError, match="judged: needs --labels of some of the same responses"):
+    with pytest.raises(ConfigError, match="judged: needs labels of some of the same responses"):
         es.monitor(fitted(), features, judged=labels(truth, 2, "verdict"))
     weighted = labels(truth, 10).with_columns(weight=pl.lit(10.0))
     with pytest.raises(InputError, match="judged: judge: 450 of 450 have no 'weight'"):

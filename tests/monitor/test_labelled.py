@@ -107,7 +107,7 @@ def test_the_column_of_the_weights_must_stay(features, tmp_path: Path) -> None:
     some = asked.with_columns(pl.when(pl.int_range(pl.len()) > 2).then("weight").alias("weight"))
     for labels, missing in ((asked.drop("weight"), 60), (asked.select("item_id", "label"), 60), (some, 3)):
         labels.write_csv(tmp_path / "labels.csv")
-        with pytest.raises(InputError, match=f"labels: {missing} of 60 have no 'weight'.*--labels-at-random"):
+        with pytest.raises(InputError, match=f"labels: {missing} of 60 have no 'weight'.*labels_at_random=True"):
             es.monitor(estimator, features, labels=tmp_path / "labels.csv")
     result = es.monitor(estimator, features, labels=asked.drop("weight"), labels_at_random=True).slices
     assert result["labelled_accuracy"][0] == pytest.approx(asked["label"].mean())

@@ -134,9 +134,9 @@ def test_where_takes_the_responses_with_the_values(estimator: Path, tmp_path: Pa
     features = es.read_features(folder)
     both = es.monitor(estimator, features, ["benchmark"], where={"benchmark": ["table", "nested"], "model": "m"})
     assert slices(both.slices, "benchmark") == {"table": 40, "nested": 40}
-    assert both.problems.lines() == ["40 responses left out by --where: benchmark 'payloads'"]
+    assert both.problems.lines() == ["40 responses left out by where: benchmark 'payloads'"]
     assert len(es.read_features(folder, where={"metadata.tier": "gold"})) == 40
-    with pytest.raises(InputError, match=r"--where .*model 'm' \(120\); columns: "):
+    with pytest.raises(InputError, match=r"where .*model 'm' \(120\); columns: "):
         es.read_features(folder, where={"model": "n"})
     with pytest.raises(ConfigError, match="where: must be NAME=VALUE, got 'shop'"):
         es.read_features(folder, where="shop")

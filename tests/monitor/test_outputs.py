@@ -1,7 +1,8 @@
 """What is written: rows, alerts, and metrics as Prometheus' own tools and its node exporter read them."""
 
 import json
-from datetime import timedelta
+import re
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
@@ -76,6 +77,31 @@ def test_every_metric_says_what_it_is(found: Monitored) -> None:
     share = families["entropy_sentinel_cut_off_share"]
     assert share.documentation == "Share of the estimated responses that were truncated."
     assert {one.type for one in families.values()} == {"gauge"}
+
+
+def test_labels_witnesses_and_events_are_scraped(tmp_path: Path) -> None:
+    """And each query of the dashboard's annotations has them."""
+    features = traffic(300)
+    labels = features.select("item_id", label=pl.int_range(pl.len()) % 3 > 0).head(90)
+    judged = features.select("item_id", label=pl.int_range(pl.len()) % 3 > 0, judge=pl.lit("j"))
+    options = {"by": ["route"], "labels": labels, "judged": judged, "labels_at_random": True, "window": "day"}
+    events = ["2026-11-03=prompt v2", "2026-11-03=prompt v2", "2026-11-04=prompt v2"]
+    result = es.monitor(saved(tmp_path, "atc-se_sum"), features, **options, events=events)
+    read = samples(metrics(result))
+    for name, column in (("labelled_responses", "n_labelled"), ("judged_responses", "n_judged")):
+        assert sum(sample.value for sample in read[f"entropy_sentinel_{name}"]) == result.now[column].sum()
+    assert {f"entropy_sentinel_{name}" for name in ("asked_responses", "labelled_accuracy", "use_accuracy")} <= set(
+        read
+    )
+    begins = {sample.labels["begin"]: sample.value for sample in read["entropy_sentinel_event_timestamp_seconds"]}
+    days = [datetime(2026, 11, day, tzinfo=UTC).timestamp() for day in (3, 4)]
+    assert sorted(begins.values()) == days
+    dashboard = json.loads((Path(__file__).parents[2] / "examples/monitoring/dashboard.json").read_text())
+    expressions = [note["expr"] for note in dashboard["annotations"]["list"]]
+    assert {name for each in expressions for name in re.findall(r"entropy_sentinel_\w+", each)} == {
+        "entropy_sentinel_event_timestamp_seconds",
+        "entropy_sentinel_alert_since_timestamp_seconds",
+    }
 
 
 def test_the_node_exporter_passes_every_sample_on(found: Monitored, tmp_path: Path) -> None:

@@ -180,7 +180,7 @@ def test_few_or_partial_opinions_are_no_estimate(estimator, log, truth) -> None:
     assert "no column 'comparable'" in text
     with pytest.raises(InputError, match="judged: second opinion of big: 180 of 180 have no 'weight'"):
         es.monitor(estimator, log, by=["route"], judged=opinion(truth).drop("weight"))
-    with pytest.raises(ConfigError, match="judged: needs --labels"):
+    with pytest.raises(ConfigError, match="judged: needs labels"):
         es.monitor(estimator, log, by=["route"], judged=verdicts(truth))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 import polars as pl
 
 from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.core.option_texts import format_option
 from entropy_sentinel.estimators.verdict import FEWEST_LABELS
 from entropy_sentinel.features.feature_registry import FEATURE_FRAME
 from entropy_sentinel.features.hashed_tokens import SCHEMA
@@ -52,17 +53,17 @@ def are_parts(names: Iterable[str | None]) -> bool:
     return len(logs) < len(known)
 
 
-def check_kinds(rows: pl.DataFrame, option: str, flag: str) -> None:
+def check_kinds(rows: pl.DataFrame, option: str) -> None:
     """Raise InputError, which begins with `option`, if the files of responses are days or parts of a log.
 
-    It names the columns whose values could be the domains, to be given with `flag`.
+    It names the columns whose values could be the domains.
     """
     names = rows[FILE].drop_nulls().unique().sort().to_list()
     if are_parts(names) or (len(names) > 1 and all(name.isdecimal() for name in names)):
         files = ", ".join([*names[:_NAMED], "..."] if len(names) > _NAMED else names)
         raise InputError(
             f"{option}: the files of the log are days or parts ({files}) rather than kinds of questions; "
-            f"{remedy(other_domains(rows, [FILE], 1), flag)}; if they are kinds, write {flag} {FILE}"
+            f"{remedy(other_domains(rows, [FILE], 1), option)}; if they are kinds, write {format_option(option, FILE)}"
         )
 
 
@@ -85,5 +86,5 @@ def remedy(others: Mapping[str, int], option: str) -> str:
     columns = [f"{name} ({n})" for name, n in others.items()]
     return (
         f"columns that give more: {', '.join(columns[:_SHOWN])}. Choose one whose values are kinds of questions, such "
-        f"as {option} {next(iter(others))}"
+        f"as {format_option(option, next(iter(others)))}"
     )

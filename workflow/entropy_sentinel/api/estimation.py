@@ -19,6 +19,7 @@ from entropy_sentinel.api.witness_joining import witnessed_rows
 from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.core.object_stores import get_local_path
 from entropy_sentinel.core.option_classes import document_options
+from entropy_sentinel.core.option_texts import format_option
 from entropy_sentinel.core.validation_errors import describe_error
 from entropy_sentinel.estimators.estimator_base import FitFailure
 from entropy_sentinel.estimators.estimator_file import load_estimator, save_estimator
@@ -109,7 +110,7 @@ def fit(
     features = features_from(features, signals, OneModel(labels), further=further)
     if domain is None:
         domain = FILE
-        check_kinds(features, "domain", "--domain")
+        check_kinds(features, "domain")
     for name, column in (("domain", domain), ("group", group or domain), ("cluster", cluster or domain)):
         if not isinstance(column, str):
             raise InputError(f"{name}: must be the name of a column, got {column!r}"[:200])
@@ -119,7 +120,8 @@ def fit(
     elif features.schema.get("label") in (pl.Boolean, pl.Null):
         rows = features
     else:
-        raise InputError("labels: must be given (--labels FILE), because the responses do not include any")
+        labels_option = format_option("labels", placeholder="FILE")
+        raise InputError(f"labels: must be given ({labels_option}), because the responses do not include any")
     labelled_features = rows
     rows = rows.filter(pl.col("label").is_not_null(), pl.col("reason").is_null())
     if rows.is_empty():
@@ -232,7 +234,7 @@ def _warn_of_few(rows: pl.DataFrame, domains: pl.Series, columns: Sequence[str])
             counted(n, "domain"),
             FEWEST_LABELS,
             ", ".join(columns),
-            remedy(others, "--domain"),
+            remedy(others, "domain"),
         )
 
 

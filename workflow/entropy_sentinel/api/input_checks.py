@@ -204,7 +204,8 @@ def refuse_verdicts(labels: pl.DataFrame, name: str) -> None:
     raise InputError(
         f"{name}: {counted(len(verdicts), 'label')} are verdicts of a judge (column '{marks[0]}': "
         f"{', '.join(map(make_one_line, judges[:_SHOWN]))}), which makes errors. Give them to `fit` or `monitor` as "
-        "--judged (judged=...), and labels by people of some of these responses as --labels, which correct the judge. "
+        f"{format_option('judged')}, and labels by people of some of these responses as {format_option('labels')}, "
+        "which correct the judge. "
         f"If people gave these labels, remove the column '{marks[0]}'"
     )
 
@@ -242,7 +243,7 @@ def _with_labels_of_questions(features: pl.DataFrame, labels: pl.DataFrame) -> p
     if QUESTION not in features.columns:
         raise InputError(
             "labels: no item_id is that of a response, and the features have no column 'question' to join the labels' "
-            "questions; give the logs themselves, or read them with --columns question"
+            f"questions; give the logs themselves, or read them with {format_option('columns', 'question')}"
         )
     key = pl.col(QUESTION).str.strip_chars().alias("(question)")
     of_questions = (

@@ -17,6 +17,7 @@ from entropy_sentinel.api.input_checks import WEIGHT, is_table, labels_table, ta
 from entropy_sentinel.api.label_merging import LABELLED_AT, LabelFile, merge_label_files
 from entropy_sentinel.api.label_reading import read_label_frames
 from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.core.option_texts import format_option
 from entropy_sentinel.core.printable import make_one_line
 from entropy_sentinel.formatting.text_format import counted, listed
 from entropy_sentinel.logs.label_table import QUESTION_COLUMN
@@ -152,7 +153,13 @@ def _complete_rows(file: LabelFile) -> pl.DataFrame:
     rows = rows.with_columns(label=label, **{VALUE: pl.coalesce(PROBABILITY, label.cast(pl.Float64))})
     if rows[JUDGE].null_count() < len(rows):
         without = pl.col(JUDGE).is_null() & pl.col("label").is_not_null()
-        _refuse_first(file.name, rows, without, JUDGE, "the model that gave the label; labels by people are --labels")
+        _refuse_first(
+            file.name,
+            rows,
+            without,
+            JUDGE,
+            f"the model that gave the label; labels by people are {format_option('labels')}",
+        )
     return rows.drop(PROBABILITY)
 
 
@@ -199,9 +206,9 @@ def _refuse_people_labels(file: LabelFile, labels: pl.DataFrame) -> None:
     both = rows.select(*key, "label").join(people, on=key, how="left", maintain_order="left", nulls_equal=True)
     if both.select((pl.col("label") == pl.col("people")).fill_null(False).all()).item():
         raise InputError(
-            f"{file.name}: has the same {counted(len(rows), 'label')} as the labels by people (--labels), which cannot "
-            "correct themselves. Give as --judged what a model said; if a model did say this, add the column "
-            f"'{JUDGE}' with its name"
+            f"{file.name}: has the same {counted(len(rows), 'label')} as the labels by people "
+            f"({format_option('labels')}), which cannot correct themselves. Give as {format_option('judged')} what a "
+            f"model said; if a model did say this, add the column '{JUDGE}' with its name"
         )
 
 

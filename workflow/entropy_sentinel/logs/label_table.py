@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.core.option_texts import format_option
 from entropy_sentinel.formatting.spreadsheet import as_written
 from entropy_sentinel.logs.reader_base import extract_question
 from entropy_sentinel.logs.value_paths import parse_json
@@ -191,7 +192,9 @@ def _read_harness_labels(samples: Sequence[Mapping[str, Any]], scorer: str | Non
     """
     filters = list(dict.fromkeys(str(sample.get("filter")) for sample in samples))
     if len(filters) > 1 and scorer not in filters:
-        raise InputError(f"{path}: has samples of the filters {', '.join(filters)}; name one of them with --scorer")
+        raise InputError(
+            f"{path}: has samples of the filters {', '.join(filters)}; name one of them with {format_option('scorer')}"
+        )
     labels = []
     for number, sample in enumerate(samples, 1):
         if len(filters) > 1 and str(sample.get("filter")) != scorer:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.core.option_texts import format_option
 from entropy_sentinel.core.printable import describe_json
 from entropy_sentinel.logs.event_joining import make_joiner
 from entropy_sentinel.logs.layouts import Key, Layout
@@ -216,7 +217,7 @@ class LayoutReader(Reader):
             places = (*((layout.responses,) if layout.responses else ()), *layout.steps[:1], *texts[:1])
             raise InputError(
                 f"is not of the format '{self.stated_format}', which has {' or '.join(places)}; fields: "
-                f"{', '.join(record)[:200] or 'none'}; without --format, the format is recognised"
+                f"{', '.join(record)[:200] or 'none'}; without {format_option('format')}, the format is recognised"
             )
 
     def _list_part_fields(self) -> set[str]:

@@ -12,6 +12,7 @@ import polars as pl
 
 from entropy_sentinel.core.errors import IncompleteFileError, InputError
 from entropy_sentinel.core.external_files import STANDARD_INPUT
+from entropy_sentinel.core.option_texts import format_option
 from entropy_sentinel.features.zero_logprobs import ZeroLogprobsFilter
 from entropy_sentinel.logs import table_format
 from entropy_sentinel.logs.envelopes import PAIRS, Envelope
@@ -359,7 +360,8 @@ def sort_attempts(paths: Sequence[PathOrRecords]) -> list[PathOrRecords]:
 def _describe_unknown(record: Mapping[str, Any]) -> str:
     """The message about a record of no known format: what is nearest, and what to do."""
     if {"doc_id", "resps"} <= set(record):
-        return "is a sample of lm-evaluation-harness, which has labels but no log-probabilities; give it as --labels"
+        labels = format_option("labels")
+        return f"is a sample of lm-evaluation-harness, which has labels but no log-probabilities; give it as {labels}"
     near = ""
     if (closest := find_nearest_format(record)) is not None:
         format, lacking = closest
@@ -368,7 +370,8 @@ def _describe_unknown(record: Mapping[str, Any]) -> str:
         near += f"; {field}"
     return (
         f"has no known format{near}; fields: {', '.join(record)[:200] or 'none'}. If a column has the server's reply, "
-        "name it with --reply; or write a table with `token_logprobs` and `top_logprobs`: see the page Formats of logs"
+        f"name it with {format_option('reply')}; or write a table with `token_logprobs` and `top_logprobs`: see the "
+        "page Formats of logs"
     )
 
 

@@ -10,6 +10,7 @@ import polars as pl
 
 from entropy_sentinel.core.errors import InputError, restore_urls
 from entropy_sentinel.core.extension_import import describe_failure
+from entropy_sentinel.core.option_texts import format_option
 from entropy_sentinel.logs.log_record import BadRecord
 from entropy_sentinel.logs.response_selection import ExclusionReason
 
@@ -153,7 +154,7 @@ class LogSummary:
             "logged twice (counted once)": _format_count(self.twice),
             "replaced by a newer attempt": _format_count(self.replaced),
             "equal in every column, without an id": _format_count(self.equal),
-            "excluded by --where": _format_counts(self.left_out),
+            f"excluded by {format_option('where')}": _format_counts(self.left_out),
             "skipped": _format_counts(self.ignored),
             "could not be read": _format_count(self.n_bad),
         }
@@ -173,7 +174,8 @@ class LogSummary:
         """Why there are no responses: all were excluded, none could be read, or the logs are empty."""
         if not self.left_out:
             return "; ".join(self.format_problems()) or "they are empty"
-        return f"--where excludes all of them: {_format_counts(self.left_out)}; columns: {', '.join(self.columns)}"
+        columns = ", ".join(self.columns)
+        return f"{format_option('where')} excludes all of them: {_format_counts(self.left_out)}; columns: {columns}"
 
 
 def _format_count(count: int) -> str:

@@ -16,6 +16,7 @@ from itertools import chain
 from typing import Any
 
 from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.core.option_texts import format_option
 from entropy_sentinel.core.printable import describe_json
 from entropy_sentinel.logs.event_joining import EventJoiner
 from entropy_sentinel.logs.layout_reader import parse_layout_responses
@@ -132,7 +133,8 @@ def make_error_reply(error: Any, body: Mapping[str, Any]) -> Reply:
 def parse_message_choice(choice: Mapping[str, Any], message: Any) -> Reply:
     """The response of a choice whose message may have been joined from a stream's chunks."""
     if not isinstance(message, Mapping):
-        chunk = "; chunks of a stream are --format openai-stream" if "delta" in choice else ""
+        stream = format_option("format", "openai-stream")
+        chunk = f"; chunks of a stream are {stream}" if "delta" in choice else ""
         raise InputError(f"a choice must have a `message` or a `text`{chunk}")
     facts = []
     if message.get("refusal"):

@@ -33,7 +33,6 @@ MOST_SLICES = 100_000
 BY_DEFAULT = ("model", "benchmark")
 # Largest number of columns that a note names.
 _NAMED = 8
-_OF_PARTS = "slices that are files of one log, such as its days, rather than kinds of questions; other columns for --by"
 
 
 @document_options(EstimateOptions)

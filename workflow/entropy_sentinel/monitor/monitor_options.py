@@ -14,6 +14,7 @@ from entropy_sentinel.core import extensions
 from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.core.json_posting import is_address
 from entropy_sentinel.core.option_classes import CliOption, Columns, Options, Panel
+from entropy_sentinel.core.option_texts import format_option
 from entropy_sentinel.core.registry_entries import is_built_in
 from entropy_sentinel.core.section_base import Number, Seed, Settings, Text, Whole
 from entropy_sentinel.logs.log_options import FormatOptions, ResponseOptions
@@ -449,7 +450,8 @@ class MonitorOptions(Reading):
         super().model_post_init(context)
         if self.has_kind(AlertKind.DROP) and self.reference is None:
             raise ValueError(
-                "alert_on: a drop needs a reference to compare with; add one (--reference 2026-11-01..2026-11-07)"
+                "alert_on: a drop needs a reference to compare with; add one "
+                f"({format_option('reference', '2026-11-01..2026-11-07')})"
             )
 
     def has_kind(self, kind: AlertCode) -> bool:

@@ -18,6 +18,7 @@ from entropy_sentinel.api.verb_options import MonitorKeywords
 from entropy_sentinel.api.witness_reading import Witness, read_witnesses
 from entropy_sentinel.core.errors import ConfigError, EntropySentinelError, InputError
 from entropy_sentinel.core.option_classes import document_options
+from entropy_sentinel.core.option_texts import format_option
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.estimators.no_estimator import NO_ESTIMATOR
 from entropy_sentinel.logs.model_names import strip_prefix
@@ -292,7 +293,8 @@ class _EstimatorRun:
             return None
         witnesses = labelled.witnesses
         if settings.labels is None and all(witness.kind == WitnessKind.VERDICT for witness in witnesses):
-            raise ConfigError("judged: needs --labels of some of the same responses, which correct the judge's errors")
+            labels = format_option("labels")
+            raise ConfigError(f"judged: needs {labels} of some of the same responses, which correct the judge's errors")
         at_random = settings.labels_at_random
         return WitnessEstimates(self.state, witnesses, labelled.people, merged, settings.window, at_random)
 

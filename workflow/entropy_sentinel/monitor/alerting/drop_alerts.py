@@ -6,6 +6,7 @@ from datetime import datetime
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.core.option_texts import format_option
 from entropy_sentinel.estimators.estimator_base import Estimator
 from entropy_sentinel.monitor.alert import Row, SliceValues
 from entropy_sentinel.monitor.alert_codes import AlertKind, Flag
@@ -123,5 +124,5 @@ def _describe_drop(levels: DropLevels, worse: Sequence[datetime], until: datetim
     if worse:
         message += f", further on {worse[-1]:%Y-%m-%d}"
     if Flag.SAME_MODEL in row["flag_codes"]:
-        message += ", if its model is the same under a new name (--same-model)"
+        message += f", if its model is the same under a new name ({format_option('same_model')})"
     return message

@@ -7,7 +7,6 @@ finds no newer responses than the run before, or the option `now`.
 """
 
 import math
-import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -17,6 +16,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from entropy_sentinel.core.option_texts import format_option
 from entropy_sentinel.formatting.text_format import counted, listed
 from entropy_sentinel.logs.response_keys import UNKNOWN_MODEL
 from entropy_sentinel.monitor.alert import Subject
@@ -226,9 +226,10 @@ def _find_empty_columns(traffic: Traffic) -> Iterator[_Condition]:
 def _make_model_message(model: str, old_models: Sequence[str]) -> Callable[[_Occurrence], str]:
     old = old_models[0] if len(old_models) == 1 else "OLD"
     model_text, reason = f"of {model}", "no estimator for this model"
-    remedy = f"Fit one, or continue with --same-model {shlex.quote(f'{old}={model}')}"
+    remedy = f"Fit one, or continue with {format_option('same_model', f'{old}={model}')}"
     if model == UNKNOWN_MODEL:
-        model_text, reason, remedy = "without a model name", "no estimator is for them", "Name their model with --model"
+        name_model = f"Name their model with {format_option('model')}"
+        model_text, reason, remedy = "without a model name", "no estimator is for them", name_model
 
     def message(occurrence: _Occurrence) -> str:
         n, total, when = occurrence.last_count.n, occurrence.total, occurrence.window
@@ -263,7 +264,7 @@ def _make_reason_message(code: str, reason: str, remedy: str | None) -> Callable
 def _make_column_message(column: str) -> Callable[[_Occurrence], str]:
     def message(occurrence: _Occurrence) -> str:
         what = f"{_format_share(occurrence)} have no value in '{column}', which was filled before"
-        return what if occurrence.is_over else f"{what}. Check what writes it, or change --by"
+        return what if occurrence.is_over else f"{what}. Check what writes it, or change {format_option('by')}"
 
     return message
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.core.option_texts import format_option
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.estimators.verdict import NO_USE, RANKING, TOO_FEW, USABLE
 from entropy_sentinel.formatting.text_format import counted
@@ -88,7 +89,7 @@ class SliceFlagger:
         if n_same := row["n_same_model"]:
             flags[Flag.SAME_MODEL] = (
                 f"{n_same:,} of {counted(row['n_estimated'], 'response')} are of a model that counts as "
-                f"'{self._model}' (--same-model), so the interval rests on this assumption"
+                f"'{self._model}' ({format_option('same_model')}), so the interval rests on this assumption"
             )
         if why := explain_ambiguity(*questions):
             flags[Flag.AMBIGUOUS] = why

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from entropy_sentinel.core.option_texts import format_option
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.estimators.training_support import NOISE
 from entropy_sentinel.formatting.text_format import counted
@@ -82,7 +83,8 @@ class SameModelComparison:
     def describe(self) -> str:
         """What changed, and how the two names compare."""
         names = ", ".join(f"{name} ({counted(n, 'response')})" for name, n in self.names.items())
-        text = f"{names} counts as {self.model} (--same-model), which is an assumption: intervals are wider. "
+        option = format_option("same_model")
+        text = f"{names} counts as {self.model} ({option}), which is an assumption: intervals are wider. "
         if self.distance is None or self.by_chance is None or self.since is None:
             return f"{text}Too few responses on the same slices, or no windows, to compare their entropies."
         n = self.n_windows

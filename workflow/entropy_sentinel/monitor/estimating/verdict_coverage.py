@@ -10,6 +10,7 @@ from enum import StrEnum
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.core.option_texts import format_option
 from entropy_sentinel.estimators.familiarity import FEWEST
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.estimators.verdict import USABLE
@@ -37,12 +38,17 @@ class Unjudged(StrEnum):
 
 # What users read, and what to do.
 SENTENCES = {
-    Unjudged.NO_SLICES: "it is judged for slices; name their column, such as --by metadata.route",
+    Unjudged.NO_SLICES: "it is judged for slices; name their column, such as {by}",
     Unjudged.FEW_RESPONSES: f"the slice has fewer than {FEWEST} responses with words",
     Unjudged.NO_WORDS: "the log has neither tokens nor texts",
     Unjudged.OTHER_WORDS: "the estimator was fitted on tokens and the log has only texts, or the reverse",
     Unjudged.ESTIMATOR_WITHOUT_WORDS: "the estimator was fitted without the words of the responses; fit it again",
 }
+
+
+def _explain(reason: str) -> str:
+    """What users read of a reason."""
+    return SENTENCES[Unjudged(reason)].format(by=format_option("by", "metadata.route"))
 
 
 def judge_familiarity(estimator: FittedEstimator, rows: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
@@ -101,7 +107,7 @@ def select_verdicts(estimator: FittedEstimator, overridden: bool, unfamiliar: pl
 def explain_verdict(verdict: str | None, reason: str | None) -> str:
     """What a system that shows one response says about its P(correct)."""
     if verdict == NOT_JUDGED and reason is not None:
-        return f"{verdict}: whether it is like a labelled domain is unknown ({SENTENCES[Unjudged(reason)]})"
+        return f"{verdict}: whether it is like a labelled domain is unknown ({_explain(reason)})"
     if verdict == Flag.UNFAMILIAR.words:
         return f"{verdict}: unlike every labelled domain, so P(correct) may be far off"
     return verdict or ""
@@ -117,7 +123,7 @@ def describe_familiarity(scores: pl.DataFrame, by: Sequence[str]) -> list[str]:
         lines.append(f"{Flag.UNFAMILIAR.words}: {listed(unlike, _MOST_NAMES)}: {why}")
     for (reason,), part in slices.drop_nulls("familiarity_reason").group_by("familiarity_reason", maintain_order=True):
         where = f" of {listed(_format_slices(part, names), _MOST_NAMES)}" if reason == Unjudged.FEW_RESPONSES else ""
-        lines.append(f"{NOT_JUDGED}: familiarity{where}: {SENTENCES[Unjudged(str(reason))]}")
+        lines.append(f"{NOT_JUDGED}: familiarity{where}: {_explain(str(reason))}")
     return lines
 
 

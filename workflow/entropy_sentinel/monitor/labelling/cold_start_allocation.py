@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.core.option_texts import format_option
 from entropy_sentinel.estimators.verdict import FEWEST_DOMAINS, FEWEST_LABELS
 from entropy_sentinel.monitor.labelling.judge_budget import JudgeBudget
 from entropy_sentinel.monitor.labelling.sample_table import Purpose
@@ -72,7 +73,7 @@ def verdict_counts(sizes: np.ndarray, labels: np.ndarray, judge: JudgeBudget) ->
         raise InputError(
             f"judge_usd: {judge.usd:g} US dollars pay for about {judge.n_affordable:,} verdicts, and the judge must "
             f"also see the {labels.sum():,} responses to label, so that labels correct its errors; give at least "
-            f"{judge.usd_for(int(labels.sum())):g}, or a smaller --budget"
+            f"{judge.usd_for(int(labels.sum())):g}, or a smaller {format_option('budget')}"
         )
     most = np.minimum(sizes, np.maximum(VERDICTS, VERDICTS_A_LABEL * labels))
     most = np.where(labels > 0, np.maximum(most, labels), 0)

@@ -18,6 +18,7 @@ import polars as pl
 from entropy_sentinel.api.input_checks import WEIGHT, is_table, slice_values
 from entropy_sentinel.api.response_reading import read_features
 from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.core.option_texts import format_option
 from entropy_sentinel.features.exclusion_reasons import ExclusionCode
 from entropy_sentinel.formatting.text_format import counted, listed
 from entropy_sentinel.logs.conversation import CONVERSATION
@@ -125,8 +126,8 @@ def _responses(logs: LogSources, options: SampleOptions) -> tuple[pl.DataFrame, 
     if len(models) > 1 and "model" not in options.by:
         names = listed(list(map(str, models)), 5)
         raise InputError(
-            f"by: the responses are of several models ({names}); watch each with --by model, or use one: --where "
-            f"{shlex.quote(f'model={models[0]}')}"
+            f"by: the responses are of several models ({names}); watch each with {format_option('by', 'model')}, or "
+            f"use one: {format_option('where', f'model={models[0]}')}"
         )
     slices = {f"{SLICE_PREFIX}{name}": to_text(slice_values(rows, name, "by")) for name in options.by}
     rows = keep_listed_slices(rows.with_columns(**slices), options.slices, slice_columns(options.by))

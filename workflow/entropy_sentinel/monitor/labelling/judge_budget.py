@@ -13,6 +13,7 @@ import polars as pl
 
 from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.core.extras import install_command
+from entropy_sentinel.core.option_texts import format_option
 from entropy_sentinel.judges.judge_prompts import WITHOUT_REFERENCE
 from entropy_sentinel.logs.reader_base import QUESTION
 from entropy_sentinel.monitor.monitor_options import JudgeOptions, SampleOptions
@@ -112,10 +113,12 @@ def _prices(options: SampleOptions) -> tuple[tuple[float, float], str]:
     given = options.usd_per_million_input_tokens, options.usd_per_million_output_tokens
     if given[0] is not None and given[1] is not None:
         return (given[0], given[1]), ""
-    wanted = "--usd-per-million-input-tokens and --usd-per-million-output-tokens, from the provider's list"
+    prompts, replies = map(format_option, ("usd_per_million_input_tokens", "usd_per_million_output_tokens"))
+    wanted = f"{prompts} and {replies}, from the provider's list"
     if options.judge_model is None:
         raise ConfigError(
-            f"judge_usd: needs the judge's prices: give {wanted}, or --judge-model if LiteLLM knows the model"
+            f"judge_usd: needs the judge's prices: give {wanted}, or {format_option('judge_model')} if LiteLLM knows "
+            "the model"
         )
     table = _price_table()
     if not table:

@@ -10,6 +10,7 @@ from entropy_sentinel.api.verb_options import JudgeKeywords
 from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.core.extras import install_command
 from entropy_sentinel.core.option_classes import document_options, validate_section
+from entropy_sentinel.core.option_texts import format_option
 from entropy_sentinel.judges.judge_interface import Case, Verdict
 from entropy_sentinel.judges.judge_kinds import Llm
 from entropy_sentinel.judges.judge_prompts import WITHOUT_REFERENCE
@@ -93,13 +94,15 @@ def judge_sample(
     ways = {"model": settings.model, "second_opinion": settings.second_opinion, "agrees_with": agrees_with}
     if sum(way is not None for way in ways.values()) != 1:
         raise ConfigError(
-            "judge: needs exactly one of model (--model), second_opinion (--second-opinion) and agrees_with "
-            "(--agrees-with)"
+            "judge: needs exactly one of "
+            f"{format_option('model')}, {format_option('second_opinion')} and {format_option('agrees_with')}"
         )
     if settings.model is not None:
         return _ask_judge(read_sample(responses, (QUESTION, RESPONSE_TEXT)), settings.model, settings)
     if settings.prompt is not None:
-        raise ConfigError("prompt: is a judge's, for --model; a second opinion is asked the logged question")
+        raise ConfigError(
+            f"prompt: is a judge's, for {format_option('model')}; a second opinion is asked the logged question"
+        )
     if settings.second_opinion is not None:
         return ask_second_model(read_sample(responses, (QUESTION, RESPONSE_TEXT)), settings.second_opinion, settings)
     return join_partner(read_sample(responses, (RESPONSE_TEXT,)), agrees_with, agrees_with_model)

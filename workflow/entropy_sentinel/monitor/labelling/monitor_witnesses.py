@@ -10,6 +10,7 @@ from entropy_sentinel.api.input_checks import WEIGHT
 from entropy_sentinel.api.overlapping_samples import combine_weights
 from entropy_sentinel.api.witness_reading import JUDGED, Witness
 from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.core.option_texts import format_option
 from entropy_sentinel.features.feature_registry import FEATURE_FRAME
 from entropy_sentinel.monitor.labelling.post_stratification import weigh_by_strata
 from entropy_sentinel.monitor.reading.dependence import CLUSTER
@@ -43,8 +44,8 @@ def require_weights(labels: pl.DataFrame, name: str = "labels") -> None:
         raise InputError(
             f"{name}: {without:,} of {len(labels):,} have no '{WEIGHT}' (the number of responses that a label "
             "represents). Keep this column of the file from `sample`, which draws some responses more often "
-            "than others. If all responses were equally likely to be labelled, use --labels-at-random "
-            "(labels_at_random=True)"
+            "than others. If all responses were equally likely to be labelled, use "
+            f"{format_option('labels_at_random', True)}"
         )
 
 

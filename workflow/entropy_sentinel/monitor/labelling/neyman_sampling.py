@@ -17,6 +17,7 @@ from entropy_sentinel.api.input_checks import WEIGHT
 from entropy_sentinel.api.verb_options import SampleKeywords
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.core.option_classes import document_options
+from entropy_sentinel.core.option_texts import format_option
 from entropy_sentinel.estimators.familiarity import residuals_if_unfamiliar
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.estimators.training_predictions import predict
@@ -136,7 +137,8 @@ def counts_of(
     if least.sum() > budget:
         raise InputError(
             f"budget: {budget} is fewer than {int(np.min(per_slice))} labels for each of {len(sizes)} slices "
-            f"({least.sum()}); raise the budget, request fewer labels per slice (--per-slice), or use fewer slices"
+            f"({least.sum()}); raise the budget, request fewer labels per slice ({format_option('per_slice')}), or use "
+            "fewer slices"
         )
     shares = [np.sqrt(len(place)) * _deviation(p[place].mean()) for place in slices]
     return apportion_labels(shares, least, sizes, budget)

@@ -16,6 +16,7 @@ import polars as pl
 
 from entropy_sentinel.api.response_reading import open_logs
 from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.core.option_texts import format_option
 from entropy_sentinel.core.printable import make_one_line
 from entropy_sentinel.formatting.text_format import counted
 from entropy_sentinel.judges.answer_matching import reason_without_answer
@@ -125,11 +126,11 @@ def _choose_model(answers: pl.DataFrame, model: str | None, watched: set[str]) -
     if len(others) != 1:
         raise InputError(
             f"agrees_with: the logs have answers of several models ({_listed(names)}); name the other model with "
-            "--agrees-with-model (agrees_with_model=...)"
+            f"{format_option('agrees_with_model')}"
         )
     if others[0] == UNKNOWN_MODEL:
         raise InputError(
-            "agrees_with: the logs do not name their model; name it with --agrees-with-model (agrees_with_model=...)"
+            f"agrees_with: the logs do not name their model; name it with {format_option('agrees_with_model')}"
         )
     return str(others[0])
 

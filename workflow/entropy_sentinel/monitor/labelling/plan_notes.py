@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.api.domains import n_domains, other_domains, remedy
+from entropy_sentinel.core.option_texts import format_option
 from entropy_sentinel.estimators.verdict import FEWEST_LABELS
 from entropy_sentinel.formatting.text_format import counted, listed
 from entropy_sentinel.monitor.labelling.cold_start_allocation import (
@@ -115,11 +116,11 @@ def _compare_purposes(
             "then estimates new slices without labels. The labels also show the accuracies of these slices"
         )
     alone = _half_width(widths["width_labels_alone"], "from labels alone")
-    name = "with the judge" if judge is not None else "with a judge (--judge-usd)"
+    name = "with the judge" if judge is not None else f"with a judge ({format_option('judge_usd')})"
     ways = ", ".join(filter(None, (alone, _half_width(widths["width_with_judge"], name))))
     too_few = ""
     if _largest(widths["width_labels_alone"]) >= _WIDE:
-        too_few = ". That is little: name a column with fewer values (--by), or label more"
+        too_few = f". That is little: name a column with fewer values ({format_option('by')}), or label more"
     widths_now = (
         f"Best use of this budget: know {'these slices' if len(plan.slices) > 1 else 'this slice'} now, with "
         f"accuracies within {ways}{too_few}"
@@ -181,12 +182,12 @@ def _left_out(plan: Allocation, options: SampleOptions) -> Iterator[str]:
         yield (
             f"not sampled (beyond the budget): {_values(others, by)}. {options.budget:,} labels are {least} for each "
             f"of {counted(len(plan.slices), 'value')} of {', '.join(options.by)}; name a column with fewer values "
-            f"(--by), or raise the budget: --budget {needed} is enough for all"
+            f"({format_option('by')}), or raise the budget: {format_option('budget', needed)} is enough for all"
         )
     elif len(others):
         yield (
             f"not sampled (including more would leave too few labels for each): {_values(others, by)}. To know these "
-            f"slices too, use --per-slice {LABELS_A_SLICE}"
+            f"slices too, use {format_option('per_slice', LABELS_A_SLICE)}"
         )
 
 
@@ -208,7 +209,8 @@ def _not_fittable(rows: pl.DataFrame) -> str:
         )
     models = rows["model"].n_unique()
     why = counted(models, "model") if models > 1 else "several kinds of log-probabilities"
-    return f"these responses are of {why}, and an estimator is for one: `fit` needs --where model=NAME"
+    one = format_option("where", "model=NAME", function="read_features")
+    return f"these responses are of {why}, and an estimator is for one: `fit` needs {one}"
 
 
 def _more_domains(rows: pl.DataFrame, plan: Allocation, options: SampleOptions) -> Iterator[str]:
@@ -216,4 +218,4 @@ def _more_domains(rows: pl.DataFrame, plan: Allocation, options: SampleOptions) 
     n_now = n_domains(rows, list(slice_columns(options.by))) if options.by else 1
     others = other_domains(rows.drop(*slice_columns(options.by)), options.by, n_now)
     if others:
-        yield f"for a validated estimator, or for more slices: {remedy(others, '--by')}"
+        yield f"for a validated estimator, or for more slices: {remedy(others, 'by')}"

@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from entropy_sentinel.core.option_texts import format_option
 from entropy_sentinel.core.printable import make_one_line
 from entropy_sentinel.formatting.text_format import html, number
 from entropy_sentinel.monitor.labelling.cold_start_allocation import VERDICTS_A_LABEL
@@ -208,8 +209,8 @@ def describe_costs(judge: JudgeBudget, n_verdicts: int, n_responses: int) -> str
     text = (
         f"judge: {n_verdicts:,} verdicts cost about {usd:.2f} of {judge.usd:.2f} US dollars: prompts of "
         f"{judge.prompt_tokens:,.0f} tokens ({CHARACTERS_A_TOKEN} characters each) and replies of "
-        f"{judge.reply_tokens:,} (--judge-reply-tokens), at {judge.prices[0]:g} and {judge.prices[1]:g} dollars per "
-        f"million tokens{source}"
+        f"{judge.reply_tokens:,} ({format_option('judge_reply_tokens')}), at {judge.prices[0]:g} and "
+        f"{judge.prices[1]:g} dollars per million tokens{source}"
     )
     if n_verdicts >= judge.n_affordable and judge.usd_reserved:
         text += (

@@ -8,6 +8,7 @@ import polars as pl
 
 from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.core.extras import install_command
+from entropy_sentinel.core.option_texts import format_option
 from entropy_sentinel.formatting.text_format import counted
 from entropy_sentinel.judges.answer_matching import TRUNCATED, is_comparable, match_answers
 from entropy_sentinel.judges.judge_kinds import Llm
@@ -65,7 +66,7 @@ def ask_second_model(rows: pl.DataFrame, model: str, settings: JudgeOptions) -> 
     if n_truncated := sum(reason == TRUNCATED for reason in reasons):
         notices.append(
             f"{n_truncated:,} of {len(asked):,} replies are truncated at {settings.max_tokens:,} "
-            "tokens: raise --max-tokens (max_tokens=...)"
+            f"tokens: raise {format_option('max_tokens')}"
         )
     if not second.takes_temperature:
         notices.append(f"{model} takes no temperature, so its answers are drawn at its own")

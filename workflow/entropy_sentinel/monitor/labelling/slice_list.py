@@ -6,6 +6,7 @@ from pathlib import Path
 import polars as pl
 
 from entropy_sentinel.core.errors import InputError
+from entropy_sentinel.core.option_texts import format_option
 from entropy_sentinel.formatting.spreadsheet import read_csv
 
 
@@ -18,7 +19,7 @@ def keep_listed_slices(rows: pl.DataFrame, path: Path | None, columns: Mapping[s
     if path is None:
         return rows
     if not columns:
-        raise InputError("slices: name the columns of the slices with --by")
+        raise InputError(f"slices: name the columns of the slices with {format_option('by')}")
     try:
         listed = read_csv(path, infer_schema=False)
     except (OSError, pl.exceptions.PolarsError) as error:

@@ -16,6 +16,7 @@ from entropy_sentinel.api.input_checks import is_table, log_files, named, table
 from entropy_sentinel.api.response_reading import features_from
 from entropy_sentinel.core.errors import ConfigError, IncompleteFileError, InputError
 from entropy_sentinel.core.object_stores import get_local_path
+from entropy_sentinel.core.option_texts import format_option
 from entropy_sentinel.core.urls import parse_url
 from entropy_sentinel.core.whole_files import check_name
 from entropy_sentinel.estimators.fit_metadata import FitMetadata
@@ -162,7 +163,7 @@ def _describe_empty_column(name: str, columns: Sequence[str]) -> str:
     if name == TIME:
         times = [alias for alias in TIME_ALIASES if alias in columns]
         if times:
-            hint = f"; try --time {times[0]}"
+            hint = f"; try {format_option('time', times[0])}"
     else:
         if name not in columns:
             problem = "does not exist"

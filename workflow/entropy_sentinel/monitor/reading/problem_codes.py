@@ -2,13 +2,16 @@
 
 Problems, ES200 to ES249, mean that some of the logs could not be used. Notes, ES250 to ES299, say something that users
 should know although everything was used. In `words`, `{subject}`, `{value}` and `{expected}` are fields of the record
-(`problems.Problem`); the first word is a plural.
+(`problems.Problem`), and OPTIONS_IN_WORDS are options; the first word is a plural.
 """
 
 from enum import unique
 
 from entropy_sentinel.core.code_base import StableCode
 from entropy_sentinel.logs.log_summary import EQUAL_NOTE, REPLACED_NOTE, TWICE_NOTE
+
+# Options that `words` name, such as `{where}`, in the spelling of the command or of Python.
+OPTIONS_IN_WORDS = ("by", "cluster", "same_model", "timezone", "where")
 
 
 @unique
@@ -140,19 +143,19 @@ class ProblemKind(StableCode):
     LEFT_OUT = (
         "ES256",
         "left-out",
-        "responses left out by --where: {subject} '{value}'",
+        "responses left out by {where}: {subject} '{value}'",
         "The option --where leaves out responses with this value.",
     )
     LEFT_OUT_WITHOUT_VALUE = (
         "ES257",
         "left-out-without-value",
-        "responses left out by --where: without {subject}",
+        "responses left out by {where}: without {subject}",
         "The option --where leaves out responses without a value of this column.",
     )
     LEFT_OUT_VALUES = (
         "ES258",
         "left-out-values",
-        "responses left out by --where: other values of {subject}",
+        "responses left out by {where}: other values of {subject}",
         "The option --where leaves out responses with further values, counted together.",
     )
     UNNAMED_MODEL = (
@@ -171,7 +174,7 @@ class ProblemKind(StableCode):
     TIME_WITHOUT_ZONE = (
         "ES261",
         "time-without-zone",
-        "responses whose time states no zone, taken for UTC; name the zone with --timezone if it is another",
+        "responses whose time states no zone, taken for UTC; name the zone with {timezone} if it is another",
         "A time without a zone is read as UTC.",
         "Name the zone with --timezone if it is another.",
     )
@@ -198,7 +201,7 @@ class ProblemKind(StableCode):
     OTHER_SAME_MODEL = (
         "ES265",
         "other-same-model",
-        "files read with another --same-model; give the files again to apply it to their responses",
+        "files read with another {same_model}; give the files again to apply it to their responses",
         "The files have responses of models that this run counts differently.",
         "Give the files again.",
     )
@@ -227,7 +230,7 @@ class ProblemKind(StableCode):
     CONVERSATIONS = (
         "ES269",
         "conversations",
-        "columns with conversations ({subject}): responses of one conversation depend on each other; with --cluster "
+        "columns with conversations ({subject}): responses of one conversation depend on each other; with {cluster} "
         "{subject}, intervals and alarms allow for that",
         "A column of the log seems to name conversations.",
         "Name it with --cluster.",
@@ -263,7 +266,7 @@ class ProblemKind(StableCode):
     SLICES_ARE_FILES = (
         "ES274",
         "slices-are-files",
-        "slices that are files of one log, such as its days, rather than kinds of questions; other columns for --by: "
+        "slices that are files of one log, such as its days, rather than kinds of questions; other columns for {by}: "
         "{subject}",
         "The slices are the files of a log.",
         "Name another column with --by.",

@@ -1,21 +1,20 @@
 """Sentences about problems of reading, for people; nothing reads them again."""
 
-import shlex
 from collections.abc import Iterable
 from typing import Any
 
 from entropy_sentinel.core.errors import restore_urls
+from entropy_sentinel.core.option_texts import format_option
 from entropy_sentinel.features.exclusion_reasons import remedy_of
 from entropy_sentinel.formatting.text_format import counted
-from entropy_sentinel.monitor.reading.problem_codes import ProblemKind
+from entropy_sentinel.monitor.reading.problem_codes import OPTIONS_IN_WORDS, ProblemKind
 from entropy_sentinel.monitor.reading.problem_records import MOST_PLACES, EarlierProblems, Problem
-
-_LEFT_OUT = "(give one of this model too, or name the models to watch: --where model=NAME)"
 
 
 def describe_problem(problem: Problem) -> str:
     """What a problem is, without its count; the first word is a plural."""
-    return problem.kind.words.format(subject=problem.subject, value=problem.value, expected=problem.expected)
+    options = {name: format_option(name) for name in OPTIONS_IN_WORDS}
+    return problem.kind.words.format(subject=problem.subject, value=problem.value, expected=problem.expected, **options)
 
 
 def list_lines(problems: Iterable[Problem]) -> list[str]:
@@ -52,7 +51,8 @@ def describe_remedy(problem: Problem) -> str:
             remedy = remedy_of(str(problem.subject))
             return f"({remedy})" if remedy else ""
         case ProblemKind.NO_ESTIMATOR | ProblemKind.UNNAMED_MODELS:
-            return _LEFT_OUT
+            models = format_option("where", "model=NAME")
+            return f"(give one of this model too, or name the models to watch: {models})"
         case ProblemKind.EARLIER_PROBLEM | ProblemKind.EARLIER_NOTE:
             return problem.value or ""
     return ""
@@ -65,17 +65,18 @@ def explain_mismatch(setting: str, value: str, expected: str, with_skipping: boo
     """
     remedies = []
     if with_skipping:
-        remedies.append(f"--where {shlex.quote(f'{setting}={expected}')} skips them")
+        remedies.append(f"{format_option('where', f'{setting}={expected}')} skips them")
     if setting == "model":
-        remedies.append(f"--same-model {shlex.quote(f'{expected}={value}')} continues with them")
-        remedies.append("--any-model takes them")
+        remedies.append(f"{format_option('same_model', f'{expected}={value}')} continues with them")
+        remedies.append(f"{format_option('any_model', True)} takes them")
     else:
         if setting == "top_k_returned" and value.isdecimal():
             if int(value) > int(expected):
-                remedies.append(f"--top-k {expected} cuts them")
+                remedies.append(f"{format_option('top_k', int(expected))} cuts them")
             else:
-                remedies.append(f"an estimator fitted with --top-k {value} takes them")
-        remedies.append("--any-logprobs takes them unchanged")
+                fitted = format_option("top_k", int(value), function="read_features")
+                remedies.append(f"an estimator fitted with {fitted} takes them")
+        remedies.append(f"{format_option('any_logprobs', True)} takes them unchanged")
     return f"the estimator has {setting} {expected} ({', '.join(remedies)})"
 
 

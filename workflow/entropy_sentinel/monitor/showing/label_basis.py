@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from entropy_sentinel.core.option_texts import format_option
 from entropy_sentinel.formatting.text_format import counted, listed
 from entropy_sentinel.monitor.labelling.label_proposal import FEWEST
 from entropy_sentinel.monitor.labelling.monitor_witnesses import LEAST_SHARE
@@ -29,8 +30,8 @@ def model_mixture(result: Monitored) -> list[str]:
         return []
     names = [f"{name} ({n:,})" for name, n in models.items()]
     return [
-        f"accuracies are over {len(models)} models together: {listed(names, _MOST_MODELS)}. Use --by {MODEL} to tell "
-        f"them apart, or --where {MODEL}=NAME"
+        f"accuracies are over {len(models)} models together: {listed(names, _MOST_MODELS)}. Use "
+        f"{format_option('by', MODEL)} to tell them apart, or {format_option('where', f'{MODEL}=NAME')}"
     ]
 
 
@@ -88,7 +89,7 @@ def _unlabelled_now(result: Monitored, unlabelled: pl.DataFrame) -> list[str]:
     if rows.is_empty():
         return []
     limit = result.provenance["fail_below"]
-    consequence = "" if limit is None else f", so --fail-below {limit:g} did not check them"
+    consequence = "" if limit is None else f", so {format_option('fail_below', limit)} did not check them"
     window = result.provenance["window"]
     return [
         f"no labels of the newest {window}, and of those pooled with it: "

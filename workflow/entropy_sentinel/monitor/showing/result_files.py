@@ -83,6 +83,7 @@ class _Families(Collector):
         yield _gauge("unwatched_responses", "Responses since the alert began that are not watched.", unwatched)
         meaning = "Start of the window in which this alert began."
         yield _gauge("alert_since_timestamp_seconds", meaning, since, "seconds")
+        yield _gauge("event_timestamp_seconds", "When a known event began.", self._events(), "seconds")
         yield self._about()
 
     def _when(self) -> Iterator[Metric]:
@@ -151,6 +152,14 @@ class _Families(Collector):
             if not alert.is_over and alert.until is None and not alert.acknowledged:
                 labels = self._labels(alert.slice) if alert.subject is None else subject_labels(alert.subject)
                 yield {**labels, "kind": alert.kind.slug, KIND_CODE: alert.kind.number}, alert.since
+
+    def _events(self) -> list[Sample]:
+        """The beginning of each event of the options, by its text and day."""
+        samples: dict[tuple[str, str], Sample] = {}
+        for event in self._result.provenance.get("events", ()):
+            begin, text = event["begin"], event["text"]
+            samples[text, begin] = ({"event": text, "begin": begin}, int(datetime.fromisoformat(begin).timestamp()))
+        return list(samples.values())
 
     def _about(self) -> Metric:
         about = self._result.provenance

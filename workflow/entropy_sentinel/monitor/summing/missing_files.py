@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
+from entropy_sentinel.core.option_texts import format_option
 from entropy_sentinel.estimators.fit_metadata import FitMetadata
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.monitor.monitor_options import Reading
@@ -81,7 +82,8 @@ class Collector:
             replaces = self.state.files[digests.key].replaces
             self.state.forget(digests.key)
         elif (known := self.state.holder(digests.key)) and (models := known.reads_otherwise(self.names)):
-            log.info("%s: reading it again, because --same-model has changed for %s", name, ", ".join(models))
+            option = format_option("same_model")
+            log.info("%s: reading it again, because %s has changed for %s", name, option, ", ".join(models))
             replaces = known.replaces
             self.state.forget(known.key)
         if known := self.state.holder(digests.key):
