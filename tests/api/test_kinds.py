@@ -64,7 +64,7 @@ def test_kinds(names: list[str]) -> None:
 def test_a_fit_on_the_days_of_a_log_asks_for_the_column_of_the_domains() -> None:
     features, labels = captured()
     message = (
-        r"domain: .* days or parts \(2026-11-01, 2026-11-02, 2026-11-03, \.\.\.\).* metadata\.topic \(3\).*--domain"
+        r"domain: .* days or parts \(2026-11-01, 2026-11-02, 2026-11-03, \.\.\.\).* metadata\.topic \(3\).*domain="
     )
     with pytest.raises(InputError, match=message):
         es.fit(features, labels, "atc-max")

@@ -67,6 +67,7 @@ FORMULA = r"$\frac{1}{2}$ for $5 and $6, \(\text{<script>a</script>}\href{javasc
 PLAY = """
   const key = (name) => document.dispatchEvent(new KeyboardEvent("keydown", {key: name}));
   const answered = () => document.getElementById("progress").value;
+  at("logged").open = true;
   ["1", "1", "z"].forEach(key);
   const undone = [place, answered()];
   ["2", "3", ...Array(17).fill("1")].forEach(key);
@@ -76,6 +77,7 @@ PLAY = """
                  undone, done: answered(), fractions: document.querySelectorAll("#response math mfrac mn").length,
                  hostile: document.querySelectorAll("#response script, #response [href]").length,
                  facts: at("facts").textContent, context: at("context").textContent, folded: !at("earlier").open,
+                 reference: [at("reference").textContent, at("logged").open, at("logged").hidden],
                  question: at("question").textContent};
 """
 
@@ -98,7 +100,11 @@ def test_the_monitor_reads_labels_saved_by_the_page(tmp_path: Path, capsys: pyte
     begins = ("=", "'=", "-", 'a,"b"', "")
     records = [
         line(
-            n, id=f"{begins[n % 5]}req-{n}", text=f"{n} {HOSTILE} {FORMULA}", messages=asked(f"What is {n}? {HOSTILE}")
+            n,
+            id=f"{begins[n % 5]}req-{n}",
+            text=f"{n} {HOSTILE} {FORMULA}",
+            messages=asked(f"What is {n}? {HOSTILE}"),
+            target=f"It is {n}. {HOSTILE}",
         )
         for n in range(60)
     ]
@@ -113,6 +119,8 @@ def test_the_monitor_reads_labels_saved_by_the_page(tmp_path: Path, capsys: pyte
     assert (result["undone"], result["done"], result["fractions"]) == ([1, 1], 19, 2)
     assert result["question"] == chosen["question"][2]  # the one that is left
     assert (result["facts"], result["folded"]) == (f"route: {chosen['route'][2]}", True)
+    # It was opened at the first response.
+    assert result["reference"] == [chosen["reference"][2], False, False]
     assert result["context"] == f"system: Be short.\n\nuser: Before. {HOSTILE} [image_url]\n\nassistant: Yes."
     assert inspect_page(page) == []
     (tmp_path / "labelled.csv").write_text(result["saved"])

@@ -112,6 +112,10 @@ def test_a_sample_has_the_conversations_of_its_log(has_estimator: bool, tmp_path
     drawn = draw(messages=messages)
     assert {text: json.loads(text) for text in drawn["messages"]} == {json.dumps(messages): messages}
     assert "messages" not in draw().columns
+    # Likewise the reference answer, wherever the log has it.
+    for columns in ({"target": 5}, {"metadata": {"reference": "5"}}, {"request": {"metadata": {"expected": ["5"]}}}):
+        assert draw(**columns)["reference"].unique().to_list() == ["5"]
+    assert "reference" not in draw(reference=" ", expected=None, target=True).columns
 
 
 def test_responses_that_cannot_be_asked_about_say_why(api: FakeApi) -> None:

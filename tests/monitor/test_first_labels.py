@@ -182,5 +182,5 @@ def test_values_that_get_no_labels_are_named_with_the_reason() -> None:
     assert ["rare (4)" in note for note in watched.notes] == [False, False, True]
     few = es.sample(None, features, ["topic"], budget=50)
     assert few.slices["n_to_label"].to_list() == [5] * 10
-    assert "--budget 105 " in few.notes[3]
+    assert "budget=105 " in few.notes[3]
     assert few.n_left_out == len(features) - 600

@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-Value = str | float | Sequence[str] | None
+Value = str | int | float | Sequence[str] | None
 
 # Whether a command runs; a process runs one at a time, and its threads write messages, too.
 _commands: list[bool] = []
@@ -38,7 +38,7 @@ def _format_for_command(name: str, value: Value, placeholder: str) -> str:
     option = f"--{name.replace('_', '-')}"
     if value is None or value is True:
         return f"{option} {placeholder}".rstrip()
-    values = [str(value)] if isinstance(value, str | float) else value
+    values = [str(value)] if isinstance(value, str | int | float) else value
     return " ".join(f"{option} {shlex.quote(each)}" for each in values)
 
 

@@ -18,6 +18,7 @@ from entropy_sentinel.logs.conversation import (
     list_messages,
 )
 from entropy_sentinel.logs.parsed_response import Reply, replace_surrogates, to_scalar
+from entropy_sentinel.logs.reference_answer import REFERENCE, find_reference
 from entropy_sentinel.logs.value_paths import look_up
 
 # The name under which `columns` requests the question.
@@ -204,8 +205,8 @@ class Reader:
         """The requested columns, or else the `usual` columns, by name.
 
         A column is requested by its name among the usual columns, which include the metadata in every format, or by its
-        dotted name in the record. A `question` is also looked up in the request; REQUEST is its key, and CONVERSATION
-        its messages.
+        dotted name in the record. A `question` is also looked up in the request; REQUEST is its key, CONVERSATION its
+        messages, and REFERENCE the reference answer.
         """
         usual = {**collect_metadata(record), **usual}
         names = [*(usual if self.wanted is None else self.wanted), *self.extra_columns]
@@ -216,4 +217,6 @@ class Reader:
             columns[REQUEST] = hash_request(record)
         if CONVERSATION in names and (conversation := extract_conversation(record)) is not None:
             columns[CONVERSATION] = replace_surrogates(conversation)
+        if REFERENCE in names and (reference := find_reference(record, usual)) is not None:
+            columns[REFERENCE] = replace_surrogates(reference)
         return columns

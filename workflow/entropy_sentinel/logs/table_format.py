@@ -39,6 +39,7 @@ from entropy_sentinel.logs.reader_base import (
     collect_columns,
     is_private,
 )
+from entropy_sentinel.logs.reference_answer import REFERENCE, REFERENCE_FIELDS
 from entropy_sentinel.logs.step_reading import read_entries
 from entropy_sentinel.logs.trace_frames import REPLY_ID, ROW_DTYPES, ResponseBatch
 from entropy_sentinel.schemas.arrow_lists import flat
@@ -146,9 +147,17 @@ def is_flat(schema: Mapping[str, Any], columns: Sequence[str] = (), trace_after:
     )
 
 
+# Columns of a table that may have these values inside.
+_NESTED_SOURCES = {
+    QUESTION: QUESTION_COLUMNS,
+    CONVERSATION: {*MESSAGES, *REQUESTS},
+    REFERENCE: {*REFERENCE_FIELDS, *(f"metadata.{name}" for name in REFERENCE_FIELDS), *REQUESTS},
+}
+
+
 def _may_be_nested(name: str, schema: Mapping[str, Any]) -> bool:
     """Whether the requested value may be inside a column with another name."""
-    sources = {QUESTION: QUESTION_COLUMNS, CONVERSATION: {*MESSAGES, *REQUESTS}}.get(name, set())
+    sources = _NESTED_SOURCES.get(name, set())
     return name not in schema and (name.split(".")[0] in schema or bool(sources & set(schema)))
 
 

@@ -25,6 +25,7 @@ def labelling_page(
     command: str,
     shielded: bool = False,
     facts: Sequence[str] = (),
+    reference_is_rule: bool = True,
 ) -> str:
     """The HTML of a page for labelling `rows`.
 
@@ -40,6 +41,8 @@ def labelling_page(
         command: The command that reads the file.
         shielded: Whether the file escapes texts like `core.printable.write_csv`.
         facts: The columns shown above the question, such as the slice.
+        reference_is_rule: Whether a response is correct if it agrees with its reference. Otherwise the reference is
+            what the log has, and folded until somebody opens it, so that people judge before they compare.
     """
     names = dict.fromkeys([*_NOTES, *keys, *columns, *facts])
     content, shown = [], []
@@ -52,6 +55,7 @@ def labelling_page(
         title=title,
         label=None,
         references=any("reference" in row for row in rows),
+        reference_is_rule=reference_is_rule,
         command=command,
         data={
             "rows": shown,

@@ -23,6 +23,7 @@ from entropy_sentinel.features.exclusion_reasons import ExclusionCode
 from entropy_sentinel.formatting.text_format import counted, listed
 from entropy_sentinel.logs.conversation import CONVERSATION
 from entropy_sentinel.logs.reader_base import QUESTION
+from entropy_sentinel.logs.reference_answer import REFERENCE
 from entropy_sentinel.logs.response_selection import ResponseSelection, coalesce_columns, to_text
 from entropy_sentinel.monitor.labelling.cold_start_allocation import (
     ORDER,
@@ -111,16 +112,18 @@ def _responses(logs: LogSources, options: SampleOptions) -> tuple[pl.DataFrame, 
 
     Raises InputError for several models, unless they are slices.
     """
+    read_texts = (TIME, QUESTION, CONVERSATION, REFERENCE)
     if is_table(logs):
-        rows = ResponseSelection(options).select(read_table_features(logs, options, (TIME, QUESTION, CONVERSATION)))
+        rows = ResponseSelection(options).select(read_table_features(logs, options, read_texts))
     else:
-        further = (*options.by, TIME, QUESTION, CONVERSATION)
-        rows = read_features(logs, texts=True, further=further, **select_format_options(options))
+        rows = read_features(logs, texts=True, further=(*options.by, *read_texts), **select_format_options(options))
     reasons = [reason for reason in rows["reason"].drop_nulls().unique() if classify_reason(reason) in _UNANSWERED]
     n_read, rows = len(rows), rows.filter(~pl.col("reason").is_in(reasons).fill_null(False))
     if rows.is_empty():
         raise InputError("logs: no response has an answer, so none can be chosen")
-    texts = {name: coalesce_columns(rows, [name]).cast(pl.String) for name in (QUESTION, "response", CONVERSATION)}
+    texts = {
+        name: coalesce_columns(rows, [name]).cast(pl.String) for name in (QUESTION, "response", CONVERSATION, REFERENCE)
+    }
     rows = rows.with_columns(**texts)
     models = rows["model"].value_counts(sort=True)["model"].to_list()
     if len(models) > 1 and "model" not in options.by:

@@ -14,7 +14,7 @@ from entropy_sentinel.core.whole_files import is_stream, write_whole
 from entropy_sentinel.formatting.spreadsheet import read_csv, write_table
 from entropy_sentinel.logs.conversation import LoggedMessage
 from entropy_sentinel.monitor.labelling.sample_plan import Sample
-from entropy_sentinel.monitor.labelling.sample_table import MESSAGES
+from entropy_sentinel.monitor.labelling.sample_table import MESSAGES, REFERENCE_ANSWER
 from entropy_sentinel.rendering.labelling_page import labelling_page
 from entropy_sentinel.schemas.response_schema import RESPONSE
 from entropy_sentinel.schemas.witness_schema import JUDGE
@@ -175,7 +175,8 @@ def write_page(sample: Sample, path: str | Path) -> None:
     if rows["response"].null_count() == len(rows):
         raise InputError("--html: needs the texts of the responses, which features lack; give logs or traces instead")
     keys = [name for name in RESPONSE if name in rows.columns]
-    shown = rows.select(list(dict.fromkeys([*keys, WEIGHT, "question", "response", *sample.by]))).to_dicts()
+    texts = ["question", "response", *([REFERENCE_ANSWER] if REFERENCE_ANSWER in rows.columns else [])]
+    shown = rows.select(list(dict.fromkeys([*keys, WEIGHT, *texts, *sample.by]))).to_dicts()
     if MESSAGES in rows.columns:
         shown = [
             row | {"context": _describe_context(messages)} for row, messages in zip(shown, rows[MESSAGES], strict=True)
@@ -191,6 +192,7 @@ def write_page(sample: Sample, path: str | Path) -> None:
         f"entropy-sentinel {sample.next_step} --labels FILE",
         shielded=True,
         facts=sample.by,
+        reference_is_rule=False,
     )
     write_whole(path, content)
 

@@ -42,8 +42,9 @@ class Sample:
     Attributes:
         responses: A row per response to label: the slice, its id, `stratum` (in 0 the model is least likely to be
             correct), `inclusion_probability`, `weight`, `question` and `response` if the log has them, and an empty
-            `label`. `messages` is the whole conversation before the response, as JSON, if the log has it. P(correct) is
-            omitted, because it could influence the person who labels.
+            `label`. `messages` is the whole conversation before the response, as JSON, and `reference` the
+            reference answer, if the log has them. P(correct) is omitted, because it could influence the person who
+            labels.
         slices: A row per slice: `n_responses`, `n_to_label`, `n_to_judge` with a budget for a judge, and expected
             widths of its interval. With an estimator: `estimated_accuracy`, and the widths now (null without a
             validation), with only the labels, with labels and predictions if P(correct) is calibrated, and with a

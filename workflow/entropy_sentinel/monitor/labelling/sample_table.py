@@ -9,6 +9,7 @@ import polars as pl
 from entropy_sentinel.api.input_checks import WEIGHT
 from entropy_sentinel.logs.conversation import CONVERSATION
 from entropy_sentinel.logs.reader_base import QUESTION
+from entropy_sentinel.logs.reference_answer import REFERENCE
 from entropy_sentinel.monitor.reading.feature_stream import SLICE_PREFIX
 from entropy_sentinel.schemas.response_schema import RESPONSE
 
@@ -22,12 +23,14 @@ class Purpose(StrEnum):
 
 # The column with the whole conversation of each question, as JSON.
 MESSAGES = "messages"
+# The column with the reference answer that the log has.
+REFERENCE_ANSWER = "reference"
 # Columns of the two tables that are not slices.
 _OWN = {
     *("item_id", "stratum", "inclusion_probability", "weight", "question", "response", "label"),
     *("n_responses", "n_to_label", "n_to_judge", "estimated_accuracy", "width_before", "width_labels_alone"),
     *("width_expected", "width_with_judge", "width_with_estimator", "width_with_both"),
-    *("unfamiliar", MESSAGES),
+    *("unfamiliar", MESSAGES, REFERENCE_ANSWER),
     # What `judge` adds.
     *("reason", "judge", "witness", "probability", "answer", "comparable"),
 }
@@ -63,6 +66,8 @@ def to_label(rows: pl.DataFrame, by: Mapping[str, str], ids: Sequence[str], fact
     columns["label"] = pl.lit(None, pl.Boolean)
     if rows[CONVERSATION].null_count() < len(rows):
         columns[MESSAGES] = pl.col(CONVERSATION)
+    if rows[REFERENCE].null_count() < len(rows):
+        columns[REFERENCE_ANSWER] = pl.col(REFERENCE)
     return rows.select(**columns)
 
 

@@ -33,6 +33,7 @@ from entropy_sentinel.logs.log_summary import LogSummary
 from entropy_sentinel.logs.model_names import SameModels, strip_prefix, strip_prefixes
 from entropy_sentinel.logs.reader_base import QUESTION, REQUEST
 from entropy_sentinel.logs.record_decoding import read_records
+from entropy_sentinel.logs.reference_answer import REFERENCE
 from entropy_sentinel.logs.response_keys import TIME_ALIASES, UNKNOWN_MODEL
 from entropy_sentinel.logs.response_selection import (
     PLACE,
@@ -64,7 +65,7 @@ from entropy_sentinel.schemas.signal_schema import with_reasons
 LogSources = str | Path | pl.DataFrame | Sequence[str | Path]
 Source = str | Path | pl.DataFrame
 # Columns with texts.
-TEXTS = (QUESTION, RESPONSE_TEXT, CONVERSATION)
+TEXTS = (QUESTION, RESPONSE_TEXT, CONVERSATION, REFERENCE)
 # Number of files whose columns an error lists.
 _MOST_SOURCES = 3
 _NO_SLICE_COLUMNS = {*FEATURE_FRAME.schema, *LOGPROBS, *hashed_tokens.SCHEMA}
