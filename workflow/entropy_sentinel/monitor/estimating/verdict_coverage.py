@@ -46,7 +46,7 @@ SENTENCES = {
 }
 
 
-def _explain(reason: str) -> str:
+def _explain_reason(reason: str) -> str:
     """What users read of a reason."""
     return SENTENCES[Unjudged(reason)].format(by=format_option("by", "metadata.route"))
 
@@ -107,7 +107,7 @@ def select_verdicts(estimator: FittedEstimator, overridden: bool, unfamiliar: pl
 def explain_verdict(verdict: str | None, reason: str | None) -> str:
     """What a system that shows one response says about its P(correct)."""
     if verdict == NOT_JUDGED and reason is not None:
-        return f"{verdict}: whether it is like a labelled domain is unknown ({_explain(reason)})"
+        return f"{verdict}: whether it is like a labelled domain is unknown ({_explain_reason(reason)})"
     if verdict == Flag.UNFAMILIAR.words:
         return f"{verdict}: unlike every labelled domain, so P(correct) may be far off"
     return verdict or ""
@@ -123,7 +123,7 @@ def describe_familiarity(scores: pl.DataFrame, by: Sequence[str]) -> list[str]:
         lines.append(f"{Flag.UNFAMILIAR.words}: {listed(unlike, _MOST_NAMES)}: {why}")
     for (reason,), part in slices.drop_nulls("familiarity_reason").group_by("familiarity_reason", maintain_order=True):
         where = f" of {listed(_format_slices(part, names), _MOST_NAMES)}" if reason == Unjudged.FEW_RESPONSES else ""
-        lines.append(f"{NOT_JUDGED}: familiarity{where}: {_explain(str(reason))}")
+        lines.append(f"{NOT_JUDGED}: familiarity{where}: {_explain_reason(str(reason))}")
     return lines
 
 

@@ -112,11 +112,11 @@ def _responses(logs: LogSources, options: SampleOptions) -> tuple[pl.DataFrame, 
 
     Raises InputError for several models, unless they are slices.
     """
-    read_texts = (TIME, QUESTION, CONVERSATION, REFERENCE)
+    further = (TIME, QUESTION, CONVERSATION, REFERENCE)
     if is_table(logs):
-        rows = ResponseSelection(options).select(read_table_features(logs, options, read_texts))
+        rows = ResponseSelection(options).select(read_table_features(logs, options, further))
     else:
-        rows = read_features(logs, texts=True, further=(*options.by, *read_texts), **select_format_options(options))
+        rows = read_features(logs, texts=True, further=(*options.by, *further), **select_format_options(options))
     reasons = [reason for reason in rows["reason"].drop_nulls().unique() if classify_reason(reason) in _UNANSWERED]
     n_read, rows = len(rows), rows.filter(~pl.col("reason").is_in(reasons).fill_null(False))
     if rows.is_empty():
