@@ -163,7 +163,7 @@ def test_several_models(labels: Path, tmp_path: Path) -> None:
     records = [plain_line(number, model="n" if number < 30 else ("m", "azure/m")[number % 2]) for number in range(90)]
     log = log_file(tmp_path / "log.jsonl", records)
     (told,) = lines_of(es.monitor(None, log, ["route"], labels=labels), "models together")
-    assert told.startswith("accuracies are over 2 models together: m (60), n (30). Use --by model")
+    assert told.startswith('accuracies are over 2 models together: m (60), n (30). Use by="model"')
     by_model = es.monitor(None, log, ["model"], labels=labels, labels_at_random=True)
     assert sorted(by_model.slices["model"]) == ["m", "n"]
     assert lines_of(by_model, "models together") == []
@@ -177,7 +177,7 @@ def test_several_models(labels: Path, tmp_path: Path) -> None:
         ({"labels": None}, "labels: must be given without an estimator"),
         ({"alert_on": ["unfamiliar", "stale"]}, "alert_on: unfamiliar needs an estimator"),
         ({"reference": "2026-11-02"}, "reference: needs an estimator"),
-        ({"same_model": ["m=n"]}, "same_model: needs an estimator: .* --by model tells them apart"),
+        ({"same_model": ["m=n"]}, 'same_model: needs an estimator: .* by="model" tells them apart'),
         ({"any_model": True}, "any_model: needs an estimator"),
         ({"any_logprobs": True}, "any_logprobs: needs an estimator"),
     ],
@@ -213,7 +213,7 @@ def test_a_night_without_labels_ends_no_alert(tmp_path: Path) -> None:
     assert [alert["status"] for alert in second.alerts] in ([], ["continues"])
     assert second.windows["use_accuracy"].to_list() == [pytest.approx(0.3), None]
     (told,) = lines_of(second, "no labels of the newest day")
-    assert "shop, so --fail-below 0.65 did not check them" in told
+    assert "shop, so fail_below=0.65 did not check them" in told
     assert lines_of(second, "no accuracy for shop: the labels represent less than 60% of the responses")
     remember(second)
     labels = pl.concat([labels, pl.DataFrame(label_rows(range(40, 80, 4), 10, 4.0))])

@@ -108,7 +108,7 @@ def test_every_output_says_it(estimator: FittedEstimator) -> None:
     assert "150 responses of gpt-x-03" in message(result)
     assert "Not watched: gpt-x-03" in page(result)
     assert "so that their numbers are older: shop, school, support" in page(result)
-    assert "--same-model m=gpt-x-03" in repr(result)
+    assert 'same_model="m=gpt-x-03"' in repr(result)
     samples = {}
     for family in text_string_to_metric_families(metrics(result)):
         for sample in family.samples:
