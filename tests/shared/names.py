@@ -34,7 +34,7 @@ PRESCRIBED = frozenset({"__init__.py", "rules.smk", "names.smk", "report.html.j2
 
 # Measured; they only fall.
 CEILINGS: Mapping[str, float] = {
-    "words": 603,
+    "words": 598,
     "prepositions": 3.7,
     "participles": 195,
     "one_word": 1004,
