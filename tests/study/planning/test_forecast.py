@@ -338,6 +338,8 @@ def test_plan_of_the_papers_study_is_a_table_with_totals() -> None:
     # the 4 named groups for the labels of the second judge, 0.0056.
     assert row(config, "total") == ["total", "104,121", "104,121", "69.4", "5.55", "5.83", "48.24", "4.87"]
     page = (ROOT / "docs" / "paper.md").read_text()
-    assert [number for number in ("5.55 GB", "5.83 hours", "14.57 USD", "33.67 USD", "4.87 hours") if number not in page] == []
+    assert [
+        number for number in ("5.55 GB", "5.83 hours", "14.57 USD", "33.67 USD", "4.87 hours") if number not in page
+    ] == []
     assert "unknown" not in text(config)
     assert text(config).isascii()
