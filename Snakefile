@@ -79,7 +79,7 @@ rule all:
     input:
         TARGETS,
         ESTIMATORS,
-        expand(COSTS, judge=label_requests.paid_judges(CONFIG)),
+        expand(COSTS, judge=label_requests.find_paid_judges(CONFIG)),
 
 
 # Targets for a part of the pipeline, for example to try a new machine or a new model.

@@ -88,7 +88,7 @@ def bare(items: str, settings: Mapping[str, Any], folder: str, *, flat: bool = T
     sampling = [
         vllm.SamplingParams(**settings["sampling"], seed=seed, logprobs=TOP_K, flat_logprobs=flat)
         for seed in (
-            generation_stage.request_seed(settings["seed"], settings["model"], item, 0) for item in frame["item_id"]
+            generation_stage.derive_seed(settings["seed"], settings["model"], item, 0) for item in frame["item_id"]
         )
     ]
     outputs = engine.chat(chats, sampling, use_tqdm=False)

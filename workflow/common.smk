@@ -20,21 +20,21 @@ except extensions.ConfigError as error:
     raise WorkflowError(str(error)) from None
 
 from entropy_sentinel.study.config import group_estimates, generation_requests, label_requests
-from entropy_sentinel.study.config.config_loading import load_config, unversioned
+from entropy_sentinel.study.config.config_loading import load_config, describe_unversioned_kinds
 from entropy_sentinel.study.config.study_paths import parts_folder
 from entropy_sentinel.study.engines.gpu_devices import list_visible_devices
 from entropy_sentinel.study.engines.engine_run import announce_run
 from entropy_sentinel.estimators.estimator_settings import group_file
 from entropy_sentinel.core.errors import ConfigError, InputError
-from entropy_sentinel.study.jobs.job_calls import check as check_function, check_rule
-from entropy_sentinel.study.jobs.file_content import are_made, as_made, with_content
-from entropy_sentinel.study.jobs.code_fingerprint import fingerprint
-from entropy_sentinel.study.jobs.job_outputs import check_folders, keep
-from entropy_sentinel.study.jobs.folder_ownership import clear
+from entropy_sentinel.study.jobs.job_calls import check_function, check_rule
+from entropy_sentinel.study.jobs.file_content import can_reproduce_items, prefer_recorded_settings, add_content
+from entropy_sentinel.study.jobs.code_fingerprint import fingerprint_code
+from entropy_sentinel.study.jobs.job_outputs import check_folders, link_output
+from entropy_sentinel.study.jobs.folder_ownership import remove_unowned_folder
 from entropy_sentinel.study.jobs.job_records import StudyRecords, remember_jobs
 from entropy_sentinel.study.jobs.output_requests import check_requests
 from entropy_sentinel.study.jobs.reuse_plan import describe_reusable, find_reusable
-from entropy_sentinel.study.jobs.result_reuse import check_store, compute_again, describe_store
+from entropy_sentinel.study.jobs.result_reuse import check_store, forbid_reuse, describe_store
 from entropy_sentinel.study.jobs.job_terminal import record_failures_of_groups, show_jobs
 from entropy_sentinel.study.jobs.package_versions import announce_versions
 from entropy_sentinel.signal_families.signal_registry import FAMILIES, module_of, rules_of
@@ -85,7 +85,7 @@ except ConfigError as error:
 
 # Only once: every job parses this file as well.
 if workflow.is_main_process:
-    for line in [*CONFIG.left_out, *unversioned(CONFIG), *extensions.list_failures()]:
+    for line in [*CONFIG.left_out, *describe_unversioned_kinds(CONFIG), *extensions.list_failures()]:
         print(line, file=sys.stderr)
     REUSABLE = find_reusable(CONFIG)
     for line in [*describe_store(), *describe_reusable(REUSABLE)]:
@@ -115,8 +115,8 @@ ESTIMATE_BATCHES, ESTIMATOR_BATCHES = group_estimates.estimate_batches(CONFIG), 
     CONFIG
 )
 # The ids of groups by the names of their files, which are the values of the wildcard {group}.
-GROUP_FILES = group_estimates.group_files(CONFIG)
-NAMED_GROUPS = {name: group.model_dump() for name, group in group_estimates.shown_groups(CONFIG).items()}
+GROUP_FILES = group_estimates.map_group_files(CONFIG)
+NAMED_GROUPS = {name: group.model_dump() for name, group in group_estimates.find_report_groups(CONFIG).items()}
 
 announce_versions()
 generation_requests.announce_servers(CONFIG)
@@ -144,7 +144,7 @@ WITH_PARTS = [in_workflow(name) for name in ("generation", *(f"pass_{family}" fo
 DECLARED = [repr(FAMILIES[family]) for family in SIGNAL_FAMILIES]
 OBSERVATIONS, ESTIMATES = LAYOUT.observations, LAYOUT.estimates
 COSTS = LAYOUT.costs
-KEPT = group_estimates.kept_estimators(CONFIG)
+KEPT = group_estimates.list_kept_estimators(CONFIG)
 ESTIMATOR, SCORES = LAYOUT.estimator, LAYOUT.scores
 ESTIMATORS = [
     *expand(SCORES, judge=JUDGES, model=MODELS, name=KEPT),
@@ -163,7 +163,7 @@ def of_content(settings, files, output):
     """The settings of the job that makes `output` from `files` (one, several or None), with their content."""
     record = workflow.persistence.metadata(IOFile(output))
     files = [files] if isinstance(files, str) else files or []
-    return with_content(settings, files, record and record.params, record and record.input_checksums)
+    return add_content(settings, files, record and record.params, record and record.input_checksums)
 
 
 def items_settings(benchmark):
@@ -173,8 +173,8 @@ def items_settings(benchmark):
         generation_requests.benchmark_settings(CONFIG, benchmark), CONFIG.benchmarks[benchmark].path, output
     )
     record = workflow.persistence.metadata(IOFile(output))
-    made = as_made(found, record and record.params, output)
-    return made, made != found or (record is None and bool(are_made(found, output)))
+    made = prefer_recorded_settings(found, record and record.params, output)
+    return made, made != found or (record is None and bool(can_reproduce_items(found, output)))
 
 
 def rows_file(benchmark):
@@ -217,7 +217,9 @@ def calls(function, *modules, exhibits={}):
                 check_function(name)
         except ConfigError as error:
             raise WorkflowError(str(error)) from None
-    folders = dict(line.split() for line in fingerprint(*(name.rpartition(".")[0] for name in functions), *modules))
+    folders = dict(
+        line.split() for line in fingerprint_code(*(name.rpartition(".")[0] for name in functions), *modules)
+    )
     code = {f"code_{folder.replace(os.sep, '_')}": f"{folder} {digest}" for folder, digest in folders.items()}
     uses_signals = "signals" in folders and not function.startswith("study.stages.")
     declared = {"declared": DECLARED} if uses_signals else {}
@@ -277,7 +279,7 @@ def drawn_figures(section, of_each_model):
 # as many of them side by side as this number allows, so it is 1 where jobs are submitted. `--jobs` says that they are:
 # the executor is chosen after this file is read, and Snakemake's scheduler goes by the same sign. The GPUs of the
 # machine that submits do not limit a cluster.
-ENGINES = generation_requests.engines(CONFIG)
+ENGINES = generation_requests.number_engines(CONFIG)
 on_one_machine = workflow.is_main_process and workflow.nodes is None
 if on_one_machine and workflow.global_resources.get("gpu").value is None and (gpus := list_visible_devices(os.environ)):
     workflow.register_resource("gpu", len(gpus))  # without --resources gpu=N, all GPUs
@@ -334,7 +336,7 @@ def check_study():
 def keep_answers():
     for job in workflow.dag.needrun_jobs():
         if job.rule.name in WITH_PARTS and not workflow.dag.reason(job).forced and Path(job.output[0]).is_file():
-            keep(job.output[0], parts_folder(job.output[0]))
+            link_output(job.output[0], parts_folder(job.output[0]))
 
 
 # A run that is forced to make them takes none from another study (study/jobs/result_reuse.py).
@@ -343,14 +345,14 @@ REUSING = [*WITH_PARTS, *map(in_workflow, ("label", "label_served"))]
 
 def refuse_reuse():
     if any(workflow.dag.reason(job).forced for job in workflow.dag.needrun_jobs() if job.rule.name in REUSING):
-        compute_again()
+        forbid_reuse()
 
 
 # Parts stay until Snakemake has accepted the output: it deletes the output of a job that it did not see end.
 def clear_parts(log):
     for job in workflow.dag.jobs:
         if job.rule.name in WITH_PARTS and (workflow.dag.finished(job) or not workflow.dag.needrun(job)):
-            clear(Path(parts_folder(job.output[0])))
+            remove_unowned_folder(Path(parts_folder(job.output[0])))
 
 
 def run_after(outcome):

@@ -20,7 +20,7 @@ from entropy_sentinel.core import extensions
 # Before other imports, which read what extensions declare.
 extensions.add_extensions(config.pop("extensions", []))
 
-from entropy_sentinel.study.jobs.code_fingerprint import fingerprint
+from entropy_sentinel.study.jobs.code_fingerprint import fingerprint_code
 from entropy_sentinel.study.jobs.job_records import StudyRecords, remember_jobs
 from entropy_sentinel.monitor.partitions import Partitions
 from entropy_sentinel.study.jobs.package_versions import announce_versions
@@ -67,7 +67,7 @@ rule monitor_part:
         mem_mb=2000,
         runtime=120,
     params:
-        *fingerprint("monitor.monitor_run", *extensions.list_declaring_modules("formats")),
+        *fingerprint_code("monitor.monitor_run", *extensions.list_declaring_modules("formats")),
         options=PARTITIONS.reading,
     script:
         "scripts/monitor_part.py"
@@ -91,7 +91,7 @@ rule monitor:
         mem_mb=2000,
         runtime=60,
     params:
-        *fingerprint("monitor.monitor_run", "monitor.showing"),
+        *fingerprint_code("monitor.monitor_run", "monitor.showing"),
         options=PARTITIONS.options,
     script:
         "scripts/monitor.py"

@@ -5,7 +5,7 @@ from papers.entropy_area.area_exhibits import compared as area_compared
 from papers.entropy_area.area_settings import NEEDS as AREA_FAMILY
 
 AREA = CONFIG.analyses.entropy_area
-AREA_BENCHMARKS = CONFIG.labelled
+AREA_BENCHMARKS = CONFIG.labelled_benchmarks
 AREA_SETS = AREA.sets(AREA_BENCHMARKS)
 AREA_ANSWERS = CONFIG.signals.forced_answer.answers
 AREA_FOLDER = f"{RESULTS}/{{judge}}/entropy_area"

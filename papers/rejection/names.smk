@@ -8,7 +8,7 @@ REJECTION_FOLDER = f"{RESULTS}/{{judge}}/rejection"
 REJECTION_QUESTIONS = f"{REJECTION_FOLDER}/questions/{{model}}.parquet"
 REJECTION_MEASURES = f"{REJECTION_FOLDER}/measures/{{model}}.parquet"
 REJECTION_TABLES = [f"{REJECTION_FOLDER}/tables/table_{name}" for name in REJECTION.tables]
-REJECTION_KEPT = group_estimates.kept_estimators(CONFIG, REJECTION.estimators)
+REJECTION_KEPT = group_estimates.list_kept_estimators(CONFIG, REJECTION.estimators)
 
 
 def rejection_assessors():

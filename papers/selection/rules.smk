@@ -8,11 +8,11 @@ include: "names.smk"
 
 use rule cpu_job as selection_choice with:
     input:
-        benchmarks=expand(ITEMS, benchmark=CONFIG.labelled),
-        generations=expand(GENERATIONS, benchmark=CONFIG.labelled, allow_missing=True),
-        labels=expand(LABELS, benchmark=CONFIG.labelled, allow_missing=True),
+        benchmarks=expand(ITEMS, benchmark=CONFIG.labelled_benchmarks),
+        generations=expand(GENERATIONS, benchmark=CONFIG.labelled_benchmarks, allow_missing=True),
+        labels=expand(LABELS, benchmark=CONFIG.labelled_benchmarks, allow_missing=True),
         asked=(
-            expand(PASSES, family=FORCED_ANSWER, benchmark=CONFIG.labelled, allow_missing=True)
+            expand(PASSES, family=FORCED_ANSWER, benchmark=CONFIG.labelled_benchmarks, allow_missing=True)
             if "eas" in SELECTION.strategies
             else []
         ),

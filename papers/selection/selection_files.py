@@ -16,7 +16,7 @@ from entropy_sentinel.core.whole_files import whole_file
 from entropy_sentinel.schemas.response_schema import ITEM
 from entropy_sentinel.study.engines.generation_section import PromptSettings
 from entropy_sentinel.study.items.benchmark_rows import local_rows
-from entropy_sentinel.study.stages.generation_stage import filled_prompt
+from entropy_sentinel.study.stages.generation_stage import fill_prompt
 from papers.selection.selection_frames import CANDIDATES, SELECTIONS
 from papers.selection.selection_strategies import CandidateFiles, read_candidates, select
 
@@ -71,7 +71,7 @@ def training_rows(
             raise InputError(
                 f"solutions: no row for item {row['item_id']}; add one whose '{QUESTION}' is {row['question']!r}"
             )
-        filled = filled_prompt(prompt, row["question"])
+        filled = fill_prompt(prompt, row["question"])
         target = solutions.get(row["question"], row["reference"])
         training: dict[str, Any] = {"prompt": filled, "completion": target}
         if not isinstance(filled, str):

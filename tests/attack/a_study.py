@@ -10,7 +10,7 @@ from attack_cases import ROOT
 
 from entropy_sentinel.study.config.config_loading import Config, load_config, read_config
 from entropy_sentinel.study.config.generation_requests import benchmark_settings, generation_settings
-from entropy_sentinel.study.config.label_requests import judge_settings, labels_files
+from entropy_sentinel.study.config.label_requests import judge_settings, list_labels_files
 from entropy_sentinel.study.config.study_paths import StudyLayout
 from entropy_sentinel.study.stages.benchmark_stage import write_benchmark
 from entropy_sentinel.study.stages.feature_stage import write_features
@@ -58,7 +58,7 @@ class Study:
         write_features(self.generations, {"trace_after": None, "vocabulary": None}, self.features)
 
     def make_labels(self, judge: str = JUDGE) -> None:
-        settings, sources = judge_settings(self.config, judge), labels_files(self.config, judge, MODEL, BENCHMARK)
+        settings, sources = judge_settings(self.config, judge), list_labels_files(self.config, judge, MODEL, BENCHMARK)
         write_labels(self.items, self.generations, settings, self.labels, sources)
 
 

@@ -33,7 +33,7 @@ def files(case: Case, folder: Path) -> list[str]:
 
 def usable(config: Config) -> None:
     """A config that is accepted gives settings that can be written down, without a key, and names of possible files."""
-    run, layout, groups = config.run, StudyLayout(config.study), group_estimates.group_files(config)
+    run, layout, groups = config.run, StudyLayout(config.study), group_estimates.map_group_files(config)
     settings: list[Any] = [label_requests.judge_settings(config, judge) for judge in run.judges]
     settings += [generation_requests.benchmark_settings(config, benchmark) for benchmark in run.benchmarks]
     settings += [generation_requests.generation_settings(config, *both) for both in product(run.models, run.benchmarks)]
@@ -43,7 +43,7 @@ def usable(config: Config) -> None:
     paths += [layout.estimates.format(**names, group=group) for group in groups]
     assert max(len(part.encode()) for path in paths for part in Path(path).parts) <= LONGEST_NAME
     for model in run.models:
-        generation_requests.gpus(config, model)
+        generation_requests.count_gpus(config, model)
 
 
 @cases("config.yaml")

@@ -501,7 +501,7 @@ def test_a_job_calls_a_function_of_an_extension(folder: Path) -> None:
     code = """
 import json
 from types import SimpleNamespace
-from entropy_sentinel.study.jobs.job_calls import call
+from entropy_sentinel.study.jobs.job_calls import call_function
 
 class Files(list):
     def items(self):
@@ -510,7 +510,8 @@ class Files(list):
 class Params(dict):
     call = "mine.tables.write"
 
-call(SimpleNamespace(params=Params(made="yes"), input=Files(), output=Files(["made.txt"]), wildcards={}, threads=1))
+job = SimpleNamespace(params=Params(made="yes"), input=Files(), output=Files(["made.txt"]), wildcards={}, threads=1)
+call_function(job)
 print(json.dumps(open("made.txt").read()))
 """
     assert printed(folder, code, folder / "mine") == "yes"

@@ -14,7 +14,7 @@ from calling import run
 from entropy_sentinel.cli import shared_arguments as options
 from entropy_sentinel.cli.main import COMMANDS
 from entropy_sentinel.core.option_classes import Panel
-from entropy_sentinel.study.config.config_loading import study_schema
+from entropy_sentinel.study.config.config_loading import build_study_schema
 
 ROOT = Path(__file__).parents[2]
 HEAVY = ("vllm", "torch", "litellm", "datasets", "snakemake", "matplotlib", "sklearn", "polars", "yaml")
@@ -131,7 +131,7 @@ def test_schema_is_printed_or_written(tmp_path: Path, capsys: pytest.CaptureFixt
     _, printed, _ = run(capsys, "schema")
     assert json.loads(printed)["title"] == "Config"
     assert run(capsys, "schema", "-o", tmp_path / "schema.json")[0] == 0
-    assert (tmp_path / "schema.json").read_text() == printed == study_schema()
+    assert (tmp_path / "schema.json").read_text() == printed == build_study_schema()
     (tmp_path / "file").touch()
     status, _, errors = run(capsys, "schema", "-o", tmp_path / "file" / "schema.json")
     assert (status, errors.count("\n")) == (1, 1)

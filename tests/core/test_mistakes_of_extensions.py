@@ -18,8 +18,8 @@ from entropy_sentinel.core.extension_guard import guard_command
 from entropy_sentinel.core.section_base import Settings
 from entropy_sentinel.judges.judge_interface import Case, Verdict
 from entropy_sentinel.schemas.label_schema import LABELS
-from entropy_sentinel.study.jobs.job_calls import check
-from entropy_sentinel.study.stages.label_stage import label
+from entropy_sentinel.study.jobs.job_calls import check_function
+from entropy_sentinel.study.stages.label_stage import label_responses
 
 BROKEN = """
 def signals():
@@ -324,9 +324,9 @@ def test_a_column_that_a_stage_does_not_have_is_no_damage(tmp_path: Path) -> Non
     ],
 )
 def test_a_rule_whose_function_does_not_exist_is_refused_while_planning(function: str, said: str) -> None:
-    check("study.stages.label_stage.write_labels")
+    check_function("study.stages.label_stage.write_labels")
     with pytest.raises(ConfigError, match=said):
-        check(function)
+        check_function(function)
 
 
 class Sparing:
@@ -342,7 +342,7 @@ def test_a_judge_that_leaves_cases_out_is_told() -> None:
     items = pl.DataFrame({"item_id": ["a", "b"], "question": "?", "reference": "1"})
     responses = pl.DataFrame({"item_id": ["a", "b"], "sample": [0, 0], "text": "1", "finish_reason": "stop"})
     with pytest.raises(InputError, match="judge sparing 1: must return a Verdict for each of 2 cases, returned 1"):
-        label(items, responses, Sparing())
+        label_responses(items, responses, Sparing())
 
 
 def test_a_reader_that_closes_the_output_is_no_mistake_of_an_extension() -> None:

@@ -29,7 +29,7 @@ def test_a_setting_of_the_table_is_known_accepted_and_changes_the_study(what: st
     setting = yaml.safe_load(SETTINGS[what])
     paper = read_config([TREE / "config.yaml"])
     validate(json.loads(json.dumps(setting, default=str)), SCHEMA)  # YAML has dates, JSON has not
-    result = load_config(merge_sections(paper, setting), own=setting)
+    result = load_config(merge_sections(paper, setting), user_config=setting)
     assert result.left_out == []
     if what != "Labels":  # the paper's judge may be the default
         assert result != load_config(paper)

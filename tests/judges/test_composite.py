@@ -16,7 +16,7 @@ from entropy_sentinel.schemas.contract import read_provenance
 from entropy_sentinel.schemas.generation_schema import GENERATIONS
 from entropy_sentinel.schemas.label_schema import LABELS
 from entropy_sentinel.study.config.config_loading import load_config
-from entropy_sentinel.study.config.label_requests import judge_settings, labels_files
+from entropy_sentinel.study.config.label_requests import judge_settings, list_labels_files
 from entropy_sentinel.study.stages import label_stage as stages_label
 from entropy_sentinel.study.stages.label_stage import write_labels
 
@@ -191,7 +191,7 @@ def test_exact_judge_first_then_people_through_the_stage(tmp_path: Path) -> None
         "judges": ["math-verify", "people"],
         "members": {name: judge_settings(config, name) for name in ("math-verify", "people")},
     }
-    sources = labels_files(config, "cascade", "m", "gsm8k")
+    sources = list_labels_files(config, "cascade", "m", "gsm8k")
     assert sources == [str(tmp_path / "people" / "m" / "gsm8k.parquet")]
     write_labels(*files, settings, str(output), sources)
     assert LABELS.read(output, ["label", "decided_by"]).rows() == [
@@ -206,7 +206,7 @@ def test_exact_judge_first_then_people_through_the_stage(tmp_path: Path) -> None
     assert (counts["people"]["asked"], counts["people"]["decided"]) == (2, 2)
 
     # One of the members of `all` is made of others itself; both files are among its sources.
-    write_labels(*files, judge_settings(config, "all"), str(output), labels_files(config, "all", "m", "gsm8k"))
+    write_labels(*files, judge_settings(config, "all"), str(output), list_labels_files(config, "all", "m", "gsm8k"))
     assert LABELS.read(output, ["label", "decided_by"]).rows() == [
         (True, "cascade, others"),
         (False, "cascade, others"),

@@ -9,8 +9,8 @@ from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.core.section_base import merge_sections
 from entropy_sentinel.study.config.config_loading import load_config, read_config
 from entropy_sentinel.study.config.generation_requests import server_settings
-from entropy_sentinel.study.config.label_requests import hub_models, judge_settings, served_judges
-from entropy_sentinel.study.config.local_files import missing_files
+from entropy_sentinel.study.config.label_requests import judge_settings, list_hub_models, list_served_judges
+from entropy_sentinel.study.config.local_files import find_missing_files
 from entropy_sentinel.study.config.study_config import Config
 from entropy_sentinel.study.engines.vllm_server import build_server_command
 
@@ -35,8 +35,8 @@ def revision(config: Config) -> str:
 def test_settings_say_which_model_is_served_and_how() -> None:
     config = load_config(demo())
     settings = judge_settings(config, "tiny-judge")
-    assert served_judges(config) == ["tiny-judge"]
-    assert missing_files(config) == []
+    assert list_served_judges(config) == ["tiny-judge"]
+    assert find_missing_files(config) == []
     assert settings["llm"]["model"] == "hosted_vllm/tiny-judge"
     words = build_server_command(settings["server"], "127.0.0.1", 8123)
     assert words[3:9] == [
@@ -54,11 +54,11 @@ def test_settings_say_which_model_is_served_and_how() -> None:
 
 def test_weights_of_a_served_judge_on_the_hub_are_fetched_before() -> None:
     raw = demo()
-    assert hub_models(load_config(raw)) == []
+    assert list_hub_models(load_config(raw)) == []
     raw["models"] |= {"tiny-judge": {"id": "someone/judge", "revision": "c" * 40}, "tiny-3m": {"id": "someone/answers"}}
-    assert hub_models(load_config(raw)) == ["tiny-3m", "tiny-judge"]
+    assert list_hub_models(load_config(raw)) == ["tiny-3m", "tiny-judge"]
     raw["run"]["judges"] = ["math-verify"]
-    assert hub_models(load_config(raw)) == ["tiny-3m"]
+    assert list_hub_models(load_config(raw)) == ["tiny-3m"]
 
 
 def test_kept_replies_are_of_the_server_as_it_was_started() -> None:

@@ -34,10 +34,10 @@ PRESCRIBED = frozenset({"__init__.py", "rules.smk", "names.smk", "report.html.j2
 
 # Measured; they only fall.
 CEILINGS: Mapping[str, float] = {
-    "words": 598,
-    "prepositions": 3.7,
-    "participles": 195,
-    "one_word": 1004,
+    "words": 564,
+    "prepositions": 3.5,
+    "participles": 181,
+    "one_word": 930,
     "returns": 0.0,
     "repeated_files": 0,
 }

@@ -24,8 +24,8 @@ from entropy_sentinel.study.config.generation_requests import benchmark_settings
 from entropy_sentinel.study.config.label_requests import judge_settings
 from entropy_sentinel.study.engines.engine_registry import PROMPTS, make_engine
 from entropy_sentinel.study.stages.benchmark_stage import write_benchmark
-from entropy_sentinel.study.stages.generation_stage import request_keys, request_seed, to_frame
-from entropy_sentinel.study.stages.label_stage import label
+from entropy_sentinel.study.stages.generation_stage import derive_seed, list_request_keys, to_frame
+from entropy_sentinel.study.stages.label_stage import label_responses
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests" / "estimators" / "data" / "support.parquet"
@@ -37,7 +37,7 @@ TRAINING_ITEMS = 100
 def answers(model: str) -> pl.DataFrame:
     """Return all responses of one model: their keys, features and labels."""
     config = load_config(read_config(["config.yaml", "demo/config.yaml"]))
-    benchmarks = {name: items(config, name) for name in config.labelled}
+    benchmarks = {name: items(config, name) for name in config.labelled_benchmarks}
     settings = generation_settings(config, model, "")
     engine, asked = make_engine(settings, threads=1), dict(settings["sampling"])
     frames = []
@@ -47,7 +47,7 @@ def answers(model: str) -> pl.DataFrame:
             chosen = every if temperature == TRAINED_AT else every[TRAINING_ITEMS:]
             traces = answer(engine, chosen, settings, f"{model}@{temperature}")
             judge = make_judge(judge_settings(config, "math-verify", name))
-            labels, _ = label(chosen, traces.select("item_id", "sample", "text", "finish_reason"), judge)
+            labels, _ = label_responses(chosen, traces.select("item_id", "sample", "text", "finish_reason"), judge)
             rows = compute_features(traces.with_columns(model=pl.lit(model), benchmark=pl.lit(name)))
             frames.append(rows.with_columns(label=labels["label"], temperature=pl.lit(temperature)))
             print(model, temperature, name, labels["label"].mean(), flush=True)
@@ -63,8 +63,8 @@ def items(config, benchmark: str) -> pl.DataFrame:
 
 def answer(engine, chosen: pl.DataFrame, settings: dict, stream: str) -> pl.DataFrame:
     """Return traces of the answers to these items, in order; `stream` selects the random numbers."""
-    keys, prompt = request_keys(chosen, 1), PROMPTS[settings["prompt"]].chat
-    seeds = [request_seed(settings["seed"], stream, *key) for key in keys]
+    keys, prompt = list_request_keys(chosen, 1), PROMPTS[settings["prompt"]].chat
+    seeds = [derive_seed(settings["seed"], stream, *key) for key in keys]
     result = dict(engine.answer([fill_chat(prompt, question=question) for question in chosen["question"]], seeds))
     return to_frame(keys, seeds, [result[place] for place in range(len(keys))], 0)
 

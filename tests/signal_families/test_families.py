@@ -187,7 +187,7 @@ def test_a_null_leaves_a_row_out_for_the_estimators_that_need_the_signal(project
     code = """
 import polars as pl
 from observations import SETTINGS, observations
-from entropy_sentinel.study.stages.estimate_stage import estimate
+from entropy_sentinel.study.stages.estimate_stage import estimate_group
 
 frame = pl.concat([observations(name) for name in "abc"])
 values = pl.col("max") * 2
@@ -197,10 +197,10 @@ lost = (pl.col("benchmark") == "c") & (third == 0)
 broken = (pl.col("benchmark") == "c") & (third == 1)
 known = frame.with_columns(short=pl.when(lost).then(None).when(broken).then(float("nan")).otherwise(values))
 names = ["baseline-short", "baseline-max", "doc-baseline-short"]
-found = estimate(known, "a+b", SETTINGS | {"estimators": names})
-before = estimate(frame, "a+b", SETTINGS | {"estimators": ["baseline-max"]})
+found = estimate_group(known, "a+b", SETTINGS | {"estimators": names})
+before = estimate_group(frame, "a+b", SETTINGS | {"estimators": ["baseline-max"]})
 kept = known.filter(pl.col("short").is_finite())
-expected = estimate(kept.drop("short"), "a+b", SETTINGS | {"estimators": ["baseline-max"]})
+expected = estimate_group(kept.drop("short"), "a+b", SETTINGS | {"estimators": ["baseline-max"]})
 print(json.dumps({
     "order": found["estimator"].unique(maintain_order=True).to_list(),
     "same": found.filter(estimator="baseline-max").equals(before),
@@ -280,15 +280,15 @@ from observations import SETTINGS, observations
 from papers.rejection.evaluated_rows import slices
 from entropy_sentinel.estimators.training_rows import fit_estimators
 from entropy_sentinel.core.errors import ContractError
-from entropy_sentinel.study.stages.estimate_stage import by_signals, training_rows
-from entropy_sentinel.study.stages.estimate_stage import p_correct
+from entropy_sentinel.study.stages.estimate_stage import split_by_signals, select_training_rows
+from entropy_sentinel.study.stages.estimate_stage import predict_p_correct
 
 frame = pl.concat([observations(name) for name in "ac"])
 known = frame.with_columns(short=pl.when(pl.int_range(pl.len()) >= 20).then("max"))  # 20 of a have none
 names = ["baseline-short", "baseline-max"]
 scores = pl.concat([
-    p_correct(fit_estimators(training_rows(seen, "a", SETTINGS), some).values(), seen)
-    for seen, some in by_signals(known, names)
+    predict_p_correct(fit_estimators(select_training_rows(seen, "a", SETTINGS), some).values(), seen)
+    for seen, some in split_by_signals(known, names)
 ]).with_columns(group=pl.lit("a"))
 first = next(iter(slices(known, scores, "a", names)))
 try:

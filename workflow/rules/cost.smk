@@ -6,7 +6,10 @@
 use rule cpu_job as cost with:
     input:
         labels=lambda wildcards: expand(
-            LABELS, judge=label_requests.paid_judges(CONFIG)[wildcards.judge][0], model=MODELS, benchmark=BENCHMARKS
+            LABELS,
+            judge=label_requests.find_paid_judges(CONFIG)[wildcards.judge][0],
+            model=MODELS,
+            benchmark=BENCHMARKS,
         ),
     output:
         COSTS,
@@ -14,10 +17,10 @@ use rule cpu_job as cost with:
         f"{LOGS}/{{judge}}/cost.log",
     # A judge that another one combines, or that is a benchmark's own, need not be in run.judges.
     wildcard_constraints:
-        judge="|".join(map(re.escape, label_requests.paid_judges(CONFIG))) or "none",
+        judge="|".join(map(re.escape, label_requests.find_paid_judges(CONFIG))) or "none",
     resources:
         mem_mb=1000,
         runtime=10,
     params:
         **calls("study.stages.cost_stage.write_costs"),
-        ledger=lambda wildcards: generation_requests.ledger(CONFIG, f"judges.{wildcards.judge}"),
+        ledger=lambda wildcards: generation_requests.get_ledger_path(CONFIG, f"judges.{wildcards.judge}"),

@@ -11,7 +11,7 @@ for family in PASSES_OF:
         name:
             f"pass_{family}"
         input:
-            lambda wildcards, family=family: generation_requests.given_pass(
+            lambda wildcards, family=family: generation_requests.find_imported_pass(
                 CONFIG, family, wildcards.model, wildcards.benchmark
             )
             or [],
@@ -23,22 +23,22 @@ for family in PASSES_OF:
             f"{LOGS}/passes/{family}/{{model}}/{{benchmark}}.log",
         benchmark:
             f"{LOGS}/passes/{family}/{{model}}/{{benchmark}}.tsv"
-        priority: engine_priority(lambda model, family=family: CONFIG.asked_again(family, model))
+        priority: engine_priority(lambda model, family=family: CONFIG.find_requery_model(family, model))
         group:
             "generation_{model}"
         conda:
             "../../envs/generate.yaml"
         threads: CONFIG.generation.threads
         resources:
-            **engine_resources(lambda model, family=family: CONFIG.asked_again(family, model)),
-            gpu=lambda wildcards, family=family: generation_requests.pass_gpus(CONFIG, family, wildcards.model),
+            **engine_resources(lambda model, family=family: CONFIG.find_requery_model(family, model)),
+            gpu=lambda wildcards, family=family: generation_requests.count_pass_gpus(CONFIG, family, wildcards.model),
             mem_mb=4000,
             runtime=240,
         params:
             call=named("study.stages.engine_pass.write_engine_pass"),
             settings=lambda wildcards, family=family: of_content(
                 generation_requests.pass_settings(CONFIG, family, wildcards.model, wildcards.benchmark),
-                generation_requests.given_pass(CONFIG, family, wildcards.model, wildcards.benchmark),
+                generation_requests.find_imported_pass(CONFIG, family, wildcards.model, wildcards.benchmark),
                 PASSES.format(family=family, **wildcards),
             ),
         script:

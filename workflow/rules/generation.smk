@@ -8,7 +8,7 @@
 
 use rule cpu_job as generation with:
     input:
-        lambda wildcards: generation_requests.source_file(CONFIG, wildcards.model, wildcards.benchmark) or [],
+        lambda wildcards: generation_requests.find_source_file(CONFIG, wildcards.model, wildcards.benchmark) or [],
         benchmark=ITEMS,
     output:
         GENERATIONS,
@@ -24,13 +24,13 @@ use rule cpu_job as generation with:
     threads: CONFIG.generation.threads
     resources:
         **engine_resources(lambda model: model),
-        gpu=lambda wildcards: generation_requests.gpus(CONFIG, wildcards.model),
+        gpu=lambda wildcards: generation_requests.count_gpus(CONFIG, wildcards.model),
         mem_mb=4000,
         runtime=240,
     params:
         call=named("study.stages.generation_stage.write_generations"),
         settings=lambda wildcards: of_content(
             generation_requests.generation_settings(CONFIG, wildcards.model, wildcards.benchmark),
-            generation_requests.source_file(CONFIG, wildcards.model, wildcards.benchmark),
+            generation_requests.find_source_file(CONFIG, wildcards.model, wildcards.benchmark),
             GENERATIONS.format(**wildcards),
         ),

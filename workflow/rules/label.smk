@@ -8,7 +8,7 @@
 #
 # Like generations, labels may cost money: the VERSION of a judge's kind (judges/judge_kinds.py) stands for the code.
 
-SERVED, OWN_JUDGES = label_requests.served_judges(CONFIG), label_requests.own_judges(CONFIG)
+SERVED, OWN_JUDGES = label_requests.list_served_judges(CONFIG), label_requests.find_benchmark_judges(CONFIG)
 SERVED_BENCHMARKS = [name for name in BENCHMARKS if name not in OWN_JUDGES] or BENCHMARKS
 
 
@@ -20,7 +20,7 @@ use rule cpu_job as label with:
     input:
         benchmark=ITEMS,
         generations=GENERATIONS,
-        sources=lambda wildcards: label_requests.labels_files(
+        sources=lambda wildcards: label_requests.list_labels_files(
             CONFIG, wildcards.judge, wildcards.model, wildcards.benchmark
         ),
     output:
@@ -38,7 +38,7 @@ use rule cpu_job as label with:
         call=named("study.stages.label_stage.write_labels"),
         settings=lambda wildcards: of_content(
             label_requests.judge_settings(CONFIG, wildcards.judge, wildcards.benchmark),
-            label_requests.labels_files(CONFIG, wildcards.judge, wildcards.model, wildcards.benchmark),
+            label_requests.list_labels_files(CONFIG, wildcards.judge, wildcards.model, wildcards.benchmark),
             LABELS.format(**wildcards),
         ),
 
@@ -59,7 +59,7 @@ use rule cpu_job as label_served with:
         GENERATE_ENV
     threads: CONFIG.generation.threads
     resources:
-        gpu=lambda wildcards: generation_requests.gpus(CONFIG, CONFIG.judges[wildcards.judge].served_by),
+        gpu=lambda wildcards: generation_requests.count_gpus(CONFIG, CONFIG.judges[wildcards.judge].served_by),
         mem_mb=4000,
         runtime=240,
     params:

@@ -6,7 +6,7 @@
 # There is no hash of the code: files in the cache at their commit do not change.
 
 
-COMPARING = generation_requests.comparing_families(CONFIG)
+COMPARING = generation_requests.select_comparing_families(CONFIG)
 
 
 localrules:
@@ -18,7 +18,7 @@ localrules:
 
 rule prefetch:
     input:
-        [f"{RESULTS}/prefetch/models/{name}.json" for name in label_requests.hub_models(CONFIG)],
+        [f"{RESULTS}/prefetch/models/{name}.json" for name in label_requests.list_hub_models(CONFIG)],
         [f"{RESULTS}/prefetch/comparing/{name}.json" for name, one in COMPARING.items() if one.weights],
         [f"{RESULTS}/prefetch/datasets/{name}.json" for name in BENCHMARKS if CONFIG.benchmarks[name].dataset],
 

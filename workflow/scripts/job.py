@@ -1,6 +1,6 @@
 from entropy_sentinel.study.jobs.job_logs import job_log
 
 with job_log(snakemake.log[0], snakemake.input):
-    from entropy_sentinel.study.jobs.job_calls import call
+    from entropy_sentinel.study.jobs.job_calls import call_function
 
-    call(snakemake)
+    call_function(snakemake)

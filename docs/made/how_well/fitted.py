@@ -19,7 +19,7 @@ from entropy_sentinel.estimators.verdict import LEVELS
 from entropy_sentinel.features.hashed_tokens import COLUMN, counts_of
 from entropy_sentinel.monitor.estimating.flags import LARGEST_SHARE
 from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS
-from entropy_sentinel.study.stages.estimate_stage import labelled_rows
+from entropy_sentinel.study.stages.estimate_stage import select_labelled_rows
 from made.how_well.cases import METHODS, with_errors
 
 SETTINGS = Fitting.of(Estimation().model_dump() | {"seed": 42})
@@ -38,7 +38,7 @@ def read_observations(results: Path, judge: str) -> dict[str, pl.DataFrame]:
 
 def training_rows(rows: pl.DataFrame) -> TrainingRows:
     """The labelled rows of the study's training split."""
-    return labelled_rows(rows.filter(split="train"), SETTINGS)
+    return select_labelled_rows(rows.filter(split="train"), SETTINGS)
 
 
 def chosen_by_benchmarks(observations: pl.DataFrame) -> float:

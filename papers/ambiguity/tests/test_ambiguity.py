@@ -60,7 +60,7 @@ def test_the_papers_study_is_what_the_paper_says(tmp_path: Path, monkeypatch: py
     assert config.generation.samples == 30
     assert (config.signals.semantics.backend, config.signals.beam_search.width) == ("nli", 5)
     assert (config.signals.sar.samples, config.signals.iterative_prompting.samples) == (30, 10)
-    base = [name for name in config.run.models if config.prompt_of(name) == "few-shot"]
+    base = [name for name in config.run.models if config.find_prompt_name(name) == "few-shot"]
     assert len(base) == 6
     assert not any("nstruct" in name or name.startswith("gpt") for name in base)
     # Four examples, then the question, which has its question mark.

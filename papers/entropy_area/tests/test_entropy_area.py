@@ -43,7 +43,7 @@ def test_the_papers_study_is_what_the_paper_says() -> None:
     assert [config.benchmarks[name].expected_items for name in config.run.benchmarks] == [198, 30, 30]
     # The reasoning is kept: features are over all tokens.
     assert {config.models[name].trace_after for name in config.run.models} == {None}
-    assert config.analyses.entropy_area.sets(config.labelled) == {
+    assert config.analyses.entropy_area.sets(config.labelled_benchmarks) == {
         "gpqa-diamond": ["gpqa-diamond"],
         "aime": ["aime-2024", "aime-2025"],
     }

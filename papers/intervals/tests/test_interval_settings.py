@@ -12,7 +12,7 @@ from entropy_sentinel.study.config import generation_requests
 from entropy_sentinel.study.config.config_loading import load_config, read_config
 from entropy_sentinel.study.config.study_config import Config
 from entropy_sentinel.study.planning.file_plan import study_files
-from entropy_sentinel.study.stages.generation_stage import filled_prompt
+from entropy_sentinel.study.stages.generation_stage import fill_prompt
 
 ROOT = Path(__file__).parents[3]
 
@@ -101,7 +101,7 @@ def test_the_papers_study_asks_what_the_paper_prints(monkeypatch: pytest.MonkeyP
     for name, one in shown.models.items():
         for level, variant in one.stated.items():
             settings = generation_requests.generation_settings(config, variant, "fermi-test")
-            system, user = filled_prompt(settings, "How many?")
+            system, user = fill_prompt(settings, "How many?")
             assert 'of the form {"L": <int>, "U": <int>} where L and U are INTEGERS' in system["content"]
             assert f"representing a {level:g} percentage confidence interval" in system["content"], name
             assert f">={level:g} percentage of the mass is on exactly 10^x,\nuse L=U=x. \nDo not" in system["content"]

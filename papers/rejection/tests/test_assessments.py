@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
 from entropy_sentinel.schemas.contract import read_provenance
 from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS
-from entropy_sentinel.study.stages.estimate_stage import training_rows
+from entropy_sentinel.study.stages.estimate_stage import select_training_rows
 
 FRAME = pl.concat([observations(name) for name in "abc"])
 
@@ -34,7 +34,7 @@ def test_scores_are_those_of_scikit_learn_on_the_rows_that_estimators_train_on()
     assert reasons == {}
     rows = FRAME.join(questions(), on="item_id", maintain_order="left")
     train = rows.filter(pl.col("benchmark").is_in(["a", "b"]), pl.col("split") == "train")
-    assert len(train) == len(training_rows(FRAME, "a+b", SETTINGS)) == 96
+    assert len(train) == len(select_training_rows(FRAME, "a+b", SETTINGS)) == 96
     terms = TfidfVectorizer(token_pattern=r"\w+|[^\w\s]", ngram_range=(1, 2), sublinear_tf=True)
     model = LogisticRegression(max_iter=1000).fit(terms.fit_transform(train["question"].to_list()), train["label"])
     expected = model.predict_proba(terms.transform(rows["question"].to_list()))[:, 1]

@@ -68,10 +68,10 @@ def _files(config: "Config", model: str, judge: str, options: SelectOptions) -> 
     from papers.selection.selection_settings import FORCED_ANSWER, lacks
     from papers.selection.selection_strategies import CandidateFiles
 
-    if why := lacks(options.strategy, options.tries, config.samples_of(model), config.run.features):
+    if why := lacks(options.strategy, options.tries, config.count_samples(model), config.run.features):
         raise ConfigError(f"--strategy: {options.strategy} {why}, and run the study")
     layout, files = config.layout, []
-    for benchmark in config.labelled:
+    for benchmark in config.labelled_benchmarks:
         names = {"model": model, "benchmark": benchmark, "judge": judge, "family": FORCED_ANSWER}
         labels = layout.labels.format(**names)
         judged = options.strategy == "pass-rate" or Path(labels).exists()

@@ -10,7 +10,7 @@ from snakemake.utils import update_config
 from studies import study
 
 from entropy_sentinel.study.config.config_loading import load_config, read_config
-from entropy_sentinel.study.config.generation_requests import config_snippet, generation_settings, served_settings
+from entropy_sentinel.study.config.generation_requests import generation_settings, served_settings, write_config_snippet
 from entropy_sentinel.study.engines.vllm_server import build_server_command, build_server_environment, format_option
 
 ROOT = Path(__file__).parents[3]
@@ -92,7 +92,7 @@ def test_pinned_date_reaches_the_server() -> None:
 def test_the_snippet_replaces_the_engine_by_the_server(tmp_path: Path, model: str) -> None:
     files = ["config.yaml", with_model(tmp_path, f"{{id: a/b, revision: c0ffee, lora: {adapter(tmp_path)}}}")]
     before = load_config(read_config(files))
-    (tmp_path / "served.yaml").write_text(config_snippet(before, model, "http://localhost:8000/v1"))
+    (tmp_path / "served.yaml").write_text(write_config_snippet(before, model, "http://localhost:8000/v1"))
     after = load_config(read_config([*files, tmp_path / "served.yaml"]))
     old, new = (generation_settings(config, model, "gsm8k") for config in (before, after))
     assert new["engine"] == "api"

@@ -131,7 +131,7 @@ def check_harmless(config: Any, bad: str) -> None:
         for benchmark in config.run.benchmarks:
             settings = generation_requests.generation_settings(config, model, benchmark)
             json.dumps(
-                [settings, generation_requests.gpus(config, model)], allow_nan=False, ensure_ascii=False
+                [settings, generation_requests.count_gpus(config, model)], allow_nan=False, ensure_ascii=False
             ).encode()
     for benchmark in config.run.benchmarks:
         json.dumps(
@@ -139,7 +139,7 @@ def check_harmless(config: Any, bad: str) -> None:
         ).encode()
     groups = group_estimates.training_groups(config)
     assert groups, bad
-    assert all(len(name) <= 150 for name in group_estimates.group_files(config)), bad
+    assert all(len(name) <= 150 for name in group_estimates.map_group_files(config)), bad
     again = config.model_dump(mode="json")
     json.dumps(again, allow_nan=False, ensure_ascii=False).encode()
     loaded = load_config(again)

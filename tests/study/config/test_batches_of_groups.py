@@ -7,7 +7,7 @@ from entropy_sentinel.study.config.group_estimates import (
     estimate_batches,
     estimation_settings,
     estimator_batches,
-    group_files,
+    map_group_files,
 )
 from entropy_sentinel.study.config.study_config import Config
 
@@ -25,7 +25,7 @@ def test_one_group_per_job_gives_a_rule_with_a_wildcard() -> None:
 def test_every_group_is_in_one_batch_and_named_groups_have_their_own(size: int) -> None:
     config = paper(size)
     batches = list(estimate_batches(config).values())
-    assert sorted(name for batch in batches for name in batch) == sorted(group_files(config))
+    assert sorted(name for batch in batches for name in batch) == sorted(map_group_files(config))
     assert max(map(len, batches)) == min(size, 391)
     # 4 named groups; 385 of one to four benchmarks and 10 that leave one out are 395, the named ones among them.
     assert len(batches) == -(-4 // size) + -(-391 // size)

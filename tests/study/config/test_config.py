@@ -173,9 +173,9 @@ def test_a_new_address_of_a_server_invalidates_nothing(monkeypatch: pytest.Monke
 
 def test_gpus_of_a_job_follow_its_parallelism() -> None:
     arguments = {"tensor_parallel_size": 2, "pipeline_parallel_size": 3}
-    assert generation_requests.gpus(study({"models.qwen3-4b.engine_args": arguments}), "qwen3-4b") == 6
-    assert generation_requests.gpus(study({"models.qwen3-4b": {"api": {"model": "openai/x"}}}), "qwen3-4b") == 0
-    assert generation_requests.gpus(study(), "qwen3-4b") == 1
+    assert generation_requests.count_gpus(study({"models.qwen3-4b.engine_args": arguments}), "qwen3-4b") == 6
+    assert generation_requests.count_gpus(study({"models.qwen3-4b": {"api": {"model": "openai/x"}}}), "qwen3-4b") == 0
+    assert generation_requests.count_gpus(study(), "qwen3-4b") == 1
 
 
 def test_a_tolerance_is_a_setting_of_the_labels_of_its_benchmark_only() -> None:

@@ -12,13 +12,13 @@ from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.study.config.config_loading import load_config, read_config
 from entropy_sentinel.study.config.generation_requests import benchmark_settings
 from entropy_sentinel.study.config.label_requests import (
+    find_benchmark_judges,
+    find_paid_judges,
     judge_settings,
-    labels_files,
-    own_judges,
-    paid_judges,
-    served_judges,
+    list_labels_files,
+    list_served_judges,
 )
-from entropy_sentinel.study.config.local_files import missing_files
+from entropy_sentinel.study.config.local_files import find_missing_files
 
 ROOT = Path(__file__).parents[3]
 
@@ -49,7 +49,7 @@ def test_jobs_of_other_benchmarks_are_unchanged() -> None:
 
 def test_a_benchmark_with_its_own_judge_ignores_run_judges() -> None:
     config = study(changes({"gpqa": "letters", "svamp": "both"}, ["math-verify", "grok"]))
-    assert own_judges(config) == {"svamp": "both", "gpqa": "letters"}
+    assert find_benchmark_judges(config) == {"svamp": "both", "gpqa": "letters"}
     for run in ("math-verify", "grok"):
         own = {"version": 5, "judge": "letters", "kind": "choice", "no_option": "incorrect", "replaces": run}
         assert judge_settings(config, run, "gpqa") == own
@@ -57,7 +57,7 @@ def test_a_benchmark_with_its_own_judge_ignores_run_judges() -> None:
         assert judge_settings(config, run, "gsm8k")["judge"] == run
         assert "replaces" not in judge_settings(config, run, "gsm8k")
     # Asked by the labels of svamp, under both judges that are run.
-    assert paid_judges(config) == {"paid": ["math-verify", "grok"], "grok": ["grok"]}
+    assert find_paid_judges(config) == {"paid": ["math-verify", "grok"], "grok": ["grok"]}
 
 
 def test_imported_labels_of_one_benchmark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,19 +69,19 @@ def test_imported_labels_of_one_benchmark(tmp_path: Path, monkeypatch: pytest.Mo
         (tmp_path / "labels" / model).mkdir(parents=True)
         (tmp_path / "labels" / model / "gpqa.parquet").touch()
     config = study(labelled)
-    assert missing_files(config) == []
+    assert find_missing_files(config) == []
     # gpqa has no references, but its labels are brought; gsm8k has neither.
-    assert "gpqa" in config.labelled
-    assert "gsm8k" not in config.labelled
-    assert labels_files(config, "math-verify", "qwen3-8b", "gpqa") == ["labels/qwen3-8b/gpqa.parquet"]
-    assert labels_files(config, "math-verify", "qwen3-8b", "math") == []
+    assert "gpqa" in config.labelled_benchmarks
+    assert "gsm8k" not in config.labelled_benchmarks
+    assert list_labels_files(config, "math-verify", "qwen3-8b", "gpqa") == ["labels/qwen3-8b/gpqa.parquet"]
+    assert list_labels_files(config, "math-verify", "qwen3-8b", "math") == []
 
 
 def test_a_served_judge_labels_the_other_benchmarks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     raw = read_config(["config.yaml", "demo/config.yaml"])
     raw["benchmarks"]["averages"]["judge"] = "math-verify"
-    assert served_judges(load_config(raw)) == ["tiny-judge"]
+    assert list_served_judges(load_config(raw)) == ["tiny-judge"]
     raw["benchmarks"]["averages"]["judge"] = "tiny-judge"
     with pytest.raises(ConfigError, match="benchmarks.averages.judge: 'tiny-judge' has 'served'"):
         load_config(raw)
@@ -89,5 +89,5 @@ def test_a_served_judge_labels_the_other_benchmarks(monkeypatch: pytest.MonkeyPa
         raw["benchmarks"][benchmark]["judge"] = "math-verify"
     raw["run"]["analyses"] = ["accuracy", "agreement"]
     config = load_config(raw)
-    assert served_judges(config) == []
+    assert list_served_judges(config) == []
     assert config.left_out[-1].startswith("run.analyses: agreement left out ")

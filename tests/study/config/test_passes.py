@@ -11,7 +11,12 @@ from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.core.section_base import merge_sections
 from entropy_sentinel.signal_families.signal_registry import FAMILIES
 from entropy_sentinel.study.config.config_loading import load_config
-from entropy_sentinel.study.config.generation_requests import generation_settings, given_pass, pass_gpus, pass_settings
+from entropy_sentinel.study.config.generation_requests import (
+    count_pass_gpus,
+    find_imported_pass,
+    generation_settings,
+    pass_settings,
+)
 from entropy_sentinel.study.config.study_config import Config
 
 
@@ -40,8 +45,8 @@ def test_a_pass_depends_on_its_section_and_the_settings_of_the_model() -> None:
 def test_another_model_with_the_same_weights_may_be_asked(tmp_path: Path) -> None:
     models = {"log": {"source": given(tmp_path, "gsm8k", "svamp"), "same_as": "mine"}, "mine": WEIGHTS}
     config = study(models)
-    assert config.asked_again("forced_answer", "log") == "mine"
-    assert pass_gpus(config, "forced_answer", "log") == 1
+    assert config.find_requery_model("forced_answer", "log") == "mine"
+    assert count_pass_gpus(config, "forced_answer", "log") == 1
     assert pass_settings(config, "forced_answer", "log", "gsm8k")["asked_with"]["weights"] == "owner/name"
 
 
@@ -70,7 +75,7 @@ def test_a_model_that_cannot_be_asked_is_accepted_next_to_one_that_can() -> None
     config = study(models, run={"features": ["tokens", "forced_answer"], "models": ["mine", "far"]})
     assert "token ids" in pass_settings(config, "forced_answer", "far", "gsm8k")["unaskable"]
     assert "unaskable" not in pass_settings(config, "forced_answer", "mine", "gsm8k")
-    assert pass_gpus(config, "forced_answer", "far") == 0
+    assert count_pass_gpus(config, "forced_answer", "far") == 0
 
 
 @needs_integers
@@ -100,13 +105,19 @@ def test_imported_passes_need_no_engines(tmp_path: Path) -> None:
     run = {"features": ["tokens", "forced_answer", "integers"], "models": ["log"]}
     config = study({"log": log, "mine": WEIGHTS}, run=run)
     file = f"{tmp_path}/passes/forced_answer/gsm8k.parquet"
-    assert given_pass(config, "forced_answer", "log", "gsm8k") == file
+    assert find_imported_pass(config, "forced_answer", "log", "gsm8k") == file
     section = {"answers": ["own"], "positions": "all", "samples": None, "options": False}
     expected = {"family": "forced_answer", "version": 2, "source": file, "settings": section}
     assert pass_settings(config, "forced_answer", "log", "gsm8k") == expected
-    assert (config.asked_again("forced_answer", "log"), pass_gpus(config, "forced_answer", "log")) == (None, 0)
+    assert (config.find_requery_model("forced_answer", "log"), count_pass_gpus(config, "forced_answer", "log")) == (
+        None,
+        0,
+    )
     # The folder has nothing of the other family, which asks the weights.
-    assert (config.asked_again("integers", "log"), given_pass(config, "integers", "log", "gsm8k")) == ("mine", None)
+    assert (config.find_requery_model("integers", "log"), find_imported_pass(config, "integers", "log", "gsm8k")) == (
+        "mine",
+        None,
+    )
     alone = study({"log": log | {"same_as": None}}, run=run | {"features": ["tokens", "forced_answer"]})
     assert alone.left_out == []
 

@@ -7,7 +7,7 @@ import pytest
 
 from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.study.config.config_loading import load_config, read_config
-from entropy_sentinel.study.config.yaml_values import problems
+from entropy_sentinel.study.config.yaml_values import find_value_problems
 
 
 def test_yaml_aliases_are_accepted(tmp_path: Path) -> None:
@@ -55,7 +55,7 @@ def test_a_list_that_contains_itself_is_refused() -> None:
 
 def test_each_value_of_another_type_is_reported_with_its_path() -> None:
     raw = {"a": {"b": [1, float("nan")]}, "c": b"x", 1: "d", "e": "\ud800", "f": 2**70}
-    assert problems(raw) == [
+    assert find_value_problems(raw) == [
         "a.b.1: must be a finite number, got nan",
         "c: must be text, a number, a switch, a list or a section, got bytes",
         "a key must be text, got 1; put it in quotes",

@@ -4,7 +4,7 @@ from studies import study
 
 from entropy_sentinel.llm_client.server_settings import Prompt, fill_chat
 from entropy_sentinel.study.config.generation_requests import generation_settings, server_settings
-from entropy_sentinel.study.config.label_requests import judge_settings, paid_judges
+from entropy_sentinel.study.config.label_requests import find_paid_judges, judge_settings
 
 BOXED = {"system": "Put the answer in \\boxed{answer}.", "user": "{question}"}
 GRADED = "{question}\n{response}\n{reference}"
@@ -66,7 +66,7 @@ def test_labels_depend_on_the_prompt_and_not_on_address_speed_or_price() -> None
     assert server_settings(other)["judges.x"] == place | limits | money | ledger
     for change in ({"model": "openai/y"}, {"shown": "answer"}, {"max_tokens": 9}, {"revision": "2"}):
         assert judge_settings(study({"judges.x": {"kind": "llm", **change}}), "x") != judge_settings(one, "x")
-    assert paid_judges(one) == {}
+    assert find_paid_judges(one) == {}
     both = {"judges.x": {"kind": "llm"}, "judges.both": {"kind": "first_of", "judges": ["math-verify", "x"]}}
     for run, paid in ((["x", "math-verify"], ["x"]), (["math-verify", "both"], ["both"]), (["x", "both"],) * 2):
-        assert paid_judges(study(both | {"run.judges": run})) == {"x": paid}
+        assert find_paid_judges(study(both | {"run.judges": run})) == {"x": paid}

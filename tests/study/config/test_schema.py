@@ -10,10 +10,10 @@ import yaml
 from documented import DOCUMENTS, blocks
 
 from entropy_sentinel.monitor.partitions import monitor_schema
-from entropy_sentinel.study.config.config_loading import study_schema
+from entropy_sentinel.study.config.config_loading import build_study_schema
 
 ROOT = Path(__file__).parents[3]
-SCHEMAS = {"study": study_schema, "monitor": monitor_schema}
+SCHEMAS = {"study": build_study_schema, "monitor": monitor_schema}
 SCHEMA, MONITOR = (json.loads(SCHEMAS[name]()) for name in ("study", "monitor"))
 # Parts of a study, in all that is written for users; the files of the monitor and of a proxy are others.
 SNIPPETS = [

@@ -13,7 +13,7 @@ from workflow_runs import Project, job_counts
 from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.study.config import generation_requests, label_requests
 from entropy_sentinel.study.config.config_loading import load_config, read_config
-from entropy_sentinel.study.config.group_estimates import group_files, shown_groups, training_groups
+from entropy_sentinel.study.config.group_estimates import find_report_groups, map_group_files, training_groups
 from entropy_sentinel.study.config.study_config import Config
 
 ROOT = Path(__file__).parents[3]
@@ -57,7 +57,7 @@ def test_four_benchmarks_and_a_model(over: Any) -> None:
     assert (shown.auroc_models, shown.auroc_benchmarks) == (["qwen3-4b"], ["math", "gsm8k"])
     assert (shown.figure_model, shown.figure_benchmark, shown.headline_group) == ("qwen3-4b", "math", "gpqa")
     assert shown.main_groups == ["gpqa"]
-    assert {name: group.group_id for name, group in shown_groups(config).items()} == {"gpqa": "gpqa"}
+    assert {name: group.group_id for name, group in find_report_groups(config).items()} == {"gpqa": "gpqa"}
 
 
 def test_keys_outside_the_users_own_files_are_not_reported(over: Any) -> None:
@@ -101,7 +101,7 @@ def test_a_study_without_a_named_group(over: Any) -> None:
     ]
     # The first training group of one benchmark, by the alphabet.
     assert config.analyses.accuracy.headline_group == "gpqa"
-    assert shown_groups(config)["gpqa"].estimator == "forest-10d-balanced-isotonic"
+    assert find_report_groups(config)["gpqa"].estimator == "forest-10d-balanced-isotonic"
 
 
 def test_an_eleventh_benchmark_is_left_out_once(over: Any) -> None:
@@ -173,7 +173,7 @@ def test_more_groups_than_can_be_planned_are_refused() -> None:
 
 def test_a_group_whose_id_is_too_long_for_a_file_has_a_shorter_one() -> None:
     config = study(benchmarks_only(*long_names("abcdef", 40)))
-    files = group_files(config)
+    files = map_group_files(config)
     assert len(files) == len(training_groups(config)) == 6 + 15 + 20 + 15 + 6
     assert max(map(len, files)) == 150
     ids = "+".join(long_names("abcde", 40))
@@ -220,10 +220,10 @@ def test_the_judge_in_comments_is_served_on_one_gpu_and_needs_no_key(over: Any) 
         (block,) = re.findall(rf"^(  # {name}:\n(?:  #   .*\n)+)", text, re.MULTILINE)
         entries[section] = yaml.safe_load(re.sub(r"^  # ", "", block, flags=re.MULTILINE))
     config = over(FOUR | entries | {"run": FOUR["run"] | {"judges": ["local", "math-verify"]}})
-    assert label_requests.served_judges(config) == ["local"]
+    assert label_requests.list_served_judges(config) == ["local"]
     assert label_requests.judge_settings(config, "local")["llm"]["model"] == "hosted_vllm/qwen3-14b"
-    assert generation_requests.gpus(config, "qwen3-14b") == 1
-    assert label_requests.hub_models(config) == ["qwen3-4b", "qwen3-14b"]
+    assert generation_requests.count_gpus(config, "qwen3-14b") == 1
+    assert label_requests.list_hub_models(config) == ["qwen3-4b", "qwen3-14b"]
 
 
 def test_the_papers_labels_are_an_llms_and_compared_with_exact_ones(over: Any) -> None:
@@ -236,4 +236,4 @@ def test_the_papers_labels_are_an_llms_and_compared_with_exact_ones(over: Any) -
     exact = over(FOUR | {"run": FOUR["run"] | {"judges": ["math-verify"]}})
     assert "agreement" not in exact.run.analyses
     assert exact.analyses.accuracy.judges == ["math-verify"]
-    assert label_requests.paid_judges(exact) == {}
+    assert label_requests.find_paid_judges(exact) == {}

@@ -10,7 +10,7 @@ from entropy_sentinel.core.cache_folders import TREE, find_base
 from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.study.cli.study_loading import load_study
 from entropy_sentinel.study.config.config_loading import load_config, read_config
-from entropy_sentinel.study.jobs.job_inputs import place
+from entropy_sentinel.study.jobs.job_inputs import parse_study_path
 
 MINE = {
     "study": "mine",
@@ -62,5 +62,5 @@ def test_another_workflow_puts_results_elsewhere() -> None:
     assert config.layout.labels == "inner/results/mine/labels/{judge}/{model}/{benchmark}.parquet"
     assert config.layout.logs == "inner/logs/mine"
     named = {"judge": "j", "model": "m", "benchmark": "b"}
-    assert place(config.layout.labels.format(**named)) == named
-    assert place("/elsewhere/results/mine/labels/j/m/b.parquet") == {}
+    assert parse_study_path(config.layout.labels.format(**named)) == named
+    assert parse_study_path("/elsewhere/results/mine/labels/j/m/b.parquet") == {}

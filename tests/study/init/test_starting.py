@@ -78,7 +78,7 @@ def test_columns_are_found_by_their_names(here: Path, capsys: pytest.CaptureFixt
     )
     config = load_config(read_config(["config.yaml", "mine.yaml"]), "mine.yaml", result)
     assert config.left_out == []
-    assert config.labelled == ["my-sums", "gases", "texts"]
+    assert config.labelled_benchmarks == ["my-sums", "gases", "texts"]
 
 
 def test_names_that_yaml_would_misread_are_quoted(here: Path) -> None:

@@ -15,8 +15,8 @@ from entropy_sentinel.core.errors import ConfigError, ContractError, InputError
 from entropy_sentinel.schemas.contract import read_provenance
 from entropy_sentinel.schemas.generation_schema import GENERATIONS, scan_traces
 from entropy_sentinel.schemas.label_schema import LABELS
-from entropy_sentinel.study.config.generation_requests import generation_settings, gpus
-from entropy_sentinel.study.config.label_requests import labels_files
+from entropy_sentinel.study.config.generation_requests import count_gpus, generation_settings
+from entropy_sentinel.study.config.label_requests import list_labels_files
 from entropy_sentinel.study.config.study_config import Config
 from entropy_sentinel.study.items import table_import as steps
 from entropy_sentinel.study.items.trace_import import import_labels
@@ -357,9 +357,9 @@ def test_config_asks_for_every_file_before_anything_runs(tmp_path: Path) -> None
     settings = generation_settings(config, "theirs", "gsm8k")
     assert (settings["engine"], settings["source"]) == ("source", str(tmp_path / "gsm8k.parquet"))
     assert settings["logprobs_mode"] == "raw_logprobs"
-    assert labels_files(config, "people", "theirs", "gsm8k") == [str(tmp_path / "theirs" / "gsm8k.parquet")]
-    assert labels_files(config, "people", "theirs", "math") == [str(tmp_path / "theirs" / "math.csv")]
-    assert gpus(config, "theirs") == 0
+    assert list_labels_files(config, "people", "theirs", "gsm8k") == [str(tmp_path / "theirs" / "gsm8k.parquet")]
+    assert list_labels_files(config, "people", "theirs", "math") == [str(tmp_path / "theirs" / "math.csv")]
+    assert count_gpus(config, "theirs") == 0
 
 
 def test_a_benchmark_without_references_needs_no_file_of_labels(tmp_path: Path) -> None:
@@ -375,14 +375,14 @@ def test_a_benchmark_without_references_needs_no_file_of_labels(tmp_path: Path) 
         **{"run.groups": [], "groups": {}, "analyses": {}, "benchmarks.svamp.reference": []},
     }
     config = study(raw)
-    assert config.labelled == ["gsm8k", "math"]
-    assert labels_files(config, "people", "theirs", "svamp") == []
+    assert config.labelled_benchmarks == ["gsm8k", "math"]
+    assert list_labels_files(config, "people", "theirs", "svamp") == []
     with pytest.raises(ConfigError, match="groups.all: benchmark 'svamp' has no references and no imported labels"):
         study(raw | {"run.groups": ["all"], "groups": {"all": {"benchmarks": ["gsm8k", "svamp"]}}})
     (tmp_path / "theirs" / "svamp.jsonl").touch()
     config = study(raw)
-    assert config.labelled == ["gsm8k", "math", "svamp"]
-    assert labels_files(config, "people", "theirs", "svamp") == [str(tmp_path / "theirs" / "svamp.jsonl")]
+    assert config.labelled_benchmarks == ["gsm8k", "math", "svamp"]
+    assert list_labels_files(config, "people", "theirs", "svamp") == [str(tmp_path / "theirs" / "svamp.jsonl")]
     (tmp_path / "theirs" / "math.csv").unlink()
     with pytest.raises(ConfigError, match=r"judges.people.path: must hold theirs/math.parquet \(.csv or .jsonl\)"):
         study(raw)

@@ -17,7 +17,7 @@ from entropy_sentinel.schemas.contract import read_provenance
 from entropy_sentinel.study.config.config_loading import load_config
 from entropy_sentinel.study.config.generation_requests import benchmark_settings
 from entropy_sentinel.study.items.row_fields import read_answers, read_counts
-from entropy_sentinel.study.jobs.file_content import as_made
+from entropy_sentinel.study.jobs.file_content import prefer_recorded_settings
 from entropy_sentinel.study.stages.benchmark_stage import write_benchmark
 
 RUN = {"run": {"models": ["qwen3-4b"], "benchmarks": ["mine", "gsm8k"], "groups": [], "sizes": [{"size": 1}]}}
@@ -63,10 +63,10 @@ def test_a_file_of_a_benchmark_without_them_is_as_it_was_before_they_were_there(
     old = settings(tmp_path / "rows.jsonl")
     assert not set(old) & {*NEW, "only_if_counted"}
     # A kind that is asked for now gives other items, and one that no row has the same.
-    assert as_made(old | {"group": ["{kind}"]}, [repr(old)], str(output)) != old
-    assert as_made(old | {"counts": "seen", "answers": "seen"}, [repr(old)], str(output)) != old
+    assert prefer_recorded_settings(old | {"group": ["{kind}"]}, [repr(old)], str(output)) != old
+    assert prefer_recorded_settings(old | {"counts": "seen", "answers": "seen"}, [repr(old)], str(output)) != old
     log_file(tmp_path / "rows.jsonl", [{"q": row["q"], "kind": ""} for row in ROWS])
-    assert as_made(old | {"group": ["{kind}"]}, [repr(old)], str(output)) == old
+    assert prefer_recorded_settings(old | {"group": ["{kind}"]}, [repr(old)], str(output)) == old
 
 
 def test_rows_with_an_answer_that_nobody_has_counted_are_dropped_if_requested(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import hashlib
 from pathlib import Path
 
 from entropy_sentinel.study.jobs import file_content
-from entropy_sentinel.study.jobs.file_content import with_content
+from entropy_sentinel.study.jobs.file_content import add_content
 
 SETTINGS = {"version": 1, "limit": None}
 
@@ -16,14 +16,14 @@ def test_settings_contain_the_fingerprint_unless_the_result_was_recorded_without
     assert checksum == f"sha256:{hashlib.sha256(b'{}' + bytes([10])).hexdigest()}"
     new = SETTINGS | {"content": checksum}
     same, other = {str(file): checksum}, {str(file): checksum.replace("c", "d")}
-    assert with_content(SETTINGS, [str(file)], None, None) == new
-    assert with_content(SETTINGS, [str(file)], [repr(SETTINGS)], same) == SETTINGS
-    assert with_content(SETTINGS, [str(file)], [repr(SETTINGS)], other) == new
-    assert with_content(SETTINGS, [str(file)], [repr(SETTINGS)], None) == new
-    assert with_content(SETTINGS, [str(file)], [repr(new)], same) == new
-    assert with_content(SETTINGS, [str(file)], [repr(SETTINGS | {"limit": 5})], same) == new
+    assert add_content(SETTINGS, [str(file)], None, None) == new
+    assert add_content(SETTINGS, [str(file)], [repr(SETTINGS)], same) == SETTINGS
+    assert add_content(SETTINGS, [str(file)], [repr(SETTINGS)], other) == new
+    assert add_content(SETTINGS, [str(file)], [repr(SETTINGS)], None) == new
+    assert add_content(SETTINGS, [str(file)], [repr(new)], same) == new
+    assert add_content(SETTINGS, [str(file)], [repr(SETTINGS | {"limit": 5})], same) == new
     file.write_text("[]\n")
-    assert with_content(SETTINGS, [str(file)], [repr(SETTINGS)], same)["content"] != checksum
+    assert add_content(SETTINGS, [str(file)], [repr(SETTINGS)], same)["content"] != checksum
 
 
 def test_settings_are_unchanged_for_a_missing_or_large_file(tmp_path: Path) -> None:
@@ -33,7 +33,7 @@ def test_settings_are_unchanged_for_a_missing_or_large_file(tmp_path: Path) -> N
     small = tmp_path / "small.jsonl"
     small.touch()
     for paths in ([], [tmp_path / "absent.jsonl"], [large], [small, large], [small, tmp_path / "absent.jsonl"]):
-        assert with_content(SETTINGS, [str(path) for path in paths], None, None) == SETTINGS
+        assert add_content(SETTINGS, [str(path) for path in paths], None, None) == SETTINGS
 
 
 def test_the_fingerprint_covers_all_files(tmp_path: Path) -> None:
@@ -42,6 +42,6 @@ def test_the_fingerprint_covers_all_files(tmp_path: Path) -> None:
         Path(file).write_text(file)
     checksums = {file: f"sha256:{hashlib.sha256(file.encode()).hexdigest()}" for file in files}
     new = SETTINGS | {"content": " ".join(checksums.values())}
-    assert with_content(SETTINGS, files, None, None) == new
-    assert with_content(SETTINGS, files, [repr(SETTINGS)], checksums) == SETTINGS
-    assert with_content(SETTINGS, files, [repr(SETTINGS)], checksums | {files[1]: "sha256:0"}) == new
+    assert add_content(SETTINGS, files, None, None) == new
+    assert add_content(SETTINGS, files, [repr(SETTINGS)], checksums) == SETTINGS
+    assert add_content(SETTINGS, files, [repr(SETTINGS)], checksums | {files[1]: "sha256:0"}) == new

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from entropy_sentinel.study.jobs import code_fingerprint as module
-from entropy_sentinel.study.jobs.code_fingerprint import fingerprint
+from entropy_sentinel.study.jobs.code_fingerprint import fingerprint_code
 
 CODE = '''
 """Module."""
@@ -41,23 +41,23 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (package / name).write_text(content)
     monkeypatch.setattr(module, "_ROOT", package)
     monkeypatch.setattr(module, "_STAGES", package / "study" / "stages")
-    monkeypatch.setattr(module, "_tops", lambda: {"entropy_sentinel": package})
-    module._read.cache_clear()
+    monkeypatch.setattr(module, "_find_extension_paths", lambda: {"entropy_sentinel": package})
+    module._read_unit.cache_clear()
     return package
 
 
 def folders(*modules: str) -> list[str]:
-    module._read.cache_clear()
-    return [line.split()[0] for line in fingerprint(*modules)]
+    module._read_unit.cache_clear()
+    return [line.split()[0] for line in fingerprint_code(*modules)]
 
 
 def edited(file: Path, content: str, *modules: str) -> list[str]:
     """The folders whose hash is another one with this content of a file."""
-    module._read.cache_clear()
-    before = fingerprint(*modules)
+    module._read_unit.cache_clear()
+    before = fingerprint_code(*modules)
     file.write_text(content)
-    module._read.cache_clear()
-    return [line.split()[0] for line in fingerprint(*modules) if line not in before]
+    module._read_unit.cache_clear()
+    return [line.split()[0] for line in fingerprint_code(*modules) if line not in before]
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_the_hash_covers_templates_and_data_without_rules(tree: Path) -> None:
 
 def test_an_unknown_module_is_named(tree: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"sums\.absent"):
-        fingerprint("sums.absent")
+        fingerprint_code("sums.absent")
 
 
 def test_the_hash_of_a_stage_covers_only_its_imports() -> None:
@@ -114,8 +114,8 @@ def test_the_hash_of_a_stage_covers_only_its_imports() -> None:
 def test_the_hash_is_the_same_in_each_process() -> None:
     """Python orders the elements of a set anew in each process."""
     program = (
-        "from entropy_sentinel.study.jobs.code_fingerprint import fingerprint; "
-        "print(fingerprint('study.stages.estimate_stage'))"
+        "from entropy_sentinel.study.jobs.code_fingerprint import fingerprint_code; "
+        "print(fingerprint_code('study.stages.estimate_stage'))"
     )
     shown = {
         subprocess.check_output(

@@ -10,7 +10,7 @@ from entropy_sentinel.estimators.estimator_settings import group_file
 from entropy_sentinel.schemas.contract import Contract
 from entropy_sentinel.schemas.label_schema import LABELS
 from entropy_sentinel.study.config.study_paths import STAGE_FOLDERS, StudyLayout
-from entropy_sentinel.study.jobs.job_inputs import check_inputs, place
+from entropy_sentinel.study.jobs.job_inputs import check_inputs, parse_study_path
 
 ROW = {"item_id": ["gsm8k-00000"], "sample": [0], "label": [True], "reason": [None], "answer": ["4"]}
 NAMES = {"model": "m", "benchmark": "gsm8k", "judge": "j", "group": "a+b"}
@@ -29,11 +29,11 @@ def write(path: str, **message: str) -> str:
 
 def test_paths_match_the_layout() -> None:
     layout = StudyLayout("my.study")
-    assert place(layout.estimates.format(**NAMES)) == {"judge": "j", "model": "m", "group": "a+b"}
-    assert place(layout.features.format(**NAMES)) == {"model": "m", "benchmark": "gsm8k"}
-    assert place(layout.observations.format(**NAMES)) == {"judge": "j", "model": "m"}
+    assert parse_study_path(layout.estimates.format(**NAMES)) == {"judge": "j", "model": "m", "group": "a+b"}
+    assert parse_study_path(layout.features.format(**NAMES)) == {"model": "m", "benchmark": "gsm8k"}
+    assert parse_study_path(layout.observations.format(**NAMES)) == {"judge": "j", "model": "m"}
     for elsewhere in ("rows.parquet", "results/my.study/other/x.parquet", "demo/benchmarks/gsm8k.parquet", ""):
-        assert place(elsewhere) == {}
+        assert parse_study_path(elsewhere) == {}
 
 
 def test_the_layout_has_files_of_stages_only() -> None:

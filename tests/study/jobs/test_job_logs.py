@@ -10,7 +10,7 @@ import pytest
 
 from entropy_sentinel.core.errors import VersionError
 from entropy_sentinel.study.jobs.job_logs import read_cause
-from entropy_sentinel.study.jobs.package_versions import announce_versions, check_versions, installed_versions
+from entropy_sentinel.study.jobs.package_versions import announce_versions, check_versions, list_installed_versions
 
 WORKFLOW = Path(__file__).parents[3] / "workflow"
 
@@ -65,7 +65,7 @@ def test_versions_of_the_submitting_host_must_match(monkeypatch: pytest.MonkeyPa
     check_versions()  # nothing announced: a job started by hand
     announce_versions()
     check_versions()
-    others = installed_versions() | {"polars": "0.1", "a-package-of-the-host-alone": "1"}
+    others = list_installed_versions() | {"polars": "0.1", "a-package-of-the-host-alone": "1"}
     monkeypatch.setenv("ENTROPY_SENTINEL_VERSIONS", json.dumps(others))
     announce_versions()  # in the job: what the host said stays
     with pytest.raises(VersionError, match=r"^polars .* on .*, 0.1 on the host that submitted the job; both must"):

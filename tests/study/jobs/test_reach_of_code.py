@@ -39,11 +39,11 @@ NEEDED = {
 SHOWS = re.compile(r"study\.analyses\.\w+\.(?!measuring)\w+|papers\.\w+\.\w+")
 PROGRAM = """
 import json, sys
-from entropy_sentinel.study.jobs.code_fingerprint import fingerprint
+from entropy_sentinel.study.jobs.code_fingerprint import fingerprint_code
 from entropy_sentinel.signal_families.signal_registry import FAMILIES, TOKENS, module_of
 
 families = [module_of(family) for family in FAMILIES if family != TOKENS]
-print(json.dumps({name: [line.split()[0] for line in fingerprint(name)] for name in [*sys.argv[1:], *families]}))
+print(json.dumps({name: [line.split()[0] for line in fingerprint_code(name)] for name in [*sys.argv[1:], *families]}))
 """
 
 

@@ -12,7 +12,7 @@ from entropy_sentinel.study.config.config_loading import Config, load_config
 from entropy_sentinel.study.config.generation_requests import benchmark_settings, generation_settings
 from entropy_sentinel.study.jobs import reuse_plan
 from entropy_sentinel.study.jobs.job_records import StudyRecords
-from entropy_sentinel.study.jobs.result_reuse import REUSE_KEY, reuse_key
+from entropy_sentinel.study.jobs.result_reuse import REUSE_KEY, compute_reuse_key
 from entropy_sentinel.study.jobs.reuse_plan import describe_reusable, find_reusable
 from entropy_sentinel.study.planning.file_plan import study_files
 from entropy_sentinel.study.planning.forecast import forecast
@@ -29,7 +29,7 @@ def study(name: str, **changes: object) -> Config:
 def first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
     """A study with the responses of qwen3-4b to two items of a data set of the hub."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(reuse_plan, "_records", StudyRecords)  # each test has a folder of the same name
+    monkeypatch.setattr(reuse_plan, "_open_records", StudyRecords)  # each test has a folder of the same name
     config, folder = study("first"), Path("results", "first")
     (folder / "benchmarks").mkdir(parents=True)
     items = Path(write_items(folder / "benchmarks", ["gsm8k-0", "gsm8k-1"], question=["1?", "2?"]))
@@ -40,7 +40,7 @@ def first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
     revisions.mkdir(parents=True)
     pinned = {"revision": settings["revision"], "commit": COMMIT}
     (revisions / f"{settings['weights'].replace('/', '--')}.json").write_text(json.dumps(pinned))
-    key = reuse_key("generations", {**settings, "commit": COMMIT}, [["gsm8k-0", "1?"], ["gsm8k-1", "2?"]])
+    key = compute_reuse_key("generations", {**settings, "commit": COMMIT}, [["gsm8k-0", "1?"], ["gsm8k-1", "2?"]])
     output = folder / "generations" / "qwen3-4b" / "gsm8k.parquet"
     GENERATIONS.write(GENERATIONS.frame([]), output, {REUSE_KEY: key})
     return config

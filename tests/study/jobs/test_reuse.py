@@ -16,7 +16,13 @@ from entropy_sentinel.schemas.contract import read_provenance
 from entropy_sentinel.schemas.generation_schema import GENERATIONS
 from entropy_sentinel.schemas.label_schema import LABELS
 from entropy_sentinel.study.engines.engine_interface import Response
-from entropy_sentinel.study.jobs.result_reuse import STORE, check_store, compute_again, describe_store, reuse_key
+from entropy_sentinel.study.jobs.result_reuse import (
+    STORE_VARIABLE,
+    check_store,
+    compute_reuse_key,
+    describe_store,
+    forbid_reuse,
+)
 from entropy_sentinel.study.stages import generation_stage
 from entropy_sentinel.study.stages import label_stage as stages_label
 
@@ -30,7 +36,7 @@ JUDGE = {"version": 1, "judge": "mine", "kind": "mine"}
 
 @pytest.fixture(autouse=True)
 def environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in (STORE, "ENTROPY_SENTINEL_FORCED"):
+    for name in (STORE_VARIABLE, "ENTROPY_SENTINEL_FORCED"):
         monkeypatch.setenv(name, "")
 
 
@@ -114,7 +120,7 @@ def test_what_responses_depend_on_is_asked_again(tmp_path: Path, maker: Maker, c
 
 def test_a_forced_run_reuses_nothing(tmp_path: Path, maker: Maker) -> None:
     run(tmp_path, "first")
-    compute_again()
+    forbid_reuse()
     run(tmp_path, "second")
     assert len(maker.asked) == 8
 
@@ -164,7 +170,7 @@ def test_users_share_a_folder_with_its_permissions(
     store = tmp_path / "store"
     store.mkdir()
     store.chmod(mode)
-    monkeypatch.setenv(STORE, str(store))
+    monkeypatch.setenv(STORE_VARIABLE, str(store))
     run(tmp_path / "alice", "mine")
     kept = sorted(store.rglob("*"))
     assert {path.suffix for path in kept} == {"", ".parquet", ".jsonl"}
@@ -172,7 +178,7 @@ def test_users_share_a_folder_with_its_permissions(
         assert stat.S_IMODE(path.stat().st_mode) == (mode if path.is_dir() else file), path
     run(tmp_path / "bob", "other")
     assert len(maker.asked) == 4
-    monkeypatch.setenv(STORE, "")
+    monkeypatch.setenv(STORE_VARIABLE, "")
     run(tmp_path / "carol", "mine")
     assert len(maker.asked) == 8
 
@@ -180,7 +186,7 @@ def test_users_share_a_folder_with_its_permissions(
 def test_what_a_study_reuses_is_shared_as_well(tmp_path: Path, maker: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
     run(tmp_path / "alice", "first")
     (tmp_path / "store").mkdir()
-    monkeypatch.setenv(STORE, str(tmp_path / "store"))
+    monkeypatch.setenv(STORE_VARIABLE, str(tmp_path / "store"))
     run(tmp_path / "alice", "second")
     run(tmp_path / "bob", "mine")
     assert len(maker.asked) == 4
@@ -189,11 +195,11 @@ def test_what_a_study_reuses_is_shared_as_well(tmp_path: Path, maker: Maker, mon
 def test_a_store_that_cannot_be_used(
     tmp_path: Path, maker: Maker, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setenv(STORE, str(tmp_path / "none"))
-    with pytest.raises(ConfigError, match=f"{STORE}: there is no folder '{tmp_path}/none'; create it"):
+    monkeypatch.setenv(STORE_VARIABLE, str(tmp_path / "none"))
+    with pytest.raises(ConfigError, match=f"{STORE_VARIABLE}: there is no folder '{tmp_path}/none'; create it"):
         check_store()
     monkeypatch.setattr(os, "access", lambda path, mode: mode == os.R_OK | os.X_OK)  # a folder to read
-    assert describe_store()[0].startswith(f"{STORE}: '{tmp_path}/none' cannot be written by this user: ")
+    assert describe_store()[0].startswith(f"{STORE_VARIABLE}: '{tmp_path}/none' cannot be written by this user: ")
     # It went away meanwhile: the responses are there all the same.
     run(tmp_path, "mine")
     assert caplog.text.count("a.parquet is not shared: ") == 2
@@ -202,11 +208,11 @@ def test_a_store_that_cannot_be_used(
 def test_the_key_of_a_judge_has_no_paths() -> None:
     served = {"server": {"local": True, "weights": "models/judge", "revision": "0123456789ab"}}
     moved = {"server": served["server"] | {"weights": "/elsewhere/judge"}}
-    assert reuse_key("labels", JUDGE | served) == reuse_key("labels", JUDGE | moved)
-    assert reuse_key("labels", JUDGE | served) != reuse_key(
+    assert compute_reuse_key("labels", JUDGE | served) == compute_reuse_key("labels", JUDGE | moved)
+    assert compute_reuse_key("labels", JUDGE | served) != compute_reuse_key(
         "labels", JUDGE | {"server": served["server"] | {"revision": "1"}}
     )
     # A model of the hub is its name.
     hub = {"local": False, "weights": "a/b", "revision": None, "commit": "1" * 40}
-    assert reuse_key("generations", hub) != reuse_key("generations", hub | {"weights": "a/c"})
-    assert reuse_key("generations", hub) != reuse_key("generations", hub | {"commit": "2" * 40})
+    assert compute_reuse_key("generations", hub) != compute_reuse_key("generations", hub | {"weights": "a/c"})
+    assert compute_reuse_key("generations", hub) != compute_reuse_key("generations", hub | {"commit": "2" * 40})

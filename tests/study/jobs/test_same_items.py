@@ -8,7 +8,7 @@ from item_files import item_settings
 from production import log_file
 
 from entropy_sentinel.study.jobs import file_content as same_items
-from entropy_sentinel.study.jobs.file_content import are_made, as_made
+from entropy_sentinel.study.jobs.file_content import can_reproduce_items, prefer_recorded_settings
 from entropy_sentinel.study.stages.benchmark_stage import write_benchmark
 
 ROWS = [{"q": f"{n} + 1?", "a": str(n + 1)} for n in range(5)]
@@ -40,7 +40,7 @@ def test_recorded_settings_are_kept_if_they_give_the_same_items(
     before, now = settings(path), settings(path, **changes)
     write_benchmark(before, output)
     log_file(path, rows)
-    assert as_made(now, [repr(before)], output) == (before if same else now)
+    assert prefer_recorded_settings(now, [repr(before)], output) == (before if same else now)
 
 
 def test_settings_are_unchanged_without_record_items_or_readable_file(
@@ -49,14 +49,14 @@ def test_settings_are_unchanged_without_record_items_or_readable_file(
     path, output = tmp_path / "rows.jsonl", str(tmp_path / "study" / "benchmarks" / "sums.parquet")
     log_file(path, ROWS)
     before, now = settings(path), settings(path, content="new")
-    assert as_made(now, [repr(before)], output) == now
+    assert prefer_recorded_settings(now, [repr(before)], output) == now
     write_benchmark(before, output)
-    assert as_made(now, [repr(before)], output) == before
-    assert as_made(now, None, output) == now
+    assert prefer_recorded_settings(now, [repr(before)], output) == before
+    assert prefer_recorded_settings(now, None, output) == now
     # Of items without a record: made from another column, and not from a local file.
-    assert [are_made(now, output), are_made(now | {"question": ["{a}"]}, output)] == [True, False]
-    assert are_made(now | {"path": None}, output) is None
+    assert [can_reproduce_items(now, output), can_reproduce_items(now | {"question": ["{a}"]}, output)] == [True, False]
+    assert can_reproduce_items(now | {"path": None}, output) is None
     hub = settings(path) | {"path": None, "dataset": "me/mine"}
-    assert as_made(hub | {"split": "train"}, [repr(hub)], output)["split"] == "train"
+    assert prefer_recorded_settings(hub | {"split": "train"}, [repr(hub)], output)["split"] == "train"
     monkeypatch.setattr(same_items, "LARGEST_BYTES", 10)
-    assert as_made(now, [repr(before)], output) == now
+    assert prefer_recorded_settings(now, [repr(before)], output) == now

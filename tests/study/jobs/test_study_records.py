@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from entropy_sentinel.schemas.generation_schema import GENERATIONS
-from entropy_sentinel.study.jobs.job_records import StudyRecords, different_settings, remember_jobs
+from entropy_sentinel.study.jobs.job_records import StudyRecords, find_different_settings, remember_jobs
 
 RECORD = {
     "rule": "feature",
@@ -142,7 +142,7 @@ SAMPLING = {"temperature": 0.5, "max_tokens": 10}
 def test_settings_that_a_file_states_otherwise(
     settings: dict[str, Any], provenance: dict[str, Any], keys: list[str]
 ) -> None:
-    assert different_settings(settings, provenance) == keys
+    assert find_different_settings(settings, provenance) == keys
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from entropy_sentinel.judges.judge_base import account
 from entropy_sentinel.llm_client.spending.ledger import Ledger, Terms
 from entropy_sentinel.rendering.terminal_text import show
 from entropy_sentinel.study.config.config_loading import Config, load_config
-from entropy_sentinel.study.config.generation_requests import ledger
+from entropy_sentinel.study.config.generation_requests import get_ledger_path
 from entropy_sentinel.study.config.label_requests import judge_settings
 from entropy_sentinel.study.planning.file_plan import study_files
 from entropy_sentinel.study.planning.forecast import forecast, plan
@@ -68,7 +68,7 @@ def test_a_member_of_a_combined_judge_is_planned_for_its_most_requests() -> None
 def test_cached_replies_are_done_and_predict_the_tokens_of_others() -> None:
     """Of gsm8k's 100 responses 40 are judged, at 500 tokens in and 30 out; other settings' calls are no progress."""
     config = study(**PRICES, budget_usd=5)
-    book = Ledger(ledger(config, "judges.grok"), Terms(*PRICES.values()))
+    book = Ledger(get_ledger_path(config, "judges.grok"), Terms(*PRICES.values()))
     own = account(judge_settings(config, "grok")["llm"], "qwen3-4b", "gsm8k")
     for name, calls in ((own, 40), ("qwen3-4b/gsm8k/another", 60)):
         for _ in range(calls):

@@ -14,7 +14,7 @@ from entropy_sentinel.schemas.contract import read_provenance
 from entropy_sentinel.schemas.estimate_schema import SCORES
 from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS, observations_of
 from entropy_sentinel.statistics.ambiguity import AmbiguousShare
-from entropy_sentinel.study.stages.estimate_stage import estimate, write_estimators
+from entropy_sentinel.study.stages.estimate_stage import estimate_group, write_estimators
 
 NAMES = ["forest-10d-balanced-isotonic", "atc-max", "baseline-mtp"]
 LOGPROBS = {"logprobs_mode": "raw_logprobs", "top_k_returned": 20, "sampling": {}, "commit": None}
@@ -32,7 +32,7 @@ def write(folder: Path, frame: pl.DataFrame) -> tuple[list[Path], Path]:
 def test_kept_estimators_give_the_numbers_of_the_study(tmp_path: Path) -> None:
     frame = pl.concat([observations(name) for name in "abc"])
     files, scores = write(tmp_path, frame)
-    study = estimate(frame, "a+b", SETTINGS | {"estimators": NAMES}).filter(benchmark="c")
+    study = estimate_group(frame, "a+b", SETTINGS | {"estimators": NAMES}).filter(benchmark="c")
     unseen = frame.filter(benchmark="c")
     for path, expected in zip(files, study["estimated_accuracy"], strict=True):
         loaded = load_estimator(path)

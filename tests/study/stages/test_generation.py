@@ -17,7 +17,7 @@ from entropy_sentinel.schemas.contract import read_provenance
 from entropy_sentinel.schemas.generation_schema import GENERATIONS, TOP_K
 from entropy_sentinel.study.engines.engine_interface import Response, refused
 from entropy_sentinel.study.engines.engine_registry import PROMPTS
-from entropy_sentinel.study.jobs.job_outputs import keep
+from entropy_sentinel.study.jobs.job_outputs import link_output
 from entropy_sentinel.study.stages import generation_stage
 from entropy_sentinel.study.stages.job_parts import Parts
 
@@ -100,7 +100,7 @@ def test_every_item_is_answered_samples_times_in_benchmark_order(tmp_path: Path,
     output = generate(tmp_path, 3)
     frame = GENERATIONS.read(output)
     assert frame.select("item_id", "sample").rows() == [(f"a-0000{i}", s) for i in range(3) for s in range(2)]
-    lengths = [generation_stage.request_seed(42, "tiny", f"a-0000{i}", s) % 7 for i in range(3) for s in range(2)]
+    lengths = [generation_stage.derive_seed(42, "tiny", f"a-0000{i}", s) % 7 for i in range(3) for s in range(2)]
     assert frame["n_tokens"].to_list() == lengths
     assert frame["token_logprobs"].list.len().to_list() == lengths
     assert [path.name for path in Path(f"{output}.parts").glob("*.parquet")] == ["whole.parquet"]
@@ -124,7 +124,9 @@ def test_engine_is_closed_where_its_answers_cannot_be_kept(tmp_path: Path, monke
     full_disk = Mock(run=0, append=Mock(side_effect=OSError("no room")))
     keys = [(f"a-{number:05d}", 0) for number in range(3)]
     with pytest.raises(OSError, match="no room") as failure:
-        generation_stage.generate(BENCHMARKS.read(benchmark(tmp_path, 3)), keys, SETTINGS, Server(), full_disk)
+        generation_stage.generate_responses(
+            BENCHMARKS.read(benchmark(tmp_path, 3)), keys, SETTINGS, Server(), full_disk
+        )
     assert failure.tb is not None, "which holds all frames"
     assert closed == ["server"]
 
@@ -173,7 +175,7 @@ def test_job_killed_just_before_the_end_needs_no_engine(
 ) -> None:
     engines.append(CountingEngine())
     with monkeypatch.context() as patch:
-        patch.setattr(generation_stage, "provenance", Mock(side_effect=KeyboardInterrupt))
+        patch.setattr(generation_stage, "build_provenance", Mock(side_effect=KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             generate(tmp_path, 2)
     assert read_provenance(generate(tmp_path, 2))["engine"] == "counting"
@@ -187,7 +189,7 @@ def test_answers_that_are_kept_are_of_use_to_the_same_questions_only(tmp_path: P
     before, questions = GENERATIONS.read(output), BENCHMARKS.read(path)
     for column, left in (("reference", 1), ("question", 0)):
         shutil.rmtree(f"{output}.parts")
-        assert keep(output, f"{output}.parts")
+        assert link_output(output, f"{output}.parts")
         Path(output).unlink()
         BENCHMARKS.write(questions.with_columns(pl.lit("other").alias(column)), path, {"revision": "2"})
         generation_stage.write_generations(path, SETTINGS, 1, output)
@@ -270,13 +272,13 @@ def test_a_plain_text_is_asked_as_text_with_its_places_filled(tmp_path: Path, en
     assert not engines
     assert GENERATIONS.read(output)["item_id"].to_list() == ["a-00000", "a-00001"]
     for n in (0, 1):
-        asked = generation_stage.filled_prompt(SETTINGS | settings, f"What is {{a-0000{n}}}?")
+        asked = generation_stage.fill_prompt(SETTINGS | settings, f"What is {{a-0000{n}}}?")
         assert asked == f"Q: What is {{a-0000{n}}}? (90)\nA:"
 
 
 def test_seeds_differ_by_item_sample_model_and_study() -> None:
     seeds = {
-        generation_stage.request_seed(seed, model, item, sample)
+        generation_stage.derive_seed(seed, model, item, sample)
         for seed in (42, 43)
         for model in ("a", "b")
         for item in ("x-00000", "x-00001")
@@ -284,4 +286,4 @@ def test_seeds_differ_by_item_sample_model_and_study() -> None:
     }
     assert len(seeds) == 16
     assert all(0 <= seed < 2**63 for seed in seeds)
-    assert generation_stage.request_seed(42, "a", "x-00000", 0) == generation_stage.request_seed(42, "a", "x-00000", 0)
+    assert generation_stage.derive_seed(42, "a", "x-00000", 0) == generation_stage.derive_seed(42, "a", "x-00000", 0)

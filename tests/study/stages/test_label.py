@@ -14,7 +14,7 @@ from entropy_sentinel.schemas.generation_schema import GENERATIONS
 from entropy_sentinel.schemas.label_schema import FITTING_KIND, LABELS
 from entropy_sentinel.study.jobs.job_inputs import check_inputs
 from entropy_sentinel.study.stages import label_stage as stages_label
-from entropy_sentinel.study.stages.label_stage import label, write_labels
+from entropy_sentinel.study.stages.label_stage import label_responses, write_labels
 
 
 class Recorder:
@@ -33,7 +33,7 @@ def test_every_response_that_was_begun_and_not_ended_is_truncated() -> None:
     items = pl.DataFrame({"item_id": ["a-00000"], "question": ["2 + 2?"], "reference": ["4"]})
     responses = pl.DataFrame({"item_id": "a-00000", "sample": range(5), "text": "four", "finish_reason": reasons})
     judge = Recorder()
-    frame, _ = label(items, responses, judge)
+    frame, _ = label_responses(items, responses, judge)
     assert [case.truncated for case in judge.cases] == [False, True, True, True, False]
     assert frame["reason"].to_list() == ["no opinion"] * 5
 
@@ -43,7 +43,7 @@ def test_a_judge_is_shown_what_has_a_reference() -> None:
     items = pl.DataFrame({"item_id": ["a", "b", "c"], "question": ["1?", "2?", "3?"], "reference": [None, "2", "3"]})
     responses = pl.DataFrame({"item_id": ["b", "a", "c", "c"], "sample": [0, 0, 0, 1], "text": ["B", "A", "C", "D"]})
     judge = Recorder()
-    frame, exchanges = label(items, responses.with_columns(finish_reason=pl.lit("stop")), judge)
+    frame, exchanges = label_responses(items, responses.with_columns(finish_reason=pl.lit("stop")), judge)
     assert (LABELS.check(frame) is frame, exchanges) == (True, [])
     assert [(case.response, case.reference) for case in judge.cases] == [("B", "2"), ("C", "3"), ("D", "3")]
     assert frame.select("item_id", "sample", "label", "reason").rows() == [

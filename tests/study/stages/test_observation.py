@@ -11,7 +11,7 @@ from entropy_sentinel.core.errors import ProvenanceError
 from entropy_sentinel.features.feature_registry import FEATURE_FRAME
 from entropy_sentinel.schemas.label_schema import LABELS
 from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS
-from entropy_sentinel.study.stages.observation_stage import observe, write_observations
+from entropy_sentinel.study.stages.observation_stage import join_observations, write_observations
 
 
 def test_observe_joins_on_item_and_sample() -> None:
@@ -30,7 +30,7 @@ def test_observe_joins_on_item_and_sample() -> None:
     items = pl.DataFrame(
         {"item_id": ["d-0", "c-1", "c-0"], "split": ["train", "test", "train"], "kind": [None, "odd", "even"]}
     )
-    result = OBSERVATIONS.check(observe(items, labels, features))
+    result = OBSERVATIONS.check(join_observations(items, labels, features))
     assert result["label"].to_list() == [True, False, None, True]
     for name, values in own.items():
         assert result[name].to_list() == values

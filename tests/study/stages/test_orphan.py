@@ -18,7 +18,7 @@ from entropy_sentinel.core.whole_files import whole_file
 from entropy_sentinel.schemas.generation_schema import GENERATIONS
 from entropy_sentinel.study.engines.engine_interface import Response
 from entropy_sentinel.study.jobs import folder_ownership
-from entropy_sentinel.study.jobs.folder_ownership import Ownership, clear
+from entropy_sentinel.study.jobs.folder_ownership import Ownership, remove_unowned_folder
 from entropy_sentinel.study.jobs.job_logs import job_log
 from entropy_sentinel.study.stages import generation_stage
 
@@ -91,7 +91,7 @@ class Jobs:
     def check_whole(self) -> None:
         frame = GENERATIONS.check(GENERATIONS.read(self.output))
         assert frame["seed"].to_list() == [
-            generation_stage.request_seed(42, "tiny", f"a-{item:05d}", sample)
+            generation_stage.derive_seed(42, "tiny", f"a-{item:05d}", sample)
             for item in range(N_ITEMS)
             for sample in (0, 1)
         ]
@@ -141,7 +141,7 @@ def test_an_output_that_snakemake_deletes_is_not_generated_again(jobs: Jobs) -> 
     assert end(jobs.start("other")) == [0]
     assert jobs.output.read_bytes() == before
     assert jobs.n_asked() == N_RESPONSES
-    clear(jobs.parts)
+    remove_unowned_folder(jobs.parts)
     assert not jobs.parts.exists()
     assert jobs.output.read_bytes() == before
 
@@ -208,7 +208,7 @@ def test_an_owner_elsewhere_is_waited_for_while_it_gives_signs_of_life(
     with Ownership(tmp_path):
         assert time.monotonic() - last_sign >= 2.0
         assert next(signs, None) is None
-        clear(tmp_path)
+        remove_unowned_folder(tmp_path)
     thread.join()
     assert "waiting for process 17 on host node7 (Slurm job 99)" in caplog.text
     assert not (tmp_path / "owner.json").exists()
@@ -234,7 +234,7 @@ def test_garbage_in_the_owners_file_counts_as_none(tmp_path: Path) -> None:
 
 def test_parts_of_a_living_job_are_not_cleared(jobs: Jobs) -> None:
     orphan = jobs.start_orphan()
-    clear(jobs.parts)
+    remove_unowned_folder(jobs.parts)
     assert len(list(jobs.parts.glob("part-*"))) >= 2
     jobs.go_on()
     assert end(orphan) == [0]

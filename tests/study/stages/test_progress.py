@@ -44,10 +44,16 @@ def test_tokens_of_responses_under_way_count(clock: Clock) -> None:
     """
     said = clock.progress(60)
     clock.after(60, [100] * 60)
-    assert said.line() == "0 of 60 responses, 60 under way with 6,000 tokens so far; 100 tokens/s, at most 554 s left"
+    assert (
+        said.format_line()
+        == "0 of 60 responses, 60 under way with 6,000 tokens so far; 100 tokens/s, at most 554 s left"
+    )
     said.count_response(150)
     clock.after(60, [220] * 59)
-    assert said.line() == "1 of 60 responses, 59 under way with 12,980 tokens so far; 119 tokens/s, at most 406 s left"
+    assert (
+        said.format_line()
+        == "1 of 60 responses, 59 under way with 12,980 tokens so far; 119 tokens/s, at most 406 s left"
+    )
 
 
 def test_time_left_while_others_wait_is_known_once_a_batch_has_ended(clock: Clock) -> None:
@@ -60,10 +66,12 @@ def test_time_left_while_others_wait_is_known_once_a_batch_has_ended(clock: Cloc
     for _ in range(9):
         said.count_response(40)
     clock.after(10, [20] * 10)
-    assert said.line() == "9 of 100 responses, 10 under way with 200 tokens so far; 56 tokens/s"
+    assert said.format_line() == "9 of 100 responses, 10 under way with 200 tokens so far; 56 tokens/s"
     said.count_response(40)
     clock.after(10, [30] * 10)
-    assert said.line() == "10 of 100 responses, 10 under way with 300 tokens so far; 14 tokens/s, about 236 s left"
+    assert (
+        said.format_line() == "10 of 100 responses, 10 under way with 300 tokens so far; 14 tokens/s, about 236 s left"
+    )
 
 
 def test_the_last_ones_take_at_most_what_they_can_still_have(clock: Clock) -> None:
@@ -73,11 +81,11 @@ def test_the_last_ones_take_at_most_what_they_can_still_have(clock: Clock) -> No
     """
     said = clock.progress(4, longest=100)
     clock.after(10, [10] * 4)
-    said.line()
+    said.format_line()
     for _ in range(3):
         said.count_response(20)
     clock.after(10, [20])
-    assert said.line() == "3 of 4 responses, 1 under way with 20 tokens so far; 4 tokens/s, at most 80 s left"
+    assert said.format_line() == "3 of 4 responses, 1 under way with 20 tokens so far; 4 tokens/s, at most 80 s left"
 
 
 def test_where_only_a_server_knows_the_responses_under_way(clock: Clock) -> None:
@@ -85,21 +93,21 @@ def test_where_only_a_server_knows_the_responses_under_way(clock: Clock) -> None
     said = clock.progress(100)
     said.count_response(50)
     clock.after(10, [0] * 8)
-    assert said.line() == "1 of 100 responses; 5 tokens/s"
+    assert said.format_line() == "1 of 100 responses; 5 tokens/s"
     for _ in range(7):
         said.count_response(50)
     clock.after(10, [0] * 8)
-    assert said.line() == "8 of 100 responses; 35 tokens/s, about 131 s left"
+    assert said.format_line() == "8 of 100 responses; 35 tokens/s, about 131 s left"
 
 
 def test_summary_is_of_the_whole_job(clock: Clock) -> None:
     said = clock.progress(2)
     said.count_response(1500)
     clock.after(50, [500])
-    said.line()
+    said.format_line()
     said.count_response(1000)
     clock.after(50, [])
-    assert said.summary() == "2 of 2 responses: 2,500 tokens in 100 s, 25 tokens/s"
+    assert said.format_summary() == "2 of 2 responses: 2,500 tokens in 100 s, 25 tokens/s"
 
 
 class SilentEngine(CountingEngine):

@@ -34,7 +34,7 @@ def command(
     computes nothing, and asks only the Hugging Face hub, for at most five seconds. The exit status is 1 if a run would
     fail. Each run checks the same when it starts.
     """
-    from entropy_sentinel.study.config.config_loading import resolved_yaml
+    from entropy_sentinel.study.config.config_loading import dump_resolved_yaml
     from entropy_sentinel.study.jobs.reuse_plan import find_reusable
     from entropy_sentinel.study.planning.file_plan import study_files
     from entropy_sentinel.study.planning.preflight.machine_resources import Executor
@@ -47,7 +47,7 @@ def command(
         study = load_study(configfile, config)
         name = study.study
         if resolved:
-            typer.echo(resolved_yaml(study), nl=False)
+            typer.echo(dump_resolved_yaml(study), nl=False)
             return
         work = PendingWork(study, study_files(study).to_make, find_reusable(study).keys())
         problems = find_problems(work, Executor.SLURM if slurm else Executor.LOCAL)

@@ -27,7 +27,7 @@ from entropy_sentinel.study.analyses.responses.response_traces import (
     estimator_of,
     read_responses,
 )
-from entropy_sentinel.study.config.group_estimates import kept_estimators, shown_groups
+from entropy_sentinel.study.config.group_estimates import find_report_groups, list_kept_estimators
 from entropy_sentinel.study.config.study_config import Config
 
 # Red, green and blue: of white, and of orange.
@@ -57,7 +57,7 @@ class ModelFiles:
 
 def study_files(config: Config, judge: str, model: str) -> ModelFiles:
     """The files of a model of the study; P(correct) is from the group that `analyses.responses` names."""
-    layout, groups = config.layout, shown_groups(config)
+    layout, groups = config.layout, find_report_groups(config)
     group_name = dict(config.analyses)["responses"].group
     name = group_name if group_name in groups else next(iter(groups), None)
     known = {"judge": judge, "model": model, "name": name, "benchmark": "{benchmark}"}
@@ -67,7 +67,7 @@ def study_files(config: Config, judge: str, model: str) -> ModelFiles:
         generations=layout.generations.format(**known),
         labels=layout.labels.format(**known),
         observations=layout.observations.format(**known),
-        scores=scores if name in kept_estimators(config) and Path(scores).is_file() else None,
+        scores=scores if name in list_kept_estimators(config) and Path(scores).is_file() else None,
         estimator=groups[name].estimator if name else None,
     )
 

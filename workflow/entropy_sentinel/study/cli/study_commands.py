@@ -131,7 +131,7 @@ def serve(
     The server loads the model once for all benchmarks. The command first prints the lines to add to a further
     --configfile, so that generate jobs use the server.
     """
-    from entropy_sentinel.study.config.generation_requests import config_snippet, served_settings
+    from entropy_sentinel.study.config.generation_requests import served_settings, write_config_snippet
     from entropy_sentinel.study.engines.vllm_server import build_server_command, build_server_environment
 
     config = load_study(configfile)
@@ -145,7 +145,7 @@ def serve(
         typer.echo(shlex.join([*variables, *words]))
         return
     address = os.uname().nodename if host == "0.0.0.0" else "localhost"
-    typer.echo(config_snippet(config, model, f"http://{address}:{port}/v1") + "\n")
+    typer.echo(write_config_snippet(config, model, f"http://{address}:{port}/v1") + "\n")
     os.execve(words[0], words, os.environ | environment)
 
 
@@ -156,13 +156,13 @@ def schema(which: Which = Kind.study, configfile: SchemaFiles = [], output: Outp
     """
     from entropy_sentinel.core.whole_files import check_outputs, write_whole
     from entropy_sentinel.monitor.partitions import monitor_schema
-    from entropy_sentinel.study.config.config_loading import read_config, study_schema
+    from entropy_sentinel.study.config.config_loading import build_study_schema, read_config
 
     # The files may have errors, which the schema helps to mend.
     base = find_base() if which is Kind.study and configfile else None
     paths = [base] if base else []
     extensions.add_extensions(read_config([*paths, *configfile]).get("extensions") or [])
-    text = study_schema() if which is Kind.study else monitor_schema()
+    text = build_study_schema() if which is Kind.study else monitor_schema()
     if output is None:
         typer.echo(text, nl=False)
         return

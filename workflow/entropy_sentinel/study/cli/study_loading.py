@@ -62,13 +62,18 @@ def load_study(files: Iterable[Path], values: Iterable[str] = ()) -> "Config":
     Raises ConfigError for an error in the config, or if the folder has no config.yaml.
     """
     from entropy_sentinel.core.section_base import merge_sections
-    from entropy_sentinel.study.config.config_loading import load_config, parse_values, read_config, unversioned
+    from entropy_sentinel.study.config.config_loading import (
+        describe_unversioned_kinds,
+        load_config,
+        parse_values,
+        read_config,
+    )
 
     paths, given = [find_study(), *files], parse_values(values)
     own = merge_sections(read_config(paths[1:]), given) if paths[1:] or given else None
     source = " + ".join([*map(str, paths), *(["--config"] if given else [])])
     config = load_config(merge_sections(read_config(paths), given), source, own)
-    for line in [*config.left_out, *unversioned(config)]:
+    for line in [*config.left_out, *describe_unversioned_kinds(config)]:
         say(line, err=True)
     return config
 

@@ -9,66 +9,66 @@ import math
 from entropy_sentinel.core.analysis import Analysis, StudyNames
 from entropy_sentinel.estimators.estimator_registry import ESTIMATORS
 from entropy_sentinel.estimators.estimator_settings import OWN
-from entropy_sentinel.study.config.group_estimates import shown_groups
+from entropy_sentinel.study.config.group_estimates import find_report_groups
 from entropy_sentinel.study.config.run_section import SweepSize
 from entropy_sentinel.study.config.study_config import Config
 
 # Snakemake can plan this many within minutes; each makes a job per model.
-MOST_GROUPS = 20_000
+MAX_GROUPS = 20_000
 
 
-def fitted(config: Config) -> Config:
+def complete_config(config: Config) -> Config:
     """The configuration with the groups, sizes and analyses that can be run; a second call changes nothing.
 
     Raises ValueError if nothing is left to train on, and for unknown names in the sections of the analyses.
     """
-    groups, lines = _groups(config)
-    sizes, more_lines = _sizes(config)
+    groups, lines = _select_groups(config)
+    sizes, more_lines = _select_sizes(config)
     lines += more_lines
     _check_training(config, has_groups=bool(groups or sizes), lines=lines)
     config = config.model_copy(update={"run": config.run.model_copy(update={"groups": groups, "sizes": sizes})})
-    analyses, more_lines = _analyses(config, _study_names(config))
+    analyses, more_lines = _select_analyses(config, _collect_names(config))
     lines += more_lines
     update = {"run": config.run.model_copy(update={"analyses": list(analyses)})}
     config = config.model_copy(update=update | {"analyses": config.analyses.model_copy(update=analyses)})
-    config._left_out = [*lines, *_unasked(config)]
+    config._left_out = [*lines, *_describe_unaskable(config)]
     return config
 
 
 def _check_training(config: Config, has_groups: bool, lines: list[str]) -> None:
     """Raise ValueError if an analysis reads estimates, and none can be made; `lines` are about groups left out."""
-    reading = ", ".join(name for name, section in config.shown.items() if section.READS)
-    if not reading:
+    reader_names = ", ".join(name for name, section in config.enabled_analyses.items() if section.READS)
+    if not reader_names:
         return
     if not has_groups:
         must = "name a group of `groups` in run.groups, or a size in run.sizes"
-        problem = f"run: nothing to train on, which run.analyses needs ({reading}): {must}"
+        problem = f"run: nothing to train on, which run.analyses needs ({reader_names}): {must}"
         raise ValueError("; ".join([problem, *lines]))
     for name in config.run.models:
         key = config.models[name].no_logprobs
         if key:
             raise ValueError(
                 f"models.{name}.{key}: without log-probabilities nothing can be trained or estimated, which "
-                f"run.analyses needs ({reading}): leave the model out of run.models, or run only analyses "
+                f"run.analyses needs ({reader_names}): leave the model out of run.models, or run only analyses "
                 "that need no estimates, as in run.analyses: [responses]"
             )
 
 
-def _study_names(config: Config) -> StudyNames:
+def _collect_names(config: Config) -> StudyNames:
     """The names that the sections of analyses may use."""
     run = config.run
     return StudyNames(
         models=run.models,
         benchmarks=run.benchmarks,
         judges=run.judges,
-        labelled=config.labelled,
+        labelled=config.labelled_benchmarks,
         answered=[name for name in run.benchmarks if config.benchmarks[name].answers],
         compared=[name for name in run.benchmarks if config.benchmarks[name].judge is None],
-        groups=run.groups or list(shown_groups(config)),
+        groups=run.groups or list(find_report_groups(config)),
         kept=config.estimation.keep,
         estimated=[config.estimation.default, *config.estimation.estimators],
         families=run.features,
-        samples=min(map(config.samples_of, run.models)),
+        samples=min(map(config.count_samples, run.models)),
         names_by_axis={
             "models": config.models,
             "benchmarks": config.benchmarks,
@@ -82,41 +82,41 @@ def _study_names(config: Config) -> StudyNames:
     )
 
 
-def _analyses(config: Config, studied: StudyNames) -> tuple[dict[str, Analysis], list[str]]:
+def _select_analyses(config: Config, names: StudyNames) -> tuple[dict[str, Analysis], list[str]]:
     """The sections of the possible analyses by name, and a line for each part left out."""
     analyses: dict[str, Analysis] = {}
     lines = []
     for name in config.run.analyses:
         section: Analysis = getattr(config.analyses, name)
-        obstacle = section.obstacle(studied)
+        obstacle = section.obstacle(names)
         if obstacle:
             lines.append(f"run.analyses: {name} left out because {obstacle}")
         else:
-            analyses[name], more_lines = section.fitted(studied)
+            analyses[name], more_lines = section.fitted(names)
             lines += more_lines
     if not analyses:
         raise ValueError(f"run.analyses: no analysis is possible: {'; '.join(lines)}")
     return analyses, lines
 
 
-def _unasked(config: Config) -> list[str]:
+def _describe_unaskable(config: Config) -> list[str]:
     """A line for the models that families cannot ask again: their signals are null, for one reason."""
     models_by_families: dict[tuple[str, str], list[str]] = {}
     for model in config.run.models:
         families_by_reason: dict[str, list[str]] = {}
         for family in config.run.asking_families:
-            why = config.unaskable(family, model)
-            if why is not None:
-                families_by_reason.setdefault(why, []).append(family)
-        for why, families in families_by_reason.items():
-            models_by_families.setdefault((", ".join(families), why), []).append(model)
+            reason = config.explain_unaskable(family, model)
+            if reason is not None:
+                families_by_reason.setdefault(reason, []).append(family)
+        for reason, families in families_by_reason.items():
+            models_by_families.setdefault((", ".join(families), reason), []).append(model)
     lines = []
-    for (names, why), models in models_by_families.items():
-        lines.append(f"run.features: signals of {names} are null for {', '.join(models)}, since {why}")
+    for (names, reason), models in models_by_families.items():
+        lines.append(f"run.features: signals of {names} are null for {', '.join(models)}, since {reason}")
     return lines
 
 
-def _groups(config: Config) -> tuple[list[str], list[str]]:
+def _select_groups(config: Config) -> tuple[list[str], list[str]]:
     """The named groups whose benchmarks are all run, and a line for each other group."""
     groups, lines = [], []
     for name in config.run.groups:
@@ -128,9 +128,9 @@ def _groups(config: Config) -> tuple[list[str], list[str]]:
     return groups, lines
 
 
-def _sizes(config: Config) -> tuple[list[SweepSize], list[str]]:
+def _select_sizes(config: Config) -> tuple[list[SweepSize], list[str]]:
     """The distinct sizes, as numbers, that leave a benchmark unseen, and a line for each other size."""
-    n_labelled, n_benchmarks = len(config.labelled), len(config.run.benchmarks)
+    n_labelled, n_benchmarks = len(config.labelled_benchmarks), len(config.run.benchmarks)
     sizes: dict[int, SweepSize] = {}
     lines = []
     for sweep in config.run.sizes:
@@ -139,10 +139,10 @@ def _sizes(config: Config) -> tuple[list[SweepSize], list[str]]:
             lines.append(f"run.sizes: {sweep.size} left out because {n_labelled} of run.benchmarks have references")
         elif size >= n_benchmarks:
             lines.append(f"run.sizes: {sweep.size} left out because it leaves none of {n_benchmarks} benchmarks unseen")
-        elif (n_groups := math.comb(n_labelled, size)) > MOST_GROUPS:
+        elif (n_groups := math.comb(n_labelled, size)) > MAX_GROUPS:
             raise ValueError(
                 f"run.sizes: {sweep.size} of {n_labelled} benchmarks makes {n_groups:,} training groups; at most "
-                f"{MOST_GROUPS:,}, choose another size"
+                f"{MAX_GROUPS:,}, choose another size"
             )
         elif size not in sizes or sweep.configurations == "all":
             sizes[size] = sweep.model_copy(update={"size": size})

@@ -17,10 +17,10 @@ from entropy_sentinel.core.registry_entries import lacks_version, load_values
 from entropy_sentinel.core.secrets import SECRET_WARNING, find_secret_keys, mask_keys
 from entropy_sentinel.core.section_base import merge_sections
 from entropy_sentinel.core.validation_errors import describe_error
-from entropy_sentinel.study.config.config_completion import fitted
-from entropy_sentinel.study.config.local_files import missing_files, unfit_rows
+from entropy_sentinel.study.config.config_completion import complete_config
+from entropy_sentinel.study.config.local_files import find_missing_files, find_unfit_rows
 from entropy_sentinel.study.config.study_config import Config
-from entropy_sentinel.study.config.yaml_values import ENDLESS, problems, read_yaml
+from entropy_sentinel.study.config.yaml_values import NESTING_PROBLEM, find_value_problems, read_yaml
 from entropy_sentinel.study.items.benchmark_settings import with_own_sources
 
 
@@ -34,7 +34,7 @@ def read_config(paths: Iterable[str | Path]) -> dict[str, Any]:
         try:
             config = merge_sections(config, read_yaml(path))
         except RecursionError as error:  # a mapping that contains itself
-            raise ConfigError(f"{path}: {ENDLESS}") from error
+            raise ConfigError(f"{path}: {NESTING_PROBLEM}") from error
     return config
 
 
@@ -55,7 +55,7 @@ def parse_values(texts: Iterable[str]) -> dict[str, Any]:
     return values
 
 
-def resolved_yaml(config: Config) -> str:
+def dump_resolved_yaml(config: Config) -> str:
     """The configuration as YAML with every key, from which `load_config` makes the same configuration."""
     content = config.model_dump(mode="json")
     for model in content["models"].values():
@@ -66,40 +66,43 @@ def resolved_yaml(config: Config) -> str:
 def load_config(
     raw: Mapping[str, Any],
     source: str = "config",
-    own: Mapping[str, Any] | None = None,
+    user_config: Mapping[str, Any] | None = None,
     roots: tuple[str, str] = ("results/", "logs/"),
 ) -> Config:
     """Check a configuration and fit it to what is run; `source` is the file name that errors begin with.
 
-    Missing values are derived from what is run, and names that do not fit are left out (`Config.left_out`). `own` is
-    the content of the user's own files, if `raw` is that merged into the paper's study. `left_out` then has only keys
-    of the user's files, and a source of rows that these name replaces the other kind. `roots` are the folders of
-    results and of logs. Raises ConfigError with one line per problem: where, what it must be, what it was.
+    Missing values are derived from what is run, and names that do not fit are left out (`Config.left_out`).
+    `user_config` is the content of the user's own files, if `raw` is that merged into the paper's study. `left_out`
+    then has only keys of the user's files, and a source of rows that these name replaces the other kind. `roots` are
+    the folders of results and of logs. Raises ConfigError with one line per problem: where, what it must be, what it
+    was.
     """
     # Names are checked where they are free; here they may be names of models.
-    wrong = problems(raw) or [f"{path}: {SECRET_WARNING}" for path in find_secret_keys(raw, by_name=False)]
-    wrong = wrong or _unusable_extensions(raw)
+    errors = find_value_problems(raw) or [f"{path}: {SECRET_WARNING}" for path in find_secret_keys(raw, by_name=False)]
+    errors = errors or _use_extensions(raw)
     depends_on_names = False
     try:
-        if not wrong:
-            config = fitted(Config.model_validate(with_benchmarks(_with_own_sources(raw, own or {}))))
-            wrong = missing_files(config) or list(unfit_rows(config))
+        if not errors:
+            config = complete_config(
+                Config.model_validate(add_declared_benchmarks(_prefer_user_sources(raw, user_config or {})))
+            )
+            errors = find_missing_files(config) or list(find_unfit_rows(config))
     except ValidationError as error:
-        wrong, depends_on_names = [_describe(problem) for problem in error.errors()], True
-        wrong += _incomplete_base(raw)
+        errors, depends_on_names = [_describe_problem(problem) for problem in error.errors()], True
+        errors += _describe_incomplete_base(raw)
     except ValueError as error:
-        wrong, depends_on_names = [str(error)], True
-    if wrong:
-        lines = [f"{source}: {_one_line(problem)}" for problem in wrong]
+        errors, depends_on_names = [str(error)], True
+    if errors:
+        lines = [f"{source}: {_format_line(problem)}" for problem in errors]
         explain = extensions.explain_errors if depends_on_names else "\n".join
         raise ConfigError(explain(lines))
     config._roots = roots
-    if own is not None:
-        config._left_out = [line for line in config.left_out if _is_set(line.partition(":")[0], own)]
+    if user_config is not None:
+        config._left_out = [line for line in config.left_out if _is_set(line.partition(":")[0], user_config)]
     return config
 
 
-def _incomplete_base(raw: Mapping[str, Any]) -> list[str]:
+def _describe_incomplete_base(raw: Mapping[str, Any]) -> list[str]:
     """A line about a config.yaml of the working folder that replaces the paper's study and lacks sections."""
     base = Path(BASE).absolute()
     missing = [name for name, field in Config.model_fields.items() if field.is_required() and name not in raw]
@@ -111,7 +114,7 @@ def _incomplete_base(raw: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def unversioned(config: Config) -> list[str]:
+def describe_unversioned_kinds(config: Config) -> list[str]:
     """A line for each kind of an extension that the study uses and that states no VERSION.
 
     Responses and labels cost GPU time or money, so a version replaces the hash of their code: an edit alone rebuilds
@@ -133,7 +136,7 @@ def unversioned(config: Config) -> list[str]:
     return lines
 
 
-def _unusable_extensions(raw: Mapping[str, Any]) -> list[str]:
+def _use_extensions(raw: Mapping[str, Any]) -> list[str]:
     """Add the config's extensions; return the error if that is impossible, but raise TooLateError."""
     try:
         extensions.add_extensions(raw.get("extensions") or [])
@@ -144,29 +147,30 @@ def _unusable_extensions(raw: Mapping[str, Any]) -> list[str]:
     return []
 
 
-def _with_own_sources(raw: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    benchmarks, named = raw.get("benchmarks"), own.get("benchmarks")
-    if not isinstance(benchmarks, Mapping) or not isinstance(named, Mapping):
+def _prefer_user_sources(raw: Mapping[str, Any], user_config: Mapping[str, Any]) -> dict[str, Any]:
+    benchmarks, user_benchmarks = raw.get("benchmarks"), user_config.get("benchmarks")
+    if not isinstance(benchmarks, Mapping) or not isinstance(user_benchmarks, Mapping):
         return dict(raw)
-    return {**raw, "benchmarks": with_own_sources(benchmarks, named)}
+    return {**raw, "benchmarks": with_own_sources(benchmarks, user_benchmarks)}
 
 
-def with_benchmarks(raw: Mapping[str, Any]) -> dict[str, Any]:
+def add_declared_benchmarks(raw: Mapping[str, Any]) -> dict[str, Any]:
     """The config with the benchmarks that extensions declare, below those of the config with the same names."""
     benchmarks = raw.get("benchmarks")
     if not isinstance(benchmarks, Mapping | None):
         return dict(raw)
-    below: dict[str, Any] = load_values("benchmarks", dict)
-    return {**raw, "benchmarks": with_own_sources(merge_sections(below, benchmarks or {}), benchmarks or {})}
+    declared_benchmarks: dict[str, Any] = load_values("benchmarks", dict)
+    all_benchmarks = merge_sections(declared_benchmarks, benchmarks or {})
+    return {**raw, "benchmarks": with_own_sources(all_benchmarks, benchmarks or {})}
 
 
-def _describe(problem: Mapping[str, Any]) -> str:
+def _describe_problem(problem: Mapping[str, Any]) -> str:
     """The line of an error, with advice about values that YAML reads as something else than text."""
     is_no_text = problem["type"] == "string_type" and isinstance(problem["input"], int | float)
-    return describe_error(problem) + ("; put it in quotes" if is_no_text else "") + _declared_in(problem)
+    return describe_error(problem) + ("; put it in quotes" if is_no_text else "") + _describe_declaration(problem)
 
 
-def _declared_in(problem: Mapping[str, Any]) -> str:
+def _describe_declaration(problem: Mapping[str, Any]) -> str:
     """The place of a benchmark's declaration, for the end of an error about a benchmark of an extension."""
     section, name = [*problem["loc"], None, None][:2]
     if section != "benchmarks" or name not in extensions.load_declarations("benchmarks"):
@@ -183,35 +187,35 @@ def _is_set(key: str, files: Any) -> bool:
     return True
 
 
-def _one_line(text: str) -> str:
+def _format_line(text: str) -> str:
     """At most 1,000 characters of a text without secrets; control characters are escaped."""
     text = "".join(char if char.isprintable() else repr(char)[1:-1] for char in mask_keys(text))
     return text if len(text) <= 1000 else f"{text[:997]}..."
 
 
-def study_schema() -> str:
+def build_study_schema() -> str:
     """The JSON schema of a config file, which may be partial."""
     schema = Config.model_json_schema()
-    return json.dumps(_partial(schema, schema["$defs"]), indent=2) + "\n"
+    return json.dumps(_make_partial(schema, schema["$defs"]), indent=2) + "\n"
 
 
-def _partial(schema: Any, definitions: dict[str, Any]) -> Any:
+def _make_partial(schema: Any, definitions: dict[str, Any]) -> Any:
     """The schema with nothing required, and one object for all kinds of a section."""
     if isinstance(schema, list):
-        return [_partial(part, definitions) for part in schema]
+        return [_make_partial(part, definitions) for part in schema]
     if not isinstance(schema, dict):
         return schema
     if "oneOf" in schema:
-        schema = _any_kind(definitions[part["$ref"].removeprefix("#/$defs/")] for part in schema["oneOf"])
+        schema = _merge_kinds(definitions[part["$ref"].removeprefix("#/$defs/")] for part in schema["oneOf"])
     partial = {}
     for key, value in schema.items():
         # A list has the names of required keys; a config key of this name would be a dict.
         if key != "required" or isinstance(value, dict):
-            partial[key] = _partial(value, definitions)
+            partial[key] = _make_partial(value, definitions)
     return partial
 
 
-def _any_kind(kinds: Iterable[dict[str, Any]]) -> dict[str, Any]:
+def _merge_kinds(kinds: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """One object with the keys of all kinds; a file may set a key to null to undo another file's value."""
     properties: dict[str, list[dict[str, Any]]] = {}
     for kind in kinds:

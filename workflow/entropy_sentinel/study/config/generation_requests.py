@@ -37,27 +37,32 @@ def generation_settings(config: Config, model: str, benchmark: str) -> Generatio
     if settings.VERSION > 1:  # the first one is not in job settings, because traces older than this key lack it
         identity["kind_version"] = settings.VERSION
     if source := settings.file(benchmark):
-        given = {
+        import_settings = {
             **job,
             "engine": "source",
             "source": source,
             **identity,
-            "samples": config.samples_of(model),
-            "sampling": sampling_of(config, model),
+            "samples": config.count_samples(model),
+            "sampling": select_sampling(config, model),
         }
-        return cast(SourceSettings, given)
-    depends_on = {**job, "engine": settings.ENGINE, **identity, **_asking(config, model, settings)}
-    return cast(AskedSettings, depends_on)
+        return cast(SourceSettings, import_settings)
+    request_settings = {
+        **job,
+        "engine": settings.ENGINE,
+        **identity,
+        **_build_request_settings(config, model, settings),
+    }
+    return cast(AskedSettings, request_settings)
 
 
-def _asking(config: Config, model: str, settings: Model) -> AskingSettings:
+def _build_request_settings(config: Config, model: str, settings: Model) -> AskingSettings:
     """The settings of requests to a model."""
     loading = settings.loading_settings()
     kept: KeptSettings = {"keep_top_tokens": True} if config.generation.keep_top_tokens else {}
     return {
         **prompt_settings(config, model),
-        "samples": config.samples_of(model),
-        "sampling": sampling_of(config, model),
+        "samples": config.count_samples(model),
+        "sampling": select_sampling(config, model),
         "top_k": TOP_K,
         "seed": config.seed,
         "engine_args": config.generation.engine_args | settings.engine_args,
@@ -71,7 +76,7 @@ def _asking(config: Config, model: str, settings: Model) -> AskingSettings:
     }
 
 
-def sampling_of(config: Config, model: str) -> dict[str, Any]:
+def select_sampling(config: Config, model: str) -> dict[str, Any]:
     """The sampling settings that are set, so that a new key in the schema does not rebuild anything."""
     sampling = config.generation.sampling.model_dump() | config.models[model].sampling
     return {key: value for key, value in sampling.items() if value is not None}
@@ -79,7 +84,7 @@ def sampling_of(config: Config, model: str) -> dict[str, Any]:
 
 def prompt_settings(config: Config, model: str) -> PromptSettings:
     """The prompt of a model; jobs get the text of a prompt from the config."""
-    name, variables = config.prompt_of(model), config.models[model].prompt_variables
+    name, variables = config.find_prompt_name(model), config.models[model].prompt_variables
     prompt = config.generation_prompts[name]
     settings: PromptSettings = {"prompt": name, "prompt_version": prompt.version}
     if variables:
@@ -87,7 +92,7 @@ def prompt_settings(config: Config, model: str) -> PromptSettings:
     return settings if name in PROMPTS else {**settings, **prompt.template}
 
 
-def source_file(config: Config, model: str, benchmark: str) -> str | None:
+def find_source_file(config: Config, model: str, benchmark: str) -> str | None:
     """The file of imported traces, Parquet or a log, that replaces an engine; None if the model is run."""
     return config.models[model].file(benchmark)
 
@@ -98,7 +103,7 @@ def feature_settings(config: Config, model: str) -> FeatureSettings:
     return {"trace_after": settings.trace_after, "vocabulary": settings.vocabulary}
 
 
-def gpus(config: Config, model: str) -> int:
+def count_gpus(config: Config, model: str) -> int:
     """The number of GPUs of one generation job: 0 for a server behind an API, and for imported traces."""
     settings = config.models[model]
     if not settings.LOADS_WEIGHTS:
@@ -106,7 +111,7 @@ def gpus(config: Config, model: str) -> int:
     return generation_section.count_gpus(config.generation.engine_args | settings.engine_args)
 
 
-def engines(config: Config) -> dict[str, int]:
+def number_engines(config: Config) -> dict[str, int]:
     """The number of the engine of each model that vLLM loads; models with the same weights share one."""
     number_by_weights: dict[str, int] = {}
     numbers = {}
@@ -117,36 +122,36 @@ def engines(config: Config) -> dict[str, int]:
     return numbers
 
 
-def given_pass(config: Config, family: str, model: str, benchmark: str) -> str | None:
+def find_imported_pass(config: Config, family: str, model: str, benchmark: str) -> str | None:
     """The file of a family's imported pass, which replaces an engine; None if there is none."""
     folder = config.models[model].given_passes(family)
     return str(folder / f"{benchmark}.parquet") if folder else None
 
 
-def pass_gpus(config: Config, family: str, model: str) -> int:
+def count_pass_gpus(config: Config, family: str, model: str) -> int:
     """The number of GPUs of one job: those of the model that is asked, or 0."""
-    asked_model = config.asked_again(family, model)
-    return gpus(config, asked_model) if asked_model else 0
+    asked_model = config.find_requery_model(family, model)
+    return count_gpus(config, asked_model) if asked_model else 0
 
 
 def pass_settings(config: Config, family: str, model: str, benchmark: str) -> dict[str, Any]:
     """The settings that a family's pass depends on, besides the traces and items."""
-    declared = FAMILIES[family].asks
-    assert declared is not None  # only such families have a pass
-    if source := given_pass(config, family, model, benchmark):
-        asked: dict[str, Any] = {"source": source}
+    requery = FAMILIES[family].asks
+    assert requery is not None  # only such families have a pass
+    if source := find_imported_pass(config, family, model, benchmark):
+        respondent: dict[str, Any] = {"source": source}
     else:
         name = config.models[model].same_as or model
         facts = config.models[name].unreported_facts()
-        asked = {"asked_with": {**generation_settings(config, name, benchmark), **facts}}
+        respondent = {"asked_with": {**generation_settings(config, name, benchmark), **facts}}
     settings = {
         "family": family,
-        "version": declared.version,
-        **asked,
+        "version": requery.version,
+        **respondent,
         "settings": family_settings(config, family),
     }
-    why = config.unaskable(family, model)
-    return settings | {"unaskable": why} if why else settings
+    reason = config.explain_unaskable(family, model)
+    return settings | {"unaskable": reason} if reason else settings
 
 
 def family_settings(config: Config, family: str) -> dict[str, Any]:
@@ -155,7 +160,7 @@ def family_settings(config: Config, family: str) -> dict[str, Any]:
     return {} if section is None else section.model_dump()
 
 
-def comparing_families(config: Config) -> dict[str, TextModel]:
+def select_comparing_families(config: Config) -> dict[str, TextModel]:
     """The sections of the study's families that compare texts, by name."""
     names = [name for name in config.run.further_families if FAMILIES[name].compares_texts]
     return {name: getattr(config.signals, name) for name in names}
@@ -163,7 +168,7 @@ def comparing_families(config: Config) -> dict[str, TextModel]:
 
 def comparing_settings(config: Config, family: str) -> dict[str, Any]:
     """A family's section with its weights; those in a folder are identified by their content."""
-    section = comparing_families(config)[family]
+    section = select_comparing_families(config)[family]
     settings = {
         **section.model_dump(),
         "model": section.weights,
@@ -181,15 +186,15 @@ def server_settings(config: Config) -> dict[str, dict[str, Any]]:
     for name, model in config.models.items():
         if model.server is not None:
             settings = model.server.model_dump(include={*model.server.UNTRACKED})
-            servers[f"models.{name}.{model.kind}"] = settings | {"ledger": ledger(config, f"models.{name}")}
+            servers[f"models.{name}.{model.kind}"] = settings | {"ledger": get_ledger_path(config, f"models.{name}")}
     for name, judge in config.judges.items():
         if judge.UNTRACKED:
             settings = judge.model_dump(include={*judge.UNTRACKED})
-            servers[f"judges.{name}"] = settings | {"ledger": ledger(config, f"judges.{name}")}
+            servers[f"judges.{name}"] = settings | {"ledger": get_ledger_path(config, f"judges.{name}")}
     return servers
 
 
-def ledger(config: Config, server: str) -> str:
+def get_ledger_path(config: Config, server: str) -> str:
     """The file with the costs of the study's calls to a server; `server` is `models.NAME` or `judges.NAME`."""
     return config.layout.spending.format(server=server)
 
@@ -201,17 +206,17 @@ def benchmark_settings(config: Config, benchmark: str) -> ItemsSettings:
     job = {
         "version": BENCHMARK_VERSION,
         "benchmark": benchmark,
-        "limit": item_limit(config, benchmark),
+        "limit": find_item_limit(config, benchmark),
         "seed": config.seed,
         **settings.model_dump(exclude={*settings.BESIDE, *unset}),
     }
     return cast(ItemsSettings, job)
 
 
-def item_limit(config: Config, benchmark: str) -> int | None:
+def find_item_limit(config: Config, benchmark: str) -> int | None:
     """The largest number of items of a benchmark: its own limit, or else the study's; None for all."""
-    own = config.benchmarks[benchmark].limit
-    return config.limit if own is None else own
+    benchmark_limit = config.benchmarks[benchmark].limit
+    return config.limit if benchmark_limit is None else benchmark_limit
 
 
 def announce_servers(config: Config) -> None:
@@ -232,11 +237,11 @@ def served_settings(config: Config, model: str) -> VllmSettings:
     return settings
 
 
-def config_snippet(config: Config, model: str, base_url: str) -> str:
+def write_config_snippet(config: Config, model: str, base_url: str) -> str:
     """The text of a further config file that makes this server replace the engine, with the same seeds."""
     # Settings of the server's start cannot be set for an API as well.
-    given = config.models[model].model_dump(include={"id", "path", "lora", "template_date"})
-    lines = [f"    {key}: null" for key, value in given.items() if value is not None]
+    engine_keys = config.models[model].model_dump(include={"id", "path", "lora", "template_date"})
+    lines = [f"    {key}: null" for key, value in engine_keys.items() if value is not None]
     revision = served_settings(config, model)["revision"]
     if revision:
         lines.append(f"    revision: '{revision}'  # commit of the server's weights")

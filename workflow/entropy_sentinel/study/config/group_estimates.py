@@ -24,15 +24,15 @@ def split_settings(config: Config) -> SplitSettings:
 
 def estimation_settings(config: Config, estimators: Iterable[str]) -> EstimationSettings:
     """The settings that the estimates of a training group depend on, besides the observations."""
-    how = config.estimation
+    estimation = config.estimation
     return {
         "estimators": list(estimators),
         "seed": estimation_seed(config),
-        "folds": how.folds,
-        "trees": how.trees,
-        "max_depth": how.max_depth,
-        "min_samples_split": how.min_samples_split,
-        "hidden_layers": how.hidden_layers,
+        "folds": estimation.folds,
+        "trees": estimation.trees,
+        "max_depth": estimation.max_depth,
+        "min_samples_split": estimation.min_samples_split,
+        "hidden_layers": estimation.hidden_layers,
     }
 
 
@@ -41,68 +41,73 @@ def training_groups(config: Config) -> dict[str, tuple[str, ...]]:
 
     A group that several settings name gets the estimators of all of them.
     """
-    wanted: dict[str, set[str]] = {}
-    everything = set(CONFIGURATION_NAMES)
+    estimators_by_group: dict[str, set[str]] = {}
+    all_estimators = set(CONFIGURATION_NAMES)
     for name in config.run.groups:
         group = config.groups[name]
-        estimators = everything if group.configurations == "all" else {group.estimator, config.estimation.default}
-        wanted.setdefault(group.group_id, set()).update(estimators)
+        estimators = all_estimators if group.configurations == "all" else {group.estimator, config.estimation.default}
+        estimators_by_group.setdefault(group.group_id, set()).update(estimators)
     for sweep in config.run.sizes:
-        estimators = everything if sweep.configurations == "all" else {config.estimation.default}
-        for benchmarks in combinations(sorted(config.labelled), sweep.number(len(config.labelled))):
-            wanted.setdefault(group_id(benchmarks), set()).update(estimators)
-    return {group: in_order([*estimators, *config.estimation.estimators]) for group, estimators in wanted.items()}
+        estimators = all_estimators if sweep.configurations == "all" else {config.estimation.default}
+        for benchmarks in combinations(
+            sorted(config.labelled_benchmarks), sweep.number(len(config.labelled_benchmarks))
+        ):
+            estimators_by_group.setdefault(group_id(benchmarks), set()).update(estimators)
+    return {
+        group: in_order([*estimators, *config.estimation.estimators])
+        for group, estimators in estimators_by_group.items()
+    }
 
 
-def kept_estimators(config: Config, names: Iterable[str] | None = None) -> dict[str, tuple[str, ...]]:
+def list_kept_estimators(config: Config, names: Iterable[str] | None = None) -> dict[str, tuple[str, ...]]:
     """The estimators of each named group to keep as files, in the order of `estimation.keep` or of `names`."""
     names = list(config.estimation.keep if names is None else names)
     kept = {}
     for group in config.run.groups:
-        own = config.groups[group].estimator
-        kept[group] = tuple(own if name == OWN else name for name in names)
+        group_estimator = config.groups[group].estimator
+        kept[group] = tuple(group_estimator if name == OWN else name for name in names)
     return kept
 
 
-def group_files(config: Config) -> dict[str, str]:
+def map_group_files(config: Config) -> dict[str, str]:
     """The ids of all training groups by the names of their files, the wildcard `{group}`."""
     return {group_file(group): group for group in training_groups(config)}
 
 
-def groups_of_judge(config: Config, judge: str) -> list[str]:
+def list_judge_groups(config: Config, judge: str) -> list[str]:
     """The file names of the training groups that are estimated with a judge's labels.
 
     All groups if an analysis of these labels reads all; else the shown groups, if an analysis reads these.
     """
-    read = {section.READS for section in config.shown.values() if section.uses_judge(judge)}
+    read = {section.READS for section in config.enabled_analyses.values() if section.uses_judge(judge)}
     if Reads.ALL in read:
-        return list(group_files(config))
+        return list(map_group_files(config))
     if Reads.SHOWN in read:
-        return [group_file(group.group_id) for group in shown_groups(config).values()]
+        return [group_file(group.group_id) for group in find_report_groups(config).values()]
     return []
 
 
-def first_group(config: Config) -> str | None:
+def find_first_group(config: Config) -> str | None:
     """The id of the first named training group, or else of the first one of the first size; None without one."""
     return next(iter(training_groups(config)), None)
 
 
-def shown_groups(config: Config) -> dict[str, Group]:
+def find_report_groups(config: Config) -> dict[str, Group]:
     """The named training groups; if none is run, the first training group under its id, or nothing."""
-    group = first_group(config)
+    group = find_first_group(config)
     if config.run.groups or group is None:
         return {name: config.groups[name] for name in config.run.groups}
     return {group: Group(benchmarks=group.split("+"), estimator=config.estimation.default)}
 
 
-def pages(config: Config, judge: str, but: str) -> dict[str, dict[str, str]]:
+def link_pages(config: Config, judge: str, but: str) -> dict[str, dict[str, str]]:
     """Links from the page of the analysis `but` to the pages of the other analyses of a judge's labels.
 
     The keys are the texts of the links; below each, the models, or "" for a single page.
     """
     folder = Path(getattr(config.analyses, but).PAGE).parent
     links = {}
-    for name, section in config.shown.items():
+    for name, section in config.enabled_analyses.items():
         if name != but and section.PAGE and section.uses_judge(judge):
             template = os.path.relpath(section.PAGE, folder)
             models = config.run.models if "{model}" in section.PAGE else [""]
@@ -115,9 +120,9 @@ def estimate_batches(config: Config) -> dict[str, list[str]]:
 
     If each group has its own job, there is one rule, with the wildcard `{group}`.
     """
-    named = list(dict.fromkeys(group_file(config.groups[name].group_id) for name in config.run.groups))
-    others = [file for file in group_files(config) if file not in named]
-    return _batches(config, "estimate", "{group}", named, others)
+    named_groups = list(dict.fromkeys(group_file(config.groups[name].group_id) for name in config.run.groups))
+    unnamed_groups = [file for file in map_group_files(config) if file not in named_groups]
+    return _batches(config, "estimate", "{group}", named_groups, unnamed_groups)
 
 
 def estimator_batches(config: Config) -> dict[str, list[str]]:

@@ -16,37 +16,37 @@ def judge_settings(config: Config, judge: str, benchmark: str | None = None) -> 
     They include the benchmark's tolerance if the judge compares numbers. For a judge that combines others, `members`
     has their settings. For a benchmark's own judge, `replaces` is the judge whose labels its labels replace.
     """
-    name = config.judge_of(judge, benchmark)
-    settings = _settings_of(config, name, benchmark)
+    name = config.find_judge(judge, benchmark)
+    settings = _build_judge_settings(config, name, benchmark)
     if name != judge:
         settings["replaces"] = judge
     return settings
 
 
-def _settings_of(config: Config, judge: str, benchmark: str | None) -> JudgeSettings:
+def _build_judge_settings(config: Config, judge: str, benchmark: str | None) -> JudgeSettings:
     settings = config.judges[judge]
-    served = _server(config, settings.served_by) if settings.served_by else None
-    tracked = settings.tracked(config.judge_prompts, served)
+    server = _build_server_settings(config, settings.served_by) if settings.served_by else None
+    tracked = settings.tracked(config.judge_prompts, server)
     job = cast(JudgeSettings, {"version": settings.VERSION, "judge": judge, **tracked})
     tolerance = config.benchmarks[benchmark].tolerance if benchmark and settings.TOLERANT else None
     if tolerance:
         job["tolerance"] = tolerance.model_dump(exclude_defaults=True)
-    parts = {name: _settings_of(config, name, benchmark) for name in members(settings)}
-    if parts:
-        job["members"] = parts
+    member_settings = {name: _build_judge_settings(config, name, benchmark) for name in members(settings)}
+    if member_settings:
+        job["members"] = member_settings
     return job
 
 
-def _server(config: Config, model: str) -> ServedSettings:
+def _build_server_settings(config: Config, model: str) -> ServedSettings:
     """The settings of a model that serves as a judge, for `study.engines.vllm_server.run_server`."""
     settings = served_settings(config, model)
-    served: dict[str, Any] = {key: dict(settings)[key] for key in ServedSettings.__annotations__}
+    server: dict[str, Any] = {key: dict(settings)[key] for key in ServedSettings.__annotations__}
     if variables := settings["chat_template_kwargs"]:
-        served["engine_args"] = served["engine_args"] | {"default_chat_template_kwargs": variables}
-    return cast(ServedSettings, served)
+        server["engine_args"] = server["engine_args"] | {"default_chat_template_kwargs": variables}
+    return cast(ServedSettings, server)
 
 
-def labels_files(config: Config, judge: str, model: str, benchmark: str) -> list[str]:
+def list_labels_files(config: Config, judge: str, model: str, benchmark: str) -> list[str]:
     """The files of imported labels that a judge, or one that it combines, uses."""
     files = []
     for name in config.basic_judges(judge, benchmark):
@@ -56,37 +56,37 @@ def labels_files(config: Config, judge: str, model: str, benchmark: str) -> list
     return files
 
 
-def served_judges(config: Config) -> list[str]:
+def list_served_judges(config: Config) -> list[str]:
     """The study's judges whose jobs start a server, one for all benchmarks of a model."""
-    if len(own_judges(config)) == len(config.run.benchmarks):
+    if len(find_benchmark_judges(config)) == len(config.run.benchmarks):
         return []
     return [name for name in config.run.judges if config.judges[name].served_by]
 
 
-def own_judges(config: Config) -> dict[str, str]:
+def find_benchmark_judges(config: Config) -> dict[str, str]:
     """The benchmarks that are run with their own judge, by name; no other judge labels them."""
-    own = {}
+    judges = {}
     for name in config.run.benchmarks:
         judge = config.benchmarks[name].judge
         if judge is not None:
-            own[name] = judge
-    return own
+            judges[name] = judge
+    return judges
 
 
-def paid_judges(config: Config) -> dict[str, list[str]]:
+def find_paid_judges(config: Config) -> dict[str, list[str]]:
     """The judges behind servers that the study uses, each with the judges of `run.judges` that use it."""
-    asking: dict[str, list[str]] = {}
+    users_by_judge: dict[str, list[str]] = {}
     if not config.reads_labels:
-        return asking
+        return users_by_judge
     for judge, benchmark in product(config.run.judges, config.run.benchmarks):
         for name in config.basic_judges(judge, benchmark):
-            if config.judges[name].HAS_LEDGER and judge not in asking.setdefault(name, []):
-                asking[name].append(judge)
-    return asking
+            if config.judges[name].HAS_LEDGER and judge not in users_by_judge.setdefault(name, []):
+                users_by_judge[name].append(judge)
+    return users_by_judge
 
 
-def hub_models(config: Config) -> list[str]:
+def list_hub_models(config: Config) -> list[str]:
     """The models with weights on the hub: those that answer, and those that serve as judges."""
-    serving = [config.judges[name].served_by for name in served_judges(config)]
-    names = dict.fromkeys([*config.run.models, *filter(None, serving)])
+    judge_models = [config.judges[name].served_by for name in list_served_judges(config)]
+    names = dict.fromkeys([*config.run.models, *filter(None, judge_models)])
     return [name for name in names if config.models[name].ON_HUB]

@@ -6,25 +6,29 @@ from pathlib import Path
 
 from entropy_sentinel.core.cache_folders import TREE
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.study.config.generation_requests import benchmark_settings, comparing_families, given_pass
+from entropy_sentinel.study.config.generation_requests import (
+    benchmark_settings,
+    find_imported_pass,
+    select_comparing_families,
+)
 from entropy_sentinel.study.config.study_config import Config
 from entropy_sentinel.study.engines.model_kinds import folder_of_weights
 from entropy_sentinel.study.items.item_conversion import check_first_rows
 
 # Missing files that are listed; a study of imported labels may lack hundreds.
-_MOST_LISTED = 10
+_MAX_LISTED = 10
 
 
-def missing_files(config: Config) -> list[str]:
+def find_missing_files(config: Config) -> list[str]:
     """The errors for the missing local files, the first ten of them and the number of the others.
 
     Only models and benchmarks that are run are checked; the files of others may be added later.
     """
-    needed = chain(_needed_by_models(config), _needed_by_benchmarks(config), _needed_by_judges(config))
+    needed = chain(_list_model_files(config), _list_benchmark_files(config), _list_judge_files(config))
     missing = {problem: path for path, problem in needed if not path.is_file()}
     problems, relative = list(missing), [path for path in missing.values() if not path.is_absolute()]
-    n_more = len(problems) - _MOST_LISTED
-    lines = problems if n_more <= 0 else [*problems[:_MOST_LISTED], f"{n_more} more files are missing"]
+    n_more = len(problems) - _MAX_LISTED
+    lines = problems if n_more <= 0 else [*problems[:_MAX_LISTED], f"{n_more} more files are missing"]
     if relative:
         lines.append(f"relative paths begin at the working folder, {Path.cwd()}{_advise_folder(relative)}")
     return lines
@@ -37,7 +41,7 @@ def _advise_folder(missing: Iterable[Path]) -> str:
     return f"; {TREE} has these files: run there, or with `snakemake --directory {TREE}`"
 
 
-def unfit_rows(config: Config) -> Iterator[str]:
+def find_unfit_rows(config: Config) -> Iterator[str]:
     """Yield the errors in the first rows of local files: `benchmarks.x: a.csv has no column 'q'; ...`.
 
     Only benchmarks that are run are checked.
@@ -50,33 +54,33 @@ def unfit_rows(config: Config) -> Iterator[str]:
                 yield f"benchmarks.{name}: {error}"
 
 
-def _needed_by_models(config: Config) -> Iterator[tuple[Path, str]]:
+def _list_model_files(config: Config) -> Iterator[tuple[Path, str]]:
     """Yield the local files of models, also of those in judges and signals, and the error if one is missing."""
-    serving = [config.judges[name].served_by for name in config.run.judges]
-    for name in dict.fromkeys([*config.run.models, *filter(None, serving)]):
+    judge_models = [config.judges[name].served_by for name in config.run.judges]
+    for name in dict.fromkeys([*config.run.models, *filter(None, judge_models)]):
         for file, problem in config.models[name].needed_files(config.run.benchmarks):
             yield file, f"models.{name}{problem}"
         if name not in config.run.models:
             continue
         for family, benchmark in product(config.run.asking_families, config.run.benchmarks):
-            given = given_pass(config, family, name, benchmark)
-            if given is not None:
+            imported_pass = find_imported_pass(config, family, name, benchmark)
+            if imported_pass is not None:
                 must = f"models.{name}.source_passes: must hold {family}/{benchmark}.parquet"
-                yield Path(given), f"{must}; '{Path(given).parents[1]}' does not"
-    for family, section in comparing_families(config).items():
+                yield Path(imported_pass), f"{must}; '{Path(imported_pass).parents[1]}' does not"
+    for family, section in select_comparing_families(config).items():
         if section.path is not None:
             file, problem = folder_of_weights(section.path)
             yield file, f"signals.{family}{problem}"
 
 
-def _needed_by_benchmarks(config: Config) -> Iterator[tuple[Path, str]]:
+def _list_benchmark_files(config: Config) -> Iterator[tuple[Path, str]]:
     for name in config.run.benchmarks:
         path = config.benchmarks[name].path
         if path is not None:
             yield Path(path), f"benchmarks.{name}.path: must be a file; there is none at '{path}'"
 
 
-def _needed_by_judges(config: Config) -> Iterator[tuple[Path, str]]:
+def _list_judge_files(config: Config) -> Iterator[tuple[Path, str]]:
     run = config.run
     for judge, model, benchmark in product(run.judges, run.models, run.benchmarks):
         for name in config.basic_judges(judge, benchmark):

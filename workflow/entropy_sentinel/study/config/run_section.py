@@ -29,10 +29,10 @@ class SweepSize(Settings):
         return n_labelled - 1 if self.size == ALL_BUT_ONE else self.size
 
 
-def _each_size_once(sizes: list[SweepSize]) -> list[SweepSize]:
-    given = [sweep.size for sweep in sizes]
-    for size in given:
-        if given.count(size) > 1:
+def _check_distinct_sizes(sizes: list[SweepSize]) -> list[SweepSize]:
+    values = [sweep.size for sweep in sizes]
+    for size in values:
+        if values.count(size) > 1:
             raise ValueError(f"size {size} occurs twice; name each once")
     return sizes
 
@@ -62,7 +62,7 @@ class Run(Settings):
         description="named training groups to run, names of the section `groups`; a group whose benchmarks are not all "
         "run is left out. May be empty",
     )
-    sizes: Annotated[list[SweepSize], AfterValidator(_each_size_once)] = Field(
+    sizes: Annotated[list[SweepSize], AfterValidator(_check_distinct_sizes)] = Field(
         [],
         description="training groups to run by size: every subset of that size of the benchmarks that have "
         "references; a size that leaves no benchmark unseen is skipped",
@@ -75,7 +75,7 @@ class Run(Settings):
     )
 
     @model_validator(mode="after")
-    def _families_are_known(self) -> "Run":
+    def _check_families(self) -> "Run":
         check_names("family in features:", self.features, FAMILIES)
         if TOKENS not in self.features:
             raise ValueError(f"features: must have '{TOKENS}', got {', '.join(self.features) or 'empty'}")
@@ -96,40 +96,44 @@ class Run(Settings):
 class AskingObstacle:
     """The reason why a model's responses cannot be asked about, and the remedy."""
 
-    why: str
+    reason: str
     remedy: str
 
 
-def unaskable(models: Mapping[str, Model], name: str, family: str, plain: Collection[str]) -> AskingObstacle | None:
+def find_asking_obstacle(
+    models: Mapping[str, Model], name: str, family: str, plain_text_models: Collection[str]
+) -> AskingObstacle | None:
     """Why a family cannot ask about the responses of `name`; None if it can, or its pass is imported.
 
-    `plain` are the models whose responses continue plain text, without a chat template.
+    `plain_text_models` are those whose responses continue plain text, without a chat template.
     """
     if models[name].given_passes(family):
         return None
     asked_name = models[name].same_as or name
     asked_model = models[asked_name]
     if asked_model.ENGINE and not asked_model.ASKED_BY_TOKENS:
-        why = f"the engine of '{asked_model.kind}' models cannot be asked by token ids"
-        return AskingObstacle(why, "leave the family or the model out")
-    for either in (name, asked_name):
-        if models[either].server is not None and either not in plain:
-            how = "run it by 'id' or 'path', ask it with a prompt of plain text, or leave the family out"
-            return AskingObstacle("a server does not return the token ids of a chat's prompt", how)
+        reason = f"the engine of '{asked_model.kind}' models cannot be asked by token ids"
+        return AskingObstacle(reason, "leave the family or the model out")
+    for model in (name, asked_name):
+        if models[model].server is not None and model not in plain_text_models:
+            remedy = "run it by 'id' or 'path', ask it with a prompt of plain text, or leave the family out"
+            return AskingObstacle("a server does not return the token ids of a chat's prompt", remedy)
     if not asked_model.ENGINE:
-        how = (
+        remedy = (
             f"name a model with its weights in models.{name}.same_as, or a folder with {family}/ in "
             f"models.{name}.source_passes, or leave the family out"
         )
-        return AskingObstacle("imported traces ('source') have no engine", how)
+        return AskingObstacle("imported traces ('source') have no engine", remedy)
     key = asked_model.no_logprobs
     if key:
-        why = f"it gives no log-probabilities (models.{asked_name}.{key})"
-        return AskingObstacle(why, "leave the family or the model out")
+        reason = f"it gives no log-probabilities (models.{asked_name}.{key})"
+        return AskingObstacle(reason, "leave the family or the model out")
     return None
 
 
-def check_asking(models: Mapping[str, Model], run: Iterable[str], family: str, plain: Collection[str]) -> None:
+def check_asking(
+    models: Mapping[str, Model], run: Iterable[str], family: str, plain_text_models: Collection[str]
+) -> None:
     """Raise ValueError for a family that cannot ask about any of the models that are `run`.
 
     If only some cannot be asked about, their signals are null, with the reason. Missing facts about a server always
@@ -137,54 +141,58 @@ def check_asking(models: Mapping[str, Model], run: Iterable[str], family: str, p
     """
     obstacles, askable = {}, []
     for name in run:
-        obstacle = unaskable(models, name, family, plain)
+        obstacle = find_asking_obstacle(models, name, family, plain_text_models)
         if obstacle is None:
             askable.append(name)
         else:
-            obstacles[name] = f"{obstacle.why}; {obstacle.remedy}"
+            obstacles[name] = f"{obstacle.reason}; {obstacle.remedy}"
     if askable:
         obstacles = {}
         for name in askable:
-            unset = None if models[name].given_passes(family) else _unset(models, models[name].same_as or name, family)
-            if unset is not None:
-                obstacles[name] = unset
-    for name, why in obstacles.items():
+            missing_key = (
+                None
+                if models[name].given_passes(family)
+                else _find_unset_key(models, models[name].same_as or name, family)
+            )
+            if missing_key is not None:
+                obstacles[name] = missing_key
+    for name, problem in obstacles.items():
         raise ValueError(
             f"models.{name}: run.features has '{family}', for which the model is asked again about its responses by "
-            f"token ids, and {why}"
+            f"token ids, and {problem}"
         )
 
 
-def _unset(models: Mapping[str, Model], model: str, family: str) -> str | None:
+def _find_unset_key(models: Mapping[str, Model], model: str, family: str) -> str | None:
     """The key that the config must still set for a model before it can be asked; None if there is none."""
-    declared = FAMILIES[family].asks
-    for key in declared.needed_of_servers if declared else ():
+    requery = FAMILIES[family].asks
+    for key in requery.needed_of_servers if requery else ():
         if models[model].server is not None and models[model].unreported_facts().get(key) is None:
             return f"models.{model}.{key} is not set, and servers do not report it; set it"
     return None
 
 
-def extended(models: Mapping[str, Any]) -> dict[str, Any]:
+def extend_models(models: Mapping[str, Any]) -> dict[str, Any]:
     """The section `models` in which each model has the keys of the model that it extends, except its title.
 
     Raises ValueError for a model that extends an unknown one, or itself, or that names other weights.
     """
-    return {name: _extended(name, models, ()) for name in models}
+    return {name: _extend_model(name, models, ()) for name in models}
 
 
-def _extended(name: str, models: Mapping[str, Any], below: tuple[str, ...]) -> Any:
-    own = models[name]
-    if not isinstance(own, Mapping) or not isinstance(own.get("extends"), str):
-        return own
-    base, chain = own["extends"], (*below, name)
+def _extend_model(name: str, models: Mapping[str, Any], descendants: tuple[str, ...]) -> Any:
+    section = models[name]
+    if not isinstance(section, Mapping) or not isinstance(section.get("extends"), str):
+        return section
+    base, chain = section["extends"], (*descendants, name)
     check_names(f"model in models.{name}.extends:", [base], models)
     if base in chain:
         raise ValueError(f"models.{chain[0]}.extends: a model cannot extend itself: {' -> '.join((*chain, base))}")
     for kind in KINDS:
-        if own.get(kind) is not None:
+        if section.get(kind) is not None:
             raise ValueError(f"models.{name}: takes its weights from '{base}', which it extends; leave '{kind}' out")
-    of_base = _extended(base, models, chain)
-    if not isinstance(of_base, Mapping):
-        return own
+    base_section = _extend_model(base, models, chain)
+    if not isinstance(base_section, Mapping):
+        return section
     # A variant is displayed under its own name.
-    return merge_sections({key: value for key, value in of_base.items() if key != "title"}, own)
+    return merge_sections({key: value for key, value in base_section.items() if key != "title"}, section)

@@ -14,7 +14,7 @@ from entropy_sentinel.judges.judge_registry import PROMPTS as JUDGE_PROMPTS
 from entropy_sentinel.judges.judge_registry import AnyJudge, basic_judges
 from entropy_sentinel.llm_client.server_settings import PLACEHOLDERS, Prompt, check_placeholders
 from entropy_sentinel.signal_families.signal_registry import FAMILIES, FAMILY_OF
-from entropy_sentinel.study.config.run_section import Run, check_asking, extended, unaskable
+from entropy_sentinel.study.config.run_section import Run, check_asking, extend_models, find_asking_obstacle
 from entropy_sentinel.study.config.study_paths import STAGE_FOLDERS, StudyLayout
 from entropy_sentinel.study.engines.engine_registry import PROMPTS as GENERATION_PROMPTS
 from entropy_sentinel.study.engines.engine_registry import AnyModel
@@ -111,24 +111,26 @@ class Config(Settings):
         return self._left_out
 
     @property
-    def shown(self) -> dict[str, Analysis]:
+    def enabled_analyses(self) -> dict[str, Analysis]:
         """The sections of the analyses that are run, by name."""
         return {name: getattr(self.analyses, name) for name in self.run.analyses}
 
     @property
     def reads_labels(self) -> bool:
         """Whether any analysis that is run reads labels; otherwise no judge is asked."""
-        return bool(self.run.groups) or any(section.READS_LABELS for section in self.shown.values())
+        return bool(self.run.groups) or any(section.READS_LABELS for section in self.enabled_analyses.values())
 
     @property
-    def labelled(self) -> list[str]:
+    def labelled_benchmarks(self) -> list[str]:
         """The benchmarks that are run and get labels: training groups use them, and they have a true accuracy.
 
         These are the benchmarks with references, and those whose labels are all imported from files.
         """
-        return [name for name in self.run.benchmarks if self.benchmarks[name].reference or self._are_imported(name)]
+        return [
+            name for name in self.run.benchmarks if self.benchmarks[name].reference or self._has_imported_labels(name)
+        ]
 
-    def _are_imported(self, benchmark: str) -> bool:
+    def _has_imported_labels(self, benchmark: str) -> bool:
         """Whether all judges import their labels, which then need no reference."""
         for judge in self.run.judges:
             if not all(self.has_labels_files(name, benchmark) for name in self.basic_judges(judge, benchmark)):
@@ -147,24 +149,24 @@ class Config(Settings):
         files = [settings.file(model, benchmark) for model in self.run.models]
         return any(file is not None and Path(file).is_file() for file in files)
 
-    def judge_of(self, judge: str, benchmark: str | None) -> str:
+    def find_judge(self, judge: str, benchmark: str | None) -> str:
         """The judge that labels a benchmark if `judge` is run: the benchmark's own judge, if it has one."""
         return (self.benchmarks[benchmark].judge if benchmark else None) or judge
 
     def basic_judges(self, judge: str, benchmark: str) -> list[str]:
         """The basic judges that label a benchmark if `judge` is run, including all that it combines."""
-        return basic_judges(self.judge_of(judge, benchmark), self.judges)
+        return basic_judges(self.find_judge(judge, benchmark), self.judges)
 
     @property
     def generation_prompts(self) -> dict[str, Prompt]:
         """The possible prompts of models, by name."""
         return GENERATION_PROMPTS | self.prompts
 
-    def prompt_of(self, model: str) -> str:
+    def find_prompt_name(self, model: str) -> str:
         """The name of a model's prompt."""
         return self.models[model].prompt or self.generation.prompt
 
-    def samples_of(self, model: str) -> int:
+    def count_samples(self, model: str) -> int:
         """The number of a model's responses per item."""
         return self.models[model].samples or self.generation.samples
 
@@ -177,26 +179,26 @@ class Config(Settings):
     @classmethod
     def _write_out_variants(cls, data: Any) -> Any:
         if isinstance(data, Mapping) and isinstance(data.get("models"), Mapping):
-            return {**data, "models": extended(data["models"])}
+            return {**data, "models": extend_models(data["models"])}
         return data
 
     @model_validator(mode="after")
-    def _prompts_fit(self) -> "Config":
+    def _check_prompts(self) -> "Config":
         variables = (name for model in self.models.values() for name in model.prompt_variables)
-        known = [f"{{{name}}}" for name in dict.fromkeys([*PLACEHOLDERS, *variables])]
+        placeholders = [f"{{{name}}}" for name in dict.fromkeys([*PLACEHOLDERS, *variables])]
         for name, prompt in self.prompts.items():
             if name in {**GENERATION_PROMPTS, **JUDGE_PROMPTS}:
                 raise ValueError(f"prompts.{name}: a built-in prompt has this name; choose another")
             for place in prompt.placeholders:
-                if f"{{{place}}}" not in known:
+                if f"{{{place}}}" not in placeholders:
                     raise ValueError(
-                        f"prompts.{name}: unknown placeholder '{{{place}}}'; known: {', '.join(known)}; others get a "
-                        "value in models.<name>.prompt_variables"
+                        f"prompts.{name}: unknown placeholder '{{{place}}}'; known: {', '.join(placeholders)}; "
+                        "others get a value in models.<name>.prompt_variables"
                     )
         check_names("prompt in generation.prompt:", [self.generation.prompt], self.generation_prompts)
         for model, settings in self.models.items():
             key = f"models.{model}.prompt" if settings.prompt else "generation.prompt"
-            name, places = self.prompt_of(model), settings.prompt_variables
+            name, places = self.find_prompt_name(model), settings.prompt_variables
             check_names(f"prompt in {key}:", [name], self.generation_prompts)
             if settings.ENGINE:
                 prompt = self.generation_prompts[name]
@@ -206,10 +208,10 @@ class Config(Settings):
                         f"models.{model}.chat_template_kwargs: prompt '{name}' is plain text; no chat template "
                         "applies; set it to null, or give the prompt a 'user' message"
                     )
-        for judge, asking in self.judges.items():
-            self._can_be_served(f"judges.{judge}.served", asking.served_by)
-            if asking.asks_with is not None:
-                key, name = f"judges.{judge}.prompt", asking.asks_with
+        for judge, section in self.judges.items():
+            self._check_served_model(f"judges.{judge}.served", section.served_by)
+            if section.asks_with is not None:
+                key, name = f"judges.{judge}.prompt", section.asks_with
                 check_names(f"prompt in {key}:", [name], self.judge_prompts)
                 prompt = self.judge_prompts[name]
                 if prompt.text is not None:
@@ -217,7 +219,7 @@ class Config(Settings):
                 check_placeholders(f"{key}: prompt '{name}'", prompt, ["response", "reference"], ["question"])
         return self
 
-    def _can_be_served(self, key: str, name: str | None) -> None:
+    def _check_served_model(self, key: str, name: str | None) -> None:
         """Check that a judge's model has fixed weights, so that labels are reproducible."""
         if name is None:
             return
@@ -228,7 +230,7 @@ class Config(Settings):
         if not model.has_fixed_weights:
             raise ValueError(f"{key}: models.{name} must have a 'revision', the commit of its weights")
 
-    def _starts_no_server(self, key: str, names: list[str]) -> None:
+    def _check_no_server(self, key: str, names: list[str]) -> None:
         for name in names:
             if self.judges[name].served_by:
                 raise ValueError(
@@ -237,42 +239,42 @@ class Config(Settings):
                 )
 
     @model_validator(mode="after")
-    def _models_can_be_asked_again(self) -> "Config":
+    def _check_requery_models(self) -> "Config":
         for name in self.run.models if self.run.asking_families else ():
             check_names(f"model in models.{name}.same_as:", [self.models[name].same_as or name], self.models)
         for family in self.run.asking_families:
-            check_asking(self.models, self.run.models, family, self._plain)
+            check_asking(self.models, self.run.models, family, self._plain_text_models)
         return self
 
     @property
-    def _plain(self) -> list[str]:
+    def _plain_text_models(self) -> list[str]:
         """The models whose prompts are plain text."""
-        return [name for name in self.models if self.generation_prompts[self.prompt_of(name)].text is not None]
+        return [name for name in self.models if self.generation_prompts[self.find_prompt_name(name)].text is not None]
 
-    def unaskable(self, family: str, model: str) -> str | None:
+    def explain_unaskable(self, family: str, model: str) -> str | None:
         """Why a family cannot ask about a model's responses; None if it can, or its pass is imported."""
-        obstacle = unaskable(self.models, model, family, self._plain)
-        return obstacle.why if obstacle else None
+        obstacle = find_asking_obstacle(self.models, model, family, self._plain_text_models)
+        return obstacle.reason if obstacle else None
 
-    def asked_again(self, family: str, model: str) -> str | None:
+    def find_requery_model(self, family: str, model: str) -> str | None:
         """The model that a family asks about the responses of `model`: itself, or the one that it names.
 
         Returns None if no model can be asked, or the pass is imported.
         """
         settings = self.models[model]
-        unasked = settings.given_passes(family) or self.unaskable(family, model)
-        return None if unasked else settings.same_as or model
+        is_unasked = settings.given_passes(family) or self.explain_unaskable(family, model)
+        return None if is_unasked else settings.same_as or model
 
     @model_validator(mode="after")
-    def _signals_are_made(self) -> "Config":
+    def _check_signals(self) -> "Config":
         for name in self.estimation.estimators:
-            self._have_signals("estimators", name)
+            self._check_estimator_signals("estimators", name)
         for name in self.estimation.keep:
             if name != OWN:
-                self._have_signals("keep", name)
+                self._check_estimator_signals("keep", name)
         return self
 
-    def _have_signals(self, key: str, estimator: str) -> None:
+    def _check_estimator_signals(self, key: str, estimator: str) -> None:
         for signal in further_signals(estimator):
             family = FAMILY_OF[signal]
             if family not in self.run.features:
@@ -282,7 +284,7 @@ class Config(Settings):
                 )
 
     @model_validator(mode="after")
-    def _titles_differ(self) -> "Config":
+    def _check_titles(self) -> "Config":
         for axis in ("models", "benchmarks"):
             owners: dict[str, str] = {}
             for name in getattr(self.run, axis):
@@ -293,27 +295,27 @@ class Config(Settings):
         return self
 
     @model_validator(mode="after")
-    def _names_are_known(self) -> "Config":
+    def _check_names(self) -> "Config":
         for axis in ("models", "benchmarks", "judges", "groups", "analyses"):
-            known = Analyses.model_fields if axis == "analyses" else getattr(self, axis)
-            check_names(f"name in run.{axis}:", getattr(self.run, axis), known)
+            names = Analyses.model_fields if axis == "analyses" else getattr(self, axis)
+            check_names(f"name in run.{axis}:", getattr(self.run, axis), names)
         folders = [*STAGE_FOLDERS, *(section.folder() for section in SECTIONS.values())]
         for name in self.judges:
             if name in folders:
                 raise ValueError(f"judges.{name}: the study already has a folder '{name}'; choose another name")
-            others = [part for part in basic_judges(name, self.judges) if part != name]
-            self._starts_no_server(f"judges.{name}.judges", others)
+            members = [part for part in basic_judges(name, self.judges) if part != name]
+            self._check_no_server(f"judges.{name}.judges", members)
         for name, benchmark in self.benchmarks.items():
             if benchmark.judge is not None:
                 check_names(f"judge in benchmarks.{name}.judge:", [benchmark.judge], self.judges)
-                self._starts_no_server(f"benchmarks.{name}.judge", basic_judges(benchmark.judge, self.judges))
+                self._check_no_server(f"benchmarks.{name}.judge", basic_judges(benchmark.judge, self.judges))
         for name, group in self.groups.items():
             check_names(f"benchmark in groups.{name}:", group.benchmarks, self.benchmarks)
         for name in self.run.groups:
-            for trained in self.groups[name].benchmarks:
-                if trained in self.run.benchmarks and trained not in self.labelled:
+            for training_benchmark in self.groups[name].benchmarks:
+                if training_benchmark in self.run.benchmarks and training_benchmark not in self.labelled_benchmarks:
                     raise ValueError(
-                        f"groups.{name}: benchmark '{trained}' has no references and no imported labels to train on; "
-                        f"set benchmarks.{trained}.reference, or leave it out"
+                        f"groups.{name}: benchmark '{training_benchmark}' has no references and no imported labels to "
+                        f"train on; set benchmarks.{training_benchmark}.reference, or leave it out"
                     )
         return self

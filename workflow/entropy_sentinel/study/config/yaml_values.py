@@ -13,7 +13,7 @@ from entropy_sentinel.core.errors import ConfigError
 
 _LARGEST = 2**63
 _UNSTORABLE = re.compile("[\ud800-\udfff\0]")
-ENDLESS = "values are nested too deeply, or one contains itself by an alias (*name)"
+NESTING_PROBLEM = "values are nested too deeply, or one contains itself by an alias (*name)"
 
 
 def read_yaml(path: str | Path) -> dict[str, Any]:
@@ -27,7 +27,7 @@ def read_yaml(path: str | Path) -> dict[str, Any]:
         reason = ", ".join(filter(None, (error.context, error.problem)))
         raise ConfigError(f"{path}{line}: cannot be read as YAML: {reason}") from error
     except RecursionError as error:
-        raise ConfigError(f"{path}: {ENDLESS}") from error
+        raise ConfigError(f"{path}: {NESTING_PROBLEM}") from error
     except (OSError, yaml.YAMLError, ValueError) as error:  # ValueError: no UTF-8, 13th month, ...
         raise ConfigError(f"{path}: cannot be read as YAML: {' '.join(str(error).split())}") from error
     if not isinstance(content, dict):
@@ -35,32 +35,32 @@ def read_yaml(path: str | Path) -> dict[str, Any]:
     return content
 
 
-def problems(raw: Any) -> list[str]:
+def find_value_problems(raw: Any) -> list[str]:
     """The errors about values that are not plain: `generation.sampling.temperature: must be ...`.
 
     Plain values are mappings with text keys, lists, text, numbers, switches, dates and null.
     """
     try:
-        return [f"{where}: {problem}" if where else problem for where, problem in _problems(raw, "")]
+        return [f"{where}: {problem}" if where else problem for where, problem in _walk_values(raw, "")]
     except RecursionError:
-        return [ENDLESS]
+        return [NESTING_PROBLEM]
 
 
-def _problems(value: Any, where: str) -> Iterator[tuple[str, str]]:
+def _walk_values(value: Any, where: str) -> Iterator[tuple[str, str]]:
     if isinstance(value, Mapping):
         for key, inner in value.items():
-            if isinstance(key, str) and not _problem(key):
-                yield from _problems(inner, f"{where}.{key}" if where else key)
+            if isinstance(key, str) and not _find_problem(key):
+                yield from _walk_values(inner, f"{where}.{key}" if where else key)
             else:
                 yield where, f"a key must be text, got {key!r:.100}; put it in quotes"
     elif isinstance(value, list):
         for place, inner in enumerate(value):
-            yield from _problems(inner, f"{where}.{place}" if where else str(place))
-    elif problem := _problem(value):
+            yield from _walk_values(inner, f"{where}.{place}" if where else str(place))
+    elif problem := _find_problem(value):
         yield where, problem
 
 
-def _problem(value: Any) -> str | None:
+def _find_problem(value: Any) -> str | None:
     """The error about a single value; None if it is valid."""
     if isinstance(value, str):
         if value.isprintable() or not _UNSTORABLE.search(value):

@@ -32,6 +32,8 @@ _RUN_ELSEWHERE = {"analyses", "judges", "models", "formats", "prompts", "judge_p
 # What no job's code reads: rules, which Snakemake follows itself, texts, and an extension's tests and example data.
 _NOT_READ = {".smk", ".yaml", ".md", ".toml"}
 _NOT_CODE = {"tests", "example"}
+# The functions with which a catalogue reads declarations (core/registry_entries.py, core/extensions.py).
+_DECLARATIONS = frozenset({"load_entries", "load_declarations"})
 _NOP = bytes([dis.opmap["NOP"], 0])
 _IMPORT = dis.opmap["IMPORT_NAME"]
 
@@ -43,7 +45,7 @@ class _Unit(NamedTuple):
     imports: frozenset[Path]
 
 
-def fingerprint(*modules: str) -> list[str]:
+def fingerprint_code(*modules: str) -> list[str]:
     """`folder hash` for the folders of `modules` and all that they import from, directly or not, sorted.
 
     `modules` are dotted names below the package, such as `study.stages.feature_stage`, or full names of an extension's
@@ -51,42 +53,42 @@ def fingerprint(*modules: str) -> list[str]:
     count. Raises FileNotFoundError for an unknown module.
     """
     units: dict[Path, str] = {}
-    waiting = [_place(qualify_name(name)) for name in modules]
+    waiting = [_find_unit(qualify_name(name)) for name in modules]
     while waiting:
         place = waiting.pop()
         if place not in units and place != _ROOT / _CORE and place.name != _REQUERY:
-            units[place], imports = _read(place)
+            units[place], imports = _read_unit(place)
             waiting.extend(imports)
-    return sorted(f"{_shown(place)} {digest}" for place, digest in units.items())
+    return sorted(f"{_format_place(place)} {digest}" for place, digest in units.items())
 
 
 @cache
-def _tops() -> dict[str, Path]:
+def _find_extension_paths() -> dict[str, Path]:
     """The folder of each extension, this package's included, or the file of one that is a file, by its name."""
     files = find_roots().items()
     return {name: file.parent if file.name == "__init__.py" else file for name, file in files}
 
 
-def _shown(place: Path) -> str:
+def _format_place(place: Path) -> str:
     """A unit's path: below this package, or for an extension with the extension's name."""
-    for name, top in _tops().items():
+    for name, top in _find_extension_paths().items():
         if top in (place, *place.parents):
             folder = Path() if top == _ROOT else Path(*name.split("."))
             return (folder / place.relative_to(top)).as_posix()
     raise AssertionError(f"{place} is in no extension")
 
 
-def _place(module: str) -> Path:
+def _find_unit(module: str) -> Path:
     """The folder of a module by its full name, or its file if the file is a unit of its own."""
-    place = _found(module)
+    place = _try_find_unit(module)
     if place is None:
         raise FileNotFoundError(f"{module}: the package has no such module")
     return place
 
 
-def _found(module: str) -> Path | None:
-    """The `_place` of a module; None if neither the package nor an extension has it."""
-    for root, top in _tops().items():
+def _try_find_unit(module: str) -> Path | None:
+    """The unit of a module; None if neither the package nor an extension has it."""
+    for root, top in _find_extension_paths().items():
         if f"{module}.".startswith(f"{root}."):
             path = top.joinpath(*module.removeprefix(root).split(".")[1:])
             file = path.with_suffix(".py")
@@ -98,26 +100,26 @@ def _found(module: str) -> Path | None:
 
 
 @cache
-def _read(place: Path) -> _Unit:
+def _read_unit(place: Path) -> _Unit:
     """The unit at `place`, with data folders below it; folders with Python files are units of their own."""
     digest, imports = hashlib.sha256(), set[Path]()
-    for file in _files(place):
-        digest.update(_shown(file).encode())
+    for file in _list_files(place):
+        digest.update(_format_place(file).encode())
         content = file.read_bytes()
         if file.suffix == ".py":
             code = compile(content, file.name, "exec", dont_inherit=True, optimize=2)
-            for part in _parts(code):
+            for part in _describe_behaviour(code):
                 digest.update(part.encode())
             if _ROOT in file.parents:
-                imports |= {_place(name) for name in _imported(code)}
+                imports |= {_find_unit(name) for name in _find_imports(code)}
             else:
-                imports |= set(filter(None, map(_found, _imported_by_extension(code, _package(file)))))
+                imports |= set(filter(None, map(_try_find_unit, _find_extension_imports(code, _name_package(file)))))
         else:
             digest.update(content)
     return _Unit(digest.hexdigest()[:12], frozenset(imports - {place}))
 
 
-def _files(place: Path) -> Iterator[Path]:
+def _list_files(place: Path) -> Iterator[Path]:
     if place.is_file():
         yield place
         return
@@ -125,12 +127,12 @@ def _files(place: Path) -> Iterator[Path]:
         if path.is_dir():
             is_read = path.name not in _NOT_CODE and not path.name.startswith(("_", "."))
             if is_read and not any(path.glob("*.py")):
-                yield from _files(path)
+                yield from _list_files(path)
         elif path.suffix not in _NOT_READ:
             yield path
 
 
-def _parts(code: CodeType) -> Iterator[str]:
+def _describe_behaviour(code: CodeType) -> Iterator[str]:
     """The behaviour of a compiled module, without line numbers."""
     # The compiler leaves a NOP where a docstring stood: the places of handlers are counted from the end.
     steps = code.co_code
@@ -145,13 +147,13 @@ def _parts(code: CodeType) -> Iterator[str]:
     yield f"{code.co_flags} {code.co_argcount} {code.co_posonlyargcount} {code.co_kwonlyargcount}"
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            yield from _parts(constant)
+            yield from _describe_behaviour(constant)
         else:
             # The order of a set's elements changes from process to process.
             yield repr(sorted(map(repr, constant)) if isinstance(constant, frozenset) else constant)
 
 
-def _imported(code: CodeType) -> Iterator[str]:
+def _find_imports(code: CodeType) -> Iterator[str]:
     """Yield the modules that compiled code of the package imports anywhere, by their full names.
 
     It imports no extension by name, but a catalogue has the declarations of all.
@@ -163,22 +165,22 @@ def _imported(code: CodeType) -> Iterator[str]:
                 yield name
             # `from entropy_sentinel.study.analyses.accuracy import tables`: the last name may be a folder, too.
             folder = _ROOT.joinpath(*inner)
-            for other in code.co_names if folder.is_dir() else ():
-                if (folder / other).is_dir():
-                    yield f"{name}.{other}"
+            for member in code.co_names if folder.is_dir() else ():
+                if (folder / member).is_dir():
+                    yield f"{name}.{member}"
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            yield from _imported(constant)
-        elif "declared" in code.co_names and constant in _RUN_WITH_CATALOGUE:
+            yield from _find_imports(constant)
+        elif _DECLARATIONS.intersection(code.co_names) and constant in _RUN_WITH_CATALOGUE:
             yield from list_declaring_modules(constant)
 
 
-def _package(file: Path) -> str:
+def _name_package(file: Path) -> str:
     """The name of the package that has a file of an extension."""
-    return ".".join(_shown(file.parent if file not in _tops().values() else file).split("/"))
+    return ".".join(_format_place(file.parent if file not in _find_extension_paths().values() else file).split("/"))
 
 
-def _imported_by_extension(code: CodeType, package: str) -> Iterator[str]:
+def _find_extension_imports(code: CodeType, package: str) -> Iterator[str]:
     """Yield the modules that compiled code of an extension imports anywhere, and names that may be modules in them."""
     steps = []
     if _IMPORT in code.co_code[::2]:  # most functions import nothing
@@ -188,8 +190,8 @@ def _imported_by_extension(code: CodeType, package: str) -> Iterator[str]:
             module = resolve_name("." * level.argval + step.argval, package)
             inner = [f"{module}.{name}" for name in names.argval or ()]
             yield from inner
-            if module != _ROOT.name and not (inner and all(map(_found, inner))):
+            if module != _ROOT.name and not (inner and all(map(_try_find_unit, inner))):
                 yield module
     for constant in code.co_consts:
         if isinstance(constant, CodeType) and not (code.co_name == "<module>" and constant.co_name in _RUN_ELSEWHERE):
-            yield from _imported_by_extension(constant, package)
+            yield from _find_extension_imports(constant, package)

@@ -24,7 +24,7 @@ from entropy_sentinel.study.items.item_conversion import items_frame, read_items
 LARGEST_BYTES = 100_000_000
 
 
-def with_content(
+def add_content(
     settings: dict[str, Any],
     files: Sequence[str],
     recorded_params: Sequence[str] | None,
@@ -42,7 +42,7 @@ def with_content(
         stat = Path(file).stat()
         if stat.st_size > LARGEST_BYTES:
             return settings
-        checksums.append(checksum(file, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns))
+        checksums.append(compute_checksum(file, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns))
         recorded.append((recorded_checksums or {}).get(file))
     is_recorded = repr(settings) in (recorded_params or []) and checksums == recorded
     if not files or is_recorded:
@@ -50,7 +50,7 @@ def with_content(
     return settings | {"content": " ".join(checksums)}
 
 
-def recorded_settings(recorded_params: Sequence[str] | None) -> Iterator[dict[str, Any]]:
+def read_recorded_settings(recorded_params: Sequence[str] | None) -> Iterator[dict[str, Any]]:
     """The settings that Snakemake has recorded for an output, as Python literals."""
     for text in recorded_params or []:
         try:
@@ -62,29 +62,31 @@ def recorded_settings(recorded_params: Sequence[str] | None) -> Iterator[dict[st
 
 
 @cache
-def checksum(file: str, *_: int) -> str:
+def compute_checksum(file: str, *_: int) -> str:
     """The checksum as Snakemake writes it, cached by size and dates: Snakemake asks for settings twice."""
-    with open(file, "rb") as opened:
-        return f"sha256:{hashlib.file_digest(opened, 'sha256').hexdigest()}"
+    with open(file, "rb") as stream:
+        return f"sha256:{hashlib.file_digest(stream, 'sha256').hexdigest()}"
 
 
-def as_made(settings: dict[str, Any], recorded_params: Sequence[str] | None, output: str) -> dict[str, Any]:
+def prefer_recorded_settings(
+    settings: dict[str, Any], recorded_params: Sequence[str] | None, output: str
+) -> dict[str, Any]:
     """`settings` of the job that makes the items `output`, or the recorded ones if both give the same items.
 
     This applies only to a local file that is not large and to items made by the same version. Unreadable rows are left
     to the job, whose error explains them.
     """
-    recorded = next(recorded_settings(recorded_params), settings)
+    recorded = next(read_recorded_settings(recorded_params), settings)
     if recorded == settings or recorded.get("version") != settings["version"] or not Path(output).is_file():
         return settings
     path = settings["path"]
     if path is None or not Path(path).is_file() or Path(path).stat().st_size > LARGEST_BYTES:
         return settings
     ages = Path(path).stat().st_mtime_ns, Path(output).stat().st_mtime_ns
-    return recorded if _gives(json.dumps(settings), output, *ages) else settings
+    return recorded if _compare_items(json.dumps(settings), output, *ages) else settings
 
 
-def are_made(settings: Mapping[str, Any], output: str) -> bool | None:
+def can_reproduce_items(settings: Mapping[str, Any], output: str) -> bool | None:
     """Whether settings give the items of `output`, which has no record; None if there is no small local file."""
     path = settings["path"]
     if path is None or not Path(path).is_file() or not Path(output).is_file():
@@ -92,11 +94,11 @@ def are_made(settings: Mapping[str, Any], output: str) -> bool | None:
     stat = Path(path).stat()
     if stat.st_size > LARGEST_BYTES:
         return None
-    return _gives(json.dumps(dict(settings)), output, stat.st_mtime_ns, Path(output).stat().st_mtime_ns)
+    return _compare_items(json.dumps(dict(settings)), output, stat.st_mtime_ns, Path(output).stat().st_mtime_ns)
 
 
 @cache
-def _gives(settings: str, output: str, *_: int) -> bool:
+def _compare_items(settings: str, output: str, *_: int) -> bool:
     """Whether settings, as JSON, give the items of `output`; cached by the files' ages."""
     decoded = json.loads(settings)
     try:

@@ -41,24 +41,24 @@ class Ownership:
         self.folder = folder
         self._lock: int | None = None
         self._sign: str | None = None  # the owner's last sign of life,
-        self._sign_seen = 0.0  # and when it was first seen
+        self._sign_time = 0.0  # and when it was first seen
         self._end = threading.Event()
 
     def __enter__(self) -> None:
-        waited_for = None
-        while not self._take():
-            owner = _read(self.folder)
-            if owner and waited_for != _name(owner):
-                waited_for = _name(owner)
+        previous_owner = None
+        while not self._try_take():
+            owner = _read_owner(self.folder)
+            if owner and previous_owner != _describe_owner(owner):
+                previous_owner = _describe_owner(owner)
                 log.warning(
                     "%s: waiting for %s, which an earlier run started and which is still working here",
                     self.folder,
-                    waited_for,
+                    previous_owner,
                     extra=WAITING,
                 )
             time.sleep(POLL_S)
-        if waited_for:
-            log.info("%s has ended", waited_for)
+        if previous_owner:
+            log.info("%s has ended", previous_owner)
         self._signs = threading.Thread(target=self._give_signs, daemon=True)
         self._signs.start()
 
@@ -70,7 +70,7 @@ class Ownership:
         (self.folder / _OWNER).unlink(missing_ok=True)
         self._unlock()
 
-    def _take(self) -> bool:
+    def _try_take(self) -> bool:
         """Become the owner if there is no owner or the owner is dead."""
         self.folder.mkdir(parents=True, exist_ok=True)
         has_locks = self._try_lock()
@@ -82,9 +82,9 @@ class Ownership:
 
     def _is_free(self, has_locks: bool) -> bool:
         """Whether the last owner has ended, if its lock is free."""
-        owner = _read(self.folder)
-        was_here = has_locks and owner.get("machine") == _machine()
-        return not owner or was_here or self._is_silent()
+        owner = _read_owner(self.folder)
+        is_local = has_locks and owner.get("machine") == _read_machine_id()
+        return not owner or is_local or self._is_silent()
 
     def _try_lock(self) -> bool:
         """Take the lock, or leave `_lock` None; return False if the file system has no locks."""
@@ -118,8 +118,8 @@ class Ownership:
             sign = ""
         now = time.monotonic()
         if sign != self._sign:
-            self._sign, self._sign_seen = sign, now
-        return now - self._sign_seen > SILENT_S
+            self._sign, self._sign_time = sign, now
+        return now - self._sign_time > SILENT_S
 
     def _give_signs(self) -> None:
         number = 0
@@ -131,20 +131,20 @@ class Ownership:
                 log.warning("%s: %s", self.folder / _OWNER, error)
 
     def _write(self, sign: int) -> None:
-        owner = {"process": os.getpid(), "host": os.uname().nodename, "machine": _machine(), "sign": sign}
+        owner = {"process": os.getpid(), "host": os.uname().nodename, "machine": _read_machine_id(), "sign": sign}
         with whole_file(self.folder / _OWNER) as partial:
             partial.write_text(json.dumps(owner | {"slurm_job": os.environ.get("SLURM_JOB_ID")}))
 
 
-def clear(folder: Path) -> None:
+def remove_unowned_folder(folder: Path) -> None:
     """Delete a folder that has no owner; keep it if its owner is alive, or may be alive on another machine."""
     ownership = Ownership(folder)
-    if folder.is_dir() and ownership._take():
+    if folder.is_dir() and ownership._try_take():
         shutil.rmtree(folder, ignore_errors=True)
         ownership._unlock()
 
 
-def _read(folder: Path) -> dict[str, Any]:
+def _read_owner(folder: Path) -> dict[str, Any]:
     """The last owner; empty if it has recorded that it finished, or if its file cannot be read."""
     try:
         owner = json.loads((folder / _OWNER).read_text())
@@ -153,12 +153,12 @@ def _read(folder: Path) -> dict[str, Any]:
     return owner if isinstance(owner, dict) else {}
 
 
-def _name(owner: dict[str, Any]) -> str:
+def _describe_owner(owner: dict[str, Any]) -> str:
     slurm = f" (Slurm job {owner['slurm_job']})" if owner.get("slurm_job") else ""
     return f"process {owner.get('process')} on host {owner.get('host')}{slurm}"
 
 
-def _machine() -> str:
+def _read_machine_id() -> str:
     """An identifier of the machine since its last boot; its containers share locks, whatever their hostnames."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()

@@ -13,9 +13,9 @@ from entropy_sentinel.core import extensions
 from entropy_sentinel.core.errors import ConfigError
 
 # What each job offers its function, besides what the rule names.
-_OF_EVERY_JOB = {"files", "output", "outputs", "folder", "threads"}
+_JOB_ARGUMENTS = {"files", "output", "outputs", "folder", "threads"}
 # Parameters of `calls` (common.smk), which only Snakemake reads.
-_COMPARED = re.compile("call|declared|code_.*")
+_SNAKEMAKE_PARAMS = re.compile("call|declared|code_.*")
 
 
 class _Parameters(NamedTuple):
@@ -26,34 +26,38 @@ class _Parameters(NamedTuple):
 
     required: list[str]
     optional: list[str]
-    has_further: bool
-    are_decorated: bool
+    accepts_any_input: bool
+    is_decorated: bool
 
 
-def check(function: str) -> None:
+def check_function(function: str) -> None:
     """Raise ConfigError if the function that a rule names does not exist; its module is not imported."""
-    _definition(function)
+    _find_definition(function)
 
 
 def check_rule(rule: Any, function: str) -> None:
     """Raise ConfigError unless a rule of Snakemake gives `function` what it takes, and names nothing else.
 
-    An input without a name is only waited for, a parameter without a name is only compared.
+    Unnamed inputs are mere dependencies; unnamed params only trigger reruns.
     """
-    parameters = _definition(function)
-    if parameters.are_decorated:
+    parameters = _find_definition(function)
+    if parameters.is_decorated:
         return
     required, optional = parameters.required, parameters.optional
     inputs, outputs, params = list(rule.input.keys()), list(rule.output.keys()), list(rule.params.keys())
-    given = {*_OF_EVERY_JOB, *rule.wildcard_names, *inputs, *params, *outputs, *map(_output_name, outputs)}
-    missing = [name for name in required if name not in given]
+    offered = {*_JOB_ARGUMENTS, *rule.wildcard_names, *inputs, *params, *outputs, *map(_output_name, outputs)}
+    missing = [name for name in required if name not in offered]
     if any("unpack" in getattr(file, "flags", ()) for file in rule.input):
         missing = []  # each job names its own inputs
-    taken = {*required, *optional}
-    unknown = [] if parameters.has_further or "files" in taken else [name for name in inputs if name not in taken]
-    unknown += [name for name in params if name not in taken and not _COMPARED.fullmatch(name)]
-    if not taken & {"output", "outputs", "folder"}:
-        unknown += [name for name in outputs if not taken & {name, _output_name(name)}]
+    accepted_names = {*required, *optional}
+    unknown = (
+        []
+        if parameters.accepts_any_input or "files" in accepted_names
+        else [name for name in inputs if name not in accepted_names]
+    )
+    unknown += [name for name in params if name not in accepted_names and not _SNAKEMAKE_PARAMS.fullmatch(name)]
+    if not accepted_names & {"output", "outputs", "folder"}:
+        unknown += [name for name in outputs if not accepted_names & {name, _output_name(name)}]
     problems = [f"the rule has no input, output, parameter or wildcard '{name}'" for name in missing]
     problems += [f"the function has no parameter '{name}'" for name in unknown]
     if problems:
@@ -64,7 +68,7 @@ def check_rule(rule: Any, function: str) -> None:
         )
 
 
-def _definition(function: str) -> _Parameters:
+def _find_definition(function: str) -> _Parameters:
     """The parameters of a function; raises ConfigError if it does not exist."""
     module, _, name = function.rpartition(".")
     try:
@@ -73,7 +77,7 @@ def _definition(function: str) -> _Parameters:
         spec = None
     if spec is None or not spec.origin:
         raise ConfigError(f"calls(\"{function}\"): there is no module '{module}'")
-    definitions = _definitions(spec.origin)
+    definitions = _read_definitions(spec.origin)
     if name not in definitions:
         near = get_close_matches(name, definitions, n=1)
         advice = f"; did you mean '{near[0]}'?" if near else ""
@@ -82,20 +86,20 @@ def _definition(function: str) -> _Parameters:
 
 
 @cache
-def _definitions(file: str) -> dict[str, _Parameters]:
+def _read_definitions(file: str) -> dict[str, _Parameters]:
     """The parameters of a module's functions by their names."""
     tree = ast.parse(Path(file).read_text("utf-8"))
-    return {node.name: _parameters(node) for node in tree.body if isinstance(node, ast.FunctionDef)}
+    return {node.name: _read_parameters(node) for node in tree.body if isinstance(node, ast.FunctionDef)}
 
 
-def _parameters(function: ast.FunctionDef) -> _Parameters:
-    takes = function.args
-    positional = [argument.arg for argument in (*takes.posonlyargs, *takes.args)]
-    n_required = len(positional) - len(takes.defaults)
+def _read_parameters(function: ast.FunctionDef) -> _Parameters:
+    arguments = function.args
+    positional = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
+    n_required = len(positional) - len(arguments.defaults)
     required, optional = positional[:n_required], positional[n_required:]
-    for argument, default in zip(takes.kwonlyargs, takes.kw_defaults, strict=True):
+    for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
         (required if default is None else optional).append(argument.arg)
-    return _Parameters(required, optional, takes.kwarg is not None, bool(function.decorator_list))
+    return _Parameters(required, optional, arguments.kwarg is not None, bool(function.decorator_list))
 
 
 def _output_name(name: str) -> str:
@@ -103,7 +107,7 @@ def _output_name(name: str) -> str:
     return f"{name}_output"
 
 
-def call(job: Any) -> None:
+def call_function(job: Any) -> None:
     """Call the function that the rule names in `call`, such as `study.stages.feature_stage.write_features`.
 
     An extension's function has its full name, such as `mine.tables.write_tables`.

@@ -16,21 +16,21 @@ def check_inputs(paths: Iterable[str]) -> None:
     Files elsewhere, and facts that a file does not record, are not checked. Raises DamagedFileError for damaged files.
     """
     for path in paths:
-        folder = _below_study(path)[1:2]
+        folder = _split_below_results(path)[1:2]
         stage = folder[0] if folder and folder[0] in STAGE_FOLDERS else Path(path).stem
-        for name, wanted in place(path).items():
+        for name, expected_name in parse_study_path(path).items():
             for owner in whose(path, name, stage):
-                named = group_file(owner) if name == "group" else owner
-                if named != wanted:
+                owner_name = group_file(owner) if name == "group" else owner
+                if owner_name != expected_name:
                     raise ContractError(
-                        f"{path}: must be of {name} '{wanted}', is of '{owner}', perhaps copied from elsewhere. "
+                        f"{path}: must be of {name} '{expected_name}', is of '{owner}', perhaps copied from elsewhere. "
                         "Delete it: the right one is rebuilt when needed"
                     )
 
 
-def place(path: str) -> dict[str, str]:
+def parse_study_path(path: str) -> dict[str, str]:
     """The names in a path of `study.config.study_paths`, such as model and benchmark; empty for any other path."""
-    folders = _below_study(path)
+    folders = _split_below_results(path)
     if len(folders) < 2:
         return {}
     root = str(Path(path)).removesuffix("/".join(folders))
@@ -42,7 +42,7 @@ def place(path: str) -> dict[str, str]:
     return {}
 
 
-def _below_study(path: str) -> tuple[str, ...]:
+def _split_below_results(path: str) -> tuple[str, ...]:
     """The parts of a relative path below the first folder `results`: the study, its folder and so on."""
     folders = Path(path).parts
     if Path(path).is_absolute() or "results" not in folders:

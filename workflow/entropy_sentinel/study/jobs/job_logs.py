@@ -13,9 +13,9 @@ from entropy_sentinel.core.errors import EntropySentinelError
 from entropy_sentinel.study.jobs.package_versions import check_versions
 
 # Begins the line of the cause, which the workflow shows on the terminal (study/jobs/job_terminal.py).
-_FAILED = "FAILED: "
+_CAUSE_PREFIX = "FAILED: "
 # Longer messages are truncated on that line; the traceback above it has the full message.
-_LONGEST = 1000
+_MAX_CHARACTERS = 1000
 # How much of a log's end is searched for the cause.
 _TAIL_BYTES = 100_000
 
@@ -63,22 +63,22 @@ def job_log(path: str, inputs: Iterable[str] = ()) -> Iterator[None]:
             if not isinstance(error, EntropySentinelError):
                 traceback.print_exc()
             sys.stdout.flush()
-            note_cause(path, describe(error))
+            record_cause(path, describe_error(error))
         except OSError:  # the disk is full
-            os.write(terminal, f"{path}: {_FAILED}{describe(error)}\n".encode(errors="replace"))
+            os.write(terminal, f"{path}: {_CAUSE_PREFIX}{describe_error(error)}\n".encode(errors="replace"))
         sys.exit(1)
 
 
-def describe(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """Describe an error in one line: its type and message."""
     text = " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]} ..."
+    return text if len(text) <= _MAX_CHARACTERS else f"{text[:_MAX_CHARACTERS]} ..."
 
 
-def note_cause(path: str | Path, cause: str) -> None:
+def record_cause(path: str | Path, cause: str) -> None:
     """Add the cause of a job's failure to its log."""
     with open(path, "a", encoding="utf-8", errors="replace") as log:
-        log.write(f"{_FAILED}{cause}\n")
+        log.write(f"{_CAUSE_PREFIX}{cause}\n")
 
 
 def read_cause(path: str | Path) -> str | None:
@@ -90,6 +90,6 @@ def read_cause(path: str | Path) -> str | None:
     except OSError:
         return None
     for line in reversed(lines):
-        if line.startswith(_FAILED):
-            return line.removeprefix(_FAILED)
+        if line.startswith(_CAUSE_PREFIX):
+            return line.removeprefix(_CAUSE_PREFIX)
     return None

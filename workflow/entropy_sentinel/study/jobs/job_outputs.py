@@ -7,14 +7,14 @@ from pathlib import Path
 from entropy_sentinel.core.errors import InputError
 
 # In the folder of a job's partial results (study/stages/job_parts.py).
-FINISHED = "whole.parquet"
+FINISHED_FILE = "whole.parquet"
 
 
-def keep(output: str | Path, folder: str | Path) -> bool:
-    """Give `output` a second name in `folder`, which takes no space; False on file systems without hard links."""
+def link_output(output: str | Path, folder: str | Path) -> bool:
+    """Hard-link `output` into `folder`; return False on file systems without hard links."""
     Path(folder).mkdir(parents=True, exist_ok=True)
     try:
-        os.link(output, Path(folder, FINISHED))
+        os.link(output, Path(folder, FINISHED_FILE))
     except FileExistsError:
         return True
     except OSError:

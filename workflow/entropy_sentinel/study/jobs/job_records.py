@@ -15,29 +15,37 @@ from typing import Any
 from entropy_sentinel.core.errors import EntropySentinelError
 from entropy_sentinel.core.whole_files import write_whole
 from entropy_sentinel.schemas.contract import read_provenance
-from entropy_sentinel.study.jobs.file_content import are_made
-from entropy_sentinel.study.jobs.result_reuse import without_places
+from entropy_sentinel.study.jobs.file_content import can_reproduce_items
+from entropy_sentinel.study.jobs.result_reuse import remove_places
 
 # In the folder of a study: a line for each job, the last one for an output counts.
-RECORDS = "jobs.jsonl"
+RECORDS_FILE = "jobs.jsonl"
 # The fields of Snakemake's record that decide whether a job runs, and those that its report shows.
-_DECIDING = ("rule", "input", "params", "code", "record_format_version", "software_stack_hash", "input_checksums")
-_FIELDS = (*_DECIDING, "job_hash", "starttime", "endtime")
+_DECISIVE_FIELDS = (
+    "rule",
+    "input",
+    "params",
+    "code",
+    "record_format_version",
+    "software_stack_hash",
+    "input_checksums",
+)
+_FIELDS = (*_DECISIVE_FIELDS, "job_hash", "starttime", "endtime")
 # In place of the study's folder, whose name may change.
-_FOLDER = "${study}/"
+_FOLDER_PLACEHOLDER = "${study}/"
 # Files that cost GPU time or money, with all their settings in their provenance.
-_COMPARED = {
+_COMPARED_STAGES = {
     "study.stages.generation_stage.write_generations",
     "study.stages.engine_pass.write_engine_pass",
     "study.stages.label_stage.write_labels",
     "study.stages.label_stage.write_served_labels",
 }
 # Items are compared themselves.
-_ITEMS = "study.stages.benchmark_stage.write_benchmark"
+_ITEMS_STAGE = "study.stages.benchmark_stage.write_benchmark"
 # Settings that mean something else in the provenance. The path has model and benchmark.
-_NOT_COMPARED = {"engine", "model", "benchmark"}
+_IGNORED_KEYS = {"engine", "model", "benchmark"}
 # What the provenance of imported traces takes from the settings.
-_OF_IMPORTED = {"version", "source", "samples"}
+_IMPORTED_KEYS = {"version", "source", "samples"}
 
 # A record of Snakemake, a job, and the class that keeps records.
 _Record = Any
@@ -49,24 +57,24 @@ class StudyRecords:
     """The records of the jobs of a study in `folder`, by output; None is the record of an output that was accepted."""
 
     def __init__(self, folder: str) -> None:
-        self.path, self._folder = Path(folder, RECORDS), f"{folder}/"
+        self.path, self._folder = Path(folder, RECORDS_FILE), f"{folder}/"
         self._records: dict[str, dict[str, Any] | None] | None = None
         self._n_lines = 0
-        self._announced: set[str] = set()
+        self._printed_lines: set[str] = set()
 
     def add(self, outputs: Sequence[str], record: Mapping[str, Any] | None) -> None:
         """Append the record of a job that has made these outputs; None makes Snakemake ignore their differences."""
         outputs = [output for output in outputs if output.startswith(self._folder)]
         if not outputs:
             return
-        kept = None if record is None else {name: record[name] for name in _FIELDS if record.get(name) is not None}
-        line = json.dumps({"outputs": outputs, "record": kept}).replace(self._folder, _FOLDER)
+        fields = None if record is None else {name: record[name] for name in _FIELDS if record.get(name) is not None}
+        line = json.dumps({"outputs": outputs, "record": fields}).replace(self._folder, _FOLDER_PLACEHOLDER)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a") as file:
             file.write(line + "\n")
         self._n_lines += 1
         if self._records is not None:
-            self._records |= dict.fromkeys(outputs, kept)
+            self._records |= dict.fromkeys(outputs, fields)
 
     def find(self, output: str) -> dict[str, Any] | None:
         """The record of the job that has made an output; None without one."""
@@ -93,7 +101,7 @@ class StudyRecords:
             jobs.setdefault(json.dumps(record), []).append(output)
         if self._n_lines > 2 * len(jobs) + 100:
             lines = [f'{{"outputs": {json.dumps(outputs)}, "record": {record}}}\n' for record, outputs in jobs.items()]
-            write_whole(self.path, "".join(lines).replace(self._folder, _FOLDER))
+            write_whole(self.path, "".join(lines).replace(self._folder, _FOLDER_PLACEHOLDER))
             self._n_lines = len(lines)
 
     def _read(self) -> dict[str, dict[str, Any] | None]:
@@ -111,7 +119,7 @@ class StudyRecords:
         self._n_lines = len(lines)
         for line in lines:
             try:
-                entry = json.loads(line.replace(_FOLDER, self._folder))
+                entry = json.loads(line.replace(_FOLDER_PLACEHOLDER, self._folder))
             except ValueError:  # another run is writing it, or was killed
                 continue
             if isinstance(entry, dict) and isinstance(entry.get("outputs"), list):
@@ -119,8 +127,8 @@ class StudyRecords:
 
     def announce(self, line: str) -> None:
         """Print a line on standard error, once."""
-        if line not in self._announced:
-            self._announced.add(line)
+        if line not in self._printed_lines:
+            self._printed_lines.add(line)
             print(line, file=sys.stderr)
 
 
@@ -176,42 +184,42 @@ def find_differences(job: _Job, records: StudyRecords) -> Iterator[tuple[str, li
     Only for outputs without a record, of jobs that cost GPU time or money.
     """
     params = dict(job.params.items())
-    if params.get("call") not in (*_COMPARED, _ITEMS):
+    if params.get("call") not in (*_COMPARED_STAGES, _ITEMS_STAGE):
         return
     for output in map(str, job.output):
         if records.find(output) is not None or records.is_accepted(output) or not Path(output).exists():
             continue
-        if params["call"] == _ITEMS:
-            keys = ["source or mapping"] if are_made(params["settings"], output) is False else []
+        if params["call"] == _ITEMS_STAGE:
+            keys = ["source or mapping"] if can_reproduce_items(params["settings"], output) is False else []
         else:
-            keys = _stated_differences(params["settings"], output)
+            keys = _find_stated_differences(params["settings"], output)
         if keys:
             yield output, keys
 
 
-def _stated_differences(settings: Mapping[str, Any], output: str) -> list[str]:
+def _find_stated_differences(settings: Mapping[str, Any], output: str) -> list[str]:
     try:
-        return different_settings(settings, read_provenance(output))
+        return find_different_settings(settings, read_provenance(output))
     except EntropySentinelError:
         return []
 
 
-def different_settings(settings: Mapping[str, Any], provenance: Mapping[str, Any]) -> list[str]:
+def find_different_settings(settings: Mapping[str, Any], provenance: Mapping[str, Any]) -> list[str]:
     """The names of settings that the provenance of a file states, with another value."""
-    stated, settings = without_places({**provenance, **provenance.get("pass", {})}), without_places(_as_json(settings))
+    stated, settings = remove_places({**provenance, **provenance.get("pass", {})}), remove_places(_to_json(settings))
     if "labelled_by" in provenance:
         stated["judge"] = provenance["labelled_by"]
-    names = stated.keys() & (_OF_IMPORTED if "source" in stated else settings.keys() - _NOT_COMPARED)
-    return sorted(name for name in names if not _agree(settings.get(name), stated[name]))
+    names = stated.keys() & (_IMPORTED_KEYS if "source" in stated else settings.keys() - _IGNORED_KEYS)
+    return sorted(name for name in names if not _agrees(settings.get(name), stated[name]))
 
 
-def _agree(value: Any, stated: Any) -> bool:
+def _agrees(value: Any, stated: Any) -> bool:
     """Whether two settings agree in what both of them state."""
     if isinstance(value, dict) and isinstance(stated, dict) and {"sampling", "weights"} & value.keys():
         return all(value[name] == stated[name] for name in value.keys() & stated.keys())
     return bool(value == stated)
 
 
-def _as_json(settings: Mapping[str, Any]) -> dict[str, Any]:
+def _to_json(settings: Mapping[str, Any]) -> dict[str, Any]:
     decoded: dict[str, Any] = json.loads(json.dumps(dict(settings)))
     return decoded

@@ -17,13 +17,13 @@ from dataclasses import dataclass, field
 from functools import wraps
 from typing import Any
 
-from entropy_sentinel.study.jobs.job_logs import note_cause, read_cause
+from entropy_sentinel.study.jobs.job_logs import read_cause, record_cause
 
 # A record of Snakemake's logger, with the fields of its kind of event.
 _Event = Any
 
 # Events and messages of Snakemake that the lines here replace.
-_REPLACED = {"job_started", "job_finished"}
+_REPLACED_EVENTS = {"job_started", "job_finished"}
 _REPLACED_TEXT = re.compile(r"Select jobs to execute|Trying to restart job|RuleException:\nCalledProcessError in file")
 _RESTART = re.compile(r"Trying to restart job ([\w-]+)")
 _STATUS = re.compile(r"exit status (\d+)|died with <Signals\.(\w+)")
@@ -40,7 +40,7 @@ _SIGNALS = {
     "SIGSEGV": "a C library crashed (SIGSEGV)",
 }
 # Rules whose jobs take long enough to report their start.
-_LONG = {"generation", "label_served"}
+_LONG_RULES = {"generation", "label_served"}
 
 
 def show_jobs(workflow: Any) -> "JobLines":
@@ -100,9 +100,9 @@ class _Job:
     def name(self) -> str:
         return f"{self.rule} {', '.join(self.wildcards.values())}".rstrip()
 
-    def written_logs(self) -> list[str]:
+    def list_written_logs(self) -> list[str]:
         """The logs that this job has written to, without logs left by an earlier job."""
-        return [path for path, before in self.logs.items() if _stamp(path) not in (None, before)]
+        return [path for path, stamp in self.logs.items() if _read_stamp(path) not in (None, stamp)]
 
 
 class JobLines(logging.Handler):
@@ -139,11 +139,11 @@ class JobLines(logging.Handler):
             self._logger.error("\n".join([f"{len(self.failures)} failed:", *self.failures.values()]))
 
     def _begin(self, record: _Event) -> None:
-        logs = {path: _stamp(path) for path in record.log}
+        logs = {path: _read_stamp(path) for path in record.log}
         job = self._jobs[record.jobid] = _Job(
             record.rule_name, dict(record.wildcards.items()), logs, dict(getattr(record, "resources", {}).items())
         )
-        if job.rule in _LONG and self._workflow.is_main_process:
+        if job.rule in _LONG_RULES and self._workflow.is_main_process:
             self._logger.info(f"{job.name}: begins; log: {', '.join(logs)}")
 
     def _finish(self, record: _Event) -> None:
@@ -161,7 +161,7 @@ class JobLines(logging.Handler):
         if record.indent:  # belongs to a group, which was shown before
             return
         job = self._jobs.get(record.jobid) or _Job(record.rule_name, {}, {})
-        logs = job.written_logs()
+        logs = job.list_written_logs()
         causes = list(filter(None, map(read_cause, logs)))
         if causes:
             cause = causes[0]
@@ -170,11 +170,11 @@ class JobLines(logging.Handler):
         ):
             cause = refusal
         elif record.rule_msg:
-            cause = _one_line(record.rule_msg)
+            cause = _join_lines(record.rule_msg)
         else:
-            cause = _exit_cause(exception, bool(logs))
+            cause = _describe_exit(exception, bool(logs))
             if logs:  # the first process to see it, on a cluster the node, records it
-                note_cause(logs[0], cause)
+                record_cause(logs[0], cause)
         self._show_failure(job.name, cause, record.log)
 
     def _fail_group(self, record: _Event) -> None:
@@ -183,7 +183,7 @@ class JobLines(logging.Handler):
         has_cause = False
         for info in record.job_error_info:
             job = self._jobs.get(info["jobid"])
-            for path in job.written_logs() if job else ():
+            for path in job.list_written_logs() if job else ():
                 cause = read_cause(path)
                 if job and cause:
                     self._show_failure(job.name, cause, [path])
@@ -211,10 +211,10 @@ class JobLines(logging.Handler):
 
 
 def _is_replaced(record: _Event) -> bool:
-    return getattr(record, "event", None) in _REPLACED or bool(_REPLACED_TEXT.match(str(record.msg)))
+    return getattr(record, "event", None) in _REPLACED_EVENTS or bool(_REPLACED_TEXT.match(str(record.msg)))
 
 
-def _stamp(path: str) -> tuple[int, int] | None:
+def _read_stamp(path: str) -> tuple[int, int] | None:
     try:
         status = os.stat(path)
     except OSError:
@@ -227,21 +227,21 @@ def describe_refusal(message: str | None, requested: Mapping[str, Any], is_submi
     if not message or is_submitted or not _SUBMISSION.search(message):
         return None
     # The executor's call of its command, a page of text, follows the reason.
-    reason = _one_line(_END_OF_REASON.split(message, maxsplit=1)[0])
-    shown = ", ".join(f"{name}={requested[key]}" for key, name in _REQUESTED.items() if requested.get(key))
-    asked = f" It was asked for {shown}." if shown else ""
+    reason = _join_lines(_END_OF_REASON.split(message, maxsplit=1)[0])
+    resources = ", ".join(f"{name}={requested[key]}" for key, name in _REQUESTED.items() if requested.get(key))
+    request = f" It was asked for {resources}." if resources else ""
     return (
-        f"the cluster refused the job: {reason}{asked} Change set-resources, default-resources or group-components in "
-        "the profile to what one node of the partition has; on Slurm, `sinfo -o '%P %l %c %m %G'` lists partition, "
+        f"the cluster refused the job: {reason}{request} Change set-resources, default-resources or group-components "
+        "in the profile to what one node of the partition has; on Slurm, `sinfo -o '%P %l %c %m %G'` lists partition, "
         "time, CPUs, memory (MB) and GPUs"
     )
 
 
-def _exit_cause(exception: str, has_log: bool) -> str:
+def _describe_exit(exception: str, has_log: bool) -> str:
     """The cause that the exit status shows, for a job that could not report it."""
     match = _STATUS.search(exception)
     if match is None:
-        return _one_line(exception) or "no cause is known"
+        return _join_lines(exception) or "no cause is known"
     number, name = int(match[1] or 0), match[2]
     if number - 128 in signal.valid_signals():
         name = signal.Signals(number - 128).name
@@ -251,5 +251,5 @@ def _exit_cause(exception: str, has_log: bool) -> str:
     return f"exit status {number}, {where}"
 
 
-def _one_line(text: str) -> str:
+def _join_lines(text: str) -> str:
     return " ".join(text.split())

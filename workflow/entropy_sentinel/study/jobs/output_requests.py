@@ -32,18 +32,18 @@ def check_requests(rules: Iterable[_Rule], target: str, strip_constraints: Calla
     `target` is the name of the rule of all targets. Files of a rule that it does not use are requested by other rules
     without outputs, such as `prefetch`. `strip_constraints` is Snakemake's `strip_wildcard_constraints`.
     """
-    listed = list(rules)
-    outputs = {rule.name: [strip_constraints(str(file)) for file in rule.output] for rule in listed}
+    all_rules = list(rules)
+    outputs = {rule.name: [strip_constraints(str(file)) for file in rule.output] for rule in all_rules}
 
     @cache
-    def requests_of(all_targets: bool) -> _Requests:
-        asking = [rule for rule in listed if all_targets or rule.output or rule.name == target]
-        return _Requests(asking, outputs, strip_constraints)
+    def collect_requests(all_targets: bool) -> _Requests:
+        requesters = [rule for rule in all_rules if all_targets or rule.output or rule.name == target]
+        return _Requests(requesters, outputs, strip_constraints)
 
-    for rule in listed:
-        missing = requests_of(False).find_missing(rule)
+    for rule in all_rules:
+        missing = collect_requests(False).find_missing(rule)
         if missing == outputs[rule.name] != []:
-            missing = requests_of(True).find_missing(rule)
+            missing = collect_requests(True).find_missing(rule)
         # A rule without any requested output is not used by the study.
         if missing and len(missing) < len(outputs[rule.name]):
             raise ConfigError(
@@ -63,7 +63,7 @@ class _Requests:
         self._requests: dict[tuple[int, str], list[_Request]] = defaultdict(list)
         self._functions: list[tuple[_Rule, Callable[..., Any]]] = []
         self._called: set[tuple[int, frozenset[tuple[str, str]]]] = set()
-        self._known: dict[str, bool] = {}
+        self._is_requested_cache: dict[str, bool] = {}
         for rule in rules:
             for file in rule.input:
                 if callable(file):
@@ -73,14 +73,14 @@ class _Requests:
 
     def _add(self, rule: _Rule, pattern: str) -> None:
         parts = tuple(pattern.split("/"))
-        self._requests[_place(parts)].append(_Request(parts, rule))
+        self._requests[_index_key(parts)].append(_Request(parts, rule))
 
     def find_missing(self, rule: _Rule) -> list[str]:
         """The outputs of a rule that nobody requests; functions are called only if there seem to be some."""
         outputs = self._outputs[rule.name]
-        missing = [file for file in outputs if not self.include(file)]
+        missing = [file for file in outputs if not self.is_requested(file)]
         while missing and self._call_functions():
-            missing = [file for file in missing if not self.include(file)]
+            missing = [file for file in missing if not self.is_requested(file)]
         return missing
 
     def _call_functions(self) -> bool:
@@ -99,7 +99,7 @@ class _Requests:
                 found += [(rule, str(file)) for file in ([files] if isinstance(files, str) else files)]
         for rule, file in found:
             self._add(rule, self._strip_constraints(file))
-        self._known.clear()
+        self._is_requested_cache.clear()
         return bool(found)
 
     def _requested_wildcards(self, rule: _Rule) -> Iterator[dict[str, str]]:
@@ -107,20 +107,22 @@ class _Requests:
         for output in self._outputs[rule.name]:
             parts = tuple(output.split("/"))
             names = {name: f"{{{name}}}" for name in _WILDCARD.findall(output)}
-            for request, _ in self._matching(output):
+            for request, _ in self._find_matching(output):
                 yield names | (_bind(request.parts, parts) or {})
 
-    def include(self, pattern: str) -> bool:
+    def is_requested(self, pattern: str) -> bool:
         """Whether a rule with an output, or a target, requests files of this pattern."""
-        if pattern not in self._known:
-            self._known[pattern] = False  # a rule does not request its own output through others
-            self._known[pattern] = any(self._is_needed(request, bound) for request, bound in self._matching(pattern))
-        return self._known[pattern]
+        if pattern not in self._is_requested_cache:
+            self._is_requested_cache[pattern] = False  # a rule does not request its own output through others
+            self._is_requested_cache[pattern] = any(
+                self._is_needed(request, bound) for request, bound in self._find_matching(pattern)
+            )
+        return self._is_requested_cache[pattern]
 
-    def _matching(self, pattern: str) -> Iterator[tuple[_Request, dict[str, str]]]:
+    def _find_matching(self, pattern: str) -> Iterator[tuple[_Request, dict[str, str]]]:
         """Yield requests of files of this pattern, and the text that their wildcards then have."""
         parts = tuple(pattern.split("/"))
-        number, name = _place(parts)
+        number, name = _index_key(parts)
         places = (
             [place for place in self._requests if place[0] == number] if not name else [(number, name), (number, "")]
         )
@@ -134,36 +136,36 @@ class _Requests:
         """Whether a target makes the request, or a rule whose files with these wildcards are requested."""
         outputs = self._outputs[request.rule.name]
         return not outputs or any(
-            self.include(_WILDCARD.sub(lambda found: bound.get(found[1], found[0]), output)) for output in outputs
+            self.is_requested(_WILDCARD.sub(lambda found: bound.get(found[1], found[0]), output)) for output in outputs
         )
 
 
-def _place(parts: tuple[str, ...]) -> tuple[int, str]:
+def _index_key(parts: tuple[str, ...]) -> tuple[int, str]:
     return len(parts), "" if "{" in parts[-1] else parts[-1]
 
 
 def _bind(output: tuple[str, ...], request: tuple[str, ...]) -> dict[str, str] | None:
     """The text of the request's wildcards where the output has text; None if the patterns share no file."""
     bound: dict[str, str] = {}
-    for made, asked in zip(output, request, strict=True):
-        if made == asked:
+    for output_part, request_part in zip(output, request, strict=True):
+        if output_part == request_part:
             continue
-        if "{" in asked and (found := _expression(asked).fullmatch(made)):
+        if "{" in request_part and (found := _compile_pattern(request_part).fullmatch(output_part)):
             bound |= {name: text for name, text in found.groupdict().items() if "{" not in text}
-        elif "{" not in made or not _expression(made).fullmatch(asked):
+        elif "{" not in output_part or not _compile_pattern(output_part).fullmatch(request_part):
             return None
     return bound
 
 
 @cache
-def _expression(part: str) -> re.Pattern[str]:
+def _compile_pattern(part: str) -> re.Pattern[str]:
     """The expression for a folder or file name with wildcards."""
-    seen: set[str] = set()
+    names: set[str] = set()
 
     def group(name: str) -> str:
-        if name in seen:
+        if name in names:
             return f"(?P={name})"
-        seen.add(name)
+        names.add(name)
         return f"(?P<{name}>.+)"
 
     pieces = _WILDCARD.split(part)

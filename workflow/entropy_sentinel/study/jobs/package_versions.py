@@ -16,7 +16,7 @@ def announce_versions() -> None:
 
     A job parses the workflow again; the submitting host's versions are kept.
     """
-    os.environ.setdefault(_VARIABLE, json.dumps(installed_versions()))
+    os.environ.setdefault(_VARIABLE, json.dumps(list_installed_versions()))
 
 
 def check_versions() -> None:
@@ -24,16 +24,16 @@ def check_versions() -> None:
 
     A package that is missing on either side is not compared: the generation environment has no scikit-learn.
     """
-    planned, here = json.loads(os.environ.get(_VARIABLE, "{}")), installed_versions()
-    for name in planned.keys() & here.keys():
-        if planned[name] != here[name]:
+    planned, installed = json.loads(os.environ.get(_VARIABLE, "{}")), list_installed_versions()
+    for name in planned.keys() & installed.keys():
+        if planned[name] != installed[name]:
             raise VersionError(
-                f"{name} {here[name]} on {os.uname().nodename}, {planned[name]} on the host that submitted the job; "
-                "both must be the same: install the environments of envs/ where all nodes see them"
+                f"{name} {installed[name]} on {os.uname().nodename}, {planned[name]} on the host that submitted the "
+                "job; both must be the same: install the environments of envs/ where all nodes see them"
             )
 
 
-def installed_versions() -> dict[str, str]:
+def list_installed_versions() -> dict[str, str]:
     """The versions of those of `PACKAGES` that are installed."""
     versions = {}
     for name in PACKAGES:

@@ -14,7 +14,7 @@ from entropy_sentinel.core.analysis import Analysis
 from entropy_sentinel.rendering.html_pages import Exhibit
 
 # Of files that differ only in their suffix, the first of these is shown; of a table also its file with all digits.
-_SHOWN = {
+_SUFFIXES = {
     "figure": (".png", ".svg", ".html", ".pdf"),
     "table": (".html", ".md"),
     "page": (".html", ".png", ".svg", ".pdf", ".csv", ".txt", ".md"),
@@ -44,13 +44,13 @@ def list_report_entries(
     category = name.replace("_", " ").capitalize()
     entries = []
     for place, output in enumerate(outputs):
-        kind = _kind_of(output)
-        if not _is_shown(output, kind, outputs):
+        kind = _find_kind(output)
+        if not _is_displayed(output, kind, outputs):
             continue
-        title = _title_of(Path(output), kind, analysis)
+        title = _make_title(Path(output), kind, analysis)
         wildcards = {found: f"{{{found}}}" for found in _WILDCARD.findall(output)}
-        about = {"place": place, "kind": kind, "title": title, "label": label, "tells": analysis.TELLS}
-        caption = f"{{% set exhibit = {json.dumps(about)} %}}\n{template}"
+        exhibit = {"place": place, "kind": kind, "title": title, "label": label, "tells": analysis.TELLS}
+        caption = f"{{% set exhibit = {json.dumps(exhibit)} %}}\n{template}"
         labels = {"Exhibit": title, **wildcards}
         if kind == "table":
             labels["Rounded"] = "no" if output.endswith(_ALL_DIGITS) else "yes"  # a switch, whose first value is yes
@@ -58,12 +58,12 @@ def list_report_entries(
     return entries
 
 
-def _kind_of(output: str) -> str:
+def _find_kind(output: str) -> str:
     """The kind of an exhibit by its folder; what is in neither folder of exhibits is a page."""
     return {"tables": "table", "figures": "figure"}.get(Path(output).parent.name, "page")
 
 
-def _is_shown(output: str, kind: str, outputs: Sequence[str]) -> bool:
+def _is_displayed(output: str, kind: str, outputs: Sequence[str]) -> bool:
     """Whether a file is for people, and the best of those with its name."""
     path = Path(output)
     # Published values are part of the table that they are compared with.
@@ -71,13 +71,13 @@ def _is_shown(output: str, kind: str, outputs: Sequence[str]) -> bool:
         return False
     if kind == "table" and path.suffix == _ALL_DIGITS:
         return True
-    if path.suffix not in _SHOWN[kind]:
+    if path.suffix not in _SUFFIXES[kind]:
         return False
-    better = _SHOWN[kind][: _SHOWN[kind].index(path.suffix)]
+    better = _SUFFIXES[kind][: _SUFFIXES[kind].index(path.suffix)]
     return not any(str(path.with_suffix(suffix)) in outputs for suffix in better)
 
 
-def _title_of(path: Path, kind: str, analysis: Analysis) -> str:
+def _make_title(path: Path, kind: str, analysis: Analysis) -> str:
     """The heading of an exhibit, `Table 2: Errors by model`; or what a page tells."""
     if kind == "page":
         if path.suffix == ".html" and analysis.PAGE and str(path).endswith(analysis.PAGE):
@@ -86,9 +86,9 @@ def _title_of(path: Path, kind: str, analysis: Analysis) -> str:
     titles: Mapping[str, str] = analysis.TABLES if kind == "table" else analysis.FIGURES
     name = path.stem.removeprefix(f"{kind}_")
     # A figure of one model has the model's name at the end.
-    known = [title for title in titles if name == title or name.startswith(f"{title}_")]
-    longest = max(known, key=len, default=None)
+    candidates = [title for title in titles if name == title or name.startswith(f"{title}_")]
+    longest = max(candidates, key=len, default=None)
     if longest is None:
         return name.replace("_", " ").capitalize()
-    further = name.removeprefix(longest).strip("_")
-    return Exhibit(kind, longest, ", ".join(filter(None, [titles[longest], further]))).heading
+    suffix = name.removeprefix(longest).strip("_")
+    return Exhibit(kind, longest, ", ".join(filter(None, [titles[longest], suffix]))).heading

@@ -26,40 +26,42 @@ from entropy_sentinel.schemas.contract import Contract, read_provenance
 
 log = logging.getLogger(__name__)
 
-STORE = "ENTROPY_SENTINEL_STORE"
+STORE_VARIABLE = "ENTROPY_SENTINEL_STORE"
 # In the environment of the jobs of a run that is forced to compute outputs again.
-_IS_FORCED = "ENTROPY_SENTINEL_FORCED"
+_FORCED_VARIABLE = "ENTROPY_SENTINEL_FORCED"
 # The key in the provenance of an output.
 REUSE_KEY = "reuse_key"
 # Part of every key. Raise it when the composition of keys changes.
-_COMPOSITION = 1
+_KEY_VERSION = 1
 # Settings whose content another setting identifies: the key of the path, and that of the fingerprint.
-_IDENTIFIED = (("weights", "revision"), ("lora", "lora_revision"))
+_FINGERPRINTED_KEYS = (("weights", "revision"), ("lora", "lora_revision"))
 # Variables that say where the hub's files are, not what is in them.
-_PLACES = "HF_"
+_HUB_PREFIX = "HF_"
 # The suffix of a file of labels' exchanges.
-_BESIDE = ".unreadable.jsonl"
+_EXCHANGES_SUFFIX = ".unreadable.jsonl"
 # In the line of a job's log that says where its output comes from.
 _REUSED = "reused from"
 
 
-def reuse_key(stage: str, settings: Mapping[str, Any], *content: Any) -> str:
+def compute_reuse_key(stage: str, settings: Mapping[str, Any], *content: Any) -> str:
     """The key of an output: a hash of the settings and of the content that its job reads."""
-    depends_on = [_COMPOSITION, stage, without_places(dict(settings)), *content]
-    return hashlib.sha256(json.dumps(depends_on, sort_keys=True).encode()).hexdigest()
+    parts = [_KEY_VERSION, stage, remove_places(dict(settings)), *content]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def without_places(value: Any) -> Any:
+def remove_places(value: Any) -> Any:
     """Settings without the paths of local weights, which have a fingerprint, and of the hub's cache."""
     if isinstance(value, Mapping):
-        kept = {name: without_places(item) for name, item in value.items()}
-        for place, fingerprint in _IDENTIFIED:
-            if kept.get(fingerprint) and (place != "weights" or kept.get("local")):
-                kept.pop(place, None)
-        if isinstance(environment := kept.get("environment"), dict):
-            kept["environment"] = {name: text for name, text in environment.items() if not name.startswith(_PLACES)}
-        return kept
-    return [without_places(item) for item in value] if isinstance(value, list | tuple) else value
+        settings = {name: remove_places(item) for name, item in value.items()}
+        for place, fingerprint in _FINGERPRINTED_KEYS:
+            if settings.get(fingerprint) and (place != "weights" or settings.get("local")):
+                settings.pop(place, None)
+        if isinstance(environment := settings.get("environment"), dict):
+            settings["environment"] = {
+                name: text for name, text in environment.items() if not name.startswith(_HUB_PREFIX)
+            }
+        return settings
+    return [remove_places(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def reuse_output(
@@ -70,13 +72,13 @@ def reuse_output(
     `study` is the study's folder. A file counts only if it is whole and has exactly `rows`. Outputs of earlier versions
     have no key: they count by their `identity`.
     """
-    if os.environ.get(_IS_FORCED):
+    if os.environ.get(_FORCED_VARIABLE):
         return False
     path = find_output(Path(output), study, key, contract, rows, identity)
     if path is None:
         return False
     try:
-        _copy(path, output)
+        _copy_output(path, output)
     except OSError as error:
         log.warning("%s cannot be reused: %s", path, error)
         return False
@@ -102,10 +104,10 @@ def find_output(
     identity: str | None = None,
 ) -> Path | None:
     """The file that `reuse_output` copies, None if there is none; without `rows`, by its provenance alone."""
-    stored = _stored(key, contract.stage)
+    store_path = _find_store_path(key, contract.stage)
     # A folder of the store that this user may not read has no file; `Path.exists` would raise an error.
-    in_store = [stored] if stored is not None and os.path.exists(stored) else []
-    for path in [*sibling_files(output, study), *in_store]:
+    store_files = [store_path] if store_path is not None and os.path.exists(store_path) else []
+    for path in [*sibling_files(output, study), *store_files]:
         try:
             provenance = read_provenance(path)
             has_key = provenance.get(REUSE_KEY, "") == key
@@ -129,24 +131,24 @@ def sibling_files(output: Path, study: Path) -> Iterator[Path]:
             yield path
 
 
-def _copy(source: Path, output: str) -> None:
+def _copy_output(source: Path, output: str) -> None:
     with whole_file(output) as partial:
         shutil.copyfile(source, partial)
-    beside = source.with_suffix(_BESIDE)
-    if beside.exists():
-        with whole_file(Path(output).with_suffix(_BESIDE)) as partial:
-            shutil.copyfile(beside, partial)
+    exchanges = source.with_suffix(_EXCHANGES_SUFFIX)
+    if exchanges.exists():
+        with whole_file(Path(output).with_suffix(_EXCHANGES_SUFFIX)) as partial:
+            shutil.copyfile(exchanges, partial)
 
 
 def share_output(output: str, key: str, stage: str) -> None:
     """Copy a finished output to the store, with the permissions of its folder; only a warning if that fails."""
-    path = _stored(key, stage)
-    if path is None or (os.path.exists(path) and not os.environ.get(_IS_FORCED)):
+    path = _find_store_path(key, stage)
+    if path is None or (os.path.exists(path) and not os.environ.get(_FORCED_VARIABLE)):
         return
     try:
         _make_folders(path.parent)
         # The output last: it is what readers look for.
-        for suffix in (_BESIDE, Path(output).suffix):
+        for suffix in (_EXCHANGES_SUFFIX, Path(output).suffix):
             source = Path(output).with_suffix(suffix)
             if source.exists():
                 with whole_file(path.with_suffix(suffix)) as partial:
@@ -158,7 +160,7 @@ def share_output(output: str, key: str, stage: str) -> None:
 
 def _make_folders(folder: Path) -> None:
     """Create the folders of the store below its own, with its permissions, whatever the umask."""
-    root = Path(os.environ[STORE])
+    root = Path(os.environ[STORE_VARIABLE])
     for missing in reversed([one for one in (folder, *folder.parents) if root in one.parents and not one.exists()]):
         with suppress(FileExistsError):
             missing.mkdir()
@@ -166,38 +168,40 @@ def _make_folders(folder: Path) -> None:
 
 
 def _store_mode() -> int:
-    return Path(os.environ[STORE]).stat().st_mode & 0o7777
+    return Path(os.environ[STORE_VARIABLE]).stat().st_mode & 0o7777
 
 
 def has_store() -> bool:
     """Whether this user shares outputs with others."""
-    return bool(os.environ.get(STORE))
+    return bool(os.environ.get(STORE_VARIABLE))
 
 
-def _stored(key: str, stage: str) -> Path | None:
-    store = os.environ.get(STORE)
+def _find_store_path(key: str, stage: str) -> Path | None:
+    store = os.environ.get(STORE_VARIABLE)
     return Path(store, stage, key[:2], f"{key}.parquet") if store else None
 
 
-def compute_again() -> None:
+def forbid_reuse() -> None:
     """Let the jobs of this run reuse nothing, because it is forced to compute outputs that could be reused."""
-    os.environ[_IS_FORCED] = "1"
+    os.environ[_FORCED_VARIABLE] = "1"
 
 
 def check_store() -> None:
     """Raise ConfigError if the store is not a folder that can be read."""
-    store = os.environ.get(STORE)
+    store = os.environ.get(STORE_VARIABLE)
     if not store:
         return
     if not Path(store).is_dir():
-        raise ConfigError(f"{STORE}: there is no folder '{store}'; create it, writable by all who share it")
+        raise ConfigError(f"{STORE_VARIABLE}: there is no folder '{store}'; create it, writable by all who share it")
     if not os.access(store, os.R_OK | os.X_OK):
-        raise ConfigError(f"{STORE}: '{store}' cannot be read by this user")
+        raise ConfigError(f"{STORE_VARIABLE}: '{store}' cannot be read by this user")
 
 
 def describe_store() -> list[str]:
     """A line if this user can read the store but not add to it."""
-    store = os.environ.get(STORE)
+    store = os.environ.get(STORE_VARIABLE)
     if not store or os.access(store, os.W_OK):
         return []
-    return [f"{STORE}: '{store}' cannot be written by this user: outputs are taken from it, but none are added"]
+    return [
+        f"{STORE_VARIABLE}: '{store}' cannot be written by this user: outputs are taken from it, but none are added"
+    ]

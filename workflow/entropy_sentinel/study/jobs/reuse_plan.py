@@ -14,9 +14,9 @@ from entropy_sentinel.schemas.generation_schema import GENERATIONS
 from entropy_sentinel.study.config.generation_requests import benchmark_settings, generation_settings
 from entropy_sentinel.study.config.study_config import Config
 from entropy_sentinel.study.engines.generation_section import VllmSettings, are_imported, have_weights
-from entropy_sentinel.study.jobs.file_content import are_made
+from entropy_sentinel.study.jobs.file_content import can_reproduce_items
 from entropy_sentinel.study.jobs.job_records import StudyRecords
-from entropy_sentinel.study.jobs.result_reuse import find_output, has_store, reuse_key, sibling_files
+from entropy_sentinel.study.jobs.result_reuse import compute_reuse_key, find_output, has_store, sibling_files
 
 
 def find_reusable(config: Config) -> dict[tuple[str, str], Path]:
@@ -27,21 +27,21 @@ def find_reusable(config: Config) -> dict[tuple[str, str], Path]:
     layout = config.layout
     study = Path(layout.results)
     found: dict[tuple[str, str], Path] = {}
-    items_of: dict[str, Path | None] = {}
+    items_by_benchmark: dict[str, Path | None] = {}
     for model, benchmark in product(config.run.models, config.run.benchmarks):
         output = Path(layout.generations.format(model=model, benchmark=benchmark))
         settings = generation_settings(config, model, benchmark)
         if output.exists() or are_imported(settings) or not (has_store() or any(sibling_files(output, study))):
             continue
-        if benchmark not in items_of:
-            items_of[benchmark] = _find_items(config, benchmark)
-        items = items_of[benchmark]
+        if benchmark not in items_by_benchmark:
+            items_by_benchmark[benchmark] = _find_items(config, benchmark)
+        items = items_by_benchmark[benchmark]
         if items is None:
             continue
         if have_weights(settings) and not settings["local"]:
             commit = _find_commit(study, settings)
             settings = cast(VllmSettings, {**settings, "commit": commit})
-        key = reuse_key(GENERATIONS.stage, settings, _questions(str(items), items.stat().st_mtime_ns))
+        key = compute_reuse_key(GENERATIONS.stage, settings, _read_questions(str(items), items.stat().st_mtime_ns))
         path = find_output(output, study, key, GENERATIONS)
         if path is not None:
             found[model, benchmark] = path
@@ -66,24 +66,24 @@ def _find_items(config: Config, benchmark: str) -> Path | None:
     if output.exists():
         return output
     for path in sibling_files(output, Path(layout.results)):
-        if are_made(settings, str(path)) or _is_recorded(path, repr(settings)):
+        if can_reproduce_items(settings, str(path)) or _is_recorded(path, repr(settings)):
             return path
     return None
 
 
 def _is_recorded(items: Path, settings: str) -> bool:
     """Whether Snakemake has recorded that items of the hub were made with these settings."""
-    record = _records(str(items.parents[1])).find(str(items)) or {}
+    record = _open_records(str(items.parents[1])).find(str(items)) or {}
     return settings in (record.get("params") or [])
 
 
 @cache
-def _records(study: str) -> StudyRecords:
+def _open_records(study: str) -> StudyRecords:
     return StudyRecords(study)
 
 
 @cache
-def _questions(items: str, _: int) -> list[tuple[Any, ...]]:
+def _read_questions(items: str, _: int) -> list[tuple[Any, ...]]:
     """The ids and questions of a file of items, cached by its age."""
     try:
         return BENCHMARKS.read(items, ["item_id", "question"]).rows()

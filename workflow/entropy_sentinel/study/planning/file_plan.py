@@ -22,9 +22,9 @@ import polars as pl
 
 from entropy_sentinel.core.analysis import StageFiles
 from entropy_sentinel.signal_families.signal_registry import FAMILIES
-from entropy_sentinel.study.config.group_estimates import group_files, groups_of_judge, kept_estimators
+from entropy_sentinel.study.config.group_estimates import list_judge_groups, list_kept_estimators, map_group_files
 from entropy_sentinel.study.config.study_config import Config
-from entropy_sentinel.study.jobs.file_content import LARGEST_BYTES, checksum
+from entropy_sentinel.study.jobs.file_content import LARGEST_BYTES, compute_checksum
 from entropy_sentinel.study.jobs.job_records import StudyRecords
 
 
@@ -109,7 +109,9 @@ class StudyFiles:
             return False
         try:
             stat = source.stat()
-            return stat.st_size <= LARGEST_BYTES and recorded == checksum(str(source), stat.st_size, stat.st_mtime_ns)
+            return stat.st_size <= LARGEST_BYTES and recorded == compute_checksum(
+                str(source), stat.st_size, stat.st_mtime_ns
+            )
         except OSError:
             return False
 
@@ -142,11 +144,11 @@ def study_files(config: Config) -> StudyFiles:
         "benchmark": run.benchmarks,
         "judge": run.judges,
         "family": run.further_families,
-        "group": list(group_files(config)),
-        "group_id": list(group_files(config).values()),
-        "name": list(kept_estimators(config)),
+        "group": list(map_group_files(config)),
+        "group_id": list(map_group_files(config).values()),
+        "name": list(list_kept_estimators(config)),
     }
-    groups_by_judge = {judge: set(groups_of_judge(config, judge)) for judge in run.judges}
+    groups_by_judge = {judge: set(list_judge_groups(config, judge)) for judge in run.judges}
 
     def files_of(stage: str, axes: Mapping[str, Sequence[str]]) -> Iterator[tuple[Path, dict[str, str]]]:
         for path, values in _expand(stages[stage].file, axes):
@@ -185,7 +187,7 @@ def _stages(config: Config) -> dict[str, StageFiles]:
     stages["estimates"] = StageFiles(layout.estimates, ("observations",))
     # Their job writes the scores last.
     stages["estimators"] = StageFiles(layout.scores, ("observations",))
-    for section in config.shown.values():
+    for section in config.enabled_analyses.values():
         for stage, declaration in section.STAGES.items():
             stages[stage] = replace(declaration, file=f"{layout.results}/{declaration.file}")
     return stages
@@ -199,7 +201,7 @@ def _is_made(config: Config, groups_by_judge: Mapping[str, set[str]], stage: str
         return values["group"] in groups_by_judge[values["judge"]]
     if stage in ("labels", "observations") and not config.reads_labels:
         return False
-    owners = [section for section in config.shown.values() if stage in section.STAGES]
+    owners = [section for section in config.enabled_analyses.values() if stage in section.STAGES]
     return "judge" not in values or all(section.uses_judge(values["judge"]) for section in owners)
 
 

@@ -8,8 +8,8 @@ from operator import add
 from entropy_sentinel.estimators.estimator_registry import CONFIGURATION_NAMES
 from entropy_sentinel.formatting.text_format import counted, millions
 from entropy_sentinel.rendering.terminal_text import Part, table
-from entropy_sentinel.study.config.generation_requests import gpus
-from entropy_sentinel.study.config.group_estimates import group_files, training_groups
+from entropy_sentinel.study.config.generation_requests import count_gpus
+from entropy_sentinel.study.config.group_estimates import map_group_files, training_groups
 from entropy_sentinel.study.config.study_config import Config
 from entropy_sentinel.study.jobs.reuse_plan import describe_reusable
 from entropy_sentinel.study.planning.file_plan import study_files
@@ -85,7 +85,7 @@ def _cost(
     tokens = sum(left) * min(rates.tokens_per_response, outlook.longest(model))
     engine_s = tokens / speed if speed else tokens / rates.tokens_per_s
     engine_s += 0 if speed else starts(config, len(left)) * rates.engine_start_s
-    gpu_h = engine_s / 3600 * gpus(config, model)
+    gpu_h = engine_s / 3600 * count_gpus(config, model)
     gpu_h += sum(family.gpu_h for family in again if family.model == model)
     labels = _labels_left(outlook, model)
     judged_usd = sum(judge.usd or 0 for judge in judged if judge.model == model)
@@ -109,7 +109,7 @@ def _labels_left(outlook: Outlook, model: str) -> int:
     config, layout = outlook.config, outlook.config.layout
     n_left = 0
     for judge, benchmark in product(config.run.judges, config.run.benchmarks):
-        has_prices = config.judges[config.judge_of(judge, benchmark)].prices[0] is not None
+        has_prices = config.judges[config.find_judge(judge, benchmark)].prices[0] is not None
         if has_prices or not config.benchmarks[benchmark].reference:
             continue
         if all(config.judges[name].IMPORTED for name in config.basic_judges(judge, benchmark)):
@@ -124,7 +124,7 @@ def _searches_left(outlook: Outlook, model: str) -> float:
     config, layout = outlook.config, outlook.config.layout
     names, estimators = set(CONFIGURATION_NAMES), training_groups(config)
     n_left = 0.0
-    for judge, (group, group_id) in product(config.run.judges, group_files(config).items()):
+    for judge, (group, group_id) in product(config.run.judges, map_group_files(config).items()):
         if outlook.is_to_make(layout.estimates, judge=judge, model=model, group=group):
             n_left += len(names & set(estimators[group_id])) / len(names)
     return n_left
@@ -158,7 +158,7 @@ _ON_CPU_NOTE = (
 
 def _samples(config: Config) -> str:
     """The responses per item as text: `1 sample`, or `1 to 10 samples` if models differ."""
-    counts = sorted({config.samples_of(model) for model in config.run.models})
+    counts = sorted({config.count_samples(model) for model in config.run.models})
     return counted(counts[0], "sample") if len(counts) == 1 else f"{counts[0]} to {counts[-1]} samples"
 
 

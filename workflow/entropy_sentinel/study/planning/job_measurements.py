@@ -16,8 +16,8 @@ from entropy_sentinel.estimators.estimator_registry import CONFIGURATION_NAMES
 from entropy_sentinel.formatting.text_format import counted
 from entropy_sentinel.rendering.terminal_text import Part, table
 from entropy_sentinel.schemas.contract import read_provenance
-from entropy_sentinel.study.config.generation_requests import gpus
-from entropy_sentinel.study.config.group_estimates import estimate_batches, group_files, training_groups
+from entropy_sentinel.study.config.generation_requests import count_gpus
+from entropy_sentinel.study.config.group_estimates import estimate_batches, map_group_files, training_groups
 from entropy_sentinel.study.config.study_config import Config
 from entropy_sentinel.study.jobs.result_reuse import was_reused
 from entropy_sentinel.study.planning.file_plan import generations_file, read
@@ -77,7 +77,7 @@ class MeasuredRate:
 def measured_speed(config: Config, model: str, generations: Sequence[JobMeasurement]) -> MeasuredRate | None:
     """The tokens per second of a model's generation jobs, the starts of engines included; null without any."""
     tokens, seconds, n_jobs = 0, 0.0, 0
-    if not gpus(config, model):
+    if not count_gpus(config, model):
         return None
     for job in generations:
         path = generations_file(config, model, job.path.stem)
@@ -99,7 +99,7 @@ def _is_of_one_job(path: Path) -> bool:
 
 def measured_search_cpu_s(config: Config, estimates: Sequence[JobMeasurement]) -> MeasuredRate | None:
     """The CPU-seconds of the search over all configurations for one training group; null without any job."""
-    batches, files, estimators = estimate_batches(config), group_files(config), training_groups(config)
+    batches, files, estimators = estimate_batches(config), map_group_files(config), training_groups(config)
     names = set(CONFIGURATION_NAMES)
     seconds, searches, n_jobs = 0.0, 0.0, 0
     for job in estimates:

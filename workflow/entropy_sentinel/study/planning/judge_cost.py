@@ -8,8 +8,8 @@ from entropy_sentinel.formatting.text_format import millions
 from entropy_sentinel.judges.judge_base import account
 from entropy_sentinel.llm_client.spending.ledger import Ledger, Terms
 from entropy_sentinel.rendering.terminal_text import Part, table
-from entropy_sentinel.study.config.generation_requests import ledger
-from entropy_sentinel.study.config.label_requests import judge_settings, paid_judges
+from entropy_sentinel.study.config.generation_requests import get_ledger_path
+from entropy_sentinel.study.config.label_requests import find_paid_judges, judge_settings
 from entropy_sentinel.study.config.study_config import Config
 from entropy_sentinel.study.planning.response_cost import Outlook
 
@@ -37,7 +37,7 @@ class Judging:
 def judging(outlook: Outlook) -> list[Judging]:
     """The work of every judge behind a server for every model; cached replies do not count as left."""
     config, judged = outlook.config, []
-    for judge, asking in paid_judges(config).items():
+    for judge, asking in find_paid_judges(config).items():
         accounts = _accounts(config, judge)
         for model in config.run.models:
             total, left = _counts(outlook, accounts, judge, asking, model)
@@ -86,7 +86,7 @@ def _costs(
 
 def _accounts(config: Config, judge: str) -> dict[str, dict[str, float]]:
     """The accounts of a judge by name; empty if it has not been asked yet."""
-    path = ledger(config, f"judges.{judge}")
+    path = get_ledger_path(config, f"judges.{judge}")
     if not Path(path).is_file():
         return {}
     return {row["account"]: row for row in Ledger(path, Terms()).accounts()}
@@ -107,7 +107,7 @@ def judging_parts(config: Config, judged: list[Judging]) -> list[Part]:
         "USD: from the mean tokens of this study's calls so far, else from `rates`; at most: if responses and replies "
         "have their maximum length.",
     ]
-    for judge in paid_judges(config):
+    for judge in find_paid_judges(config):
         budget = config.judges[judge].budget
         if budget is not None:
             accounts = _accounts(config, judge)

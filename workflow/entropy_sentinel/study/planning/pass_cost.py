@@ -9,7 +9,7 @@ import polars as pl
 
 from entropy_sentinel.schemas.response_schema import RESPONSE
 from entropy_sentinel.signal_families.signal_registry import FAMILIES
-from entropy_sentinel.study.config.generation_requests import family_settings, pass_gpus
+from entropy_sentinel.study.config.generation_requests import count_pass_gpus, family_settings
 from entropy_sentinel.study.config.study_config import Config
 from entropy_sentinel.study.config.study_paths import parts_folder
 from entropy_sentinel.study.planning.file_plan import read
@@ -31,7 +31,7 @@ def passes(outlook: Outlook) -> list[Passes]:
     """The passes left per family and model, if any; benchmarks with an unknown number of items are left out."""
     run, left = outlook.config.run, []
     for family, model in product(run.asking_families, run.models):
-        if outlook.config.asked_again(family, model):
+        if outlook.config.find_requery_model(family, model):
             work = _passes_of(outlook, family, model)
             if work.responses:
                 left.append(work)
@@ -50,12 +50,12 @@ def _passes_of(outlook: Outlook, family: str, model: str) -> Passes:
             n_left += left
             n_jobs += left > 0
     settings = family_settings(config, family)
-    samples = config.samples_of(model)
+    samples = config.count_samples(model)
     share = min(declared.first_responses(settings) or samples, samples) / samples
     responses = round(n_left * share)
     contexts = responses * rates.tokens_per_response * declared.contexts_per_token(settings)
     seconds = contexts / rates.contexts_per_s + starts(config, n_jobs) * rates.engine_start_s
-    return Passes(family, model, responses, contexts, seconds / 3600 * pass_gpus(config, family, model))
+    return Passes(family, model, responses, contexts, seconds / 3600 * count_pass_gpus(config, family, model))
 
 
 def starts(config: Config, jobs: int) -> int:

@@ -13,7 +13,7 @@ import polars as pl
 
 from entropy_sentinel.core.errors import ContractError
 from entropy_sentinel.schemas.contract import read_provenance
-from entropy_sentinel.study.config.generation_requests import item_limit, sampling_of
+from entropy_sentinel.study.config.generation_requests import find_item_limit, select_sampling
 from entropy_sentinel.study.config.study_config import Config
 from entropy_sentinel.study.config.study_paths import parts_folder
 from entropy_sentinel.study.engines.generation_section import Rates
@@ -53,7 +53,7 @@ def responses(
     counts = {}
     for model, benchmark in product(config.run.models, items):
         n_items, path = items[benchmark], generations_file(config, model, benchmark)
-        planned = n_items and n_items * config.samples_of(model)
+        planned = n_items and n_items * config.count_samples(model)
         if (model, benchmark) in reusable:
             counts[model, benchmark] = ResponseCount(planned, (), finished=True)
         else:
@@ -88,7 +88,7 @@ class Outlook:
 
     def longest(self, model: str) -> int:
         """The longest response of a model, tokens."""
-        return int(sampling_of(self.config, model)["max_tokens"])
+        return int(select_sampling(self.config, model)["max_tokens"])
 
     def is_to_make(self, template: str, **names: str) -> bool:
         """Whether a template's file is still to be made."""
@@ -107,7 +107,7 @@ def _items(config: Config, benchmark: str) -> int | None:
         count = sum(1 for _ in local_rows(settings.path))
     if count is None:
         count = settings.expected_items
-    limit = item_limit(config, benchmark)
+    limit = find_item_limit(config, benchmark)
     if count is None or limit is None:
         return limit if count is None else count
     return min(count, limit)

@@ -18,7 +18,7 @@ from entropy_sentinel.study.items.row_fields import Row
 log = logging.getLogger(__name__)
 
 # Largest number of skipped or unusual rows that the log names; the provenance has the counts.
-SHOWN_ROWS = 5
+MAX_LOGGED_ROWS = 5
 
 
 class Origin(TypedDict):
@@ -44,16 +44,18 @@ def write_benchmark(settings: ItemsSettings, output: str) -> None:
     if not items:
         raise InputError(f"{source}: no row has a question that can be asked; left out: {counts}")
     for reason, numbers in left_out.items():
-        log.warning("%s: %d rows left out: %s (%s)", source, len(numbers), reason, _first(numbers))
+        log.warning("%s: %d rows left out: %s (%s)", source, len(numbers), reason, _format_first(numbers))
     if settings["reference"] and all(item["reference"] is None for item in items):
         log.warning("%s: no row has a reference; see benchmarks.%s.reference", source, settings["benchmark"])
     frame = items_frame(items, settings)
     duplicates = frame.filter(pl.col("duplicate_of") != pl.col("item_id"))["item_id"].to_list()
     if duplicates:
-        log.warning("%s: kept %d duplicate questions: %s", source, len(duplicates), _first(duplicates))
-    without = frame["reference"].null_count()
-    if without:
-        log.info("%s: %d of %d items have no reference; their answers get no label", source, without, len(frame))
+        log.warning("%s: kept %d duplicate questions: %s", source, len(duplicates), _format_first(duplicates))
+    n_without_reference = frame["reference"].null_count()
+    if n_without_reference:
+        log.info(
+            "%s: %d of %d items have no reference; their answers get no label", source, n_without_reference, len(frame)
+        )
     if settings.get("answers"):
         answered = frame.filter(pl.col("answers").is_not_null())
         log.info(
@@ -70,8 +72,8 @@ def write_benchmark(settings: ItemsSettings, output: str) -> None:
         "left_out": counts,
         "duplicate_questions": len(duplicates),
     }
-    if without:  # a key with 0 would change the bytes of existing files, and regenerate their responses
-        provenance["without_reference"] = without
+    if n_without_reference:  # a key with 0 would change the bytes of existing files, and regenerate their responses
+        provenance["without_reference"] = n_without_reference
     BENCHMARKS.write(frame, output, provenance)
 
 
@@ -92,7 +94,7 @@ def open_source(settings: ItemsSettings, revisions: Path) -> tuple[Iterable[Row]
     return rows, {"source": dataset, "revision": revision, "commit": commit}
 
 
-def _first(things: Sequence[Any]) -> str:
-    shown = ", ".join(map(str, things[:SHOWN_ROWS]))
-    what = "rows from 0: " if isinstance(things[0], int) else ""
-    return f"{what}{shown}{', ...' if len(things) > SHOWN_ROWS else ''}"
+def _format_first(values: Sequence[Any]) -> str:
+    text = ", ".join(map(str, values[:MAX_LOGGED_ROWS]))
+    what = "rows from 0: " if isinstance(values[0], int) else ""
+    return f"{what}{text}{', ...' if len(values) > MAX_LOGGED_ROWS else ''}"

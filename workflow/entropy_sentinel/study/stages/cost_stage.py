@@ -21,7 +21,7 @@ def write_costs(labels: Sequence[str], ledger: str, output: str) -> None:
     answered calls, and unanswered_usd, the most that the others may cost. Calls for labels that were rebuilt later are
     included, because they are paid for.
     """
-    sums = _sums_by_domain(Ledger(ledger, Terms()))
+    sums = _sum_by_domain(Ledger(ledger, Terms()))
     rows = []
     for path in labels:
         origin, verdicts = read_provenance(path), LABELS.read(path, ["label"])
@@ -40,7 +40,7 @@ def write_costs(labels: Sequence[str], ledger: str, output: str) -> None:
         pl.concat([frame, total]).write_csv(partial, float_precision=6)
 
 
-def _sums_by_domain(ledger: Ledger) -> dict[tuple[str, str], dict[str, float]]:
+def _sum_by_domain(ledger: Ledger) -> dict[tuple[str, str], dict[str, float]]:
     """The sums of the accounts of each model and benchmark, over all settings of the judge."""
     sums_by_domain: dict[tuple[str, str], dict[str, float]] = {}
     for account in ledger.accounts():

@@ -34,8 +34,8 @@ from entropy_sentinel.study.engines.engine_registry import make_engine
 from entropy_sentinel.study.engines.generation_section import AskedSettings
 from entropy_sentinel.study.engines.strict_engine import StrictEngine
 from entropy_sentinel.study.items.trace_import import import_pass
-from entropy_sentinel.study.jobs.result_reuse import REUSE_KEY, reuse_key, reuse_output, share_output
-from entropy_sentinel.study.stages.generation_stage import filled_prompt, with_commit
+from entropy_sentinel.study.jobs.result_reuse import REUSE_KEY, compute_reuse_key, reuse_output, share_output
+from entropy_sentinel.study.stages.generation_stage import fill_prompt, pin_commit
 from entropy_sentinel.study.stages.job_parts import Parts
 
 log = logging.getLogger(__name__)
@@ -59,7 +59,7 @@ class PassSettings(TypedDict):
 
 
 @final
-class GivenPass(TypedDict):
+class ImportedPass(TypedDict):
     """The settings of an imported pass; `settings` is the family's section, for responses without a row."""
 
     family: str
@@ -70,7 +70,7 @@ class GivenPass(TypedDict):
 
 
 def write_engine_pass(
-    benchmark: str, generations: str, settings: PassSettings | GivenPass, threads: int, output: str
+    benchmark: str, generations: str, settings: PassSettings | ImportedPass, threads: int, output: str
 ) -> None:
     """Ask about the responses in the file `generations` to the items in `benchmark`; rows in the order of the traces.
 
@@ -79,16 +79,16 @@ def write_engine_pass(
     instead.
     """
     if "source" in settings:
-        write_given_pass(generations, settings, output)
+        write_imported_pass(generations, settings, output)
         return
-    declared = FAMILIES[settings["family"]].asks
-    assert declared is not None  # only such families have a pass
-    responses = _responses(benchmark, generations, settings.get("unaskable"))
+    requery = FAMILIES[settings["family"]].asks
+    assert requery is not None  # only such families have a pass
+    responses = _read_responses(benchmark, generations, settings.get("unaskable"))
     study = Path(output).parents[3]
-    settings = {**settings, "asked_with": with_commit(settings["asked_with"], study)}
-    contract, origin = declared.contract, _origin(generations)
-    key = reuse_key(contract.stage, settings, _digest(responses))
-    with Parts(Path(parts_folder(output)), contract, _identity(settings, responses), key) as parts:
+    settings = {**settings, "asked_with": pin_commit(settings["asked_with"], study)}
+    contract, origin = requery.contract, _read_origin(generations)
+    key = compute_reuse_key(contract.stage, settings, _hash_content(responses))
+    with Parts(Path(parts_folder(output)), contract, _hash_identity(settings, responses), key) as parts:
         if parts.restore(output):
             log.info("an earlier run has finished this pass: nothing to do")
             return
@@ -97,16 +97,16 @@ def write_engine_pass(
             about = {**origin, "family": settings["family"], "pass": dict(settings), "pass_facts": parts.facts()}
             contract.write(frame, output, {**about, "identity": parts.identity, REUSE_KEY: key})
             share_output(output, key, contract.stage)
-        parts.keep(output)
+        parts.replace_by_link(output)
 
 
-def _origin(generations: str) -> dict[str, Any]:
+def _read_origin(generations: str) -> dict[str, Any]:
     """The facts of the traces that a pass over them repeats."""
     left_out = ("stage", "identity", REUSE_KEY)
     return {key: value for key, value in read_provenance(generations).items() if key not in left_out}
 
 
-def _responses(benchmark: str, generations: str, unaskable: str | None) -> pl.DataFrame:
+def _read_responses(benchmark: str, generations: str, unaskable: str | None) -> pl.DataFrame:
     """The traces with question and reference; `unusable` has the reason why one cannot be asked about.
 
     The reason is `unaskable` for all of them, if that is set.
@@ -114,7 +114,7 @@ def _responses(benchmark: str, generations: str, unaskable: str | None) -> pl.Da
     items = BENCHMARKS.read(benchmark, ["item_id", "question", "reference"])
     large = ("top_logprobs", "top_token_ids", "top_tokens", "token_logprobs", "tokens")
     traces = scan_traces(generations).drop(large).collect()
-    why = (
+    reason = (
         pl.when(WAS_REFUSED)
         .then("finish_reason")
         .when(pl.lit(unaskable is not None))
@@ -123,67 +123,71 @@ def _responses(benchmark: str, generations: str, unaskable: str | None) -> pl.Da
         .then(pl.lit("the trace has no token ids"))
     )
     joined = traces.join(items, on="item_id", how="left", maintain_order="left", validate="m:1")
-    return joined.with_columns(unusable=why)
+    return joined.with_columns(unusable=reason)
 
 
 def _ask_all(responses: pl.DataFrame, settings: PassSettings, threads: int, parts: Parts) -> pl.DataFrame:
     """The rows of all responses: those already in `parts`, and those from new requests."""
     usable = responses.filter(pl.col("unusable").is_null())
     unusable = responses.filter(pl.col("unusable").is_not_null())
-    asking, rows = asking_of(settings["family"]), parts.read()
-    engine, done, start = None, 0, time.monotonic()
+    requery_module, rows = asking_of(settings["family"]), parts.read()
+    engine, n_done, start = None, 0, time.monotonic()
     # Repeats only if a part proves damaged at the end.
-    while left := _parts_left(usable, rows, FAMILIES[settings["family"]].per_item):
-        # The config names no other engine than a TokenIdEngine for a pass (`study.config.run_section.unaskable`).
+    while pending := _list_pending_parts(usable, rows, FAMILIES[settings["family"]].per_item):
+        # The config names only a TokenIdEngine for a pass (`study.config.run_section.find_asking_obstacle`).
         engine = engine or StrictEngine(make_engine(settings["asked_with"], threads), settings["asked_with"])
-        for part in left:
-            parts.append(_asked(part, engine, settings, asking), engine.provenance)
-            done += len(part)
-            speed, waiting = done / (time.monotonic() - start), sum(map(len, left)) - done
+        for part in pending:
+            parts.append(_ask_part(part, engine, settings, requery_module), engine.provenance)
+            n_done += len(part)
+            speed, n_pending = n_done / (time.monotonic() - start), sum(map(len, pending)) - n_done
             log.info(
                 "%d of %d responses, %.1f a second, %.0f s left",
-                len(usable) - waiting,
+                len(usable) - n_pending,
                 len(usable),
                 speed,
-                waiting / speed,
+                n_pending / speed,
             )
         rows = parts.read()
     if len(unusable):
         first = unusable["unusable"][0]
         log.warning("%d of %d responses cannot be asked about: %s", len(unusable), len(responses), first)
-        rows = pl.concat([rows, asking.unasked(unusable, settings["settings"])])
+        rows = pl.concat([rows, requery_module.unasked(unusable, settings["settings"])])
     order = responses.select(RESPONSE)
     return order.join(rows, on=RESPONSE, how="left", maintain_order="left_right").select(rows.columns)
 
 
-def _parts_left(responses: pl.DataFrame, rows: pl.DataFrame, per_item: bool) -> list[pl.DataFrame]:
+def _list_pending_parts(responses: pl.DataFrame, rows: pl.DataFrame, per_item: bool) -> list[pl.DataFrame]:
     """The parts of the responses that have no row yet."""
-    left = []
-    for part in _parts(responses, per_item):
+    pending = []
+    for part in _split_parts(responses, per_item):
         if part.join(rows, on=RESPONSE, how="semi").is_empty():
-            left.append(part)
-    return left
+            pending.append(part)
+    return pending
 
 
-def _asked(part: pl.DataFrame, engine: TokenIdEngine, settings: PassSettings, asking: Any) -> pl.DataFrame:
+def _ask_part(part: pl.DataFrame, engine: TokenIdEngine, settings: PassSettings, requery_module: Any) -> pl.DataFrame:
     """The family's rows of one part; responses to prompts other than those rendered here have no trajectory."""
-    prompts = engine.prompts([filled_prompt(settings["asked_with"], question) for question in part["question"]])
+    prompts = engine.prompts([fill_prompt(settings["asked_with"], question) for question in part["question"]])
     # Imported traces may lack the prompt.
-    same = [known in ("", prompt.hash) for known, prompt in zip(part["prompt_hash"], prompts, strict=True)]
-    if not any(same):
+    matches = [
+        prompt_hash in ("", prompt.hash) for prompt_hash, prompt in zip(part["prompt_hash"], prompts, strict=True)
+    ]
+    if not any(matches):
         raise ConfigError(
             f"models.{settings['asked_with']['model']}: none of {len(part)} prompts matches the prompt_hash of its "
             f"trace (first: item '{part['item_id'][0]}'); use the prompt, template and tokenizer with which the traces "
             "were generated"
         )
     ids = pl.Series([prompt.token_ids for prompt in prompts], dtype=pl.List(pl.UInt32))
-    part = part.with_columns(prompt_ids=ids, same=pl.Series(same))
-    other = part.filter(~pl.col("same")).with_columns(unusable=pl.lit("the prompt is not the one that was answered"))
-    rows: pl.DataFrame = asking.ask(part.filter("same"), engine, settings["settings"], settings["asked_with"])
-    return pl.concat([rows, asking.unasked(other, settings["settings"])]) if len(other) else rows
+    part = part.with_columns(prompt_ids=ids, same=pl.Series(matches))
+    mismatched = part.filter(~pl.col("same")).with_columns(
+        unusable=pl.lit("the prompt is not the one that was answered")
+    )
+    rows: pl.DataFrame = requery_module.ask(part.filter("same"), engine, settings["settings"], settings["asked_with"])
+    return pl.concat([rows, requery_module.unasked(mismatched, settings["settings"])]) if len(mismatched) else rows
 
 
-def _parts(responses: pl.DataFrame, per_item: bool) -> list[pl.DataFrame]:
+def _split_parts(responses: pl.DataFrame, per_item: bool) -> list[pl.DataFrame]:
     """Parts of successive responses with PART_TOKENS tokens, at least one response; or whole items."""
     unit = ["item_id"] if per_item else RESPONSE
     tokens = responses.group_by(unit, maintain_order=True).agg(pl.col("n_tokens").cast(pl.Int64).sum())
@@ -192,21 +196,23 @@ def _parts(responses: pl.DataFrame, per_item: bool) -> list[pl.DataFrame]:
     return numbered.partition_by("part", maintain_order=True, include_key=False)
 
 
-def _identity(settings: Mapping[str, Any], responses: pl.DataFrame) -> str:
+def _hash_identity(settings: Mapping[str, Any], responses: pl.DataFrame) -> str:
     """What a part must match to be reused: the settings, the items and the responses."""
-    digest = hashlib.sha256(json.dumps([dict(settings), PART_TOKENS, _rows(responses)], sort_keys=True).encode())
+    digest = hashlib.sha256(
+        json.dumps([dict(settings), PART_TOKENS, _list_identifying_rows(responses)], sort_keys=True).encode()
+    )
     digest.update(_token_ids(responses))
     return digest.hexdigest()[:16]
 
 
-def _digest(responses: pl.DataFrame) -> str:
+def _hash_content(responses: pl.DataFrame) -> str:
     """A hash of the items and the responses, and of how they are divided into parts."""
-    digest = hashlib.sha256(json.dumps([PART_TOKENS, _rows(responses)]).encode())
+    digest = hashlib.sha256(json.dumps([PART_TOKENS, _list_identifying_rows(responses)]).encode())
     digest.update(_token_ids(responses))
     return digest.hexdigest()
 
 
-def _rows(responses: pl.DataFrame) -> list[tuple[Any, ...]]:
+def _list_identifying_rows(responses: pl.DataFrame) -> list[tuple[Any, ...]]:
     return responses.select(*RESPONSE, "prompt_hash", "text", "question", "reference", "unusable").rows()
 
 
@@ -214,40 +220,40 @@ def _token_ids(responses: pl.DataFrame) -> bytes:
     return flat(responses["token_ids"]).to_numpy().astype("<u4").tobytes()
 
 
-def write_given_pass(generations: str, settings: GivenPass, output: str) -> None:
+def write_imported_pass(generations: str, settings: ImportedPass, output: str) -> None:
     """Import the rows of the file `settings["source"]` for the responses in `generations`, in their order.
 
     Responses without a row get one with that reason; they, and rows for items outside the study, are counted in
     the log and in the provenance. Raises InputError for an unusable value.
     """
-    source, declared = settings["source"], FAMILIES[settings["family"]].asks
-    assert declared is not None  # only such families have a pass
+    source, requery = settings["source"], FAMILIES[settings["family"]].asks
+    assert requery is not None  # only such families have a pass
     responses = scan_traces(generations).select(RESPONSE).collect()
-    frame, unused = import_pass(responses, source, declared)
+    frame, n_unused = import_pass(responses, source, requery)
     missing = responses.join(frame, on=RESPONSE, how="anti", maintain_order="left")
     if len(missing):
         log.warning("%s: has no row for %d of %d responses", source, len(missing), len(responses))
-        why = missing.with_columns(unusable=pl.lit("no row in the file of the pass"))
-        rows = pl.concat([frame, asking_of(settings["family"]).unasked(why, settings["settings"])])
+        unanswered = missing.with_columns(unusable=pl.lit("no row in the file of the pass"))
+        rows = pl.concat([frame, asking_of(settings["family"]).unasked(unanswered, settings["settings"])])
         frame = responses.join(rows, on=RESPONSE, how="left", maintain_order="left_right").select(frame.columns)
-    own = _own_provenance(source)
-    made_with = own.get("pass", {}).get("settings", {})
+    source_provenance = _read_source_provenance(source)
+    recorded_settings = source_provenance.get("pass", {}).get("settings", {})
     for key, value in settings["settings"].items():
-        recorded = made_with.get(key, value)
+        recorded = recorded_settings.get(key, value)
         if recorded != value:
             where = f"signals.{settings['family']}.{key}"
             log.warning("%s: %s is %s, but the file was made with %s, which is used", source, where, value, recorded)
-    origin = _origin(generations)
+    origin = _read_origin(generations)
     answered = [origin[key] for key in ("model", "source_model") if origin.get(key)]
     for model in whose(source, "model"):
         if model not in answered:
             log.warning("%s: is of the model '%s', and the traces are of %s", source, model, " or ".join(answered))
-    about = {"family": settings["family"], "pass": dict(settings), "source_pass": own}
-    counts = {"missing_responses": len(missing), "unused_rows": unused}
-    declared.contract.write(frame, output, {**origin, **about, **counts})
+    about = {"family": settings["family"], "pass": dict(settings), "source_pass": source_provenance}
+    counts = {"missing_responses": len(missing), "unused_rows": n_unused}
+    requery.contract.write(frame, output, {**origin, **about, **counts})
 
 
-def _own_provenance(source: str) -> Mapping[str, Any]:
+def _read_source_provenance(source: str) -> Mapping[str, Any]:
     """The file's own provenance; empty if another tool has written it."""
     try:
         return read_provenance(source)

@@ -24,8 +24,8 @@ from entropy_sentinel.schemas.signal_schema import with_reasons
 from entropy_sentinel.signal_families.observation_frame import DOMAIN, OBSERVATIONS, read_observations
 from entropy_sentinel.statistics.ambiguity import measure_ambiguous_shares
 
-RAW = "raw_logprobs"
-_FEATURED, _LABELLED = pl.col("feature_reason").is_null(), pl.col("label").is_not_null()
+RAW_MODE = "raw_logprobs"
+_HAS_FEATURES, _HAS_LABEL = pl.col("feature_reason").is_null(), pl.col("label").is_not_null()
 
 
 def write_groups(observations: str, groups: Sequence[tuple[str, EstimationSettings]], outputs: Sequence[str]) -> None:
@@ -39,34 +39,34 @@ def write_estimates(observations: str, group: str, settings: EstimationSettings,
 
     Raises ProvenanceError for traces whose log-probabilities are not from the model's distribution before temperature.
     """
-    rows, logprobs = read_raw(observations)
-    frame = estimate(rows, group, settings)
+    rows, logprobs = read_raw_observations(observations)
+    frame = estimate_group(rows, group, settings)
     ESTIMATES.write(frame, output, {"group": group, "settings": dict(settings), "logprobs": logprobs})
 
 
-def read_raw(observations: str) -> tuple[pl.DataFrame, dict[str, Any]]:
+def read_raw_observations(observations: str) -> tuple[pl.DataFrame, dict[str, Any]]:
     """Rows and facts of a file of observations; raises ProvenanceError unless they are before temperature."""
     rows, logprobs = read_observations(observations), read_provenance(observations)["logprobs"]
-    if logprobs["logprobs_mode"] != RAW:
+    if logprobs["logprobs_mode"] != RAW_MODE:
         raise ProvenanceError(
-            f"{observations}: log-probabilities must be '{RAW}' (before temperature), got "
+            f"{observations}: log-probabilities must be '{RAW_MODE}' (before temperature), got "
             f"'{logprobs['logprobs_mode']}'; generate the traces with that mode"
         )
     return rows, logprobs
 
 
-def estimate(observations: pl.DataFrame, group: str, settings: EstimationSettings) -> pl.DataFrame:
+def estimate_group(observations: pl.DataFrame, group: str, settings: EstimationSettings) -> pl.DataFrame:
     """Fit on the group's `train` rows and score every domain of one model; a frame of contract ESTIMATES.
 
     A training benchmark is scored on its `test` rows, any other on all its rows.
     """
     estimates: dict[str, pl.DataFrame] = {}
-    for view, names in by_signals(observations, settings["estimators"]):
-        estimates |= _estimated(view, group, settings, names)
+    for view, names in split_by_signals(observations, settings["estimators"]):
+        estimates |= _estimate_view(view, group, settings, names)
     return pl.concat(estimates[name] for name in settings["estimators"])
 
 
-def by_signals(observations: pl.DataFrame, estimators: Iterable[str]) -> Iterator[tuple[pl.DataFrame, list[str]]]:
+def split_by_signals(observations: pl.DataFrame, estimators: Iterable[str]) -> Iterator[tuple[pl.DataFrame, list[str]]]:
     """Yield the estimators that need the same further signals, and their view of the observations.
 
     In this view, a response without one of the signals has no features.
@@ -78,16 +78,16 @@ def by_signals(observations: pl.DataFrame, estimators: Iterable[str]) -> Iterato
         yield with_reasons(observations, signals, "feature_reason").select(*OBSERVATIONS.schema, *signals), names
 
 
-def _estimated(
+def _estimate_view(
     observations: pl.DataFrame, group: str, settings: EstimationSettings, estimators: Sequence[str]
 ) -> dict[str, pl.DataFrame]:
     """Each estimator's rows of contract ESTIMATES."""
-    training = training_rows(observations, group, settings)
-    trains = pl.col("benchmark").is_in(group.split("+"))
-    rows = observations.filter(~trains | (pl.col("split") == "test"))
-    domains = _domains(rows, trains)
-    scored = rows.filter(_FEATURED)
-    slices = _slices(scored)
+    training = select_training_rows(observations, group, settings)
+    in_training = pl.col("benchmark").is_in(group.split("+"))
+    rows = observations.filter(~in_training | (pl.col("split") == "test"))
+    domains = _summarize_domains(rows, in_training)
+    featured = rows.filter(_HAS_FEATURES)
+    slices = _build_masks(featured)
     domains = domains.with_columns(
         model=pl.lit(observations["model"][0]),
         group=pl.lit(group),
@@ -96,52 +96,52 @@ def _estimated(
     )
     estimates = {}
     for name, estimator in fit_estimators(training, estimators).items():
-        accuracies = score(estimator, scored, slices)
-        estimates[name] = _estimates(estimator, accuracies, domains).select(ESTIMATES.schema.names())
+        accuracies = score(estimator, featured, slices)
+        estimates[name] = _build_estimates(estimator, accuracies, domains).select(ESTIMATES.schema.names())
     return estimates
 
 
-def training_rows(observations: pl.DataFrame, group: str, settings: EstimationSettings) -> TrainingRows:
+def select_training_rows(observations: pl.DataFrame, group: str, settings: EstimationSettings) -> TrainingRows:
     """The rows of a group for fitting: those in its `train` split with a label and features."""
-    of_group = observations.filter(pl.col("benchmark").is_in(group.split("+")), pl.col("split") == "train")
-    return labelled_rows(of_group, settings)
+    group_rows = observations.filter(pl.col("benchmark").is_in(group.split("+")), pl.col("split") == "train")
+    return select_labelled_rows(group_rows, settings)
 
 
-def labelled_rows(observations: pl.DataFrame, settings: EstimationSettings | Fitting) -> TrainingRows:
+def select_labelled_rows(observations: pl.DataFrame, settings: EstimationSettings | Fitting) -> TrainingRows:
     """All rows with a label and features, with their domains; benchmarks with kinds are groups of domains."""
-    rows = observations.filter(_FEATURED, _LABELLED)
+    rows = observations.filter(_HAS_FEATURES, _HAS_LABEL)
     domains = rows.select(DOMAIN).to_series()
     groups = rows["benchmark"] if rows["kind"].count() else None
     words = rows.select(*SCHEMA) if set(SCHEMA) <= set(rows.columns) else None
     return TrainingRows(rows, rows["label"].to_numpy(), settings, domains, item_numbers(rows), groups, words)
 
 
-def _domains(rows: pl.DataFrame, trains: pl.Expr) -> pl.DataFrame:
+def _summarize_domains(rows: pl.DataFrame, in_training: pl.Expr) -> pl.DataFrame:
     """One row per domain: role, true accuracy and counts."""
-    both = _FEATURED & _LABELLED
+    usable = _HAS_FEATURES & _HAS_LABEL
     return rows.group_by("benchmark", maintain_order=True).agg(
-        role=pl.when(trains).then(pl.lit("training")).otherwise(pl.lit("held_out")).first(),
-        true_accuracy=pl.col("label").filter(both).mean(),
-        n_rows=_FEATURED.sum().cast(pl.UInt32),
-        n_labelled=both.sum().cast(pl.UInt32),
-        n_excluded=(~_FEATURED).sum().cast(pl.UInt32),
+        role=pl.when(in_training).then(pl.lit("training")).otherwise(pl.lit("held_out")).first(),
+        true_accuracy=pl.col("label").filter(usable).mean(),
+        n_rows=_HAS_FEATURES.sum().cast(pl.UInt32),
+        n_labelled=usable.sum().cast(pl.UInt32),
+        n_excluded=(~_HAS_FEATURES).sum().cast(pl.UInt32),
     )
 
 
-def _slices(scored: pl.DataFrame) -> dict[str, np.ndarray]:
+def _build_masks(featured: pl.DataFrame) -> dict[str, np.ndarray]:
     """The mask of each domain's rows, and under `<domain> labelled` that of its labelled rows."""
-    benchmark, labelled = scored["benchmark"].to_numpy(), scored["label"].is_not_null().to_numpy()
+    benchmark, labelled = featured["benchmark"].to_numpy(), featured["label"].is_not_null().to_numpy()
     masks = {}
-    for name in scored["benchmark"].unique(maintain_order=True):
+    for name in featured["benchmark"].unique(maintain_order=True):
         masks[name] = benchmark == name
         masks[f"{name} labelled"] = masks[name] & labelled
     return masks
 
 
-def _estimates(
+def _build_estimates(
     estimator: Estimator | FitFailure, accuracies: Mapping[str, float | None], domains: pl.DataFrame
 ) -> pl.DataFrame:
-    """One estimator's estimates of all domains, null with the reason; `accuracies` are by name of `_slices`."""
+    """One estimator's estimates of all domains, null with the reason; `accuracies` are by name of `_build_masks`."""
     if isinstance(estimator, FitFailure):
         chosen, reason = None, pl.lit(estimator.reason)
     else:
@@ -179,27 +179,27 @@ def write_estimators(
 
     P(correct) of all responses with features goes to `scores`.
     """
-    rows, logprobs = read_raw(observations)
-    trained = rows.filter(pl.col("benchmark").is_in(group.split("+")), pl.col("split") == "train")
+    rows, logprobs = read_raw_observations(observations)
+    training_observations = rows.filter(pl.col("benchmark").is_in(group.split("+")), pl.col("split") == "train")
     ambiguous, origin = (
-        measure_ambiguous_shares(trained),
+        measure_ambiguous_shares(training_observations),
         {"model": rows["model"][0], "group": group, "logprobs": logprobs},
     )
     paths, parts = dict(zip(settings["estimators"], outputs, strict=True)), []
-    for view, names in by_signals(rows, settings["estimators"]):
-        training = training_rows(view, group, settings)
+    for view, names in split_by_signals(rows, settings["estimators"]):
+        training = select_training_rows(view, group, settings)
         estimators = fit_estimators(training, names)
         for name, estimator in estimators.items():
             metadata = describe_fit(estimator, training, ambiguous=ambiguous, **origin)
             save_estimator(estimator, paths[name], metadata)
-        parts.append(p_correct(estimators.values(), view))
+        parts.append(predict_p_correct(estimators.values(), view))
     shares = None if ambiguous is None else {name: asdict(share) for name, share in ambiguous.items()}
     SCORES.write(pl.concat([SCORES.schema.to_frame(), *parts]), scores, origin | {"ambiguous": shares})
 
 
-def p_correct(estimators: Iterable[Estimator | FitFailure], observations: pl.DataFrame) -> pl.DataFrame:
+def predict_p_correct(estimators: Iterable[Estimator | FitFailure], observations: pl.DataFrame) -> pl.DataFrame:
     """P(correct) of every response with features by every estimator that gives it; contract SCORES."""
-    featured = observations.filter(_FEATURED)
+    featured = observations.filter(_HAS_FEATURES)
     parts = [SCORES.schema.to_frame()]
     for estimator in estimators if len(featured) else ():
         p = None if isinstance(estimator, FitFailure) else estimator.p_correct(featured)

@@ -37,64 +37,64 @@ class Progress:
         """Count a response that has ended."""
         self._done, self._tokens = self._done + 1, self._tokens + tokens
 
-    def line(self) -> str:
+    def format_line(self) -> str:
         """A line with the progress, and the speed since the previous line."""
         now = time.monotonic()
         lengths = list(self._under_way())[: self._total - self._done]
         tokens = self._tokens + sum(lengths)
         speed = max(tokens - self._earlier_tokens, 0) / max(now - self._last, 1e-9)
-        left = self._left(lengths, speed)
+        remaining = self._format_remaining(lengths, speed)
         self._earlier_tokens, self._earlier_running, self._last = tokens, len(lengths), now
-        shown = f", {len(lengths):,} under way with {counted(sum(lengths), 'token')} so far" if any(lengths) else ""
-        return f"{self._done:,} of {counted(self._total, 'response')}{shown}; {_speed(speed)}{left}"
+        running = f", {len(lengths):,} under way with {counted(sum(lengths), 'token')} so far" if any(lengths) else ""
+        return f"{self._done:,} of {counted(self._total, 'response')}{running}; {_format_speed(speed)}{remaining}"
 
-    def summary(self) -> str:
+    def format_summary(self) -> str:
         """A line with the total work and its speed."""
         seconds = max(time.monotonic() - self._start, 1e-9)
-        shown = f"{self._done:,} of {counted(self._total, 'response')}: {counted(self._tokens, 'token')}"
-        return f"{shown} in {seconds:,.0f} s, {_speed(self._tokens / seconds)}"
+        counts = f"{self._done:,} of {counted(self._total, 'response')}: {counted(self._tokens, 'token')}"
+        return f"{counts} in {seconds:,.0f} s, {_format_speed(self._tokens / seconds)}"
 
-    def _left(self, lengths: Sequence[int], speed: float) -> str:
+    def _format_remaining(self, lengths: Sequence[int], speed: float) -> str:
         """The remaining time; empty if it is not yet known.
 
         If all remaining responses are running, each gets a token per step: it takes at most until the shortest one has
         `longest` tokens, at the previous line's speed. Otherwise waiting responses are assumed to be as long as ended
         ones, once as many have ended as are running, because short ones end first.
         """
-        left = self._total - self._done
+        n_remaining = self._total - self._done
         if not speed or not lengths:
             return ""
-        if left == len(lengths):
+        if n_remaining == len(lengths):
             if self._longest is None:
                 return ""
             steps_per_s = speed / max(len(lengths), self._earlier_running)
             return f", at most {(self._longest - min(lengths)) / steps_per_s:,.0f} s left"
         if self._done < len(lengths):
             return ""
-        tokens = max(left * self._tokens / self._done - sum(lengths), 0)
+        tokens = max(n_remaining * self._tokens / self._done - sum(lengths), 0)
         return f", about {tokens / speed:,.0f} s left"
 
 
 @contextmanager
-def progress_in_log(progress: Progress) -> Iterator[None]:
+def log_progress(progress: Progress) -> Iterator[None]:
     """Write a line to the log at intervals while the block runs, and a summary at its end unless it fails."""
     ended = threading.Event()
 
-    def show() -> None:
+    def write_lines() -> None:
         while not ended.wait(LINE_SECONDS):
-            log.info("%s", progress.line())
+            log.info("%s", progress.format_line())
 
-    thread = threading.Thread(target=show, name="progress", daemon=True)
+    thread = threading.Thread(target=write_lines, name="progress", daemon=True)
     thread.start()
     try:
         yield
     finally:
         ended.set()
         thread.join()
-    log.info("%s", progress.summary())
+    log.info("%s", progress.format_summary())
 
 
-def _speed(speed: float) -> str:
+def _format_speed(speed: float) -> str:
     """Tokens per second, with one decimal if slow."""
     number = round(speed) if speed >= 10 else round(speed, 1)
     return f"{counted(int(number) if number == int(number) else number, 'token')}/s"

@@ -35,8 +35,8 @@ from entropy_sentinel.study.engines.generation_section import (
 )
 from entropy_sentinel.study.engines.strict_engine import StrictEngine
 from entropy_sentinel.study.items.trace_import import import_generations
-from entropy_sentinel.study.jobs.result_reuse import REUSE_KEY, reuse_key, reuse_output, share_output
-from entropy_sentinel.study.stages.generation_progress import Progress, progress_in_log
+from entropy_sentinel.study.jobs.result_reuse import REUSE_KEY, compute_reuse_key, reuse_output, share_output
+from entropy_sentinel.study.stages.generation_progress import Progress, log_progress
 from entropy_sentinel.study.stages.job_parts import Parts
 
 log = logging.getLogger(__name__)
@@ -45,7 +45,7 @@ log = logging.getLogger(__name__)
 PART_RESPONSES = 256
 PART_SECONDS = 60
 
-Key = tuple[str, int]  # item_id, sample
+RequestKey = tuple[str, int]  # item_id, sample
 
 
 def write_generations(benchmark: str, settings: GenerationSettings, threads: int, output: str) -> None:
@@ -60,18 +60,18 @@ def write_generations(benchmark: str, settings: GenerationSettings, threads: int
         import_generations(items, settings, output)
         return
     study = Path(output).parents[2]
-    asked_with = with_commit(settings, study)
-    key = reuse_key(GENERATIONS.stage, asked_with, items.select("item_id", "question").rows())
-    with Parts(Path(parts_folder(output)), GENERATIONS, identity(asked_with, items), key) as parts:
+    pinned_settings = pin_commit(settings, study)
+    key = compute_reuse_key(GENERATIONS.stage, pinned_settings, items.select("item_id", "question").rows())
+    with Parts(Path(parts_folder(output)), GENERATIONS, compute_identity(pinned_settings, items), key) as parts:
         if parts.restore(output):
             log.info("an earlier run has finished the responses: nothing to generate")
             return
-        rows = requested_rows(items, asked_with["samples"])
+        rows = build_request_frame(items, pinned_settings["samples"])
         if not reuse_output(output, study, key, GENERATIONS, rows, parts.identity):
-            frame = answer_all(items, asked_with, threads, parts)
-            GENERATIONS.write(frame, output, {**provenance(asked_with, parts, frame), REUSE_KEY: key})
+            frame = answer_all(items, pinned_settings, threads, parts)
+            GENERATIONS.write(frame, output, {**build_provenance(pinned_settings, parts, frame), REUSE_KEY: key})
             share_output(output, key, GENERATIONS.stage)
-        parts.keep(output)
+        parts.replace_by_link(output)
 
 
 def answer_all(items: pl.DataFrame, settings: AskedSettings, threads: int, parts: Parts) -> pl.DataFrame:
@@ -79,18 +79,18 @@ def answer_all(items: pl.DataFrame, settings: AskedSettings, threads: int, parts
 
     Raises ConfigError if the engine refuses every request, because the cause is then not in the questions.
     """
-    order = requested_rows(items, settings["samples"])
+    order = build_request_frame(items, settings["samples"])
     engine, frame = None, parts.read()
     # Repeats only if a part proves damaged at the end.
-    while waiting := order.join(frame, on=order.columns, how="anti", maintain_order="left").rows():
+    while pending := order.join(frame, on=order.columns, how="anti", maintain_order="left").rows():
         engine = engine or StrictEngine(make_engine(settings, threads), settings)
-        log.info("%d of %d responses to generate", len(waiting), len(order))
-        generate(items, waiting, settings, engine, parts)
+        log.info("%d of %d responses to generate", len(pending), len(order))
+        generate_responses(items, pending, settings, engine, parts)
         frame = parts.read()
     frame = order.join(frame, on=order.columns, maintain_order="left").select(GENERATIONS.schema.names())
     refused = frame.filter(WAS_REFUSED)
     if len(refused) == len(frame) > 0:
-        parts.drop()
+        parts.delete()
         raise ConfigError(
             f"models.{settings['model']}: the engine refused all {len(frame)} requests; the first, item "
             f"'{refused['item_id'][0]}': {refused['finish_reason'][0].removeprefix(REFUSED)}"
@@ -100,7 +100,7 @@ def answer_all(items: pl.DataFrame, settings: AskedSettings, threads: int, parts
     return frame
 
 
-def with_commit(settings: AskedSettings, study: Path) -> AskedSettings:
+def pin_commit(settings: AskedSettings, study: Path) -> AskedSettings:
     """The settings with the commit of weights on the hub; a study in this folder keeps to it (`hub`)."""
     if not have_weights(settings) or settings["local"]:
         return settings
@@ -108,20 +108,22 @@ def with_commit(settings: AskedSettings, study: Path) -> AskedSettings:
     from entropy_sentinel.hub import hub_files as hub
 
     commit = hub.pin_commit("model", settings["weights"], settings["revision"], study / "revisions")
-    pinned: VllmSettings = {**settings, "commit": commit}
-    return pinned
+    settings_with_commit: VllmSettings = {**settings, "commit": commit}
+    return settings_with_commit
 
 
-def generate(items: pl.DataFrame, keys: Sequence[Key], settings: AskedSettings, engine: Engine, parts: Parts) -> None:
+def generate_responses(
+    items: pl.DataFrame, keys: Sequence[RequestKey], settings: AskedSettings, engine: Engine, parts: Parts
+) -> None:
     """Answer the requests `keys` on `items` (contract BENCHMARKS) and append their rows to `parts`."""
     questions = dict(items.select("item_id", "question").iter_rows())
-    seeds = [request_seed(settings["seed"], settings["model"], item_id, sample) for item_id, sample in keys]
-    prompts = [filled_prompt(settings, questions[item_id]) for item_id, _ in keys]
+    seeds = [derive_seed(settings["seed"], settings["model"], item_id, sample) for item_id, sample in keys]
+    prompts = [fill_prompt(settings, questions[item_id]) for item_id, _ in keys]
     progress = Progress(len(keys), settings["sampling"].get("max_tokens"), engine.under_way)
     answers = engine.answer(prompts, seeds)
     # Always closed: an engine with running requests would keep the process from ending.
-    with progress_in_log(progress), closing(answers):
-        for batch in _batches(answers, len(keys), progress):
+    with log_progress(progress), closing(answers):
+        for batch in _batch_answers(answers, len(keys), progress):
             places = [place for place, _ in batch]
             rows = to_frame(
                 [keys[place] for place in places],
@@ -135,7 +137,7 @@ def generate(items: pl.DataFrame, keys: Sequence[Key], settings: AskedSettings, 
             parts.append(rows, engine.provenance)  # a server identifies itself only in its replies
 
 
-def filled_prompt(settings: PromptSettings, question: str) -> Asked:
+def fill_prompt(settings: PromptSettings, question: str) -> Asked:
     """The prompt for a question: a chat, or plain text that the model continues."""
     values = settings.get("prompt_variables", {}) | {"question": question}
     text = settings.get("text")
@@ -144,7 +146,7 @@ def filled_prompt(settings: PromptSettings, question: str) -> Asked:
     return fill_chat(settings.get("messages") or PROMPTS[settings["prompt"]].chat, **values)
 
 
-def _batches(
+def _batch_answers(
     answers: Iterable[tuple[int, Response]], total: int, progress: Progress
 ) -> Iterator[list[tuple[int, Response]]]:
     """Yield answers, each with the place of its request, in batches.
@@ -170,18 +172,18 @@ def _batches(
         raise
 
 
-def request_keys(items: pl.DataFrame, samples: int) -> list[Key]:
+def list_request_keys(items: pl.DataFrame, samples: int) -> list[RequestKey]:
     """Every (item_id, sample) of a benchmark, in its order."""
     return list(product(items["item_id"], range(samples)))
 
 
-def requested_rows(items: pl.DataFrame, samples: int) -> pl.DataFrame:
+def build_request_frame(items: pl.DataFrame, samples: int) -> pl.DataFrame:
     """The keys of all requests as a frame with the columns of contract GENERATIONS."""
-    keys = request_keys(items, samples)
+    keys = list_request_keys(items, samples)
     return pl.DataFrame(keys, schema={"item_id": pl.String, "sample": pl.UInt16}, orient="row")
 
 
-def request_seed(seed: int, model: str, item_id: str, sample: int) -> int:
+def derive_seed(seed: int, model: str, item_id: str, sample: int) -> int:
     """The seed of one request, a hash in 0 .. 2^63 - 1.
 
     With the study's seed itself, every item would use the same random stream, and a second sample would repeat the
@@ -191,13 +193,13 @@ def request_seed(seed: int, model: str, item_id: str, sample: int) -> int:
     return int.from_bytes(digest[:8]) >> 1
 
 
-def identity(settings: AskedSettings, items: pl.DataFrame) -> str:
+def compute_identity(settings: AskedSettings, items: pl.DataFrame) -> str:
     """What a part must match to be reused: the settings and the questions."""
     content = json.dumps([dict(settings), items.select("item_id", "question").rows()], sort_keys=True)
     return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
-def to_frame(keys: Sequence[Key], seeds: Sequence[int], responses: Sequence[Response], run: int) -> pl.DataFrame:
+def to_frame(keys: Sequence[RequestKey], seeds: Sequence[int], responses: Sequence[Response], run: int) -> pl.DataFrame:
     """Responses as a frame of contract GENERATIONS, without a Python object per token."""
 
     columns: dict[str, Any] = {
@@ -215,7 +217,7 @@ def to_frame(keys: Sequence[Key], seeds: Sequence[int], responses: Sequence[Resp
     return GENERATIONS.frame(columns)
 
 
-def provenance(settings: AskedSettings, parts: Parts, frame: pl.DataFrame) -> dict[str, Any]:
+def build_provenance(settings: AskedSettings, parts: Parts, frame: pl.DataFrame) -> dict[str, Any]:
     """The provenance of a trace file."""
     facts = parts.facts()
     return {

@@ -19,7 +19,7 @@ from entropy_sentinel.core.errors import ContractError
 from entropy_sentinel.core.whole_files import whole_file
 from entropy_sentinel.schemas.contract import Contract, read_provenance
 from entropy_sentinel.study.jobs.folder_ownership import Ownership
-from entropy_sentinel.study.jobs.job_outputs import FINISHED, keep
+from entropy_sentinel.study.jobs.job_outputs import FINISHED_FILE, link_output
 from entropy_sentinel.study.jobs.result_reuse import REUSE_KEY
 
 log = logging.getLogger(__name__)
@@ -46,9 +46,9 @@ class Parts:
         `run` counts the jobs that have left rows here before: 0 for the first.
         """
         self._ownership.__enter__()
-        for path in [*self._files(), self.folder / FINISHED]:
-            if path.exists() and not self._is_same(path):
-                _delete(path)
+        for path in [*self._files(), self.folder / FINISHED_FILE]:
+            if path.exists() and not self._matches(path):
+                _delete_path(path)
         earlier_runs = [int(path.name.split("-")[1]) for path in self._files()]
         self.run = max(earlier_runs) + 1 if earlier_runs else 0
         return self
@@ -80,14 +80,14 @@ class Parts:
                 facts_by_name.setdefault(name, {})[fact] = None
         return {name: " / ".join(facts) for name, facts in facts_by_name.items()}
 
-    def keep(self, output: str) -> None:
+    def replace_by_link(self, output: str) -> None:
         """Replace the parts by a hard link to the finished output, which takes no space."""
-        if keep(output, self.folder):
-            self.drop()
+        if link_output(output, self.folder):
+            self.delete()
 
     def restore(self, output: str) -> bool:
         """Restore the output of an earlier job that finished; return False if there is none."""
-        path = self.folder / FINISHED
+        path = self.folder / FINISHED_FILE
         if not path.exists() or self._load(path) is None:
             return False
         with whole_file(output) as partial:
@@ -96,10 +96,10 @@ class Parts:
         os.utime(output)  # Snakemake requires it to be newer than the inputs
         return True
 
-    def drop(self) -> None:
+    def delete(self) -> None:
         """Delete the parts."""
         for path in self._files():
-            _delete(path)
+            _delete_path(path)
 
     def _files(self) -> list[Path]:
         return sorted(self.folder.glob("part-[0-9][0-9][0-9]-*.parquet"))
@@ -113,7 +113,7 @@ class Parts:
             path.replace(path.with_name(f"damaged-{path.name}"))
             return None
 
-    def _is_same(self, path: Path) -> bool:
+    def _matches(self, path: Path) -> bool:
         metadata = self._metadata(path)
         return metadata.get("identity") == self.identity or metadata.get(REUSE_KEY, "") == (self._key or None)
 
@@ -125,7 +125,7 @@ class Parts:
             return {}
 
 
-def _delete(path: Path) -> None:
+def _delete_path(path: Path) -> None:
     """Delete a file, or a folder of this name."""
     if path.is_dir():
         shutil.rmtree(path)

@@ -23,7 +23,7 @@ from entropy_sentinel.schemas.label_schema import FITTING_KIND, LABELS, NO_REFER
 from entropy_sentinel.schemas.response_schema import SAMPLE
 from entropy_sentinel.study.engines.vllm_server import run_server
 from entropy_sentinel.study.items.trace_import import import_labels
-from entropy_sentinel.study.jobs.result_reuse import REUSE_KEY, reuse_key, reuse_output, share_output
+from entropy_sentinel.study.jobs.result_reuse import REUSE_KEY, compute_reuse_key, reuse_output, share_output
 
 log = logging.getLogger(__name__)
 
@@ -37,32 +37,32 @@ def write_labels(
     without a reference. No other judge is asked about these: the label is null. Labels that another study has are
     copied (study/jobs/result_reuse.py).
     """
-    ask = _Asking(benchmark, generations, sources)
-    if not ask.reuse(settings, output):
-        _ask_judge(ask, settings, output)
+    labeller = _Labeller(benchmark, generations, sources)
+    if not labeller.reuse(settings, output):
+        _write_judge_labels(labeller, settings, output)
 
 
-def _ask_judge(ask: "_Asking", settings: JudgeSettings, output: str) -> None:
+def _write_judge_labels(labeller: "_Labeller", settings: JudgeSettings, output: str) -> None:
     """Write the labels that the judge gives, and share them."""
-    frame, facts = ask(settings, ask.responses)
-    write_exchanges(ask.exchanges, output)
+    frame, facts = labeller(settings, labeller.responses)
+    write_exchanges(labeller.exchanges, output)
     judged = frame.filter(pl.col("reason").ne_missing(NO_REFERENCE))
     if len(judged) and judged["label"].null_count() == len(judged):
         reason, count = judged["reason"].value_counts(sort=True).row(0)
         log.warning("the judge gave no label to any of %d responses: %s (%d)", len(judged), reason, count)
-        facts[FITTING_KIND] = _fitting_kind(ask.items)
+        facts[FITTING_KIND] = _suggest_kind(labeller.items)
     # `judge` is that of the path (study/jobs/job_inputs.py).
-    place = {"judge": settings["replaces"], "labelled_by": settings["judge"]} if "replaces" in settings else {}
-    provenance = {**settings, **place, **ask.whose, **facts}
-    if ask.sources:  # imported
+    judge_names = {"judge": settings["replaces"], "labelled_by": settings["judge"]} if "replaces" in settings else {}
+    provenance = {**settings, **judge_names, **labeller.domain, **facts}
+    if labeller.sources:  # imported
         LABELS.write(frame, output, provenance)
         return
-    key = ask.key(settings)
+    key = labeller.compute_key(settings)
     LABELS.write(frame, output, {**provenance, REUSE_KEY: key})
     share_output(output, key, LABELS.stage)
 
 
-def _fitting_kind(items: pl.DataFrame) -> str:
+def _suggest_kind(items: pl.DataFrame) -> str:
     """The kind of judge that suits the references of a frame BENCHMARKS."""
     from entropy_sentinel.judges.answer_structure import kind_for  # imports a computer algebra system
 
@@ -70,16 +70,16 @@ def _fitting_kind(items: pl.DataFrame) -> str:
     return kind_for(rows.iter_rows()) if len(rows) else "file"
 
 
-class _Asking:
+class _Labeller:
     """Asks judges of any kind about the responses of one file to the items of another.
 
-    `whose` are model and benchmark; `exchanges` are the exchanges so far that gave no label.
+    `domain` has model and benchmark; `exchanges` are the exchanges so far that gave no label.
     """
 
     def __init__(self, benchmark: str, generations: str, sources: Sequence[str]) -> None:
         self.benchmark, self.sources = benchmark, sources
         origin = read_provenance(generations)
-        self.whose: dict[str, str] = {name: origin[name] for name in ("model", "benchmark") if name in origin}
+        self.domain: dict[str, str] = {name: origin[name] for name in ("model", "benchmark") if name in origin}
         self.exchanges: list[dict[str, Any]] = []
         self.responses = GENERATIONS.read(generations, [*SAMPLE, "text", "finish_reason"])
 
@@ -87,43 +87,43 @@ class _Asking:
     def items(self) -> pl.DataFrame:
         return BENCHMARKS.read(self.benchmark)
 
-    def key(self, settings: JudgeSettings) -> str:
+    def compute_key(self, settings: JudgeSettings) -> str:
         """The key of the labels for other studies: settings, items and responses."""
         items = self.items.select("item_id", "question", "reference").rows()
-        return reuse_key(LABELS.stage, settings, self.whose, items, self.responses.rows())
+        return compute_reuse_key(LABELS.stage, settings, self.domain, items, self.responses.rows())
 
     def reuse(self, settings: JudgeSettings, output: str) -> bool:
         """Copy the labels of another study to `output`; return False without any, and for imported labels."""
         if self.sources:
             return False
         study, rows = Path(output).parents[3], self.responses.select(SAMPLE)
-        return reuse_output(output, study, self.key(settings), LABELS, rows)
+        return reuse_output(output, study, self.compute_key(settings), LABELS, rows)
 
     def __call__(self, settings: JudgeSettings, responses: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
         """A frame of contract LABELS on these responses, and facts for its provenance."""
         if settings["kind"] in COMBINATIONS:
-            return self._combined(settings, responses)
+            return self._combine_judges(settings, responses)
         if settings["kind"] == "file":
-            return self._imported(settings, responses)
+            return self._import_labels(settings, responses)
         referenced = responses.join(self.items.drop_nulls("reference"), on="item_id", how="semi")
         judge = None if referenced.is_empty() else make_judge(settings)
-        frame, exchanges = label(self.items, responses, judge, self.whose)
+        frame, exchanges = label_responses(self.items, responses, judge, self.domain)
         self.exchanges += exchanges
         return frame, {"judge_version": judge and judge.software}
 
-    def _imported(self, settings: JudgeSettings, responses: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
+    def _import_labels(self, settings: JudgeSettings, responses: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
         # A file is in the model's folder within the judge's: see judges/judge_kinds.py.
-        own = [path for path in self.sources if Path(path).parents[1] == Path(settings["path"])]
-        if not own:
+        model_files = [path for path in self.sources if Path(path).parents[1] == Path(settings["path"])]
+        if not model_files:
             # The benchmark has no references and no file of labels.
-            return label(self.items, responses, None)[0], {"source": None}
-        source = own[0]
+            return label_responses(self.items, responses, None)[0], {"source": None}
+        source = model_files[0]
         # The file is checked against all responses, including those that this judge does not label.
         frame, counts = import_labels(self.responses, source)
         frame = responses.select(SAMPLE).join(frame, on=SAMPLE, how="left", maintain_order="left")
         return frame.select(LABELS.schema.names()), {"source": source, **counts}
 
-    def _combined(self, settings: JudgeSettings, responses: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
+    def _combine_judges(self, settings: JudgeSettings, responses: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
         facts: dict[str, Any] = {}
 
         def ask_member(name: str, responses: pl.DataFrame) -> pl.DataFrame:
@@ -150,17 +150,17 @@ def write_served_labels(
     The server gets `threads` CPU cores and ends with the labels. It is not started if other studies have all of them.
     Errors are those of `running_server`.
     """
-    waiting = []
+    pending = []
     for benchmark, responses, output in zip(benchmarks, generations, outputs, strict=True):
-        ask = _Asking(benchmark, responses, ())
-        if not ask.reuse(settings, output):
-            waiting.append((ask, output))
-    if not waiting:
+        labeller = _Labeller(benchmark, responses, ())
+        if not labeller.reuse(settings, output):
+            pending.append((labeller, output))
+    if not pending:
         return
     with run_server(settings["server"], threads) as base_url:
         announce_address(f"judges.{settings['judge']}", base_url)
-        for ask, output in waiting:
-            _ask_judge(ask, settings, output)
+        for labeller, output in pending:
+            _write_judge_labels(labeller, settings, output)
 
 
 def write_exchanges(exchanges: list[dict[str, Any]], output: str) -> None:
@@ -173,19 +173,19 @@ def write_exchanges(exchanges: list[dict[str, Any]], output: str) -> None:
             partial.write_text("".join(lines))
 
 
-def label(
-    items: pl.DataFrame, responses: pl.DataFrame, judge: Judge | None, whose: Mapping[str, str] | None = None
+def label_responses(
+    items: pl.DataFrame, responses: pl.DataFrame, judge: Judge | None, domain: Mapping[str, str] | None = None
 ) -> tuple[pl.DataFrame, list[dict[str, Any]]]:
     """Verdicts on `responses` (item_id, sample, text, finish_reason) to `items`: a frame of contract LABELS.
 
     Also returns the exchanges with the judge that gave no label, each with its item_id and sample. The judge sees only
-    responses to items with a reference; without any, it may be None. `whose` are their model and benchmark.
+    responses to items with a reference; without any, it may be None. `domain` has their model and benchmark.
     """
     joined = responses.with_columns(cut_off=CUT_OFF).join(items, on="item_id", how="left", maintain_order="left")
     referenced = joined["reference"].is_not_null()
     cases = []
     for row in joined.filter(referenced).iter_rows(named=True):
-        cases.append(Case(row["question"], row["text"], row["reference"], truncated=row["cut_off"], **(whose or {})))
+        cases.append(Case(row["question"], row["text"], row["reference"], truncated=row["cut_off"], **(domain or {})))
     judged = judge.judge(cases) if judge else []
     if len(judged) != len(cases) or not all(isinstance(verdict, Verdict) for verdict in judged):
         raise InputError(

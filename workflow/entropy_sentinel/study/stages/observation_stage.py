@@ -19,7 +19,7 @@ from entropy_sentinel.signal_families.signal_registry import FAMILIES
 from entropy_sentinel.statistics.splits import split_items
 
 # Facts that must be equal in all traces that an estimator is fitted on or applied to.
-ONE_KIND = (*LOGPROBS, "sampling", "commit")
+KIND_KEYS = (*LOGPROBS, "sampling", "commit")
 
 
 def write_observations(
@@ -35,16 +35,16 @@ def write_observations(
     `signals` are files of further signals. Raises ProvenanceError if the traces differ in the kind of
     log-probabilities, or in the commit of the weights.
     """
-    first_kind = _kind(features[0])
+    first_kind = _read_kind(features[0])
     for path in features[1:]:
-        kind = _kind(path)
+        kind = _read_kind(path)
         if kind != first_kind:
             raise ProvenanceError(
                 f"{path}: its traces differ in kind from those of {features[0]}: {kind} instead of {first_kind}; "
                 "generate both with the same settings"
             )
-    frame = observe(
-        pl.concat(_splits_and_kinds(BENCHMARKS.read(path), split) for path in benchmarks),
+    frame = join_observations(
+        pl.concat(_assign_splits(BENCHMARKS.read(path), split) for path in benchmarks),
         pl.concat(map(LABELS.read, labels)),
         pl.concat(map(FEATURE_FRAME.read, features)),
     )
@@ -61,17 +61,17 @@ def write_observations(
     observations_of(files_by_family).write(frame, output, about)
 
 
-def _kind(path: str) -> dict[str, Any]:
+def _read_kind(path: str) -> dict[str, Any]:
     provenance = read_provenance(path)
-    return {key: provenance.get(key) for key in ONE_KIND}
+    return {key: provenance.get(key) for key in KIND_KEYS}
 
 
-def _splits_and_kinds(items: pl.DataFrame, split: SplitSettings) -> pl.DataFrame:
+def _assign_splits(items: pl.DataFrame, split: SplitSettings) -> pl.DataFrame:
     kinds = items.select("item_id", kind="group")
     return split_items(items, **split).join(kinds, on="item_id", maintain_order="left", validate="1:1")
 
 
-def observe(items: pl.DataFrame, labels: pl.DataFrame, features: pl.DataFrame) -> pl.DataFrame:
+def join_observations(items: pl.DataFrame, labels: pl.DataFrame, features: pl.DataFrame) -> pl.DataFrame:
     """Join features and labels on item and sample, and the items' split and kind; a frame of contract OBSERVATIONS.
 
     Item ids begin with their benchmark's name, so that those of all benchmarks differ.

@@ -20,8 +20,8 @@ _OTHER_FORMAT = {"mistral": "model*.safetensors"}
 
 def prefetch_model(settings: Mapping[str, Any], output: str) -> None:
     """Download a model's weights, by their `id` and `revision`, to the cache; `load_format` is an argument of vLLM."""
-    other = _OTHER_FORMAT.get(settings["load_format"] or "", "consolidated*.safetensors")
-    _prefetch("model", settings["id"], settings["revision"], output, (*_COPIES, other))
+    other_format = _OTHER_FORMAT.get(settings["load_format"] or "", "consolidated*.safetensors")
+    _prefetch("model", settings["id"], settings["revision"], output, (*_COPIES, other_format))
 
 
 def prefetch_dataset(settings: Mapping[str, Any], output: str) -> None:

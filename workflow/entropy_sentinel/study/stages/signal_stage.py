@@ -22,9 +22,9 @@ def write_signals(
     the facts that it returns.
     """
     traces, origin, settings = scan_traces(generations), read_provenance(generations), dict(settings or {})
-    whose = traces.select(RESPONSE).collect()
+    responses = traces.select(RESPONSE).collect()
     values, facts = compute_signals(family, traces, **inputs, **settings)
     contract = contract_of(FAMILIES[family])
-    further = [name for name in values.columns if name not in contract.schema]
-    frame = pl.concat([whose, values], how="horizontal").select(*contract.schema, *further)
+    extra_columns = [name for name in values.columns if name not in contract.schema]
+    frame = pl.concat([responses, values], how="horizontal").select(*contract.schema, *extra_columns)
     contract.write(frame, output, origin | {"family": family, "signal_settings": settings} | facts)

@@ -12,7 +12,7 @@ from entropy_sentinel.schemas.response_schema import RESPONSE
 from entropy_sentinel.study.engines.engine_interface import Asked, Continuation, TokenIdEngine, collect_answers
 from entropy_sentinel.study.engines.engine_registry import PROMPTS
 from entropy_sentinel.study.engines.generation_section import AskedSettings, PromptSettings
-from entropy_sentinel.study.stages.generation_stage import filled_prompt
+from entropy_sentinel.study.stages.generation_stage import fill_prompt
 from papers.ambiguity.signal_families.iterative_prompting.iterative_prompting_frames import ITERATIVE_PROMPTS
 
 _QUESTION = "{question}"
@@ -32,7 +32,7 @@ def with_answer(asked_with: PromptSettings, template: str, question: str, answer
             template = template.replace(f"{{{place}}}{value[-1]}", f"{{{place}}}")
     variables = {**asked_with.get("prompt_variables", {}), "answer": answer}
     own: PromptSettings = {**asked_with, **_with_question_replaced(asked_with, template), "prompt_variables": variables}
-    return filled_prompt(own, question)
+    return fill_prompt(own, question)
 
 
 def _with_question_replaced(asked_with: PromptSettings, template: str) -> PromptTemplate:

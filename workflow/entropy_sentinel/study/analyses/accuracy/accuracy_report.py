@@ -180,7 +180,10 @@ class AccuracyReportFiles(AccuracyFiles):
 
 
 class AccuracyReportSettings(ExhibitSettings):
-    """Settings of the page: the published counts by benchmark, and links to other pages (`config.study.pages`)."""
+    """Settings of the page: the published counts by benchmark, and links to other pages.
+
+    `pages` are those of `study.config.group_estimates.link_pages`.
+    """
 
     default: str
     expected_items: Mapping[str, int | None]

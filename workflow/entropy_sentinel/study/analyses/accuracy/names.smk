@@ -27,7 +27,7 @@ ACCURACY_PAPER = [
 ]
 ACCURACY_PAPER = [f"{RESULTS}/{file}" for file in ACCURACY_PAPER]
 ACCURACY_GROUP_FILES = {
-    name: group_file(group.group_id) for name, group in group_estimates.shown_groups(CONFIG).items()
+    name: group_file(group.group_id) for name, group in group_estimates.find_report_groups(CONFIG).items()
 }
 ACCURACY_HEADLINE = expand(
     ESTIMATES, model=MODELS, group=ACCURACY_GROUP_FILES[ACCURACY.headline_group], allow_missing=True
@@ -39,9 +39,9 @@ ACCURACY_REPEATS = f"{RESULTS}/{{judge}}/repeats/{{model}}.parquet"
 ACCURACY_REPEATED = {
     group: sorted(
         {CONFIG.estimation.default}
-        | {one.estimator for one in group_estimates.shown_groups(CONFIG).values() if one.group_id == group}
+        | {one.estimator for one in group_estimates.find_report_groups(CONFIG).values() if one.group_id == group}
     )
-    for group in {one.group_id: None for one in group_estimates.shown_groups(CONFIG).values()}
+    for group in {one.group_id: None for one in group_estimates.find_report_groups(CONFIG).values()}
 }
 # Whether the recommended estimator can be trusted on a model, and the estimators that it is compared with.
 ACCURACY_VALIDATION = f"{RESULTS}/{{judge}}/validation/{{model}}.json"

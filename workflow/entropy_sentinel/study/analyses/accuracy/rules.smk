@@ -129,7 +129,7 @@ use rule cpu_job as accuracy_report with:
         settings=lambda wildcards: shown(ACCURACY)
         | {"expected_items": {name: CONFIG.benchmarks[name].expected_items for name in sorted(BENCHMARKS)}}
         | {"default": CONFIG.estimation.default}
-        | {"pages": group_estimates.pages(CONFIG, wildcards.judge, "accuracy")},
+        | {"pages": group_estimates.link_pages(CONFIG, wildcards.judge, "accuracy")},
 
 
 if ACCURACY_PAPER:

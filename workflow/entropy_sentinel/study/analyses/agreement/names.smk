@@ -11,12 +11,12 @@ AGREEMENT_LABELS = [
     for judge in JUDGES
     for model in MODELS
     for benchmark in BENCHMARKS
-    if benchmark not in label_requests.own_judges(CONFIG)
+    if benchmark not in label_requests.find_benchmark_judges(CONFIG)
 ]
 AGREEMENT_ESTIMATES = [
     {"judge": judge, "path": ESTIMATES.format(judge=judge, model=model, group=group_file(group.group_id))}
     for judge in JUDGES
     for model in MODELS
-    for group in group_estimates.shown_groups(CONFIG).values()
+    for group in group_estimates.find_report_groups(CONFIG).values()
 ]
-AGREEMENT_SETTINGS = {**shown(AGREEMENT), "own_judges": label_requests.own_judges(CONFIG)}
+AGREEMENT_SETTINGS = {**shown(AGREEMENT), "own_judges": label_requests.find_benchmark_judges(CONFIG)}

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
 
-from entropy_sentinel.study.config.generation_requests import gpus
+from entropy_sentinel.study.config.generation_requests import count_gpus
 from entropy_sentinel.study.engines.cpu_settings import is_cpu_build
 from entropy_sentinel.study.engines.generation_section import PARALLEL_SIZES
 from entropy_sentinel.study.engines.gpu_devices import list_visible_devices
@@ -57,7 +57,7 @@ def find_full_disk(work: PendingWork) -> Iterator[Problem]:
 
 def find_missing_gpus(work: PendingWork, executor: Executor) -> Iterator[Problem]:
     """Yield a problem for each model that needs more GPUs than this machine, or the largest node of Slurm, has."""
-    needed = {model: gpus(work.config, model) for model in work.models}
+    needed = {model: count_gpus(work.config, model) for model in work.models}
     if executor is Executor.OTHER or not any(needed.values()):
         return
     on_slurm = executor is Executor.SLURM

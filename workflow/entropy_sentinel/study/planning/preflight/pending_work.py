@@ -6,7 +6,7 @@ from functools import cached_property
 from itertools import product
 from pathlib import Path
 
-from entropy_sentinel.study.config.generation_requests import comparing_families
+from entropy_sentinel.study.config.generation_requests import select_comparing_families
 from entropy_sentinel.study.config.study_config import Config
 from entropy_sentinel.study.jobs.result_reuse import has_store, sibling_files
 from entropy_sentinel.study.semantic_clustering.backend_settings import TextModel
@@ -68,7 +68,7 @@ class PendingWork:
         config, run = self.config, self.config.run
         needed = dict.fromkeys(model for model, _ in self.generations)
         for family, model, benchmark in product(run.asking_families, run.models, run.benchmarks):
-            asked = config.asked_again(family, model)
+            asked = config.find_requery_model(family, model)
             if asked and self._is_pending(config.layout.passes, family=family, model=model, benchmark=benchmark):
                 needed[asked] = None
         serving = (config.judges[judge].served_by for judge in self.labels)
@@ -80,7 +80,7 @@ class PendingWork:
         config, template, pairs = self.config, self.config.layout.signals, [*self._pairs]
         return {
             family: section
-            for family, section in comparing_families(config).items()
+            for family, section in select_comparing_families(config).items()
             if any(self._is_pending(template, family=family, model=model, benchmark=name) for model, name in pairs)
         }
 

@@ -21,7 +21,7 @@ from entropy_sentinel.statistics.ambiguity import count_ambiguous_questions
 from entropy_sentinel.statistics.auroc import measure_auroc_interval
 from entropy_sentinel.statistics.estimate_errors import evaluate_groups
 from entropy_sentinel.study.analyses.accuracy.measuring.accuracy_frames import AUROC, DOMAINS, REPEATS, SWEEP
-from entropy_sentinel.study.stages.estimate_stage import estimate
+from entropy_sentinel.study.stages.estimate_stage import estimate_group
 
 
 def write_domains(observations: Sequence[str], models: Sequence[str], auroc_output: str, domains_output: str) -> None:
@@ -153,6 +153,6 @@ def repeats(
     """A frame of contract REPEATS."""
     parts = []
     for (group, names), seed in product(groups.items(), seeds):
-        estimates = estimate(observations, group, {**settings, "seed": seed, "estimators": list(names)})
+        estimates = estimate_group(observations, group, {**settings, "seed": seed, "estimators": list(names)})
         parts.append(sweep(estimates).with_columns(seed=pl.lit(seed, pl.UInt32)))
     return pl.concat(parts).select(REPEATS.schema.names())

@@ -29,7 +29,7 @@ from entropy_sentinel.features.hashed_tokens import SCHEMA
 from entropy_sentinel.signal_families.observation_frame import DOMAIN
 from entropy_sentinel.statistics.estimate_errors import FEWEST_FOR_RHO, mean_interval
 from entropy_sentinel.statistics.slice_intervals import NOTES, Residuals
-from entropy_sentinel.study.stages.estimate_stage import by_signals, labelled_rows, read_raw
+from entropy_sentinel.study.stages.estimate_stage import read_raw_observations, select_labelled_rows, split_by_signals
 
 # Level of the intervals shown. A conformal interval of this level needs nine labelled domains.
 LEVEL = 0.9
@@ -209,14 +209,14 @@ def write_validation(observations: str, settings: EstimationSettings, output: st
 
     The estimators of `settings` are compared, the recommended among them.
     """
-    rows, _ = read_raw(observations)
+    rows, _ = read_raw_observations(observations)
     validation(rows, settings).write(output)
 
 
 def validation(observations: pl.DataFrame, settings: EstimationSettings) -> ModelValidation:
     """Validate the recommended estimator on the observations of one model."""
     validations = _validations(observations, settings)
-    training = labelled_rows(observations, settings)
+    training = select_labelled_rows(observations, settings)
     own, recommended = validations[RECOMMENDED], fit_estimators(training, [RECOMMENDED])[RECOMMENDED]
     if isinstance(recommended, FitFailure):
         chosen: dict[str, Any] = {"method": None, "reason": recommended.reason}
@@ -244,8 +244,8 @@ def validation(observations: pl.DataFrame, settings: EstimationSettings) -> Mode
 def _validations(observations: pl.DataFrame, settings: EstimationSettings) -> dict[str, Validation]:
     """The validations of all estimators, in their order, each on the rows that the estimator can use."""
     validations: dict[str, Validation] = {}
-    for view, names in by_signals(observations, settings["estimators"]):
-        training = labelled_rows(view, settings)
+    for view, names in split_by_signals(observations, settings["estimators"]):
+        training = select_labelled_rows(view, settings)
         validations |= {name: validate(training, name) for name in names}
     return {name: validations[name] for name in settings["estimators"]}
 
