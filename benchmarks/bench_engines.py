@@ -26,7 +26,9 @@ from workflow_runs import ROOT, Project
 from entropy_sentinel.study.engines.engine_run import RUN_VARIABLE
 
 PR_SET_CHILD_SUBREAPER = 36  # of prctl(2)
-STARTED, ASKED = "starting an engine", "that an earlier job started"
+# What jobs' logs say, which a test compares with the code.
+STARTED, ASKED, ANSWERS = "starting an engine", "that an earlier job started", "responses to generate"
+REPLACED = "the engine ended during a request"
 MOST_LEFT_S = 10
 
 
@@ -102,10 +104,10 @@ def moments(project: Project) -> dict[str, Callable[[], bool]]:
 
     return {
         "starts": lambda: STARTED in logs(),
-        "answers": lambda: "responses to generate" in logs(),
+        "answers": lambda: ANSWERS in logs(),
         "idles": lambda: answered() > 2,
         "beside another": lambda: logs().count(STARTED) == 2 and ASKED in logs(),
-        "is replaced": lambda: "the engine ended while it was asked" in logs(),
+        "is replaced": lambda: REPLACED in logs(),
     }
 
 

@@ -30,7 +30,7 @@ from entropy_sentinel.study.engines.engine_run import EngineRun
 from entropy_sentinel.study.engines.vllm_server import run_server
 from entropy_sentinel.study.stages import generation_stage
 from shapes import spread_weights
-from shapes.model_folder import write_model_folder
+from shapes.model_folder import load_shapes, write_model_folder
 
 ROOT = Path(__file__).parents[1]
 _PR_SET_CHILD_SUBREAPER = 36  # of prctl(2)
@@ -147,6 +147,8 @@ def _lines(file: Path) -> list[str]:
 def engine_arguments(part: Part) -> dict[str, Any]:
     """Return the engine's arguments: those of the study, and what a made-up model needs."""
     arguments = {"load_format": spread_weights.FORMAT, "max_model_len": 1024 + part.tokens}
+    if "vision_config" in load_shapes()[part.shape]["config"] and not part.scaled_down:
+        arguments["language_model_only"] = True  # made-up folders have no settings for pictures
     return arguments | ({"max_num_seqs": part.answers, "dtype": "float32"} if part.scaled_down else {})
 
 

@@ -3,6 +3,7 @@
 Those of engines (cpu, engines, forced_answer, generate, jobs) start one and take minutes, so they are not run here.
 """
 
+import ast
 import json
 import math
 import os
@@ -50,6 +51,22 @@ OF_RESULTS = {"learned": "needs files of observations: run `make study-real` and
 def test_each_is_here() -> None:
     there = {path.stem.removeprefix("bench_") for path in (ROOT / "benchmarks").glob("bench_*.py")}
     assert there == {*SMALL, *OF_ENGINES, *OF_RESULTS}
+
+
+def test_moments_of_a_killed_run_are_found_in_the_logs() -> None:
+    """By what the package writes there: a benchmark of engines takes minutes, so it is run by hand."""
+    program = ast.parse((ROOT / "benchmarks" / "bench_engines.py").read_text())
+    marks = []
+    for statement in program.body:
+        if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]).split(",")[0] in (
+            "(STARTED",
+            "REPLACED",
+        ):
+            marks += [part.value for part in ast.walk(statement.value) if isinstance(part, ast.Constant)]
+    folder = ROOT / "workflow" / "entropy_sentinel" / "study"
+    code = "".join(path.read_text() for room in ("engines", "stages") for path in (folder / room).glob("*.py"))
+    assert len(marks) == 4
+    assert [mark for mark in marks if mark not in code] == []
 
 
 def run(name: str, folder: Path, arguments: str = "") -> subprocess.CompletedProcess[str]:

@@ -56,7 +56,7 @@ def ask(api: FakeApi, callback: Any, model: str = "hosted_vllm/m", **options: An
         finally:
             for _ in range(100):  # LiteLLM logs after it has returned
                 await asyncio.sleep(0.05)
-                if callback.writer.written or any(known.refusals for known in callback._asking.known.values()):
+                if callback.writer.written or any(known.refusals for known in callback._negotiator.known.values()):
                     break
 
     return asyncio.run(once())

@@ -97,16 +97,16 @@ def test_an_error_of_another_reason_reaches_the_service_and_switches_nothing_off
 
 def test_after_a_random_error_they_are_requested_again_and_ever_more_rarely() -> None:
     now, kind = [0.0], RequestKind.from_body("host", "/v1/chat/completions", {"model": "m"})
-    asking = LogprobsNegotiator(20, clock=lambda: now[0])
+    negotiator = LogprobsNegotiator(20, clock=lambda: now[0])
     asked = []
     for second in range(0, 3000, 10):
         now[0] = float(second)
-        turn = asking.start_attempt(kind, {"model": "m"}, retry=False)
-        if turn.has_added_logprobs:
+        attempt = negotiator.start_attempt(kind, {"model": "m"}, retry=False)
+        if attempt.has_added_logprobs:
             asked.append(second)
-            turn.change(400, b"out of luck")
-            assert not turn.has_added_logprobs
-        turn.end(200)
+            assert attempt.next_body(400, b"out of luck") == {"model": "m"}
+            assert not attempt.has_added_logprobs
+        assert attempt.next_body(200, None) is None
     assert asked == [0, 60, 300, 1260]  # after 60, 240 and 960 seconds
 
 
@@ -143,20 +143,20 @@ def test_a_limit_that_the_server_names_is_kept(tmp_path: Path, words: str, caplo
 @pytest.mark.parametrize("path", ["chat/completions", "completions", "responses"])
 def test_a_limit_that_falls_with_each_request_is_asked_for_once(path: str) -> None:
     """A server that names another limit each time; no body is sent twice, and the third is the client's own."""
-    turn = LogprobsNegotiator(20).start_attempt(
+    attempt = LogprobsNegotiator(20).start_attempt(
         RequestKind.from_body("host", f"/v1/{path}", {"model": "m"}), {"model": "m"}, retry=False
     )
-    sent, status = [turn.body], 400
+    sent, status = [attempt.body], 400
     for limit in range(19, 0, -1):
-        if not turn.goes_on(status):
+        if not attempt.is_refusal(status):
             break
-        turn.change(status, f"logprobs: at most {limit}".encode())
-        sent.append(turn.body)
-        status = 400 if turn.has_added_logprobs else 200
+        attempt.next_body(status, f"logprobs: at most {limit}".encode())
+        sent.append(attempt.body)
+        status = 400 if attempt.has_added_logprobs else 200
     assert sent[-1] == {"model": "m"}
     assert len(sent) == (2 if path == "completions" else 3)  # text completions never asked for more than 5
-    turn.end(status)
-    assert turn.why.startswith("HTTP 400: logprobs: at most 1")
+    attempt.next_body(status, None)
+    assert attempt.why.startswith("HTTP 400: logprobs: at most 1")
 
 
 def test_a_limit_is_only_read_in_words_about_log_probabilities() -> None:

@@ -34,7 +34,7 @@ PRESCRIBED = frozenset({"__init__.py", "rules.smk", "names.smk", "report.html.j2
 
 # Measured; they only fall.
 CEILINGS: Mapping[str, float] = {
-    "words": 564,
+    "words": 559,
     "prepositions": 3.5,
     "participles": 181,
     "one_word": 930,

@@ -25,6 +25,7 @@ from entropy_sentinel.study.planning.judge_cost import judging
 from entropy_sentinel.study.planning.pass_cost import passes
 from entropy_sentinel.study.planning.response_cost import Outlook, item_counts, model_rates
 
+ROOT = Path(__file__).parents[3]
 RATES = {
     "tokens_per_response": 500,
     "bytes_per_token": 100,
@@ -336,5 +337,9 @@ def test_plan_of_the_papers_study_is_a_table_with_totals() -> None:
     # Per model 385 groups with 48 configurations and 10 with one: 385 + 10 / 48 searches of 5 s, 0.535 CPU-hours, and
     # the 4 named groups for the labels of the second judge, 0.0056.
     assert row(config, "total") == ["total", "104,121", "104,121", "69.4", "5.55", "5.83", "48.24", "4.87"]
+    page = (ROOT / "docs" / "paper.md").read_text()
+    assert [
+        number for number in ("5.55 GB", "5.83 hours", "14.57 USD", "33.67 USD", "4.87 hours") if number not in page
+    ] == []
     assert "unknown" not in text(config)
     assert text(config).isascii()

@@ -11,6 +11,7 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any, NamedTuple
 
 from entropy_sentinel.capture.logprobs_requests import add_logprobs, cap_alternatives
@@ -82,14 +83,14 @@ class LogprobsNegotiator:
 
     def choose_top(self, kind: RequestKind) -> int:
         """The number of alternatives to request; 0 while log-probabilities are not requested."""
-        known = self.find_reaction(kind)
-        return 0 if self.clock() < known.until else min(self.top_logprobs, known.most or self.top_logprobs)
+        reaction = self.find_reaction(kind)
+        return 0 if self.clock() < reaction.until else min(self.top_logprobs, reaction.most or self.top_logprobs)
 
     def record_refusal(self, kind: RequestKind, why: str) -> None:
         """Record that a server refuses log-probabilities, so that they are not requested for some time."""
-        known = self.find_reaction(kind)
-        wait = min(RETRY_S * 4**known.refusals, LONGEST_RETRY_S)
-        known.refusals, known.until, known.why = known.refusals + 1, self.clock() + wait, why
+        reaction = self.find_reaction(kind)
+        wait = min(RETRY_S * 4**reaction.refusals, LONGEST_RETRY_S)
+        reaction.refusals, reaction.until, reaction.why = reaction.refusals + 1, self.clock() + wait, why
         message = "%s: its server refuses log-probabilities (%s); they are requested again in %d s"
         log.warning(message, kind, why, wait)
 
@@ -99,68 +100,95 @@ class LogprobsNegotiator:
         log.warning("%s: its server gives at most %d alternatives per token", kind, most)
 
 
+class AttemptState(Enum):
+    """What was sent last for a request."""
+
+    PLAIN = "the client's own body"
+    ADDED = "log-probabilities added, as many as the server is known to give"
+    LIMITED = "log-probabilities added, as many as the server's answer allows"
+    REFUSED = "the client's own body, after the server refused the added log-probabilities"
+
+
 class LogprobsAttempt:
-    """One request: what is sent instead of it, until the server answers or the request is sent as it was.
+    """One request: the bodies that are sent for it, until an answer is passed to the client.
+
+    | State | Answer | Next state | What is remembered of the server |
+    |---|---|---|---|
+    | start | none is needed: the request sets them itself, repeats a failed one, or they are refused | PLAIN | |
+    | start | | ADDED | |
+    | PLAIN | any | end | |
+    | ADDED | below 400 | end | it gives log-probabilities |
+    | LIMITED | below 400 | end | it gives log-probabilities, and its limit |
+    | ADDED, LIMITED | 429 if it is known to give them: the client repeats the request itself | end | a failure |
+    | ADDED | another error, which names a smaller limit | LIMITED | |
+    | ADDED, LIMITED | another error | REFUSED | |
+    | REFUSED | below 400 | end | its refusal, in its words |
+    | REFUSED | an error, which has another reason than log-probabilities | end | |
 
     Attributes:
         body: The body to send.
         why: Why it has no log-probabilities that capture would have requested; else "".
     """
 
-    def __init__(self, asking: LogprobsNegotiator, kind: RequestKind, body: dict[str, Any], retry: bool) -> None:
-        """Begin with the log-probabilities that the server is known to give, or else all."""
-        self._asking, self._kind, self._plain = asking, kind, body
-        self._known = known = asking.find_reaction(kind)
-        self._top = cap_alternatives(kind.path, asking.choose_top(kind) or asking.top_logprobs)
-        self._refusal: str | None = None
-        self.body, self.why = self._with(self._top), ""
-        if not self.has_added_logprobs:
+    def __init__(self, negotiator: LogprobsNegotiator, kind: RequestKind, body: dict[str, Any], retry: bool) -> None:
+        """Start with the log-probabilities that the server is known to give, or else all."""
+        self._negotiator, self._kind, self._request = negotiator, kind, body
+        self._reaction = negotiator.find_reaction(kind)
+        top = negotiator.choose_top(kind)
+        self._top = cap_alternatives(kind.path, top or negotiator.top_logprobs)
+        self._state, self.body = AttemptState.PLAIN, body
+        self._refusal = self.why = ""
+        extended = self._add_logprobs(self._top)
+        if extended == body:
             return
-        if retry and known.failed:
-            known.failed -= 1
-            self.body, self.why = body, "the request was repeated after an error"
-        elif not asking.choose_top(kind):
-            self.body, self.why = body, known.why
+        if retry and self._reaction.failed:
+            self._reaction.failed -= 1
+            self.why = "the request was repeated after an error"
+        elif not top:
+            self.why = self._reaction.why
+        else:
+            self._state, self.body = AttemptState.ADDED, extended
 
     @property
     def has_added_logprobs(self) -> bool:
         """Whether the body has log-probabilities that the request does not have."""
-        return self.body != self._plain
+        return self._state in (AttemptState.ADDED, AttemptState.LIMITED)
 
-    def goes_on(self, status: int) -> bool:
-        """Whether to send another body after this HTTP status, because the added fields may have caused it.
+    def is_refusal(self, status: int) -> bool:
+        """Whether the added log-probabilities may have caused this HTTP status, so that another body is sent."""
+        is_busy = status == 429 and self._reaction.accepted
+        return self.has_added_logprobs and status >= 400 and not is_busy
 
-        A busy server (429) that is known to give log-probabilities is left to the client's own retries.
+    def next_body(self, status: int, answer: bytes | None) -> dict[str, Any] | None:
+        """The body to send after an answer with this HTTP status; None if the answer is passed to the client.
+
+        `answer` is what the server says if `is_refusal`, else None.
         """
-        if self.has_added_logprobs and status == 429 and self._known.accepted:
-            self._known.failed += 1
-            return False
-        return self.has_added_logprobs and status >= 400
-
-    def change(self, status: int, answer: bytes) -> None:
-        """Take the next body: with the limit that the server's answer names, or without log-probabilities."""
-        words, is_first = _extract_message(answer), self._refusal is None
-        self._refusal = f"HTTP {status}" + (f": {words}" if words else "")
-        limit = find_limit(words, self._top) if is_first else None
-        refused, self.body = self.body, self._plain
-        if limit is not None and (limited := self._with(limit)) != refused:
-            self.body, self._top = limited, limit
-
-    def end(self, status: int) -> None:
-        """Record what the answer to the last body shows."""
-        if status >= 400:
-            return  # the error has another reason than log-probabilities
-        known = self._known
-        if self.has_added_logprobs:
-            known.accepted, known.refusals = True, 0
-            if self._refusal is not None:
-                self._asking.record_limit(self._kind, self._top)
-        elif self._refusal is not None:
+        if answer is not None:
+            self._change_body(status, _extract_message(answer))
+            return self.body
+        if self.has_added_logprobs and status >= 400:
+            self._reaction.failed += 1
+        elif self.has_added_logprobs:
+            self._reaction.accepted, self._reaction.refusals = True, 0
+            if self._state is AttemptState.LIMITED:
+                self._negotiator.record_limit(self._kind, self._top)
+        elif self._state is AttemptState.REFUSED and status < 400:
             self.why = self._refusal
-            self._asking.record_refusal(self._kind, self.why)
+            self._negotiator.record_refusal(self._kind, self.why)
+        return None
 
-    def _with(self, top_logprobs: int) -> dict[str, Any]:
-        return add_logprobs(self._plain, self._kind.path, top_logprobs)
+    def _change_body(self, status: int, words: str) -> None:
+        self._refusal = f"HTTP {status}" + (f": {words}" if words else "")
+        limit = find_limit(words, self._top) if self._state is AttemptState.ADDED else None
+        limited = None if limit is None else self._add_logprobs(limit)
+        if limit is None or limited is None or limited == self.body:
+            self._state, self.body = AttemptState.REFUSED, self._request
+        else:
+            self._state, self.body, self._top = AttemptState.LIMITED, limited, limit
+
+    def _add_logprobs(self, top_logprobs: int) -> dict[str, Any]:
+        return add_logprobs(self._request, self._kind.path, top_logprobs)
 
 
 def _extract_message(answer: bytes) -> str:

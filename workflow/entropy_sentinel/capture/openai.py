@@ -205,10 +205,10 @@ class _Transport(_CapturingTransport, httpx.BaseTransport):
         if captured is None:
             return cast(httpx.Response, self.inner.handle_request(request))
         response: httpx.Response = self.inner.handle_request(captured.outgoing)
-        while captured.attempt.goes_on(response.status_code):
-            captured.attempt.change(response.status_code, _read_answer(response))
+        while captured.attempt.is_refusal(response.status_code):
+            captured.attempt.next_body(response.status_code, _read_answer(response))
             response = self.inner.handle_request(captured.outgoing)
-        captured.attempt.end(response.status_code)
+        captured.attempt.next_body(response.status_code, None)
         if response.is_success:
             response.stream = _Stream(response.stream, self.make_writer(captured, response.headers))
         return response
@@ -223,10 +223,10 @@ class _AsyncTransport(_CapturingTransport, httpx.AsyncBaseTransport):
         if captured is None:
             return cast(httpx.Response, await self.inner.handle_async_request(request))
         response: httpx.Response = await self.inner.handle_async_request(captured.outgoing)
-        while captured.attempt.goes_on(response.status_code):
-            captured.attempt.change(response.status_code, await _read_answer_async(response))
+        while captured.attempt.is_refusal(response.status_code):
+            captured.attempt.next_body(response.status_code, await _read_answer_async(response))
             response = await self.inner.handle_async_request(captured.outgoing)
-        captured.attempt.end(response.status_code)
+        captured.attempt.next_body(response.status_code, None)
         if response.is_success:
             response.stream = _AsyncStream(response.stream, self.make_writer(captured, response.headers))
         return response
