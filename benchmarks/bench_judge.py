@@ -27,7 +27,7 @@ from answer_families import FAMILIES, drawn_pairs
 from answer_forms import OPTION_STATEMENTS, OPTION_TRICKS, STATEMENTS, TRICKS, questions
 from math_verify import parse, verify
 
-from entropy_sentinel.judges.final_answers import last_boxed
+from entropy_sentinel.judges.final_answers import find_last_boxed
 from entropy_sentinel.judges.judge_interface import Case
 from entropy_sentinel.judges.math_verify import MathVerifyJudge
 from entropy_sentinel.judges.text_judges import ChoiceJudge
@@ -303,7 +303,7 @@ def _against_plain(rows) -> dict:
 def _plain_verdict(case: Case, tolerance: dict | None) -> bool | None:
     """Math-verify's verdict on the unchanged response; for a one-word reference, compare the boxed word."""
     if (word := _word(case.reference)) is not None:
-        box = _word(last_boxed(case.response) or "")
+        box = _word(find_last_boxed(case.response) or "")
         return None if box is None else box == word
     dollars = "" if "$" in case.reference else "$"
     wanted, message = (

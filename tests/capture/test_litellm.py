@@ -56,7 +56,9 @@ def ask(api: FakeApi, callback: Any, model: str = "hosted_vllm/m", **options: An
         finally:
             for _ in range(100):  # LiteLLM logs after it has returned
                 await asyncio.sleep(0.05)
-                if callback.writer.written or any(known.refusals for known in callback._negotiator.known.values()):
+                if callback.writer.written or any(
+                    reaction.refusals for reaction in callback._negotiator.reactions.values()
+                ):
                     break
 
     return asyncio.run(once())

@@ -8,7 +8,7 @@ import pytest
 from answer_families import FAMILIES, drawn_pairs
 from answer_forms import OPTION_STATEMENTS, OPTION_TRICKS, STATEMENTS, TRICKS, questions
 
-from entropy_sentinel.judges.final_answers import final_answer, last_boxed
+from entropy_sentinel.judges.final_answers import find_final_answer, find_last_boxed
 from entropy_sentinel.judges.judge_interface import Case, Unclear
 from entropy_sentinel.judges.math_verify import MathVerifyJudge
 from entropy_sentinel.judges.text_judges import ChoiceJudge
@@ -73,7 +73,7 @@ def test_an_option_that_is_argued_against_is_not_right(
     ],
 )
 def test_the_answer_and_the_text_up_to_its_end(response: str, answer: str, end: str) -> None:
-    assert final_answer(response, truncated=False) == (answer, len(end))
+    assert find_final_answer(response, truncated=False) == (answer, len(end))
     assert response.startswith(end)
 
 
@@ -106,7 +106,7 @@ def test_the_answer_and_the_text_up_to_its_end(response: str, answer: str, end: 
 )
 def test_why_there_is_no_answer(response: str, truncated: bool, reason: str) -> None:
     with pytest.raises(Unclear, match=f"^{reason}$"):
-        final_answer(response, truncated)
+        find_final_answer(response, truncated)
 
 
 @pytest.mark.parametrize("family", [name for name in FAMILIES if name != "arbitrary constants"])
@@ -122,9 +122,9 @@ def test_drawn_pairs_are_never_judged_contrary_to_their_truth(family: str) -> No
 
 
 def test_last_boxed_balances_braces() -> None:
-    assert last_boxed(r"\boxed{1} so \boxed{\frac{1}{2}} end}") == r"\frac{1}{2}"
-    assert last_boxed(r"\boxed{1} and \boxed{2") is None
-    assert last_boxed("none") is None
+    assert find_last_boxed(r"\boxed{1} so \boxed{\frac{1}{2}} end}") == r"\frac{1}{2}"
+    assert find_last_boxed(r"\boxed{1} and \boxed{2") is None
+    assert find_last_boxed("none") is None
 
 
 @pytest.mark.parametrize(
@@ -148,5 +148,5 @@ def test_long_responses_are_read_in_linear_time_and_without_an_error(response: s
     start = time.process_time()
     for end in ("", "\n.\n"):
         with contextlib.suppress(Unclear):
-            final_answer(response + end, truncated=False)
+            find_final_answer(response + end, truncated=False)
     assert time.process_time() - start < 5

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from entropy_sentinel.core.errors import ConfigError
-from entropy_sentinel.judges.composite import first_of, majority
+from entropy_sentinel.judges.composite import combine_first, combine_majority
 from entropy_sentinel.judges.judge_interface import Case, Verdict
 from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
 from entropy_sentinel.schemas.contract import read_provenance
@@ -47,7 +47,7 @@ def responses(n: int) -> pl.DataFrame:
 
 def test_first_of_asks_each_about_what_is_left() -> None:
     exact, model, people = Says("cninn", "no answer"), Says("iicnn", "no reply"), Says("iiiin", "skipped")
-    frame, counts = first_of({"exact": exact, "model": model, "people": people}, responses(5))
+    frame, counts = combine_first({"exact": exact, "model": model, "people": people}, responses(5))
     LABELS.check(frame)
     assert frame.select("item_id", "label", "decided_by", "answer").rows() == [
         ("0", True, "exact", "c0"),
@@ -67,17 +67,17 @@ def test_first_of_asks_each_about_what_is_left() -> None:
 
 def test_first_of_does_not_ask_where_nothing_is_left() -> None:
     second = Says("cc")
-    frame, counts = first_of({"a": Says("ic"), "b": second}, responses(2))
+    frame, counts = combine_first({"a": Says("ic"), "b": second}, responses(2))
     assert (frame["label"].to_list(), second.asked) == ([False, True], [])
     assert counts["b"] == {"asked": 0, "labelled": 0, "decided": 0}
-    empty, _ = first_of({"a": Says(""), "b": Says("")}, responses(0))
+    empty, _ = combine_first({"a": Says(""), "b": Says("")}, responses(0))
     assert LABELS.check(empty).is_empty()
 
 
 def test_majority_is_more_than_half_of_all_members() -> None:
     """Of three members: two of one mind decide, a tie beside a null and a lone verdict do not."""
     members = {"a": Says("cciicn"), "b": Says("cicinn"), "c": Says("cncnnn")}
-    frame, counts = majority(members, responses(6))
+    frame, counts = combine_majority(members, responses(6))
     LABELS.check(frame)
     assert frame.select("label", "decided_by", "reason").rows() == [
         (True, "a, b, c", None),
@@ -102,15 +102,15 @@ def test_a_response_that_addresses_the_judge_is_marked_in_its_label() -> None:
     def warned(about: pl.DataFrame) -> pl.DataFrame:
         return Says("cn")(about).with_columns(caution=pl.lit("a judgement in it is quoted"))
 
-    by_first, _ = first_of({"llm": warned, "b": Says("ci")}, responses(2))
+    by_first, _ = combine_first({"llm": warned, "b": Says("ci")}, responses(2))
     assert by_first["caution"].to_list() == ["a judgement in it is quoted", None]
-    by_all, _ = majority({"a": Says("cn"), "b": Says("cn"), "llm": warned}, responses(2))
+    by_all, _ = combine_majority({"a": Says("cn"), "b": Says("cn"), "llm": warned}, responses(2))
     assert by_all["caution"].to_list() == ["a judgement in it is quoted"] * 2
     assert by_all["label"].to_list() == [True, None]
 
 
 def test_half_of_the_members_is_no_majority() -> None:
-    frame, _ = majority({"a": Says("ci"), "b": Says("ii")}, responses(2))
+    frame, _ = combine_majority({"a": Says("ci"), "b": Says("ii")}, responses(2))
     assert frame["label"].to_list() == [None, False]
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from entropy_sentinel.judges import text_judges
-from entropy_sentinel.judges.choice_options import offered
+from entropy_sentinel.judges.choice_options import list_options
 from entropy_sentinel.judges.judge_interface import Case
 from entropy_sentinel.judges.math_verify import MathVerifyJudge
 
@@ -95,12 +95,12 @@ def test_an_answer_that_is_no_option_can_be_left_without_a_label() -> None:
 
 def test_options_are_the_last_lettered_lines_of_a_question() -> None:
     question = "Two statements:\nA. All gas.\nB. No gas.\nI. Neither.\nWhich holds?\nA. No gas.\nB. All gas.\nD. Other."
-    assert offered(question) == [("A", "No gas."), ("B", "All gas.")]
+    assert list_options(question) == [("A", "No gas."), ("B", "All gas.")]
     verdicts = text_judges.make({"kind": "choice"}).judge(
         [Case(question, "The answer is all gas.", letter, truncated=False) for letter in ("B", "A")]
     )
     assert [verdict.label for verdict in verdicts] == [True, False]
-    assert offered("No options here. A) is none\nB. nor this") == []
+    assert list_options("No options here. A) is none\nB. nor this") == []
 
 
 @pytest.mark.parametrize(

@@ -9,19 +9,19 @@ from llm_judges import llm_judge
 
 from entropy_sentinel.judges.judge_interface import Case, Verdict
 from entropy_sentinel.judges.judge_registry import PROMPTS
-from entropy_sentinel.judges.llm_judge import VisibleText, headings_of, quoted, without_special_tokens
+from entropy_sentinel.judges.llm_judge import VisibleText, list_headings, quote_text, strip_special_tokens
 from entropy_sentinel.llm_client.server_settings import Prompt
 
 pytestmark = quiet_litellm
 
-PAPER = headings_of(PROMPTS["corresponds"].chat)
+PAPER = list_headings(PROMPTS["corresponds"].chat)
 INSIDE = "special tokens inside it are left out"
 HEADINGS = "headings of the prompt in it are quoted"
 JUDGEMENT = "a judgement in it is quoted"
 
 
 def shown(response: str, headings: frozenset[str] = PAPER) -> VisibleText:
-    return quoted(without_special_tokens(response), headings)
+    return quote_text(strip_special_tokens(response), headings)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_headings_of_the_prompt_are_quoted_with_every_line(response: str) -> Non
     result = shown(response)
     assert result.caution.endswith(HEADINGS)
     assert all(line.startswith("> ") for line in result.text.splitlines())
-    assert result.text.count("\n") == len(without_special_tokens(response).text.splitlines()) - 1
+    assert result.text.count("\n") == len(strip_special_tokens(response).text.splitlines()) - 1
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_tokens_at_the_ends_are_of_the_format_and_no_caution() -> None:
     ],
 )
 def test_headings_are_those_of_the_prompt_that_is_used(user: str, response: str, is_quoted: bool) -> None:
-    result = shown(response, headings_of(Prompt(system="# Truth is what counts.", user=user).chat))
+    result = shown(response, list_headings(Prompt(system="# Truth is what counts.", user=user).chat))
     assert result.text.startswith("> ") == is_quoted == (result.caution == HEADINGS)
 
 

@@ -5,8 +5,8 @@ from fractions import Fraction
 
 import pytest
 
-from entropy_sentinel.judges.notation import clean, close, plain_number
-from entropy_sentinel.judges.units import leading_unit, parse_unit, scales
+from entropy_sentinel.judges.notation import clean_notation, is_close, parse_number
+from entropy_sentinel.judges.units import find_leading_unit, list_factors, parse_unit
 
 LENGTH, ENERGY = (("m", 1),), (("g", 1), ("m", 2), ("s", -2))
 
@@ -34,7 +34,7 @@ LENGTH, ENERGY = (("m", 1),), (("g", 1), ("m", 2), ("s", -2))
     ],
 )
 def test_known_units(text: str, size: float, powers: tuple) -> None:
-    unit = parse_unit(clean(text))
+    unit = parse_unit(clean_notation(text))
     assert unit.powers == powers
     assert unit.size == pytest.approx(size, rel=1e-12)
 
@@ -49,19 +49,24 @@ def test_unknown_units_have_no_powers(text: str) -> None:
     [("atm in total", "atm"), ("in total", ""), ("every day", ""), ("m/s as we saw", "m/s"), ("apples", ""), ("", "")],
 )
 def test_the_unit_that_a_sentence_goes_on_with(text: str, unit: str) -> None:
-    assert leading_unit(text) == unit
+    assert find_leading_unit(text) == unit
 
 
 def test_factors_between_units() -> None:
     unit = {name: parse_unit(name) for name in ("km", "m", "kg", "K", "degC", "photons", "eggs", "%", "million")}
-    assert list(scales(unit["m"], unit["km"])) == [1000]
-    assert list(scales(unit["m"], unit["kg"])) == []
-    assert list(scales(unit["m"], None)) == list(scales(None, unit["m"])) == list(scales(None, None)) == [1]
-    assert scales(unit["K"], unit["degC"]) is None
-    assert scales(unit["photons"], unit["eggs"]) is None
-    assert list(scales(unit["photons"], unit["photons"])) == [1]
-    assert list(scales(unit["%"], None)) == [1, 100]
-    assert list(scales(None, unit["million"])) == [1e6]
+    assert list(list_factors(unit["m"], unit["km"])) == [1000]
+    assert list(list_factors(unit["m"], unit["kg"])) == []
+    assert (
+        list(list_factors(unit["m"], None))
+        == list(list_factors(None, unit["m"]))
+        == list(list_factors(None, None))
+        == [1]
+    )
+    assert list_factors(unit["K"], unit["degC"]) is None
+    assert list_factors(unit["photons"], unit["eggs"]) is None
+    assert list(list_factors(unit["photons"], unit["photons"])) == [1]
+    assert list(list_factors(unit["%"], None)) == [1, 100]
+    assert list(list_factors(None, unit["million"])) == [1e6]
 
 
 @pytest.mark.parametrize(
@@ -79,12 +84,12 @@ def test_factors_between_units() -> None:
     ],
 )
 def test_plain_numbers(text: str, value: Fraction) -> None:
-    assert plain_number(text).value == value
+    assert parse_number(text).value == value
 
 
 @pytest.mark.parametrize("text", ["1 2", "1,23", "12,34", "", "x", r"\frac{1}{0}", "1.2.3", "1/0", "3 + 4"])
 def test_text_that_is_no_plain_number_is_null(text: str) -> None:
-    assert plain_number(text) is None
+    assert parse_number(text) is None
 
 
 @pytest.mark.parametrize(
@@ -109,4 +114,4 @@ def test_text_that_is_no_plain_number_is_null(text: str) -> None:
     ],
 )
 def test_close_enough(reference: str, answer: str, tolerance: dict | None, expected: bool) -> None:
-    assert close(plain_number(reference), plain_number(answer), 1.0, tolerance) is expected
+    assert is_close(parse_number(reference), parse_number(answer), 1.0, tolerance) is expected

@@ -10,7 +10,7 @@ import pytest
 from fake_api import FakeApi, completion, fake_api, ok, quiet_litellm, refusal
 
 import entropy_sentinel as es
-from entropy_sentinel.judges.verdict_probability import verdict_probability, without_logprobs
+from entropy_sentinel.judges.verdict_probability import read_verdict_probability, strip_logprobs
 
 pytestmark = quiet_litellm
 Alternatives = dict[str, float]
@@ -57,22 +57,22 @@ _UNREAD = {
 
 @pytest.mark.parametrize(("label", "tokens", "expected"), _READ.values(), ids=_READ)
 def test_reads_the_probability(label: bool, tokens: Any, expected: float) -> None:
-    assert verdict_probability(steps(*tokens), label) == pytest.approx(expected, abs=1e-12)
+    assert read_verdict_probability(steps(*tokens), label) == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize(("label", "tokens"), _UNREAD.values(), ids=_UNREAD)
 def test_null_where_it_cannot_be_read(label: bool, tokens: Any) -> None:
-    assert verdict_probability(steps(*tokens), label) is None
+    assert read_verdict_probability(steps(*tokens), label) is None
 
 
 @pytest.mark.parametrize("kept", [None, [], 5, [["a"]], [["true", "x", []]], [['"success": true', 0.7, []]]])
 def test_damaged_tokens_are_no_error(kept: Any) -> None:
-    assert verdict_probability(kept, True) is None
+    assert read_verdict_probability(kept, True) is None
 
 
 def test_the_stored_reply_has_no_log_probabilities() -> None:
-    assert without_logprobs('{"choices": [{"logprobs": {"content": []}, "index": 0}]}') == '{"choices": [{"index": 0}]}'
-    assert [without_logprobs(raw) for raw in (None, "plain", "[]")] == [None, "plain", "[]"]
+    assert strip_logprobs('{"choices": [{"logprobs": {"content": []}, "index": 0}]}') == '{"choices": [{"index": 0}]}'
+    assert [strip_logprobs(raw) for raw in (None, "plain", "[]")] == [None, "plain", "[]"]
 
 
 def verdict_reply(body: dict[str, Any], _: int) -> tuple:

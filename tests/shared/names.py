@@ -34,10 +34,10 @@ PRESCRIBED = frozenset({"__init__.py", "rules.smk", "names.smk", "report.html.j2
 
 # Measured; they only fall.
 CEILINGS: Mapping[str, float] = {
-    "words": 559,
-    "prepositions": 3.5,
-    "participles": 181,
-    "one_word": 930,
+    "words": 504,
+    "prepositions": 3.0,
+    "participles": 164,
+    "one_word": 837,
     "returns": 0.0,
     "repeated_files": 0,
 }

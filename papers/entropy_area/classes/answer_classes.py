@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.judges.choice_options import normalised
+from entropy_sentinel.judges.choice_options import normalise_text
 from entropy_sentinel.judges.judge_base import JudgeSettings
 from entropy_sentinel.judges.judge_interface import Case, Judge
 from entropy_sentinel.judges.judge_registry import make_judge
@@ -64,7 +64,7 @@ def classes(items: pl.DataFrame, labels: pl.DataFrame, judge: Judge, whose: Mapp
             numbers.append(None)
             continue
         own = order.setdefault(item_id, {})
-        of_judge = None if label else wrong[item_id, normalised(answer)]  # None: the correct answers
+        of_judge = None if label else wrong[item_id, normalise_text(answer)]  # None: the correct answers
         numbers.append(own.setdefault(of_judge, len(own)))
     unread = pl.when(pl.col("label").is_null()).then("reason").otherwise(pl.lit("the judge names no answer"))
     return rows.select(
@@ -81,7 +81,7 @@ def _wrong_classes(rows: pl.DataFrame, judge: Judge) -> dict[tuple[str, str], in
     """The class of each wrong answer, by item and normalised text; of equal texts, the first is compared."""
     texts: dict[str, dict[str, str]] = {}
     for item_id, answer in rows.select("item_id", "answer").iter_rows():
-        texts.setdefault(item_id, {}).setdefault(normalised(answer), answer)
+        texts.setdefault(item_id, {}).setdefault(normalise_text(answer), answer)
     questions = dict(rows.select("item_id", "question").iter_rows())
     answers = [(Question(questions[item]), list(own.values())) for item, own in texts.items()]
     classes: dict[tuple[str, str], int] = {}

@@ -11,7 +11,7 @@ import entropy_sentinel
 from entropy_sentinel.core.registry_entries import lacks_version
 from entropy_sentinel.core.section_base import Text
 from entropy_sentinel.judges import judge_registry as judges
-from entropy_sentinel.judges.judge_base import Kind, account
+from entropy_sentinel.judges.judge_base import Kind, make_account
 from entropy_sentinel.judges.judge_kinds import Llm
 from entropy_sentinel.llm_client.server_settings import Server
 from entropy_sentinel.study.config.config_loading import load_config, read_config
@@ -66,8 +66,8 @@ def test_labels_do_not_depend_on_how_fast_a_judge_is_asked() -> None:
 
 def test_a_judge_counts_its_calls_by_settings_that_all_benchmarks_share() -> None:
     settings = {"version": 1, "judge": "web", "kind": "web", "strictness": "low"}
-    one = account({**settings, "replaces": "other", "tolerance": {"relative": 0.1}}, "m", "b")
-    assert one == account(settings, "m", "b") != account({**settings, "strictness": "high"}, "m", "b")
+    one = make_account({**settings, "replaces": "other", "tolerance": {"relative": 0.1}}, "m", "b")
+    assert one == make_account(settings, "m", "b") != make_account({**settings, "strictness": "high"}, "m", "b")
 
 
 class Echo(Model):

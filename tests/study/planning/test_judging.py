@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from study_trees import make, make_all, small_study
 
-from entropy_sentinel.judges.judge_base import account
+from entropy_sentinel.judges.judge_base import make_account
 from entropy_sentinel.llm_client.spending.ledger import Ledger, Terms
 from entropy_sentinel.rendering.terminal_text import show
 from entropy_sentinel.study.config.config_loading import Config, load_config
@@ -69,7 +69,7 @@ def test_cached_replies_are_done_and_predict_the_tokens_of_others() -> None:
     """Of gsm8k's 100 responses 40 are judged, at 500 tokens in and 30 out; other settings' calls are no progress."""
     config = study(**PRICES, budget_usd=5)
     book = Ledger(get_ledger_path(config, "judges.grok"), Terms(*PRICES.values()))
-    own = account(judge_settings(config, "grok")["llm"], "qwen3-4b", "gsm8k")
+    own = make_account(judge_settings(config, "grok")["llm"], "qwen3-4b", "gsm8k")
     for name, calls in ((own, 40), ("qwen3-4b/gsm8k/another", 60)):
         for _ in range(calls):
             book.settle(book.reserve(name, 1000, 1000), 500, 30)

@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from entropy_sentinel.judges.judge_base import account
+from entropy_sentinel.judges.judge_base import make_account
 from entropy_sentinel.llm_client.spending.ledger import Ledger, Terms
 from entropy_sentinel.schemas.label_schema import LABELS
 from entropy_sentinel.study.stages.cost_stage import write_costs
@@ -23,7 +23,7 @@ def labels(path: Path, model: str, verdicts: list[bool | None]) -> str:
 def test_costs_are_those_of_all_calls_for_a_domain_whatever_the_judge_was_asked(tmp_path: Path) -> None:
     """Of model one: two calls of 100 in and 10 out under one prompt and one under another, and one cut off."""
     book = Ledger(tmp_path / "l.sqlite", Terms(1.0, 10.0))
-    first, second = (account({"prompt": text}, "one", "b") for text in ("first", "second"))
+    first, second = (make_account({"prompt": text}, "one", "b") for text in ("first", "second"))
     for name in (first, first, second):
         book.settle(book.reserve(name, 5000, 1000), 100, 10)
     book.reserve(second, 5000, 1000)

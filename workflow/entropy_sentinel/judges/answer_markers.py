@@ -1,7 +1,7 @@
 r"""Marks of a final answer in a response: the end of the thinking, tags, headings, and `answer:` in other languages.
 
-English sentences that call something the answer are read by `answers`, which knows the words that deny or change one.
-In another language only a line that begins with a marker counts, ends with a bare value, and is the last.
+English sentences that call something the answer are read by `final_answers`, which knows the words that deny or
+change one. In another language only a line that begins with a marker counts, ends with a bare value, and is the last.
 """
 
 import re
@@ -61,14 +61,16 @@ LANGUAGES = {
 }
 
 
-def _marker(language: Language) -> str:
+def _build_marker(language: Language) -> str:
     verb = rf"(?:\s*(?:{language.verb}))?" if language.verb else ""
     return rf"(?:(?:{language.before})\s*)*(?:{language.noun}){verb}"
 
 
 # Words end before the value: the French `réponse` is not the beginning of another word.
 _OTHER_LANGUAGES = re.compile(
-    r"^[ \t#>*-]*(?:" + "|".join(_marker(language) for language in LANGUAGES.values()) + r")(?P<colon>\s*[:：=])?\s*",
+    r"^[ \t#>*-]*(?:"
+    + "|".join(_build_marker(language) for language in LANGUAGES.values())
+    + r")(?P<colon>\s*[:：=])?\s*",
     re.IGNORECASE | re.MULTILINE,
 )
 # A letter of an option, or a number with at most one word, a currency or a per cent sign, or a formula: no sentence.
@@ -79,7 +81,7 @@ _BARE = re.compile(
 _LINE_END = " \t.。．!！"
 
 
-def after_thinking(response: str) -> int | None:
+def find_thinking_end(response: str) -> int | None:
     """The character at which a response's thinking has ended: 0 without any; None if it has not ended."""
     ends = [mark.end() for mark in _THINKING_ENDS.finditer(response)]
     begins = [mark.end() for mark in _THINKING_BEGINS.finditer(response)]
@@ -109,7 +111,7 @@ class TaggedAnswer(NamedTuple):
         return self.end > self.inside.end
 
 
-def tagged_answers(response: str) -> list[TaggedAnswer]:
+def find_tagged_answers(response: str) -> list[TaggedAnswer]:
     """The parts in `<answer>...</answer>`, in order.
 
     The last one may lack its closing tag, which servers cut off as a stop string.
@@ -128,7 +130,7 @@ def tagged_answers(response: str) -> list[TaggedAnswer]:
     return answers
 
 
-def in_other_languages(text: str) -> Iterator[TextPart]:
+def find_foreign_answers(text: str) -> Iterator[TextPart]:
     """Yield what a line calls the answer in another language than English: a bare value.
 
     The value stands in the marker's line, or in the next one if the marker is a line of its own.

@@ -28,7 +28,7 @@ from entropy_sentinel.judges.answer_words import (
     read_rational,
     write_word,
 )
-from entropy_sentinel.judges.final_answers import option_first
+from entropy_sentinel.judges.final_answers import find_leading_option
 from entropy_sentinel.judges.stated_answers import (
     CAPITAL,
     CHANGES_AFTER,
@@ -78,10 +78,10 @@ def match_answers(first: str | None, second: str | None) -> bool | None:
     if answers[0] is None or answers[1] is None:
         return None
     pair = answers[0], answers[1]
-    return _agree(*pair) or _agree_as_list(*pair) or _agree_as_percent(*pair)
+    return _same_as_written(*pair) or _same_as_lists(*pair) or _same_as_percent(*pair)
 
 
-def _agree(first: StatedAnswer, second: StatedAnswer) -> bool:
+def _same_as_written(first: StatedAnswer, second: StatedAnswer) -> bool:
     """Whether two answers are the same, as they are written."""
     shorter, longer = sorted((first, second), key=lambda answer: len(answer.words))
     if not shorter.words:  # signs only, such as emoji
@@ -90,32 +90,32 @@ def _agree(first: StatedAnswer, second: StatedAnswer) -> bool:
     if first_words[0] and first_words[1]:
         return TRUTHS[first_words[0][1].casefold()] == TRUTHS[first_words[1][1].casefold()]
     if shorter.length <= SHORT_ANSWER:
-        return _states(longer, shorter)
+        return _states_words(longer, shorter)
     numbers = [[word for word in answer.words if NUMBER.fullmatch(word)] for answer in (shorter, longer)]
     if numbers[0] or numbers[1]:
         ends = [
-            [answer.first] if answer.first else of_all[-1:]
-            for answer, of_all in zip((shorter, longer), numbers, strict=True)
+            [answer.first] if answer.first else all_numbers[-1:]
+            for answer, all_numbers in zip((shorter, longer), numbers, strict=True)
         ]
         return ends[0] == ends[1]
-    return _last_line(shorter.text) == _last_line(longer.text)
+    return _split_last_line(shorter.text) == _split_last_line(longer.text)
 
 
-def _agree_as_list(first: StatedAnswer, second: StatedAnswer) -> bool:
+def _same_as_lists(first: StatedAnswer, second: StatedAnswer) -> bool:
     """Whether `100,200` and `100, 200` are the same: a comma of thousands may also separate numbers."""
     for joined, spaced in ((first, second), (second, first)):
         if _LIST.search(spaced.text) and (text := _THOUSANDS_OR_LIST.sub(r"\1, ", joined.text)) != joined.text:
-            return _agree(read_words(text), spaced)
+            return _same_as_written(read_words(text), spaced)
     return False
 
 
-def _agree_as_percent(first: StatedAnswer, second: StatedAnswer) -> bool:
+def _same_as_percent(first: StatedAnswer, second: StatedAnswer) -> bool:
     """Whether one answer is a percentage and the other the same share as a fraction between 0 and 1.
 
     One of them is nothing but the number. 50 and 0.5 without a per cent are different, and so are 1% and 1.
     """
     for percentage, fraction in ((first, second), (second, first)):
-        percent, share = _final_number(percentage), _final_number(fraction)
+        percent, share = _find_final_number(percentage), _find_final_number(fraction)
         if (
             percent is not None
             and share is not None
@@ -134,7 +134,7 @@ class _FinalNumber(NamedTuple):
     is_percent: bool
 
 
-def _final_number(answer: StatedAnswer) -> _FinalNumber | None:
+def _find_final_number(answer: StatedAnswer) -> _FinalNumber | None:
     """The number that an answer states; null without one, or if percentages and others are in it."""
     stated = find_number(answer)
     if stated is None or not RATIONAL.fullmatch(stated) or len(stated) > LONGEST_NUMBER:
@@ -158,7 +158,7 @@ def is_comparable(response: str | None) -> bool:
         return False
     if answer.length <= SHORT_ANSWER:
         return True
-    return not _CODE.search(answer.text) and any(map(NUMBER.fullmatch, _last_line(answer.text)))
+    return not _CODE.search(answer.text) and any(map(NUMBER.fullmatch, _split_last_line(answer.text)))
 
 
 def is_slice_comparable(comparable: Sequence[bool]) -> bool:
@@ -166,14 +166,14 @@ def is_slice_comparable(comparable: Sequence[bool]) -> bool:
     return bool(comparable) and sum(comparable) >= COMPARABLE_SHARE * len(comparable)
 
 
-def reason_without_answer(text: str | None, finish_reason: str) -> str | None:
+def explain_missing_answer(text: str | None, finish_reason: str) -> str | None:
     """Why a reply of a second model has no answer; null if it has one. A refusal in words is an answer."""
     if finish_reason in _NOT_ENDED:
         return _NOT_ENDED[finish_reason]
     return "the second model's reply is empty" if read_answer(text) is None else None
 
 
-def _states(longer: StatedAnswer, shorter: StatedAnswer) -> bool:
+def _states_words(longer: StatedAnswer, shorter: StatedAnswer) -> bool:
     """Whether an answer states the words of a shorter one."""
     if len(shorter.words) == 1 and (truth := TRUTHS.get(shorter.words[0])) is not None:
         return find_truth(longer) == truth
@@ -187,13 +187,13 @@ def _states(longer: StatedAnswer, shorter: StatedAnswer) -> bool:
             return False
     if (letter := _OPTION_LETTER.fullmatch(shorter.text)) and CAPITAL.search(longer.text):
         return find_option(longer) == letter[1]
-    if len(shorter.words) > 1 and (letter_before := option_first(shorter.text)):
+    if len(shorter.words) > 1 and (letter_before := find_leading_option(shorter.text)):
         stated = find_option(longer)
-        return stated == letter_before if stated else _contains(longer.words, shorter.words[1:])
-    return _contains(longer.words, shorter.words)
+        return stated == letter_before if stated else _contains_run(longer.words, shorter.words[1:])
+    return _contains_run(longer.words, shorter.words)
 
 
-def _contains(words: list[str], part: list[str]) -> bool:
+def _contains_run(words: list[str], part: list[str]) -> bool:
     """Whether words have a part as a run that no word beside it denies or makes another value."""
     n = len(part)
     is_letter = n == 1 and re.fullmatch("[a-z]", part[0])
@@ -208,6 +208,6 @@ def _contains(words: list[str], part: list[str]) -> bool:
     return False
 
 
-def _last_line(text: str) -> list[str]:
+def _split_last_line(text: str) -> list[str]:
     """The words of the last line that has any."""
     return next((words for line in reversed(text.splitlines()) if (words := normalize_answer(LABEL.sub("", line)))), [])

@@ -10,10 +10,10 @@ from functools import lru_cache
 from itertools import chain
 
 from entropy_sentinel.judges import expressions, reference_words
-from entropy_sentinel.judges.choice_options import normalised, offered
+from entropy_sentinel.judges.choice_options import list_options, normalise_text
 from entropy_sentinel.judges.designations import read_designation
-from entropy_sentinel.judges.expressions import Quantity, UnreadableError, quantity
-from entropy_sentinel.judges.notation import clean, plain_number
+from entropy_sentinel.judges.expressions import Quantity, UnreadableError, parse_quantity
+from entropy_sentinel.judges.notation import clean_notation, parse_number
 
 _SEPARATOR = re.compile(
     r"\s*(?:\\text\{\s*(?:,\s*)?(?:and|or)\s*\}|,?\s*(?<![A-Za-z\\])(?:and|or)(?![A-Za-z])|[,;])\s*(?:\\text\{\s*(?:and|or)\s*\})?\s*"
@@ -63,9 +63,9 @@ class Structure:
         return self.notation not in ("", r"\{\}", "cup")
 
 
-def split(text: str) -> Structure | None:
+def parse_structure(text: str) -> Structure | None:
     """The structure of a cleaned answer; None if it has a single part."""
-    if (scaled := _scaled(text)) is not None:
+    if (scaled := _parse_scaled(text)) is not None:
         return scaled
     if matrix := _MATRIX.fullmatch(re.sub(r"^[(\[]\s*(?=\\begin)|(?<=\})\s*[)\]]$", "", text)):
         rows = [row for row in re.split(r"\\\\(?:\[[^\]]*\])?", matrix["cells"]) if row.strip()]
@@ -73,23 +73,23 @@ def split(text: str) -> Structure | None:
         shape = f"{len(cells)}x{len(cells[0])}"
         vector = 1 in (len(cells), len(cells[0]))
         return Structure("vector" if vector else shape, tuple(cell.strip() for cell in chain.from_iterable(cells)))
-    if not _THOUSANDS.fullmatch(text) and len(parts := at_top_level(text, _SEPARATOR)) > 1:
-        return Structure("", tuple(_with_both_signs(parts)))
-    if len(parts := at_top_level(text, re.compile(r"\s*\\cup(?![A-Za-z])\s*"))) > 1:
+    if not _THOUSANDS.fullmatch(text) and len(parts := split_top_level(text, _SEPARATOR)) > 1:
+        return Structure("", tuple(_expand_signs(parts)))
+    if len(parts := split_top_level(text, re.compile(r"\s*\\cup(?![A-Za-z])\s*"))) > 1:
         return Structure("cup", tuple(parts))
-    if (brackets := _brackets(text)) is not None:
+    if (brackets := _split_brackets(text)) is not None:
         notation, inside = brackets
-        parts = at_top_level(inside, _SEPARATOR)
+        parts = split_top_level(inside, _SEPARATOR)
         if len(parts) == 1 and notation == "()":
             return None  # a factor in parentheses
         if notation == r"\{\}":
-            parts = _with_both_signs(parts)
+            parts = _expand_signs(parts)
         return Structure(notation, tuple(parts))
-    signs = both_signs(text)
+    signs = expand_plus_minus(text)
     return Structure("", tuple(signs)) if len(signs) > 1 else None
 
 
-def _scaled(text: str) -> Structure | None:
+def _parse_scaled(text: str) -> Structure | None:
     """The cells of a number times a matrix or a vector, each multiplied by it."""
     if "\\begin" not in text and "," not in text:
         return None
@@ -99,16 +99,16 @@ def _scaled(text: str) -> Structure | None:
     factor = (match.groupdict().get("factor") or "").strip()
     divisor = (match.groupdict().get("divisor") or "").strip()
     unfinished = factor.endswith(("+", "-", "/", "^", "_", "\\")) and factor not in ("+", "-")
-    body = None if unfinished or not (factor or divisor) else split(match["body"].strip())
+    body = None if unfinished or not (factor or divisor) else parse_structure(match["body"].strip())
     if body is None:
         return None
     factor = {"": "1", "+": "1", "-": "-1"}.get(factor, factor)
     factor = f"\\frac{{{factor}}}{{{divisor}}}" if divisor else factor
-    return Structure(body.notation, tuple(_product(factor, cell) for cell in body.parts))
+    return Structure(body.notation, tuple(_multiply_cell(factor, cell) for cell in body.parts))
 
 
-def _product(factor: str, cell: str) -> str:
-    left, right = plain_number(factor), plain_number(cell)
+def _multiply_cell(factor: str, cell: str) -> str:
+    left, right = parse_number(factor), parse_number(cell)
     if left is not None and right is not None and left.exact and right.exact:
         product = Fraction(left.value) * Fraction(right.value)
         fraction = f"\\frac{{{abs(product.numerator)}}}{{{product.denominator}}}"
@@ -118,15 +118,15 @@ def _product(factor: str, cell: str) -> str:
     return f"({factor}) \\cdot ({cell})"
 
 
-def _with_both_signs(parts: Iterable[str]) -> list[str]:
+def _expand_signs(parts: Iterable[str]) -> list[str]:
     """The parts, with the two values of `1 \\pm 2` in place of such a part."""
     values: list[str] = []
     for part in parts:
-        values += both_signs(part)
+        values += expand_plus_minus(part)
     return values
 
 
-def at_top_level(text: str, separator: re.Pattern[str]) -> list[str]:
+def split_top_level(text: str, separator: re.Pattern[str]) -> list[str]:
     """Split `text` at separators outside brackets; empty parts are left out."""
     parts, start, depth, position = [], 0, 0, 0
     while position < len(text):
@@ -134,7 +134,7 @@ def at_top_level(text: str, separator: re.Pattern[str]) -> list[str]:
             parts.append(text[start : match.start()])
             start = position = match.end()
             continue
-        token = _token(text, position)
+        token = _read_token(text, position)
         opens = token in ("(", "[", "{", r"\{", r"\langle") or token == r"\begin"
         closes = token in (")", "]", "}", r"\}", r"\rangle") or token == r"\end"
         depth = max(depth + opens - closes, 0)
@@ -142,13 +142,13 @@ def at_top_level(text: str, separator: re.Pattern[str]) -> list[str]:
     return [part.strip() for part in [*parts, text[start:]] if part.strip()]
 
 
-def _token(text: str, position: int) -> str:
+def _read_token(text: str, position: int) -> str:
     match = _TOKEN.match(text, position)
     assert match is not None  # any character is a token
     return match[0]
 
 
-def both_signs(text: str) -> list[str]:
+def expand_plus_minus(text: str) -> list[str]:
     r"""The two values of `1 \pm \sqrt{2}`; any other text, or one with the sign in brackets, unchanged."""
     matches = list(_BOTH_SIGNS.finditer(text))
     if len(matches) != 1 or text[: matches[0].start()].count("(") > text[: matches[0].start()].count(")"):
@@ -156,7 +156,7 @@ def both_signs(text: str) -> list[str]:
     return [re.sub(r"^\+\s*", "", _BOTH_SIGNS.sub(sign, text).strip()) for sign in "+-"]
 
 
-def _brackets(text: str) -> tuple[str, str] | None:
+def _split_brackets(text: str) -> tuple[str, str] | None:
     """The outer brackets of `text` as one string, and their content; None if they do not match."""
     first = next((bracket for bracket in _OPEN if text.startswith(bracket)), None)
     last = next((bracket for bracket in _OPEN.values() if text.endswith(bracket)), None)
@@ -164,7 +164,7 @@ def _brackets(text: str) -> tuple[str, str] | None:
         return None
     depth, position = 0, 0
     while position < len(text):
-        token = _token(text, position)
+        token = _read_token(text, position)
         depth += (token in _OPEN) - (token in _OPEN.values())
         position += len(token)
         if depth == 0:
@@ -173,7 +173,7 @@ def _brackets(text: str) -> tuple[str, str] | None:
 
 
 # The name of a value: `x =`, `f(x) =`, `\text{Area} =`, `\angle A B C =`, `x \in`.
-_NAMED = re.compile(
+_NAME_AND_VALUE = re.compile(
     r"(?P<name>(?=[A-Za-z\\])(?:\\text\{[^{}]*\}|(?!\\approx|\\in(?![A-Za-z]))\\[A-Za-z]++|[A-Za-z0-9_{}'(), ])++)"
     r"(?P<sign>=|:|\\approx|\\in(?![A-Za-z]))\s*(?P<rest>[^=].*)"
 )
@@ -185,30 +185,30 @@ LETTER_BEFORE_POINT = re.compile(r"[-+]?[\d.]*\s*[a-z]\s*\([^()]*,[^()]*\)")
 POINT_NAME = re.compile(r"([A-Z])\s*(?=\(.*,.*\)$)")
 
 
-def without_name(text: str, keep_lists: bool = False) -> tuple[str | None, str]:
+def strip_name(text: str, keep_lists: bool = False) -> tuple[str | None, str]:
     """Split `x = 5` into `x` and `5`, `3 + 4 = 7` into None and `7`; lists of these and `2x = 10` are unchanged."""
-    if keep_lists and (structure := split(text)) is not None and structure.notation == "":
+    if keep_lists and (structure := parse_structure(text)) is not None and structure.notation == "":
         return None, text
-    if match := _NAMED.fullmatch(text):
-        return match["name"].strip(), at_top_level(match["rest"].strip(), re.compile("="))[-1]
+    if match := _NAME_AND_VALUE.fullmatch(text):
+        return match["name"].strip(), split_top_level(match["rest"].strip(), re.compile("="))[-1]
     if not keep_lists or "=" not in text:
         return None, text
-    *steps, value = at_top_level(text, re.compile("="))
+    *steps, value = split_top_level(text, re.compile("="))
     for step in steps:
         if _LETTER.search(_COMMAND.sub(" ", step)):
             return None, text
     return None, value
 
 
-def without_point_name(reference: str, answer: str) -> tuple[str, str]:
+def strip_point_names(reference: str, answer: str) -> tuple[str, str]:
     """Both as `(1, 0)` for `A(1, 0)`, unless they name different points."""
-    first, other = POINT_NAME.match(reference), POINT_NAME.match(answer)
-    if first and other and first[1] != other[1]:
+    first, second = POINT_NAME.match(reference), POINT_NAME.match(answer)
+    if first and second and first[1] != second[1]:
         return reference, answer
     return POINT_NAME.sub("", reference), POINT_NAME.sub("", answer)
 
 
-def bare(text: str) -> str:
+def strip_labels(text: str) -> str:
     """Remove the variable of `x \\in [0, 1]` and the name of `A(1, 0)`."""
     return POINT_NAME.sub("", ELEMENT_OF.sub("", text))
 
@@ -217,17 +217,17 @@ WORDS_AFTER = re.compile(r"(?<=\S)\s*\\text\{([^{}]*)\}$")
 _ON_A_LINE = re.compile(r"\b(?:interval|domain|range|inequalit|for (?:which|what) values)", re.IGNORECASE)
 
 
-def reference_quantity(reference: str) -> Quantity | None:
+def read_reference_quantity(reference: str) -> Quantity | None:
     """The number in a reference with its unit; None if the reference is anything else."""
-    return quantity(without_name(clean(reference))[1], units_in_letters(reference))
+    return parse_quantity(strip_name(clean_notation(reference))[1], has_letter_units(reference))
 
 
-def units_in_letters(reference: str) -> bool:
+def has_letter_units(reference: str) -> bool:
     """Whether `2 m` in a reference means two metres, not a product: it is in text, not in a formula."""
     return not reference.lstrip().startswith(("$", "\\("))
 
 
-def json_list(reference: str, question: str) -> Structure | None:
+def parse_json_list(reference: str, question: str) -> Structure | None:
     """`[0, 5]` as an ordered list; `$[0, 5]$`, `[0,5]` and answers to interval questions are intervals."""
     try:
         values = json.loads(reference)
@@ -242,45 +242,45 @@ def json_list(reference: str, question: str) -> Structure | None:
 
 
 @lru_cache(maxsize=4096)
-def readable(reference: str, letters: bool) -> bool:
+def is_readable(reference: str, letters: bool) -> bool:
     """Whether a reference can be compared. If this depended on the answer, so would the labels."""
-    text = bare(reference)
-    if (structure := split(text)) is not None:
-        return all(readable(part, letters) for part in structure.parts)
-    if quantity(text, letters) or read_designation(text) is not None:
+    text = strip_labels(reference)
+    if (structure := parse_structure(text)) is not None:
+        return all(is_readable(part, letters) for part in structure.parts)
+    if parse_quantity(text, letters) or read_designation(text) is not None:
         return True
-    name, value = without_name(text)
+    name, value = strip_name(text)
     if name is not None:
-        return readable(value, letters)
+        return is_readable(value, letters)
     try:
-        expressions.read(WORDS_AFTER.sub("", text))
+        expressions.parse_formula(WORDS_AFTER.sub("", text))
     except UnreadableError:
         return False
     return True
 
 
-def kind_for(items: Iterable[tuple[str, str]]) -> str:
+def choose_judge_kind(items: Iterable[tuple[str, str]]) -> str:
     """The kind of judge that suits most (question, reference) pairs: `choice`, `math-verify` or `llm`.
 
     Raises IndexError for no items.
     """
-    return Counter(_kind_for(question, reference) for question, reference in items).most_common(1)[0][0]
+    return Counter(_choose_kind(question, reference) for question, reference in items).most_common(1)[0][0]
 
 
-def _kind_for(question: str, reference: str) -> str:
-    options = dict(offered(question))
-    named = reference_words.option(reference.strip())
+def _choose_kind(question: str, reference: str) -> str:
+    options = dict(list_options(question))
+    letter = reference_words.find_only_letter(reference.strip())
     if (
-        named in options
-        or normalised(reference) in map(normalised, options.values())
+        letter in options
+        or normalise_text(reference) in map(normalise_text, options.values())
         or reference_words.is_option(reference)
     ):
         return "choice"
     if read_designation(reference) is not None:
         return "math-verify"
-    text = reference_quantity(reference) is None and reference_words.is_words(clean(reference))
+    text = read_reference_quantity(reference) is None and reference_words.is_words(clean_notation(reference))
     return (
         "llm"
-        if text and reference_words.single_word(reference) is None and not reference_words.is_truth(reference)
+        if text and reference_words.find_single_word(reference) is None and not reference_words.is_truth(reference)
         else "math-verify"
     )

@@ -8,7 +8,7 @@ import sympy
 
 _CONSTANT = re.compile(r"[CcKk](?:_\{?\d+\}?)?")
 # With more letters there are too many ways to rename them.
-_MOST = 3
+_MAX_CONSTANTS = 3
 
 
 def may_differ_in_constants(reference: Any, answer: Any) -> bool:
@@ -18,38 +18,40 @@ def may_differ_in_constants(reference: Any, answer: Any) -> bool:
     """
     if not isinstance(reference, sympy.Expr) or not isinstance(answer, sympy.Expr):
         return False
-    expected, given = _constants(reference, answer), _constants(answer, reference)
-    if not expected or len(expected) != len(given) or len(expected) > _MOST:
+    expected, actual = _list_constants(reference, answer), _list_constants(answer, reference)
+    if not expected or len(expected) != len(actual) or len(expected) > _MAX_CONSTANTS:
         return False
     if reference.is_Symbol or answer.is_Symbol:
-        return reference.is_Symbol and answer.is_Symbol and all(_CONSTANT.fullmatch(s.name) for s in expected + given)
-    for order in permutations(given):
+        return reference.is_Symbol and answer.is_Symbol and all(_CONSTANT.fullmatch(s.name) for s in expected + actual)
+    for order in permutations(actual):
         renamed = reference.subs(dict(zip(expected, order, strict=True)), simultaneous=True)
         if tuple(expected) != order and _is_constant(renamed - answer, must_be=0):
             return True
-    if len(expected) == 1 and (expected != given or expected[0].name in ("C", "c")):
-        return _same_family(reference, expected[0], answer, given[0])
+    if len(expected) == 1 and (expected != actual or expected[0].name in ("C", "c")):
+        return _same_family(reference, expected[0], answer, actual[0])
     return False
 
 
-def _constants(formula: sympy.Expr, other: sympy.Expr) -> list[sympy.Symbol]:
+def _list_constants(formula: sympy.Expr, counterpart: sympy.Expr) -> list[sympy.Symbol]:
     """The letters of a formula that may be arbitrary constants, by name."""
-    may_be = [s for s in formula.free_symbols if s not in other.free_symbols or _CONSTANT.fullmatch(s.name)]
+    may_be = [s for s in formula.free_symbols if s not in counterpart.free_symbols or _CONSTANT.fullmatch(s.name)]
     return sorted(may_be, key=lambda symbol: symbol.name)
 
 
-def _same_family(reference: sympy.Expr, constant: sympy.Symbol, answer: sympy.Expr, other: sympy.Symbol) -> bool:
+def _same_family(
+    reference: sympy.Expr, constant: sympy.Symbol, answer: sympy.Expr, answer_constant: sympy.Symbol
+) -> bool:
     """Whether two formulas, each linear in its constant, have the same values over all values of the constant.
 
     A constant that both formulas call C must be added, because C may also be a quantity of the question.
     """
-    slopes = sympy.diff(reference, constant), sympy.diff(answer, other)
-    if slopes[0].has(constant) or slopes[1].has(other) or 0 in slopes:
+    slopes = sympy.diff(reference, constant), sympy.diff(answer, answer_constant)
+    if slopes[0].has(constant) or slopes[1].has(answer_constant) or 0 in slopes:
         return False
-    rests = reference.subs(constant, 0), answer.subs(other, 0)
+    rests = reference.subs(constant, 0), answer.subs(answer_constant, 0)
     if not (rests[0].free_symbols or slopes[0].free_symbols):
         return False
-    if constant == other and (slopes[0].free_symbols or slopes[1].free_symbols):
+    if constant == answer_constant and (slopes[0].free_symbols or slopes[1].free_symbols):
         return False
     return _is_constant(slopes[1] / slopes[0]) and _is_constant((rests[0] - rests[1]) / slopes[0])
 

@@ -18,7 +18,7 @@ Counts = dict[str, dict[str, int]]
 Row = dict[str, Any]
 
 
-def first_of(members: Mapping[str, Member], responses: pl.DataFrame) -> tuple[pl.DataFrame, Counts]:
+def combine_first(members: Mapping[str, Member], responses: pl.DataFrame) -> tuple[pl.DataFrame, Counts]:
     """The verdict of the first member that has one; each sees only what the members before it left null.
 
     If all members leave a response null, its reason has all their reasons.
@@ -34,18 +34,18 @@ def first_of(members: Mapping[str, Member], responses: pl.DataFrame) -> tuple[pl
             else:
                 final[place] = verdict | {"decided_by": name}
         labelled = sum(verdict["label"] is not None for verdict in verdicts)
-        counts[name] = {"asked": _n_asked(verdicts), "labelled": labelled, "decided": labelled}
+        counts[name] = {"asked": _count_asked(verdicts), "labelled": labelled, "decided": labelled}
         left = [place for place in left if final[place] is None]
-    rows = [verdict or _null(verdicts) for verdict, verdicts in zip(final, nulls, strict=True)]
-    return _frame(responses, rows), counts
+    rows = [verdict or _make_null_verdict(verdicts) for verdict, verdicts in zip(final, nulls, strict=True)]
+    return _build_frame(responses, rows), counts
 
 
-def majority(members: Mapping[str, Member], responses: pl.DataFrame) -> tuple[pl.DataFrame, Counts]:
+def combine_majority(members: Mapping[str, Member], responses: pl.DataFrame) -> tuple[pl.DataFrame, Counts]:
     """The verdict of more than half of all members; null without such a majority."""
     by_member = {name: member(responses).rows(named=True) for name, member in members.items()}
     rows = []
     for votes in zip(*by_member.values(), strict=True):
-        rows.append(_elected(dict(zip(by_member, votes, strict=True))))
+        rows.append(_elect_verdict(dict(zip(by_member, votes, strict=True))))
     counts = {}
     for name, verdicts in by_member.items():
         labelled = decided = 0
@@ -53,15 +53,15 @@ def majority(members: Mapping[str, Member], responses: pl.DataFrame) -> tuple[pl
             if verdict["label"] is not None:
                 labelled += 1
                 decided += row["label"] is verdict["label"]
-        counts[name] = {"asked": _n_asked(verdicts), "labelled": labelled, "decided": decided}
-    return _frame(responses, rows), counts
+        counts[name] = {"asked": _count_asked(verdicts), "labelled": labelled, "decided": decided}
+    return _build_frame(responses, rows), counts
 
 
-def _n_asked(verdicts: Sequence[Row]) -> int:
+def _count_asked(verdicts: Sequence[Row]) -> int:
     return sum(verdict["reason"] != NO_REFERENCE for verdict in verdicts)
 
 
-def _elected(votes: Mapping[str, Row]) -> Row:
+def _elect_verdict(votes: Mapping[str, Row]) -> Row:
     """The outcome of one vote from the members' verdicts."""
     labels = [vote["label"] for vote in votes.values()]
     for label in (True, False):
@@ -70,44 +70,44 @@ def _elected(votes: Mapping[str, Row]) -> Row:
             return {
                 "label": label,
                 "reason": None,
-                "answer": _first(voters, "answer"),
+                "answer": _find_first_value(voters, "answer"),
                 "decided_by": ", ".join(voters),
-                "caution": _first(votes, "caution"),
+                "caution": _find_first_value(votes, "caution"),
             }
     if labels.count(None) == len(votes):
-        return _null(votes)
+        return _make_null_verdict(votes)
     counted = ", ".join(f"{labels.count(label)} {word}" for label, word in _WORDS.items())
     return {
         "label": None,
         "reason": f"no majority: {counted}",
         "answer": None,
         "decided_by": None,
-        "caution": _first(votes, "caution"),
+        "caution": _find_first_value(votes, "caution"),
     }
 
 
 _WORDS = {True: "correct", False: "incorrect", None: "null"}
 
 
-def _null(by_member: Mapping[str, Row]) -> Row:
+def _make_null_verdict(by_member: Mapping[str, Row]) -> Row:
     """A null verdict with the reasons of the members; a reason that all share appears once."""
     reasons = {verdict["reason"] for verdict in by_member.values()}
     by_name = "; ".join(f"{name}: {verdict['reason']}" for name, verdict in by_member.items())
     return {
         "label": None,
         "reason": reasons.pop() if len(reasons) == 1 else by_name,
-        "answer": _first(by_member, "answer"),
+        "answer": _find_first_value(by_member, "answer"),
         "decided_by": None,
-        "caution": _first(by_member, "caution"),
+        "caution": _find_first_value(by_member, "caution"),
     }
 
 
-def _first(by_member: Mapping[str, Row], column: str) -> str | None:
+def _find_first_value(by_member: Mapping[str, Row], column: str) -> str | None:
     """The members' first value that is not null."""
     return next((verdict[column] for verdict in by_member.values() if verdict[column] is not None), None)
 
 
-def _frame(responses: pl.DataFrame, rows: list[Row]) -> pl.DataFrame:
+def _build_frame(responses: pl.DataFrame, rows: list[Row]) -> pl.DataFrame:
     columns: dict[str, list[Any]] = responses.select(SAMPLE).to_dict(as_series=False)
     for name in ("label", "reason", "answer", "decided_by", "caution"):
         columns[name] = [row[name] for row in rows]
@@ -116,6 +116,6 @@ def _frame(responses: pl.DataFrame, rows: list[Row]) -> pl.DataFrame:
 
 # By kind, with the names in judges/judge_kinds.py.
 COMBINATIONS: Mapping[str, Callable[[Mapping[str, Member], pl.DataFrame], tuple[pl.DataFrame, Counts]]] = {
-    "first_of": first_of,
-    "majority": majority,
+    "first_of": combine_first,
+    "majority": combine_majority,
 }

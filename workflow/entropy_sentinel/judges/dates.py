@@ -53,19 +53,19 @@ def read_date(text: str, short_fractions: bool = False) -> frozenset[Day]:
             parts = match.groupdict()
             month = 1 + next(i for i, name in enumerate(_MONTHS) if name.startswith(parts["month"].casefold()[:3]))
             year, day = (int(parts[name]) if parts.get(name) else None for name in ("year", "day"))
-            return frozenset(_possible([Day(year, month, day)]))
+            return frozenset(_filter_possible([Day(year, month, day)]))
     if match := _IN_DIGITS.fullmatch(text):
-        return frozenset(_possible(_orders(match[1], match[3], match[4])))
+        return frozenset(_filter_possible(_iterate_orders(match[1], match[3], match[4])))
     if short_fractions and (match := _SHORT.fullmatch(text)):
         first, second = int(match[1]), int(match[2])
         days = (
             [Day(second, first, None)] if len(match[2]) == 4 else [Day(None, first, second), Day(None, second, first)]
         )
-        return frozenset(_possible(days))
+        return frozenset(_filter_possible(days))
     return frozenset()
 
 
-def _orders(first: str, second: str, third: str) -> Iterator[Day]:
+def _iterate_orders(first: str, second: str, third: str) -> Iterator[Day]:
     """Yield the orders of year, month and day in which three numbers may be meant; a year has two or four digits."""
     if 3 in (len(first), len(second), len(third)) or len(second) == 4 or len(first) + len(third) > 6:
         return
@@ -80,7 +80,7 @@ def _orders(first: str, second: str, third: str) -> Iterator[Day]:
         yield Day(a, b, c)
 
 
-def _possible(days: Iterable[Day]) -> Iterator[Day]:
+def _filter_possible(days: Iterable[Day]) -> Iterator[Day]:
     """Yield the days that a calendar has; without a year, 29 February is one."""
     for day in days:
         try:
@@ -97,16 +97,16 @@ def same_date(reference: frozenset[Day], answer: frozenset[Day]) -> bool | None:
         return True
     if whole and len(reference) == len(answer) == 1:
         return False
-    agree = any(_agree(day, other) for day in reference for other in answer)
+    agree = any(_days_agree(day, answer_day) for day in reference for answer_day in answer)
     return None if agree else False
 
 
-def _agree(day: Day, other: Day) -> bool:
+def _days_agree(day: Day, answer_day: Day) -> bool:
     """Whether two readings agree in the parts that both have."""
-    year, other_year = day.year, other.year
-    if year is not None and other_year is not None and min(year, other_year) < 100:
-        year, other_year = year % 100, other_year % 100
-    pairs = ((year, other_year), (day.month, other.month), (day.day, other.day))
+    year, answer_year = day.year, answer_day.year
+    if year is not None and answer_year is not None and min(year, answer_year) < 100:
+        year, answer_year = year % 100, answer_year % 100
+    pairs = ((year, answer_year), (day.month, answer_day.month), (day.day, answer_day.day))
     return all(left is None or right is None or left == right for left, right in pairs)
 
 

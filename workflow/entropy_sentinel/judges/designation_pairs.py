@@ -9,13 +9,13 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from entropy_sentinel.judges import reference_words
-from entropy_sentinel.judges.answer_structure import without_name
+from entropy_sentinel.judges.answer_structure import strip_name
 from entropy_sentinel.judges.dates import read_date, same_clock, same_date
-from entropy_sentinel.judges.designations import Designation, Kind, read_designation
-from entropy_sentinel.judges.expressions import quantity
+from entropy_sentinel.judges.designations import Designation, DesignationKind, read_designation
+from entropy_sentinel.judges.expressions import parse_quantity
 from entropy_sentinel.judges.judge_interface import Unclear
-from entropy_sentinel.judges.notation import Number, clean, has_words
-from entropy_sentinel.judges.units import Unit, parse_unit, scales
+from entropy_sentinel.judges.notation import Number, clean_notation, has_words
+from entropy_sentinel.judges.units import Unit, list_factors, parse_unit
 
 # Smaller numbers are no years.
 _YEARS = 1000
@@ -27,42 +27,46 @@ def same_designations(reference: str, answer: str, units_in_letters: bool, quest
     Digits without a base have that of the reference if the `question` speaks of a base.
     """
     expected = read_designation(reference)
-    given = read_designation(answer, expected.kind if expected else None)
-    if expected is None and given is None:
+    actual = read_designation(answer, expected.kind if expected else None)
+    if expected is None and actual is None:
         return None
-    if expected is not None and given is None and "=" in answer and not has_words(clean(answer)):
-        given = read_designation(without_name(clean(answer))[1], expected.kind)
-    if expected is not None and given is not None:
-        return same_designation(expected, given)
-    if expected is not None and expected.kind is Kind.NUMERAL:
+    if expected is not None and actual is None and "=" in answer and not has_words(clean_notation(answer)):
+        actual = read_designation(strip_name(clean_notation(answer))[1], expected.kind)
+    if expected is not None and actual is not None:
+        return same_designation(expected, actual)
+    if expected is not None and expected.kind is DesignationKind.NUMERAL:
         return _same_as_numeral(expected, answer, question)
     if expected is None:
-        assert given is not None  # because one of the two is a designation
-        number = quantity(clean(reference), units_in_letters)
-        if number is None or given.kind is Kind.DIMENSIONS:
+        assert actual is not None  # because one of the two is a designation
+        number = parse_quantity(clean_notation(reference), units_in_letters)
+        if number is None or actual.kind is DesignationKind.DIMENSIONS:
             return None
-        if given.kind is Kind.NUMERAL:
-            return _same_as_numeral(given, reference, "")
-        return same_as_number(given, number.number, reference, is_reference=False)
-    number = quantity(clean(answer), True)
-    if number is None and expected.kind is Kind.ORDINAL and reference_words.is_words(clean(reference)):
+        if actual.kind is DesignationKind.NUMERAL:
+            return _same_as_numeral(actual, reference, "")
+        return same_as_number(actual, number.number, reference, is_reference=False)
+    number = parse_quantity(clean_notation(answer), True)
+    if (
+        number is None
+        and expected.kind is DesignationKind.ORDINAL
+        and reference_words.is_words(clean_notation(reference))
+    ):
         return reference_words.same_word(reference, answer)
-    if number is None or (number.unit is not None and expected.kind is Kind.CLOCK):
+    if number is None or (number.unit is not None and expected.kind is DesignationKind.CLOCK):
         raise Unclear(f"the reference is {expected.kind}, and the answer cannot be read as one")
     return same_as_number(expected, number.number, answer, is_reference=True)
 
 
 def same_designation(reference: Designation, answer: Designation) -> bool:
     """Whether two designations are the same. Raises Unclear if that depends on what they are."""
-    if _bare(reference.text) == _bare(answer.text) and reference.base == answer.base:
+    if _normalise_text(reference.text) == _normalise_text(answer.text) and reference.base == answer.base:
         return True
     same: bool | None
     if reference.kind is answer.kind:
         same = _COMPARISONS[reference.kind](reference, answer)
-    elif {reference.kind, answer.kind} == {Kind.CLOCK, Kind.RATIO}:
+    elif {reference.kind, answer.kind} == {DesignationKind.CLOCK, DesignationKind.RATIO}:
         same = _same_ratios(reference, answer)
         # `10:15` may be a time, so `2:3` may be another one.
-        same = None if same and reference.kind is Kind.CLOCK else same
+        same = None if same and reference.kind is DesignationKind.CLOCK else same
     else:
         same = None if _same_numbers(reference, answer) else False
     if same is None:
@@ -73,7 +77,7 @@ def same_designation(reference: Designation, answer: Designation) -> bool:
 def _same_as_numeral(numeral: Designation, text: str, question: str) -> bool:
     """Whether digits without a base are a numeral. Raises Unclear if that depends on the base they are in."""
     bare = re.sub(r"\\text\s*(?=\{)|[\s,${}.]", "", text).upper()
-    number = quantity(clean(text), True)
+    number = parse_quantity(clean_notation(text), True)
     if number is None and not re.fullmatch(r"[0-9A-Z]+", bare):
         raise Unclear(f"the reference is {numeral.kind}, and the answer cannot be read as one")
     same_digits = bare.lstrip("0") == numeral.text
@@ -89,22 +93,24 @@ def same_as_number(designation: Designation, number: Number, text: str, is_refer
 
     `is_reference`: whether the designation is the reference. Raises Unclear if that depends on what is meant.
     """
-    if designation.is_telephone and number.exact and _digits(text) == designation.digits == text.strip():
+    if designation.is_telephone and number.exact and _keep_digits(text) == designation.digits == text.strip():
         return True
-    part = number.value in designation.numbers and (is_reference or designation.kind in (Kind.DATE, Kind.ORDINAL))
-    colon = designation.kind in (Kind.CLOCK, Kind.RATIO) and not is_reference
+    part = number.value in designation.numbers and (
+        is_reference or designation.kind in (DesignationKind.DATE, DesignationKind.ORDINAL)
+    )
+    colon = designation.kind in (DesignationKind.CLOCK, DesignationKind.RATIO) and not is_reference
     as_result = any(math.isclose(number.value, result, rel_tol=1e-6) for result in designation.results)
     same_runs = sorted(re.findall(r"\d+", text)) == sorted(re.findall(r"\d+", designation.text))
-    if part or colon or as_result or same_runs or _digits(text).lstrip("0") == designation.digits.lstrip("0"):
+    if part or colon or as_result or same_runs or _keep_digits(text).lstrip("0") == designation.digits.lstrip("0"):
         raise Unclear(f"{designation.kind} and a number that may mean the same")
     return False
 
 
-def _digits(text: str) -> str:
+def _keep_digits(text: str) -> str:
     return re.sub(r"\D", "", text)
 
 
-def _bare(text: str) -> str:
+def _normalise_text(text: str) -> str:
     """A text without spaces, letter case, leading zeros in dates and times, and the `v` of versions."""
     text = re.sub(r"\s", "", text).casefold().removeprefix("v")
     return re.sub(r"(?<![\d.])0+(?=\d)", "", text) if read_date(text) or ":" in text else text
@@ -117,33 +123,33 @@ def _same_numbers(reference: Designation, answer: Designation) -> bool:
 
 def _same_ranges(reference: Designation, answer: Designation) -> bool | None:
     left, right = reference.numbers, answer.numbers
-    factors = scales(_unit(reference), _unit(answer))
+    factors = list_factors(_parse_last_unit(reference), _parse_last_unit(answer))
     if factors is None or (left == right and left[0] < _YEARS and reference.results != answer.results):
         return None
     for factor in factors:
         if all(math.isclose(a, float(b) * factor, rel_tol=1e-9) for a, b in zip(left, right, strict=True)):
             return True
-    if left[0] >= _YEARS and left[0] == right[0] and _second_year(left) == _second_year(right):
+    if left[0] >= _YEARS and left[0] == right[0] and _complete_second_year(left) == _complete_second_year(right):
         # `2003-04` may also be a month.
         return True if min(left[1], right[1]) > 12 else None
     return None if sorted(map(abs, left)) == sorted(map(abs, right)) else False
 
 
-def _unit(designation: Designation) -> Unit | None:
+def _parse_last_unit(designation: Designation) -> Unit | None:
     return parse_unit(designation.units[-1]) if designation.units else None
 
 
-def _second_year(years: tuple[Fraction, ...]) -> Fraction:
+def _complete_second_year(years: tuple[Fraction, ...]) -> Fraction:
     """2016 for the numbers of `2015-16` and of `2015-2016`."""
     first, second = years
     return first - first % 100 + second if 0 <= second < 100 else second
 
 
 def _same_ratios(reference: Designation, answer: Designation) -> bool | None:
-    return _proportional(reference, answer) or False
+    return _are_proportional(reference, answer) or False
 
 
-def _proportional(reference: Designation, answer: Designation) -> bool:
+def _are_proportional(reference: Designation, answer: Designation) -> bool:
     left, right = reference.numbers, answer.numbers
     return len(left) == len(right) and all(a * right[0] == b * left[0] for a, b in zip(left, right, strict=True))
 
@@ -172,13 +178,13 @@ def _same_dimensions(reference: Designation, answer: Designation) -> bool | None
     return None if reference.results == answer.results else False
 
 
-_COMPARISONS: dict[Kind, Callable[[Designation, Designation], bool | None]] = {
-    Kind.DATE: lambda reference, answer: same_date(reference.days, answer.days),
-    Kind.CLOCK: lambda reference, answer: same_clock(reference.seconds, answer.seconds),
-    Kind.RATIO: _same_ratios,
-    Kind.RANGE: _same_ranges,
-    Kind.ORDINAL: lambda reference, answer: reference.numbers == answer.numbers,
-    Kind.CODE: _same_codes,
-    Kind.NUMERAL: _same_numerals,
-    Kind.DIMENSIONS: _same_dimensions,
+_COMPARISONS: dict[DesignationKind, Callable[[Designation, Designation], bool | None]] = {
+    DesignationKind.DATE: lambda reference, answer: same_date(reference.days, answer.days),
+    DesignationKind.CLOCK: lambda reference, answer: same_clock(reference.seconds, answer.seconds),
+    DesignationKind.RATIO: _same_ratios,
+    DesignationKind.RANGE: _same_ranges,
+    DesignationKind.ORDINAL: lambda reference, answer: reference.numbers == answer.numbers,
+    DesignationKind.CODE: _same_codes,
+    DesignationKind.NUMERAL: _same_numerals,
+    DesignationKind.DIMENSIONS: _same_dimensions,
 }

@@ -10,12 +10,12 @@ from fractions import Fraction
 from functools import lru_cache
 
 from entropy_sentinel.judges.dates import Day, read_clock, read_date
-from entropy_sentinel.judges.notation import clean
+from entropy_sentinel.judges.notation import clean_notation
 from entropy_sentinel.judges.numerals import read_numeral
 from entropy_sentinel.judges.units import parse_unit
 
 
-class Kind(StrEnum):
+class DesignationKind(StrEnum):
     """What the digits name."""
 
     DATE = "a date"
@@ -37,7 +37,7 @@ class Designation:
     `numbers` are its numbers as written, and `results` those that it has as a calculation, or in another unit.
     """
 
-    kind: Kind
+    kind: DesignationKind
     text: str
     numbers: tuple[Fraction, ...]
     results: tuple[Fraction, ...] = ()
@@ -58,7 +58,7 @@ _ANY = re.compile(
     r"^between\b|\d0s$|\b(?:AD|BC|BCE|CE)\b|"
     r"(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
 )
-_BASED = re.compile(r"_\s*[{(]?\s*\S|\bbase\b|0[xob]", re.IGNORECASE)
+_BASE_SIGN = re.compile(r"_\s*[{(]?\s*\S|\bbase\b|0[xob]", re.IGNORECASE)
 _NUMBER = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
 _UNIT = r"\s*\\?%|\s*\^?\\circ(?:\s*[CF]\b)?|\s+[^\W\d_][^\d=,;^]*?"
 _MONEY = r"(?:\\\$|€|£)\s*"
@@ -71,13 +71,13 @@ _RANGE = re.compile(
 _SEASON = re.compile(r"([12]\d)(\d\d)/(\d\d)")
 _RATIO = re.compile(rf"{_NUMBER}(?:\s*:\s*{_NUMBER})+")
 _DIMENSIONS = re.compile(r"\d+(?:\s*(?:\\times|x)\s*\d+)+")
-_DOTTED = re.compile(r"v?\d+(?:\.\d+){2,}|v\d+\.\d+", re.IGNORECASE)
+_DOTTED_CODE = re.compile(r"v?\d+(?:\.\d+){2,}|v\d+\.\d+", re.IGNORECASE)
 _DECIMAL = re.compile(r"\d+\.\d+")
 # `79 AD`, `1990s`.
 _ERA = re.compile(r"(?:AD|BCE?|CE)\s*\d+|\d+\s*(?:AD|BCE?|CE)|[12]\d\d0s")
 # `7-6(5)`, `2-2 (4-3)`.
 _SCORE_IN_PARTS = re.compile(r"\d+\s*[-:]\s*\d+\s*\(\s*\d+(?:\s*[-:]\s*\d+)?\s*\)")
-_GROUPED = re.compile(r"\+?\s*(?:\(\s*\+?\d+\s*\)|\d+)(?:\s*[-./ ]\s*(?:\(\s*\d+\s*\)|\d+))*")
+_DIGIT_GROUPS = re.compile(r"\+?\s*(?:\(\s*\+?\d+\s*\)|\d+)(?:\s*[-./ ]\s*(?:\(\s*\d+\s*\)|\d+))*")
 _GROUPS_IN_BRACKETS = re.compile(r"\+?\d*\s*\(\s*\d{2,5}\s*\)\s*\d+(?:[-. /]\d+)+")
 _TELEPHONE_DIGITS = range(7, 16)
 _ORDINAL = re.compile(r"(?:the\s+)?(\d+)\s*\^?\s*(?:st|nd|rd|th)", re.IGNORECASE)
@@ -89,18 +89,18 @@ _ORDINALS = (
 
 
 @lru_cache(maxsize=4096)
-def read_designation(text: str, reference_kind: Kind | None = None) -> Designation | None:
+def read_designation(text: str, reference_kind: DesignationKind | None = None) -> Designation | None:
     """What the whole of `text` names; None for a number, a formula or words.
 
     An answer to a reference that is a date or a time may be `5/2021` or `3 pm`, elsewhere a number or a quantity.
     """
-    if _BASED.search(text) and (numeral := read_numeral(_unspelled(text))) is not None:
+    if _BASE_SIGN.search(text) and (numeral := read_numeral(_strip_markup(text))) is not None:
         numbers = () if numeral.value is None else (numeral.value,)
-        return Designation(Kind.NUMERAL, numeral.digits, numbers, base=numeral.base)
-    plain = _plain(text)
+        return Designation(DesignationKind.NUMERAL, numeral.digits, numbers, base=numeral.base)
+    plain = _simplify_text(text)
     rank = re.fullmatch(r"(?:the )?(\w+)", plain.casefold())
     if rank and rank[1] in _ORDINALS:
-        return Designation(Kind.ORDINAL, plain, (Fraction(_ORDINALS.index(rank[1]) + 1),))
+        return Designation(DesignationKind.ORDINAL, plain, (Fraction(_ORDINALS.index(rank[1]) + 1),))
     if len(plain) > 80 or not _ANY.search(plain):
         return None
     return next(filter(None, (read(plain, reference_kind) for read in _READERS)), None)
@@ -109,68 +109,68 @@ def read_designation(text: str, reference_kind: Kind | None = None) -> Designati
 def is_uncalculated(text: str) -> bool:
     """Whether a text has digits that must not be calculated. Products are: `2 \\times 3` answers `6`."""
     found = read_designation(text)
-    return found is not None and found.kind is not Kind.DIMENSIONS
+    return found is not None and found.kind is not DesignationKind.DIMENSIONS
 
 
-def _unspelled(text: str) -> str:
+def _strip_markup(text: str) -> str:
     """A text without braces, dollars and text commands; `1E6` stays, which is no power of ten in base 16."""
     return re.sub(r"\s+", " ", re.sub(r"\\text\s*(?=\{)|[${}]", "", text)).strip(" .")
 
 
-def _plain(text: str) -> str:
-    text = re.sub(r"\\text\{([^{}]*)\}", r" \1 ", clean(text)).replace("{", "").replace("}", "")
+def _simplify_text(text: str) -> str:
+    text = re.sub(r"\\text\{([^{}]*)\}", r" \1 ", clean_notation(text)).replace("{", "").replace("}", "")
     text = re.sub(r"\s+", " ", text).strip(" .;,")
     inside = re.fullmatch(r"[(\[]([^()\[\],]*)[)\]]", text)
     return inside[1].strip() if inside else text
 
 
-def _numbers(text: str) -> tuple[Fraction, ...]:
+def _read_numbers(text: str) -> tuple[Fraction, ...]:
     return tuple(Fraction(number.replace(",", "")) for number in re.findall(_NUMBER, text))
 
 
-def _integers(text: str) -> tuple[Fraction, ...]:
+def _read_integers(text: str) -> tuple[Fraction, ...]:
     return tuple(map(Fraction, re.findall(r"\d+", text)))
 
 
-def _read_date(text: str, reference_kind: Kind | None) -> Designation | None:
-    if not (days := read_date(text, reference_kind is Kind.DATE)):
+def _read_date(text: str, reference_kind: DesignationKind | None) -> Designation | None:
+    if not (days := read_date(text, reference_kind is DesignationKind.DATE)):
         return None
     day = next(iter(days))
     numbers = tuple(Fraction(part) for part in day if part is not None)
-    return Designation(Kind.DATE, text, numbers, days=days)
+    return Designation(DesignationKind.DATE, text, numbers, days=days)
 
 
-def _read_clock(text: str, reference_kind: Kind | None) -> Designation | None:
+def _read_clock(text: str, reference_kind: DesignationKind | None) -> Designation | None:
     dotted_or_upper = bool(re.search(r"[AP]M$|[ap]\. ?m", text))
-    if not (seconds := read_clock(text, reference_kind is Kind.CLOCK or dotted_or_upper)):
+    if not (seconds := read_clock(text, reference_kind is DesignationKind.CLOCK or dotted_or_upper)):
         return None
-    numbers = _integers(text)
+    numbers = _read_integers(text)
     first, second = (*numbers, Fraction(0))[:2]
     results = (60 * first + second, first + second / 60, 3600 * first + 60 * second) if ":" in text else ()
-    return Designation(Kind.CLOCK, text, numbers, results, seconds=seconds)
+    return Designation(DesignationKind.CLOCK, text, numbers, results, seconds=seconds)
 
 
-def _read_ratio(text: str, reference_kind: Kind | None) -> Designation | None:
+def _read_ratio(text: str, reference_kind: DesignationKind | None) -> Designation | None:
     if not _RATIO.fullmatch(text):
         return None
-    numbers = _numbers(text)
+    numbers = _read_numbers(text)
     results: tuple[Fraction, ...] = ()
     if len(numbers) == 2 and all(numbers):
         results = (numbers[0] / numbers[1], numbers[1] / numbers[0])
-    return Designation(Kind.RATIO, text, numbers, results)
+    return Designation(DesignationKind.RATIO, text, numbers, results)
 
 
-def _read_season(text: str, reference_kind: Kind | None) -> Designation | None:
+def _read_season(text: str, reference_kind: DesignationKind | None) -> Designation | None:
     """`2015/16`, the second year being the next one."""
     match = _SEASON.fullmatch(text)
     if not match or (int(match[2]) + 1) % 100 != int(match[3]):
         return None
     first = Fraction(match[1] + match[2])
     second = int(match[3])
-    return Designation(Kind.RANGE, text, (first, first + 1), (first / second,) if second else ())
+    return Designation(DesignationKind.RANGE, text, (first, first + 1), (first / second,) if second else ())
 
 
-def _read_range(text: str, reference_kind: Kind | None) -> Designation | None:
+def _read_range(text: str, reference_kind: DesignationKind | None) -> Designation | None:
     match = _RANGE.fullmatch(text)
     if not match or (match["joint"].casefold() == "and") != text.casefold().startswith("between"):
         return None
@@ -183,7 +183,9 @@ def _read_range(text: str, reference_kind: Kind | None) -> Designation | None:
         # LaTeX's dash, or a minus before a negative number.
         results = (first - second, first + second)
         second = -second if first < 0 else second
-    return Designation(Kind.RANGE, text, (first, second), results, units=tuple(filter(None, map(str.strip, units))))
+    return Designation(
+        DesignationKind.RANGE, text, (first, second), results, units=tuple(filter(None, map(str.strip, units)))
+    )
 
 
 def _is_unit(text: str) -> bool:
@@ -194,32 +196,34 @@ def _is_unit(text: str) -> bool:
     return len(letters) > 3 or (len(letters) > 1 and unit is not None and unit.powers is not None)
 
 
-def _read_ordinal(text: str, reference_kind: Kind | None) -> Designation | None:
+def _read_ordinal(text: str, reference_kind: DesignationKind | None) -> Designation | None:
     match = _ORDINAL.fullmatch(text)
-    return Designation(Kind.ORDINAL, text, (Fraction(match[1]),)) if match else None
+    return Designation(DesignationKind.ORDINAL, text, (Fraction(match[1]),)) if match else None
 
 
-def _read_dimensions(text: str, reference_kind: Kind | None) -> Designation | None:
+def _read_dimensions(text: str, reference_kind: DesignationKind | None) -> Designation | None:
     if not _DIMENSIONS.fullmatch(text) or text.startswith("0x"):
         return None
-    numbers = _integers(text)
+    numbers = _read_integers(text)
     product = Fraction(1)
     for number in numbers:
         product *= number
-    return Designation(Kind.DIMENSIONS, text, numbers, (product,))
+    return Designation(DesignationKind.DIMENSIONS, text, numbers, (product,))
 
 
-def _read_code(text: str, reference_kind: Kind | None) -> Designation | None:
-    version = reference_kind is Kind.CODE and _DECIMAL.fullmatch(text)
-    if version or _DOTTED.fullmatch(text) or _SCORE_IN_PARTS.fullmatch(text) or _ERA.fullmatch(text):
-        return Designation(Kind.CODE, text, _integers(text))
-    if not _GROUPED.fullmatch(text) and not _GROUPS_IN_BRACKETS.fullmatch(text):
+def _read_code(text: str, reference_kind: DesignationKind | None) -> Designation | None:
+    version = reference_kind is DesignationKind.CODE and _DECIMAL.fullmatch(text)
+    if version or _DOTTED_CODE.fullmatch(text) or _SCORE_IN_PARTS.fullmatch(text) or _ERA.fullmatch(text):
+        return Designation(DesignationKind.CODE, text, _read_integers(text))
+    if not _DIGIT_GROUPS.fullmatch(text) and not _GROUPS_IN_BRACKETS.fullmatch(text):
         return None
     groups = re.findall(r"\d+", text)
     is_telephone = len("".join(groups)) in _TELEPHONE_DIGITS and (len(groups) > 2 or text[0] in "+(0")
     if _is_calculation(text, groups):
         return None
-    return Designation(Kind.CODE, text, _integers(text), _results(groups, text), is_telephone=is_telephone)
+    return Designation(
+        DesignationKind.CODE, text, _read_integers(text), _calculate_results(groups, text), is_telephone=is_telephone
+    )
 
 
 def _is_calculation(text: str, groups: list[str]) -> bool:
@@ -242,7 +246,7 @@ def _is_calculation(text: str, groups: list[str]) -> bool:
     return len(groups) == 3 and bool(re.fullmatch(r"\d+ \d+ ?/ ?\d+", text))
 
 
-def _results(groups: list[str], text: str) -> tuple[Fraction, ...]:
+def _calculate_results(groups: list[str], text: str) -> tuple[Fraction, ...]:
     """The value of `05/01`, and those of `1-1/2`: a difference, or one and a half."""
     numbers = [Fraction(group) for group in groups]
     if len(numbers) == 2 and "/" in text and numbers[1]:

@@ -18,7 +18,7 @@ from math_verify.utils import timeout as timeout
 from sympy import Float, I
 
 from entropy_sentinel.judges.designations import is_uncalculated
-from entropy_sentinel.judges.notation import MIXED, NUMBER, Number, has_words, plain_number
+from entropy_sentinel.judges.notation import MIXED_NUMBER, NUMBER, Number, has_words, parse_number
 from entropy_sentinel.judges.units import Unit, parse_unit
 
 # math-verify logs every expression that it cannot read, but the verdict's reason already states that. It also warns
@@ -38,10 +38,10 @@ _UNREADABLE = re.compile(
     r"\\(?:equiv|pmod|bmod|mid|nmid|forall|exists|ldots|mho|iff|implies|Rightarrow)(?![A-Za-z])|\?|\d\s*'|\d\s+\d|\d\s*:\s*\d|\d\s*_"
 )
 _DEGREES = re.compile(r"(\d+(?:\.\d+)?)\s*\^\s*\{?\s*\\circ\s*\}?")
-OF_ANGLES = re.compile(r"\\(?:sin|cos|tan|cot|sec|csc)(?![A-Za-z])")
+TRIGONOMETRIC = re.compile(r"\\(?:sin|cos|tan|cot|sec|csc)(?![A-Za-z])")
 
 # Larger rational numbers, `10^{10^{10}}`, are not computed.
-_COMPUTED = 1e100
+_LARGEST_RATIONAL = 1e100
 
 
 class UnreadableError(Exception):
@@ -49,11 +49,11 @@ class UnreadableError(Exception):
 
 
 @lru_cache(maxsize=2048)
-def read(text: str) -> Any:
+def parse_formula(text: str) -> Any:
     """The SymPy object of a cleaned formula. Raises UnreadableError."""
     if _UNREADABLE.search(text) or has_words(text) or is_uncalculated(text):
         raise UnreadableError
-    if OF_ANGLES.search(text):
+    if TRIGONOMETRIC.search(text):
         text = _DEGREES.sub(r"(\\frac{\1 \\pi}{180})", text)
     parsed = parse(
         f"\\boxed{{{text}}}", [_READING], fallback_mode="no_fallback", parsing_timeout=None, raise_on_error=True
@@ -67,35 +67,35 @@ def read(text: str) -> Any:
     return formula
 
 
-def number(expression: Any) -> Number | None:
+def to_number(expression: Any) -> Number | None:
     """The value of a real constant; None for a variable, a relation or a set."""
     if not getattr(expression, "is_number", False) or expression.is_real is False:
         return None
     value, exact = expression.evalf(15), not expression.atoms(Float)
     if not getattr(value, "is_Float", False) and not getattr(value, "is_Integer", False):
         return None
-    if exact and expression.is_rational and abs(value) < _COMPUTED:
+    if exact and expression.is_rational and abs(value) < _LARGEST_RATIONAL:
         whole = expression.doit()
         return Number(Fraction(int(whole.p), int(whole.q)), exact) if whole.is_Rational else Number(float(value), exact)
     return Number(float(value), exact)
 
 
-def constant(text: str) -> Number | None:
+def parse_constant(text: str) -> Number | None:
     """The real number in cleaned `text`, in digits or as a formula; None for anything else."""
     try:
-        return plain_number(text) or number(read(text.strip()))
+        return parse_number(text) or to_number(parse_formula(text.strip()))
     except UnreadableError:
         return None
 
 
-def equal(reference: Any, answer: Any) -> bool:
+def are_equal(reference: Any, answer: Any) -> bool:
     """Whether two SymPy objects are algebraically equal."""
     return bool(verify(reference, answer, allow_set_relation_comp=True, timeout_seconds=None, raise_on_error=True))
 
 
 _MONEY = re.compile(rf"(?P<sign>[-+]?)\s*(?P<unit>\\\$|€|£)\s*(?P<number>{NUMBER})(?P<rest>.*)", re.DOTALL)
 _WITH_UNIT = re.compile(
-    rf"(?P<number>{MIXED}|{NUMBER}(?:\s*/\s*\d+)?)(?P<space>\s*)(?P<unit>(?:[^\d/]|/\s*(?=\D)).*)", re.DOTALL
+    rf"(?P<number>{MIXED_NUMBER}|{NUMBER}(?:\s*/\s*\d+)?)(?P<space>\s*)(?P<unit>(?:[^\d/]|/\s*(?=\D)).*)", re.DOTALL
 )
 # Start of a formula's unit, `3\sqrt{2} \text{ cm}`.
 _UNIT_START = re.compile(r"\\text\{|\^\s*\{?\s*\\circ|\\circ|\\%|%|\\mu(?![A-Za-z])|\\Omega|\\AA|€|\\\$")
@@ -114,27 +114,27 @@ class Quantity:
 
 
 @lru_cache(maxsize=4096)
-def quantity(text: str, letters: bool) -> Quantity | None:
+def parse_quantity(text: str, letters: bool) -> Quantity | None:
     """The number in a cleaned text with its unit; None if the text is anything else.
 
     `letters`: whether a letter after a number is a unit (`2 m`) rather than a variable.
     """
-    if (number := plain_number(text)) is not None:
+    if (number := parse_number(text)) is not None:
         return Quantity(number)
     if match := _MONEY.fullmatch(text):
-        return _with_unit(
-            plain_number(match["sign"] + match["number"]), match["unit"] + _DOLLARS.sub(" ", match["rest"])
+        return _make_quantity(
+            parse_number(match["sign"] + match["number"]), match["unit"] + _DOLLARS.sub(" ", match["rest"])
         )
     if (match := _WITH_UNIT.fullmatch(text)) and _is_unit(match["unit"], letters and bool(match["space"])):
-        return _with_unit(plain_number(match["number"]), match["unit"])
-    in_degrees = OF_ANGLES.search(text) and "\\circ" in text
+        return _make_quantity(parse_number(match["number"]), match["unit"])
+    in_degrees = TRIGONOMETRIC.search(text) and "\\circ" in text
     start = None if in_degrees else _UNIT_START.search(text)
     if start and start.start() and _is_unit(text[start.start() :], False):
-        return _with_unit(constant(text[: start.start()]), text[start.start() :])
-    return _with_unit(constant(text))
+        return _make_quantity(parse_constant(text[: start.start()]), text[start.start() :])
+    return _make_quantity(parse_constant(text))
 
 
-def _with_unit(number: Number | None, unit: str = "") -> Quantity | None:
+def _make_quantity(number: Number | None, unit: str = "") -> Quantity | None:
     return None if number is None else Quantity(number, parse_unit(unit) if unit else None)
 
 

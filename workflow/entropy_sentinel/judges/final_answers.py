@@ -11,10 +11,15 @@ import re
 from fractions import Fraction
 from typing import NamedTuple
 
-from entropy_sentinel.judges.answer_markers import TextPart, after_thinking, in_other_languages, tagged_answers
+from entropy_sentinel.judges.answer_markers import (
+    TextPart,
+    find_foreign_answers,
+    find_tagged_answers,
+    find_thinking_end,
+)
 from entropy_sentinel.judges.judge_interface import NoAnswerError, Unclear
-from entropy_sentinel.judges.notation import NUMBER, clean, in_braces, plain_number
-from entropy_sentinel.judges.units import leading_unit
+from entropy_sentinel.judges.notation import NUMBER, clean_notation, parse_number, read_braces
+from entropy_sentinel.judges.units import find_leading_unit
 from entropy_sentinel.schemas.label_schema import NoAnswer
 
 _BOX = re.compile(r"\\f?boxed\s*(?=\{)")
@@ -67,7 +72,7 @@ _DOUBT = re.compile(
     re.IGNORECASE,
 )
 # The same in the clause before an answer; the answer itself may be one of these words.
-_DENIED = re.compile(
+_DENIAL = re.compile(
     r"\b(?:(?:wrong|incorrect|false|untrue|mistaken?|doubts?)\s+(?:that|to|answer)|either|maybe|perhaps)\b",
     re.IGNORECASE,
 )
@@ -113,103 +118,103 @@ class FinalAnswer(NamedTuple):
     end: int
 
 
-def last_boxed(response: str) -> str | None:
+def find_last_boxed(response: str) -> str | None:
     r"""The content of the last `\boxed{...}`; boxes that only `and` or a comma separates are joined with commas.
 
     None without a box, or if the last one is not closed.
     """
-    boxes = _last_boxes(response)
+    boxes = _find_last_boxes(response)
     return boxes and ", ".join(boxes[0])
 
 
-def final_answer(response: str, truncated: bool) -> FinalAnswer:
+def find_final_answer(response: str, truncated: bool) -> FinalAnswer:
     """The answer that a response ends with. Raises Unclear if it has none, or then doubts or changes it.
 
     The error is NoAnswerError if the response certainly has none.
     """
     if not response.strip():
         raise NoAnswerError(NoAnswer.EMPTY)
-    start = after_thinking(response)
+    start = find_thinking_end(response)
     if start is None:
         if not truncated and _BOX.search(response):
             raise Unclear("a box in thinking that has no end")
         raise NoAnswerError(NoAnswer.ENDLESS_THINKING)
     if not response[start:].strip():
         raise NoAnswerError(NoAnswer.NOTHING_AFTER_THINKING)
-    answer = _after_thinking(response[start:], truncated)
+    answer = _find_in_reply(response[start:], truncated)
     return FinalAnswer(answer.text, start + answer.end)
 
 
-def _after_thinking(response: str, truncated: bool) -> FinalAnswer:
-    if (answer := _in_tags(response, truncated)) is not None:
+def _find_in_reply(response: str, truncated: bool) -> FinalAnswer:
+    if (answer := _find_in_tags(response, truncated)) is not None:
         return answer
-    if (boxes := _last_boxes(response)) is not None:
+    if (boxes := _find_last_boxes(response)) is not None:
         contents, start, end = boxes
-        return _not_denied(response, ", ".join(contents), start, end, len(response[: end - 1].rstrip()))
+        return _check_surroundings(response, ", ".join(contents), start, end, len(response[: end - 1].rstrip()))
     if truncated:
         if _begins_answer(response):
             raise Unclear("cut off, and the answer is not in a whole box")
         raise NoAnswerError(NoAnswer.CUT_OFF)
-    text = _without_marks(response)
-    if (stated := _called_the_answer(text) or _in_another_language(text) or _whole(response)) is not None:
+    text = _blank_marks(response)
+    if (stated := _find_stated_answer(text) or _find_foreign_answer(text) or _take_single_line(response)) is not None:
         return stated
     try:
-        return _calculated(text)
+        return _find_calculated(text)
     except Unclear:
-        if (chosen := _letter_first(text)) is None:
+        if (chosen := _find_leading_letter(text)) is None:
             raise
         return chosen
 
 
 def _begins_answer(response: str) -> bool:
     """Whether an answer may begin in a response: a box, tag, statement or option, or only a number."""
-    text = _without_marks(response)
-    if _BOX.search(text) or option_first(text.strip()) or any(in_other_languages(text)):
+    text = _blank_marks(response)
+    if _BOX.search(text) or find_leading_option(text.strip()) or any(find_foreign_answers(text)):
         return True
-    if any(tag.inside.text.strip() for tag in tagged_answers(response)):
+    if any(tag.inside.text.strip() for tag in find_tagged_answers(response)):
         return True
     for anchor in _ANCHOR.finditer(text):
-        clause = next((sentence.text for sentence in _sentences(text, anchor.end())), "")
+        clause = next((sentence.text for sentence in _split_sentences(text, anchor.end())), "")
         if (clause and "answer" in anchor[0].casefold()) or _has_value(clause):
             return True
     return bool(_AMOUNT.fullmatch(text.strip()))
 
 
-def _without_marks(text: str) -> str:
+def _blank_marks(text: str) -> str:
     """A text with spaces in place of bold and code marks, so that places stay."""
     return _MARK.sub(lambda mark: " " * len(mark[0]), text)
 
 
-def _in_tags(response: str, truncated: bool) -> FinalAnswer | None:
+def _find_in_tags(response: str, truncated: bool) -> FinalAnswer | None:
     """The answer inside the last `<answer>...</answer>`; None without such tags.
 
     Raises Unclear if other tags, or a box outside of them, have another answer.
     """
-    tags = tagged_answers(response)
+    tags = find_tagged_answers(response)
     if not tags or (truncated and not tags[-1].is_closed):
         return None
     *earlier, last = tags
     try:
-        answer = final_answer(last.inside.text, truncated=False)
+        answer = find_final_answer(last.inside.text, truncated=False)
     except NoAnswerError as error:
         if _begins_answer(response[: last.start] + response[last.end :]):
             raise Unclear("an answer outside of the tags only") from None
         raise error
-    others: list[str | None] = [last_boxed(tag.inside.text) or tag.inside.text for tag in earlier]
+    rivals: list[str | None] = [find_last_boxed(tag.inside.text) or tag.inside.text for tag in earlier]
     for outside in (response[: last.start], response[last.end :]):
         if _BOX.search(outside):
-            others.append(last_boxed(outside))
-    for other in others:
-        if other is None or _bare(other) != _bare(answer.text):
+            rivals.append(find_last_boxed(outside))
+    for rival in rivals:
+        if rival is None or _strip_spaces(rival) != _strip_spaces(answer.text):
             raise Unclear("several final answers")
-    return _not_denied(response, answer.text, last.start, last.end, last.inside.start + answer.end)
+    return _check_surroundings(response, answer.text, last.start, last.end, last.inside.start + answer.end)
 
 
-def _last_boxes(response: str) -> tuple[list[str], int, int] | None:
+def _find_last_boxes(response: str) -> tuple[list[str], int, int] | None:
     """The contents of the last boxes that belong together, the start of the first and the end of the last."""
     boxes: list[tuple[int, int, str | None]] = []
     for box in list(_BOX.finditer(response))[-20:]:
-        inside = in_braces(response, box.end())
+        inside = read_braces(response, box.end())
         boxes.append((box.start(), box.end() + len(inside or "") + 2, inside))
     if not boxes or boxes[-1][2] is None:
         return None
@@ -219,7 +224,7 @@ def _last_boxes(response: str) -> tuple[list[str], int, int] | None:
             break
         between = response[end:start]
         if not _BETWEEN_BOXES.fullmatch(between):
-            if inside.strip() not in answers and _enumerated(between):
+            if inside.strip() not in answers and _is_enumeration(between):
                 raise Unclear("several boxes in one sentence")
             break
         answers.insert(0, inside.strip())
@@ -227,24 +232,24 @@ def _last_boxes(response: str) -> tuple[list[str], int, int] | None:
     return answers, start, boxes[-1][1]
 
 
-def _enumerated(between: str) -> bool:
+def _is_enumeration(between: str) -> bool:
     """Whether the text between two boxes of one sentence lists them, rather than leads from one to the next."""
     one_sentence = not _SENTENCE_END.search(between.rstrip())
     return one_sentence and bool(_ENUMERATION.search(between)) and not _NEXT_STEP.search(between)
 
 
-def _not_denied(response: str, answer: str, start: int, end: int, answer_end: int) -> FinalAnswer:
+def _check_surroundings(response: str, answer: str, start: int, end: int, answer_end: int) -> FinalAnswer:
     """The answer in the box or tag from `start` to `end`. Raises Unclear if the text around it denies it."""
-    before, after = _without_marks(response[:start]), _without_marks(response[end:])
-    opening = _clause_up_to(before)
+    before, after = _blank_marks(response[:start]), _blank_marks(response[end:])
+    opening = _get_last_clause(before)
     nearby = _BEFORE.search(before[-200:]) or _AFTER.match(after[:200]) or _MULTIPLE.match(after[:200])
-    if nearby or _DENIED.search(opening):
+    if nearby or _DENIAL.search(opening):
         raise Unclear("words around the box say that it is not the answer, or not all of it")
-    _unchanged(answer, after)
+    _check_following(answer, after)
     return FinalAnswer(answer, answer_end)
 
 
-def _unchanged(answer: str, following: str) -> None:
+def _check_following(answer: str, following: str) -> None:
     """Raise Unclear if the text after an answer takes it back, names another answer, or has other numbers.
 
     Numbers in the answer's own sentence or in calculations do not count, nor do those in a sentence that repeats the
@@ -253,24 +258,26 @@ def _unchanged(answer: str, following: str) -> None:
     if _TAKEN_BACK.search(following):
         raise Unclear("the answer is taken back")
     if anchors := list(_ANCHOR.finditer(following)):
-        sentences = _sentences(following, anchors[-1].end())
+        sentences = _split_sentences(following, anchors[-1].end())
         clause = sentences[0].text if sentences else answer
-        if ("answer" in anchors[-1][0].casefold() or _has_value(clause)) and _bare(clause) != _bare(answer):
+        if ("answer" in anchors[-1][0].casefold() or _has_value(clause)) and _strip_spaces(clause) != _strip_spaces(
+            answer
+        ):
             raise Unclear("several final answers")
-    for value in in_other_languages(following):
-        if _bare(value.text) != _bare(answer):
+    for value in find_foreign_answers(following):
+        if _strip_spaces(value.text) != _strip_spaces(answer):
             raise Unclear("several final answers")
-    numbers, end_of_own = _numbers(answer), _SENTENCE_END.search(following)
-    for sentence in _sentences(following, end_of_own.end()) if end_of_own else []:
-        others = _numbers(_CALCULATION.sub(" ", sentence.text))
-        if others and not others & numbers:
+    numbers, sentence_end = _list_numbers(answer), _SENTENCE_END.search(following)
+    for sentence in _split_sentences(following, sentence_end.end()) if sentence_end else []:
+        following_numbers = _list_numbers(_CALCULATION.sub(" ", sentence.text))
+        if following_numbers and not following_numbers & numbers:
             raise Unclear("another number follows the answer")
 
 
-def _called_the_answer(text: str) -> FinalAnswer | None:
+def _find_stated_answer(text: str) -> FinalAnswer | None:
     """What the last statement calls the answer; None without one, or if sentences with numbers follow it."""
     anchors = list(_ANCHOR.finditer(text))
-    sentences = _sentences(text, anchors[-1].end()) if anchors else []
+    sentences = _split_sentences(text, anchors[-1].end()) if anchors else []
     if not sentences:
         return None
     answer = sentences[0].text
@@ -278,8 +285,8 @@ def _called_the_answer(text: str) -> FinalAnswer | None:
     following = [sentence.text for sentence in sentences[1:]]
     if answer.startswith("that ") or any(map(_has_value, following)):
         return None
-    opening = _clause_up_to(text[: anchors[-1].start()]) + anchors[-1][0]
-    if _DENIED.search(opening) or _DOUBT.search(f"{opening} {answer}"):
+    opening = _get_last_clause(text[: anchors[-1].start()]) + anchors[-1][0]
+    if _DENIAL.search(opening) or _DOUBT.search(f"{opening} {answer}"):
         raise Unclear("last sentence says what the answer is not, or guesses")
     if answer.endswith(("?", "!")):
         raise Unclear("last sentence asks or exclaims")
@@ -288,83 +295,87 @@ def _called_the_answer(text: str) -> FinalAnswer | None:
     return FinalAnswer(answer, sentences[0].start + len(answer))
 
 
-def _in_another_language(text: str) -> FinalAnswer | None:
+def _find_foreign_answer(text: str) -> FinalAnswer | None:
     """The bare value that the last line calls the answer in another language; None without one.
 
     Other words may deny it in that language, so none may follow.
     """
-    values = list(in_other_languages(text))
+    values = list(find_foreign_answers(text))
     if not values or re.search(r"\w", text[values[-1].end :]):
         return None
-    if len({_bare(value.text) for value in values}) > 1:
+    if len({_strip_spaces(value.text) for value in values}) > 1:
         raise Unclear("several final answers")
     return FinalAnswer(values[-1].text, values[-1].end)
 
 
-def _letter_first(text: str) -> FinalAnswer | None:
+def _find_leading_letter(text: str) -> FinalAnswer | None:
     """The first line of a response that begins with the letter of an option and then explains only that one."""
     lines = text.strip().split("\n", 1)
-    if len(lines) == 1 or (letter := option_first(lines[0])) is None:
+    if len(lines) == 1 or (letter := find_leading_option(lines[0])) is None:
         return None
-    if other_options(lines[1], letter) or doubted(lines[1]) or _TAKEN_BACK.search(lines[1]):
+    if list_other_options(lines[1], letter) or is_doubtful(lines[1]) or _TAKEN_BACK.search(lines[1]):
         raise Unclear("several options, or one that is argued against")
     return FinalAnswer(lines[0].strip(), text.index(lines[0]) + len(lines[0].rstrip()))
 
 
-def option_first(text: str) -> str | None:
+def find_leading_option(text: str) -> str | None:
     """The letter of an option that a text begins with, in upper case, before its text or its reason."""
     match = LETTER_FIRST.match(text)
     return next(filter(None, match.groups())).upper() if match else None
 
 
-def other_options(text: str, letter: str) -> set[str]:
+def list_other_options(text: str, letter: str) -> set[str]:
     """The letters of options that a text names besides `letter`."""
-    named = {next(filter(None, groups)).upper() for groups in _LETTER_IN_TEXT.findall(text)}
-    return named - {letter}
+    letters = {next(filter(None, groups)).upper() for groups in _LETTER_IN_TEXT.findall(text)}
+    return letters - {letter}
 
 
-def _whole(response: str) -> FinalAnswer | None:
+def _take_single_line(response: str) -> FinalAnswer | None:
     """A response of one line unchanged."""
     answer = response.strip()
     return None if "\n" in answer else FinalAnswer(answer, len(response.rstrip()))
 
 
-def _calculated(text: str) -> FinalAnswer:
+def _find_calculated(text: str) -> FinalAnswer:
     """The number in a last sentence that begins with `so` or the like, if the last calculation results in it."""
-    with_value = [sentence for sentence in _sentences(text) if _has_value(sentence.text)]
-    sentence, start, end = with_value[-1] if with_value else TextPart("", 0, 0)
+    value_sentences = [sentence for sentence in _split_sentences(text) if _has_value(sentence.text)]
+    sentence, start, end = value_sentences[-1] if value_sentences else TextPart("", 0, 0)
     results = _RESULT.findall(text[:start])
     if not results or not _CONCLUSION.match(sentence) or _TAKEN_BACK.search(text[end:]):
         raise Unclear("no final answer")
     if _DOUBT.search(sentence):
         raise Unclear("last sentence says what the answer is not, or guesses")
     for amount in reversed(list(_AMOUNT.finditer(text, start, end))):
-        if _same(amount, results[-1]):
+        if _matches_result(amount, results[-1]):
             if _BEFORE.search(text[start : amount.start()][-200:]) or _AFTER.match(text[amount.end() : end]):
                 raise Unclear("words around the number change it")
             goes_on = _DIGITS_GO_ON.match(text, amount.end()) if "." in amount[0] else None
-            value, value_end = (f"{_inside(amount)}...", goes_on.end()) if goes_on else (_inside(amount), amount.end())
-            unit = leading_unit(clean(re.split(r"[,;()]", text[value_end:end])[0]))
+            value, value_end = (
+                (f"{_strip_delimiters(amount)}...", goes_on.end())
+                if goes_on
+                else (_strip_delimiters(amount), amount.end())
+            )
+            unit = find_leading_unit(clean_notation(re.split(r"[,;()]", text[value_end:end])[0]))
             return FinalAnswer(f"{value} \\text{{ {unit}}}" if unit else value, value_end)
     raise Unclear("no final answer")
 
 
-def _same(amount: re.Match[str], result: str) -> bool:
+def _matches_result(amount: re.Match[str], result: str) -> bool:
     """Whether an amount begins with the result of a calculation, or a rounding of it; signs may differ."""
-    first = re.search(NUMBER, _inside(amount))
-    own, wanted = plain_number(clean(first[0] if first else "")), plain_number(clean(result))
-    if own is None or wanted is None:
+    first = re.search(NUMBER, _strip_delimiters(amount))
+    number, wanted = parse_number(clean_notation(first[0] if first else "")), parse_number(clean_notation(result))
+    if number is None or wanted is None:
         return False
     size = abs(Fraction(wanted.value))
-    return abs(abs(Fraction(own.value)) - size) <= _SAME * size
+    return abs(abs(Fraction(number.value)) - size) <= _SAME * size
 
 
-def _inside(amount: re.Match[str]) -> str:
+def _strip_delimiters(amount: re.Match[str]) -> str:
     """A formula without its delimiters, or a number with its currency or per cent sign."""
     return next((amount[name] for name in "abcd" if amount[name] is not None), amount[0]).strip().rstrip(".,")
 
 
-def _clause_up_to(text: str) -> str:
+def _get_last_clause(text: str) -> str:
     return re.split(r"[.!?,;:\n]", text)[-1]
 
 
@@ -373,15 +384,15 @@ def _has_value(sentence: str) -> bool:
     return bool(_SPAN.search(sentence) or re.search(r"\d", sentence))
 
 
-def _numbers(text: str) -> set[str]:
+def _list_numbers(text: str) -> set[str]:
     return {number.replace(",", "") for number in _DIGITS.findall(text)}
 
 
-def _bare(text: str) -> str:
-    return re.sub(r"\s", "", clean(text)).rstrip("!")
+def _strip_spaces(text: str) -> str:
+    return re.sub(r"\s", "", clean_notation(text)).rstrip("!")
 
 
-def _sentences(text: str, begin: int = 0) -> list[TextPart]:
+def _split_sentences(text: str, begin: int = 0) -> list[TextPart]:
     """Each sentence or line from `begin` on, without white space around it; formulas are never split."""
     masked = text[:begin] + _SPAN.sub(lambda span: "\x00" * len(span[0]), text[begin:])
     sentences, start = [], begin
@@ -394,6 +405,6 @@ def _sentences(text: str, begin: int = 0) -> list[TextPart]:
     return sentences
 
 
-def doubted(text: str) -> bool:
+def is_doubtful(text: str) -> bool:
     """Whether a text is a denial, a supposition, a guess or a question."""
     return bool(_DOUBT.search(text)) or text.rstrip(" *_\"')").endswith("?")

@@ -110,14 +110,14 @@ class JudgeSettings(TypedDict):
 
 
 # Settings of a judge's jobs that differ between benchmarks.
-_OF_BENCHMARKS = ("replaces", "tolerance")
+_BENCHMARK_KEYS = ("replaces", "tolerance")
 
 
-def account(settings: Mapping[str, Any], model: str, benchmark: str) -> str:
+def make_account(settings: Mapping[str, Any], model: str, benchmark: str) -> str:
     """The account of calls in a judge's ledger: `model/benchmark/hash`, a hash of the settings of a request.
 
     For LLM judges these are `LlmSettings`; for all others, the settings of the judge's jobs.
     """
-    asked = {key: value for key, value in settings.items() if key not in _OF_BENCHMARKS}
-    digest = hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+    request_settings = {key: value for key, value in settings.items() if key not in _BENCHMARK_KEYS}
+    digest = hashlib.sha256(json.dumps(request_settings, sort_keys=True).encode()).hexdigest()
     return f"{model}/{benchmark}/{digest[:12]}"

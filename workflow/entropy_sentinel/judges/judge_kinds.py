@@ -233,13 +233,13 @@ class Llm(Kind, Server):
         They are under `llm`, because `model` of a label file is the model that answered.
         """
         prompt = prompts[self.prompt]
-        asked = self.model_dump(include=self.ASKED) | {"prompt_version": prompt.version, "messages": prompt.chat}
+        request = self.model_dump(include=self.ASKED) | {"prompt_version": prompt.version, "messages": prompt.chat}
         if served is None:
-            return {"kind": self.kind, "llm": asked}
-        asked["model"] = f"hosted_vllm/{self.served}"
+            return {"kind": self.kind, "llm": request}
+        request["model"] = f"hosted_vllm/{self.served}"
         # A cached reply is valid as long as the server is the same.
-        asked["revision"] = hashlib.sha256(json.dumps(served, sort_keys=True).encode()).hexdigest()[:12]
-        return {"kind": self.kind, "llm": asked, "server": served}
+        request["revision"] = hashlib.sha256(json.dumps(served, sort_keys=True).encode()).hexdigest()[:12]
+        return {"kind": self.kind, "llm": request, "server": served}
 
     @model_validator(mode="after")
     def _budget_has_prices(self) -> "Llm":
@@ -256,13 +256,13 @@ class Llm(Kind, Server):
     @model_validator(mode="after")
     def _one_server(self) -> "Llm":
         # A default may be written out.
-        given = {
+        explicit_keys = {
             name
             for name in ("model", "base_url", "revision")
             if getattr(self, name) != type(self).model_fields[name].default
         }
-        if self.served and given:
-            raise ValueError(f"'served' starts its own server, so it excludes '{min(given)}'")
+        if self.served and explicit_keys:
+            raise ValueError(f"'served' starts its own server, so it excludes '{min(explicit_keys)}'")
         return self
 
 

@@ -14,7 +14,7 @@ from entropy_sentinel.judges.judge_interface import Judge
 from entropy_sentinel.llm_client.server_settings import Prompt
 
 
-def _kinds() -> dict[str, type[Kind]]:
+def _load_kinds() -> dict[str, type[Kind]]:
     kinds = load_classes("judges", Kind)
     for name, kind in kinds.items():
         key = kind.model_fields.get("kind")
@@ -23,18 +23,18 @@ def _kinds() -> dict[str, type[Kind]]:
     return kinds
 
 
-KINDS: dict[str, type[Kind]] = _kinds()
+KINDS: dict[str, type[Kind]] = _load_kinds()
 PROMPTS: dict[str, Prompt] = load_values("judge_prompts", Prompt)
 
 
-def _given(judge: Any) -> Any:
+def _drop_null_keys(judge: Any) -> Any:
     """Remove null keys: a second config file uses null to unset a key of the first."""
     if not isinstance(judge, Mapping):
         return judge
     return {key: value for key, value in judge.items() if value is not None}
 
 
-def _kind(judge: Any) -> str | None:
+def _tag_kind(judge: Any) -> str | None:
     kind = judge.get("kind") if isinstance(judge, Mapping) else getattr(judge, "kind", None)
     return f"[{kind}]"
 
@@ -47,35 +47,35 @@ else:
     AnyJudge = Annotated[
         _KIND,
         Discriminator(
-            _kind,
+            _tag_kind,
             custom_error_type="kind",
             custom_error_message=f"must be a section with 'kind': {' or '.join(KINDS)}",
         ),
-        BeforeValidator(_given),
+        BeforeValidator(_drop_null_keys),
     ]
 
 
-def members(judge: Settings) -> list[str]:
+def list_members(judge: Settings) -> list[str]:
     """The names of the judges that a judge combines; empty for a basic judge."""
     return list(getattr(judge, "judges", []))
 
 
-def basic_judges(name: str, judges: Mapping[str, Settings]) -> list[str]:
+def list_basic_judges(name: str, judges: Mapping[str, Settings]) -> list[str]:
     """The basic judges behind the judge `name`: itself, or those that it combines, at any depth.
 
     Raises ValueError for a name that is not in `judges`, and for a judge that contains itself.
     """
-    return list(dict.fromkeys(_basic_judges([name], judges)))
+    return list(dict.fromkeys(_walk_basic_judges([name], judges)))
 
 
-def _basic_judges(way: list[str], judges: Mapping[str, Settings]) -> list[str]:
+def _walk_basic_judges(way: list[str], judges: Mapping[str, Settings]) -> list[str]:
     *above, name = way
     if name in above:
         raise ValueError(f"judges.{way[0]}.judges: a judge must not be part of itself, got {' -> '.join(way)}")
     check_names(f"judge in judges.{above[-1] if above else name}.judges:", [name], judges)
     basic: list[str] = []
-    for part in members(judges[name]):
-        basic += _basic_judges([*way, part], judges)
+    for part in list_members(judges[name]):
+        basic += _walk_basic_judges([*way, part], judges)
     return basic or [name]
 
 

@@ -5,7 +5,7 @@ import json
 import re
 from typing import Any
 
-from entropy_sentinel.judges.answer_markers import after_thinking
+from entropy_sentinel.judges.answer_markers import find_thinking_end
 
 # What may follow the verdict: a code fence, punctuation, and chat format.
 _END = re.compile(r"(?:\s|`|\*|\.|<\|[A-Za-z]\w*\|>|<｜[^｜<>\n]{2,40}｜>|</s>|<eos>|<end_of_turn>|\[/INST\])*")
@@ -14,21 +14,21 @@ _PYTHON = re.compile(r"\{\s*(?:'success'|\"success\"|success)\s*:\s*['\"]?(true|
 _WORDS = {"true": True, "false": False}
 
 
-def judgement(reply: str) -> bool | None:
+def read_judgement(reply: str) -> bool | None:
     """The verdict of a reply; None without one, or with several that differ.
 
     It is an object with the key `success`, true or false (or that word as text); it may have further keys, a code fence
     or quotes around it, and text before it. The judge's thinking before the reply does not count.
     """
-    start = after_thinking(reply)
+    start = find_thinking_end(reply)
     if start is None:
         return None
-    text = _unquoted(reply[start:].strip())
+    text = _unquote_text(reply[start:].strip())
     verdicts: list[bool | None] = []
     end, last = 0, 0
     while (begin := text.find("{", end)) >= 0:
         end = begin + 1
-        for verdict, stop in (_json(text, begin), _python(text, begin)):
+        for verdict, stop in (_read_json(text, begin), _read_python(text, begin)):
             if stop:
                 verdicts.append(verdict)
                 end, last = stop, begin
@@ -39,7 +39,7 @@ def judgement(reply: str) -> bool | None:
     return verdicts[0]
 
 
-def _unquoted(text: str) -> str:
+def _unquote_text(text: str) -> str:
     """The content of a reply that is a text in quotes."""
     try:
         content = json.loads(text) if text.startswith('"') else text
@@ -48,18 +48,18 @@ def _unquoted(text: str) -> str:
     return content if isinstance(content, str) else text
 
 
-def _json(text: str, begin: int) -> tuple[bool | None, int]:
+def _read_json(text: str, begin: int) -> tuple[bool | None, int]:
     """The verdict of the JSON object at `begin`, None if it is unclear, and its end; 0 if there is none."""
     try:
         pairs, end = json.JSONDecoder(object_pairs_hook=list).raw_decode(text, begin)
     except (ValueError, RecursionError):
         return None, 0
     values = [value for name, value in pairs if isinstance(name, str) and name.casefold() == "success"]
-    return (_truth(values), end) if values else (None, 0)
+    return (_read_truth(values), end) if values else (None, 0)
 
 
-def _python(text: str, begin: int) -> tuple[bool | None, int]:
-    """Do the same as `_json` for an object in Python's spelling, such as `{'success': True}`."""
+def _read_python(text: str, begin: int) -> tuple[bool | None, int]:
+    """Do the same as `_read_json` for an object in Python's spelling, such as `{'success': True}`."""
     if match := _PYTHON.match(text, begin):
         return _WORDS[match[1].casefold()], match.end()
     end = text.find("}", begin) + 1
@@ -67,10 +67,10 @@ def _python(text: str, begin: int) -> tuple[bool | None, int]:
         value = ast.literal_eval(text[begin:end])
     except (ValueError, SyntaxError, RecursionError, MemoryError):
         return None, 0
-    return (_truth([value["success"]]), end) if isinstance(value, dict) and "success" in value else (None, 0)
+    return (_read_truth([value["success"]]), end) if isinstance(value, dict) and "success" in value else (None, 0)
 
 
-def _truth(values: list[Any]) -> bool | None:
+def _read_truth(values: list[Any]) -> bool | None:
     """The only value as true or false; None if it is anything else, or if the key stands twice."""
     if len(values) != 1:
         return None

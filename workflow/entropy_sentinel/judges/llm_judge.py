@@ -16,15 +16,15 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from entropy_sentinel.judges.final_answers import last_boxed
-from entropy_sentinel.judges.judge_base import JudgeSettings, account
+from entropy_sentinel.judges.final_answers import find_last_boxed
+from entropy_sentinel.judges.judge_base import JudgeSettings, make_account
 from entropy_sentinel.judges.judge_interface import Case, Verdict
-from entropy_sentinel.judges.judgement_reading import judgement
+from entropy_sentinel.judges.judgement_reading import read_judgement
 from entropy_sentinel.judges.verdict_probability import (
     ALTERNATIVES,
-    last_steps,
-    verdict_probability,
-    without_logprobs,
+    read_verdict_probability,
+    select_last_steps,
+    strip_logprobs,
 )
 from entropy_sentinel.llm_client.chat_client import ChatClient
 from entropy_sentinel.llm_client.optional_parameters import OptionalParameters
@@ -60,66 +60,66 @@ class VisibleText:
     caution: str | None = None
 
 
-def without_special_tokens(text: str) -> VisibleText:
+def strip_special_tokens(text: str) -> VisibleText:
     """A text without special tokens at any depth, stripped. Tokens at its ends are chat format: no caution."""
     rest, passes = _SPECIAL.sub("", text), 1
-    while (again := _SPECIAL.sub("", rest)) != rest and passes < _PASSES:
-        rest, passes = again, passes + 1
-    if again != rest:
+    while (shorter := _SPECIAL.sub("", rest)) != rest and passes < _PASSES:
+        rest, passes = shorter, passes + 1
+    if shorter != rest:
         rest = rest.replace("<", "< ").replace("[", "[ ")
     rest = rest.strip()
     # If only tokens at the ends were removed, nothing inside was omitted.
     return VisibleText(rest, None if passes == 1 and rest in text else "special tokens inside it are left out")
 
 
-def quoted(shown: VisibleText, headings: frozenset[str]) -> VisibleText:
+def quote_text(visible: VisibleText, headings: frozenset[str]) -> VisibleText:
     """The text, quoted if it has one of the prompt's `headings` or looks like a reply of the judge."""
     quotations = []
-    if any(_is_heading(line, headings) for line in _lines(shown.text)):
+    if any(_is_heading(line, headings) for line in _split_lines(visible.text)):
         quotations.append("headings of the prompt in it are quoted")
-    if _JUDGEMENT.search(_plain(shown.text)):
+    if _JUDGEMENT.search(_simplify_text(visible.text)):
         quotations.append("a judgement in it is quoted")
     if not quotations:
-        return shown
-    cautions = [shown.caution, *quotations] if shown.caution else quotations
-    return VisibleText("\n".join(f"> {line}" for line in shown.text.splitlines()), "; ".join(cautions))
+        return visible
+    cautions = [visible.caution, *quotations] if visible.caution else quotations
+    return VisibleText("\n".join(f"> {line}" for line in visible.text.splitlines()), "; ".join(cautions))
 
 
-def headings_of(messages: Iterable[Mapping[str, str]]) -> frozenset[str]:
-    """The headings around a prompt's placeholders, such as `# Correct Answer`, by `_name`; tags unchanged."""
+def list_headings(messages: Iterable[Mapping[str, str]]) -> frozenset[str]:
+    """The headings around a prompt's placeholders, such as `# Correct Answer`, by `_name_heading`; tags unchanged."""
     headings: set[str] = set()
     for message in messages:
         parts = _PLACEHOLDER.split(message["content"])
         for number, part in enumerate(parts):
             lines = [line for line in part.splitlines() if line.strip()]
-            beside = lines[-1:] * (number < len(parts) - 1) + lines[:1] * (number > 0)
-            for line in beside:
-                tags = re.findall(r"</?\w[^<>]*>", _plain(line))
-                headings |= set(tags or [_name(_plain(line))])
+            neighbours = lines[-1:] * (number < len(parts) - 1) + lines[:1] * (number > 0)
+            for line in neighbours:
+                tags = re.findall(r"</?\w[^<>]*>", _simplify_text(line))
+                headings |= set(tags or [_name_heading(_simplify_text(line))])
     return frozenset(headings - {""})
 
 
 def _is_heading(line: str, headings: frozenset[str]) -> bool:
     """Whether a line is a heading, begins with one and a colon, has one after `#`, or contains a heading tag."""
-    plain = _plain(line)
+    plain = _simplify_text(line)
     for heading in headings:
         if heading.startswith("<") and heading in plain:
             return True
     head, *after_hash = plain.split("#")
     without_prefix = re.sub(r"^[\W\d_]+", "", _COMMANDS.sub("", head))
-    names = {_name(plain), _name(_NAME_ENDS.split(without_prefix)[0])}
+    names = {_name_heading(plain), _name_heading(_NAME_ENDS.split(without_prefix)[0])}
     if names & headings:
         return True
-    return any(_name(text).startswith(tuple(headings)) for text in after_hash)
+    return any(_name_heading(text).startswith(tuple(headings)) for text in after_hash)
 
 
-def _lines(text: str) -> Iterator[str]:
+def _split_lines(text: str) -> Iterator[str]:
     """Yield the lines that a reader may see, including those separated by an escaped `\\n`."""
     for line in text.splitlines():
         yield from _WRITTEN_LINE_END.split(line)
 
 
-def _plain(text: str) -> str:
+def _simplify_text(text: str) -> str:
     """A text in lower-case Latin letters, without accents and invisible characters."""
     if text.isascii():
         return text.casefold()
@@ -127,7 +127,7 @@ def _plain(text: str) -> str:
     return "".join(char for char in text if unicodedata.category(char) not in ("Cf", "Mn")).casefold()
 
 
-def _name(plain: str) -> str:
+def _name_heading(plain: str) -> str:
     """The letters and digits of a heading without its number: `correctanswer` for `**3. Correct Answer:**`."""
     return re.sub(r"[\W_]+", "", _COMMANDS.sub("", plain)).lstrip("0123456789")
 
@@ -135,7 +135,7 @@ def _name(plain: str) -> str:
 log = logging.getLogger(__name__)
 
 # Part of a reply's cache key. Raise it when the cached content changes.
-_KEPT = "verdict 1"
+_CACHE_VERSION = "verdict 1"
 _EXCERPT = 80
 _LOG_EVERY = 200
 
@@ -162,15 +162,15 @@ class LlmJudge:
 
         With `logprobs`, verdicts have probabilities: with `auto`, if the server gives log-probabilities.
         """
-        self._asked = settings["llm"]
+        self._settings = settings["llm"]
         self._logprobs = logprobs
         self._names = set[str]()
-        self._headings = headings_of(self._asked["messages"])
+        self._headings = list_headings(self._settings["messages"])
         self._client = ChatClient(
             f"judges.{settings['judge']}",
-            self._asked["model"],
+            self._settings["model"],
             **server,
-            identity={"revision": self._asked["revision"], "kept": _KEPT},
+            identity={"revision": self._settings["revision"], "kept": _CACHE_VERSION},
         )
         self._optional = OptionalParameters(self._client, ALTERNATIVES if logprobs == "auto" else {})
 
@@ -202,51 +202,57 @@ class LlmJudge:
 
         Repeated cases are sent once. Raises the errors of `ChatClient.ask`, after the verdicts that were paid for.
         """
-        shown = [self._shown(case) for case in cases]
+        visible_texts = [self._select_visible(case) for case in cases]
         positions: dict[str, list[int]] = {}
-        for position, (case, response) in enumerate(zip(cases, shown, strict=True)):
+        for position, (case, response) in enumerate(zip(cases, visible_texts, strict=True)):
             if response.text:
-                request = self._request(case, quoted(response, self._headings).text)
+                request = self._build_request(case, quote_text(response, self._headings).text)
                 positions.setdefault(json.dumps(request), []).append(position)
             else:
                 yield position, Verdict(None, reason="empty response")
         requests = [json.loads(request) for request in positions]
         positions_of = list(positions.values())
-        whose = account(self._asked, cases[0].model, cases[0].benchmark) if cases else ""
-        for done, (number, reply) in enumerate(self._optional.ask(requests, self._keep, account=whose), start=1):
+        account = make_account(self._settings, cases[0].model, cases[0].benchmark) if cases else ""
+        for done, (number, reply) in enumerate(
+            self._optional.ask(requests, self._select_cached, account=account), start=1
+        ):
             for position in positions_of[number]:
-                yield position, self._verdict(requests[number], shown[position], reply)
+                yield position, self._make_verdict(requests[number], visible_texts[position], reply)
             if done % _LOG_EVERY == 0 or done == len(requests):
                 log.info("%d of %d judged", done, len(requests))
         counts = self.counts
         log.info("%d calls, %d cached, %d refused", counts["answered"], counts["cached"], counts["refused"])
 
-    def _shown(self, case: Case) -> VisibleText:
+    def _select_visible(self, case: Case) -> VisibleText:
         """What the judge sees: the response or only its final answer, without special tokens."""
-        whole = without_special_tokens(case.response)
-        return replace(whole, text=final_answer(whole.text)) if self._asked["shown"] == "answer" else whole
+        whole = strip_special_tokens(case.response)
+        return replace(whole, text=find_last_answer(whole.text)) if self._settings["shown"] == "answer" else whole
 
-    def _request(self, case: Case, shown: str) -> dict[str, Any]:
-        messages = fill_chat(self._asked["messages"], question=case.question, response=shown, reference=case.reference)
-        request: dict[str, Any] = {"messages": messages, "max_tokens": self._asked["max_tokens"]}
-        if self._asked["temperature"] is not None:
-            request["temperature"] = self._asked["temperature"]
-        if self._asked["structured_output"]:
+    def _build_request(self, case: Case, response: str) -> dict[str, Any]:
+        messages = fill_chat(
+            self._settings["messages"], question=case.question, response=response, reference=case.reference
+        )
+        request: dict[str, Any] = {"messages": messages, "max_tokens": self._settings["max_tokens"]}
+        if self._settings["temperature"] is not None:
+            request["temperature"] = self._settings["temperature"]
+        if self._settings["structured_output"]:
             schema = {"name": "judgement", "schema": Judgement.model_json_schema(), "strict": True}
             request["response_format"] = {"type": "json_schema", "json_schema": schema}
         if self._logprobs == "on":
             request |= ALTERNATIVES
         return request
 
-    def _keep(self, reply: ServerReply) -> dict[str, Any]:
+    def _select_cached(self, reply: ServerReply) -> dict[str, Any]:
         """What is cached of a reply; log-probabilities only of its end, which has the verdict."""
-        kept = _keep(reply)
-        steps = None if self._logprobs == "off" else last_steps(reply)
-        return kept if steps is None else kept | {"steps": steps, "raw": without_logprobs(reply.raw)}
+        kept = _select_content(reply)
+        steps = None if self._logprobs == "off" else select_last_steps(reply)
+        return kept if steps is None else kept | {"steps": steps, "raw": strip_logprobs(reply.raw)}
 
-    def _verdict(self, request: Mapping[str, Any], shown: VisibleText, reply: Mapping[str, Any] | Refusal) -> Verdict:
-        answer = shown.text if self._asked["shown"] == "answer" else None
-        caution = quoted(shown, self._headings).caution
+    def _make_verdict(
+        self, request: Mapping[str, Any], visible: VisibleText, reply: Mapping[str, Any] | Refusal
+    ) -> Verdict:
+        answer = visible.text if self._settings["shown"] == "answer" else None
+        caution = quote_text(visible, self._headings).caution
         if isinstance(reply, Refusal):
             reason, raw = f"the judge's server refuses: {reply.reason}", reply.reason
         elif not _is_kept(reply):
@@ -256,12 +262,12 @@ class LlmJudge:
             )
         else:
             self._names |= {reply["model"]} - {""}
-            text = _whole_reply(reply)
-            if (label := judgement(text)) is not None:
+            text = _read_whole_reply(reply)
+            if (label := read_judgement(text)) is not None:
                 return Verdict(
-                    label, answer, caution=caution, probability=verdict_probability(reply.get("steps"), label)
+                    label, answer, caution=caution, probability=read_verdict_probability(reply.get("steps"), label)
                 )
-            reason, raw = _unreadable(reply, text), reply["raw"] or text
+            reason, raw = _explain_unreadable(reply, text), reply["raw"] or text
         return Verdict(None, answer, reason, {"messages": request["messages"], "reply": raw}, caution)
 
 
@@ -270,15 +276,15 @@ def make(settings: JudgeSettings) -> LlmJudge:
     return LlmJudge(settings, read_announced_server(f"judges.{settings['judge']}"))
 
 
-def final_answer(text: str) -> str:
+def find_last_answer(text: str) -> str:
     """The last boxed expression, or else the last line; "" for an empty text."""
-    if boxed := last_boxed(text):
+    if boxed := find_last_boxed(text):
         return boxed
     lines = text.strip().splitlines()
     return lines[-1].strip() if lines else ""
 
 
-def _keep(reply: ServerReply) -> dict[str, Any]:
+def _select_content(reply: ServerReply) -> dict[str, Any]:
     return {
         "model": mask_secrets(str(getattr(reply.parsed, "model", None) or "")),
         "text": reply.text,
@@ -290,12 +296,12 @@ def _keep(reply: ServerReply) -> dict[str, Any]:
 
 
 def _is_kept(reply: Any) -> bool:
-    """Whether a reply has what `_keep` keeps; a file of the cache may be damaged."""
+    """Whether a reply has what `_select_content` keeps; a file of the cache may be damaged."""
     texts = ("model", "text", "finish_reason")
     return isinstance(reply, dict) and all(isinstance(reply.get(name), str) for name in texts) and "raw" in reply
 
 
-def _whole_reply(reply: Mapping[str, Any]) -> str:
+def _read_whole_reply(reply: Mapping[str, Any]) -> str:
     """The model's whole reply, including `<think>...</think>`, which LiteLLM removes from the text.
 
     It excludes reasoning that a server returns separately, as `reasoning_content`.
@@ -307,7 +313,7 @@ def _whole_reply(reply: Mapping[str, Any]) -> str:
     return content if isinstance(content, str) else str(reply["text"])
 
 
-def _unreadable(reply: Mapping[str, Any], reply_text: str) -> str:
+def _explain_unreadable(reply: Mapping[str, Any], reply_text: str) -> str:
     """In one short line why a reply is not a judgement."""
     if reply["finish_reason"] == "length":
         return "the judge's reply is truncated at its max_tokens"

@@ -19,31 +19,38 @@ from entropy_sentinel.judges.answer_structure import (
     POINT_NAME,
     WORDS_AFTER,
     Structure,
-    at_top_level,
-    json_list,
-    readable,
-    reference_quantity,
-    split,
-    units_in_letters,
-    without_name,
-    without_point_name,
+    has_letter_units,
+    is_readable,
+    parse_json_list,
+    parse_structure,
+    read_reference_quantity,
+    split_top_level,
+    strip_name,
+    strip_point_names,
 )
 from entropy_sentinel.judges.arbitrary_constants import may_differ_in_constants
-from entropy_sentinel.judges.choice_options import NotAnOptionError, offered, same_option
+from entropy_sentinel.judges.choice_options import NotAnOptionError, list_options, same_option
 from entropy_sentinel.judges.designation_pairs import same_designations
 from entropy_sentinel.judges.designations import is_uncalculated, read_designation
-from entropy_sentinel.judges.expressions import SUFFIX, Quantity, TimeoutException, UnreadableError, quantity, timeout
-from entropy_sentinel.judges.final_answers import final_answer
+from entropy_sentinel.judges.expressions import (
+    SUFFIX,
+    Quantity,
+    TimeoutException,
+    UnreadableError,
+    parse_quantity,
+    timeout,
+)
+from entropy_sentinel.judges.final_answers import find_final_answer
 from entropy_sentinel.judges.judge_interface import DEFAULT_UNANSWERED, Case, Unanswered, Unclear, Verdict
-from entropy_sentinel.judges.notation import clean, close, has_words, key, plain_number
-from entropy_sentinel.judges.numerals import other_notation
-from entropy_sentinel.judges.unanswered_responses import unclear_verdict
-from entropy_sentinel.judges.units import scales
+from entropy_sentinel.judges.notation import clean_notation, has_words, is_close, make_key, parse_number
+from entropy_sentinel.judges.numerals import parse_foreign_notation
+from entropy_sentinel.judges.unanswered_responses import make_unclear_verdict
+from entropy_sentinel.judges.units import list_factors
 
 Tolerance = Mapping[str, Any] | None
 
-_LONGEST = 2000
-_ALMOST = re.compile(r"\\approx(?![A-Za-z])")
+_MAX_LENGTH = 2000
+_APPROXIMATELY = re.compile(r"\\approx(?![A-Za-z])")
 _RELATION = re.compile(r"\\[lg]eq(?![A-Za-z])|\\neq(?![A-Za-z])|\\[lg]t(?![A-Za-z])|[<>]")
 _WORDS = re.compile(r"\\text\{\s*[A-Za-z]{2,}[A-Za-z' .,-]*\}")
 # `5 \\text{ when } x > 0`.
@@ -62,7 +69,7 @@ _AMOUNT = re.compile(
 # `i + 2j`.
 _UNIT_VECTOR = re.compile(r"(?<![A-Za-z\\])[ij](?![A-Za-z])")
 # Equivalent notations: a list without brackets for a set, a point for a vector.
-_ALSO = {
+_EQUIVALENT_NOTATIONS = {
     "": (r"\{\}", "()"),
     r"\{\}": ("", "()"),
     "list": ("[]", "()", "", r"\{\}", "vector", r"\langle\rangle"),
@@ -78,21 +85,23 @@ def same_as_reference(reference: str, answer: str, tolerance: Tolerance, questio
     Words after a number are ignored if the `question` asks how many of them there are, as in `7 zorgs`.
     """
     for what, text in (("reference", reference), ("answer", answer)):
-        if len(text) > _LONGEST:
-            raise Unclear(f"{what} has more than {_LONGEST:,} characters")
-    expected, given = clean(reference), clean(answer)
-    if bool(_GROUPED_BY_TWO.fullmatch(expected)) != bool(_GROUPED_BY_TWO.fullmatch(given)):
+        if len(text) > _MAX_LENGTH:
+            raise Unclear(f"{what} has more than {_MAX_LENGTH:,} characters")
+    expected, actual = clean_notation(reference), clean_notation(answer)
+    if bool(_GROUPED_BY_TWO.fullmatch(expected)) != bool(_GROUPED_BY_TWO.fullmatch(actual)):
         raise Unclear("digits in groups of two, or several numbers")
-    listed, letters = json_list(reference, question), units_in_letters(reference)
-    if not expected or not (listed or readable(expected, letters)):
+    json_structure, letters = parse_json_list(reference, question), has_letter_units(reference)
+    if not expected or not (json_structure or is_readable(expected, letters)):
         raise Unclear("reference cannot be read")
-    if not given or (has_words(given) and key(given) != key(expected) and quantity(given, True) is None):
+    if not actual or (
+        has_words(actual) and make_key(actual) != make_key(expected) and parse_quantity(actual, True) is None
+    ):
         raise Unclear("answer cannot be read")
     comparison = _Comparison(tolerance, letters, question)
-    ranges = [match[0] if (match := _PARAMETER.search(text)) else "" for text in (expected, given)]
-    if key(ranges[0]) == key(ranges[1]):
-        return comparison.same(expected, given, listed)
-    if comparison.same(expected.removesuffix(ranges[0]), given.removesuffix(ranges[1]), listed):
+    ranges = [match[0] if (match := _PARAMETER.search(text)) else "" for text in (expected, actual)]
+    if make_key(ranges[0]) == make_key(ranges[1]):
+        return comparison.same(expected, actual, json_structure)
+    if comparison.same(expected.removesuffix(ranges[0]), actual.removesuffix(ranges[1]), json_structure):
         raise Unclear("which values a letter may have")
     return False
 
@@ -105,35 +114,40 @@ class _Comparison:
     units_in_letters: bool
     question: str = ""
 
-    def same(self, reference: str, answer: str, listed: Structure | None = None) -> bool:
-        if key(reference) == key(answer):
+    def same(self, reference: str, answer: str, json_structure: Structure | None = None) -> bool:
+        if make_key(reference) == make_key(answer):
             self._require_comparable(reference)
             return True
-        if POINT_NAME.match(answer) and not split(answer) and not POINT_NAME.match(reference) and not split(reference):
+        if (
+            POINT_NAME.match(answer)
+            and not parse_structure(answer)
+            and not POINT_NAME.match(reference)
+            and not parse_structure(reference)
+        ):
             raise Unclear("a point, or the value of a function")
-        reference, answer = without_point_name(ELEMENT_OF.sub("", reference), answer)
-        structure = listed or split(reference)
+        reference, answer = strip_point_names(ELEMENT_OF.sub("", reference), answer)
+        structure = json_structure or parse_structure(reference)
         # Inequalities.
         if _RELATION.search(reference) or _RELATION.search(answer):
             return self._same_relation(reference, structure, answer)
         # The name of a value, as in `x = 5`; several values, `x = 1, y = 2`, have theirs in their parts.
         name, expected = None, reference
         if structure is None or len(structure.parts) <= 1:
-            name, expected = without_name(reference)
+            name, expected = strip_name(reference)
         if name is not None:
-            structure = split(expected)
+            structure = parse_structure(expected)
         if "=" in expected and structure is None:
             return self._same_equation(reference, answer)
         # An answer may give its value twice, `\sqrt{2} \approx 1.41`; either may be the reference's.
-        parts = [without_name(part, keep_lists=True) for part in at_top_level(answer, _ALMOST)]
-        if any("=" in rest and split(rest) is None for _, rest in parts):
+        parts = [strip_name(part, keep_lists=True) for part in split_top_level(answer, _APPROXIMATELY)]
+        if any("=" in rest and parse_structure(rest) is None for _, rest in parts):
             if "=" in reference:
                 return self._same_equation(reference, answer)
             raise Unclear("the answer is an equation, but the reference is not")
-        if name and "\\frac" in name and any(label and key(label) != key(name) for label, _ in parts):
+        if name and "\\frac" in name and any(label and make_key(label) != make_key(name) for label, _ in parts):
             return self._same_equation(reference, answer)  # the ratio of two variables, given in another way
         for label, rest in parts:
-            has_other_name = name and label and key(name) != key(label) and "\\text" not in name + label
+            has_other_name = name and label and make_key(name) != make_key(label) and "\\text" not in name + label
             if not has_other_name and self._same_value(expected, structure, rest):
                 return True
         return False
@@ -151,16 +165,16 @@ class _Comparison:
             return False  # several ranges instead of one
         if all(len(_RELATION.findall(text)) <= 1 for text in (reference, answer)):
             return self._same_formula(reference, answer)
-        expected, given = map(relations.solutions, _formulas(reference, answer))
-        if expected is None or given is None:
+        expected, actual = map(relations.find_solutions, _read_formulas(reference, answer))
+        if expected is None or actual is None:
             raise Unclear("inequalities cannot be compared")
-        return bool(expected == given)
+        return bool(expected == actual)
 
     def _same_equation(self, reference: str, answer: str) -> bool:
-        expected, given = _formulas(reference, answer)
-        if relations.polynomial(expected) is None:
+        expected, actual = _read_formulas(reference, answer)
+        if relations.to_polynomial(expected) is None:
             raise Unclear("equations of this kind cannot be compared")
-        same = relations.same_solutions(expected, given)
+        same = relations.same_solutions(expected, actual)
         if same is None and "=" in answer:
             raise Unclear("equations cannot be compared")
         return bool(same)
@@ -168,76 +182,88 @@ class _Comparison:
     def _require_comparable(self, reference: str) -> None:
         """Raise Unclear for a relation of which only a copy is recognised, so that its label is null in any case."""
         chained = len(_RELATION.findall(reference)) > 1
-        implicit = "=" in reference and split(reference) is None and "=" in without_name(reference)[1]
+        implicit = "=" in reference and parse_structure(reference) is None and "=" in strip_name(reference)[1]
         if not chained and not implicit:
             return
-        [formula] = _formulas(reference)
-        comparable = relations.solutions(formula) if chained else relations.polynomial(formula)
+        [formula] = _read_formulas(reference)
+        comparable = relations.find_solutions(formula) if chained else relations.to_polynomial(formula)
         if comparable is None:
             raise Unclear(f"{'inequalities' if chained else 'equations'} of this kind cannot be compared")
 
     def _same_value(self, reference: str, structure: Structure | None, answer: str) -> bool:
         """Compare without names: by structure, or else by number or formula."""
-        if key(reference) == key(answer):
+        if make_key(reference) == make_key(answer):
             return True
         _require_one_notation(reference, answer)
-        other = split(answer)
+        actual_structure = parse_structure(answer)
         if matrices.has_matrix(reference) or matrices.has_matrix(answer):
-            same_results = matrices.same_matrices(reference, structure, answer, other)
+            same_results = matrices.same_matrices(reference, structure, answer, actual_structure)
             if same_results is not None:
                 return same_results
         if any(LETTER_BEFORE_POINT.fullmatch(text) for text in (reference, answer)):
             raise Unclear("a vector times a variable, or the value of a function")
         if structure is not None:
-            return self._same_structure(reference, structure, answer, other)
-        if other is not None and other.notation == "" and all(map(_is_measured, other.parts)):
+            return self._same_structure(reference, structure, answer, actual_structure)
+        if (
+            actual_structure is not None
+            and actual_structure.notation == ""
+            and all(map(_is_measured, actual_structure.parts))
+        ):
             raise Unclear("several quantities, or one in several units")
-        if other is not None and other.notation in ("", r"\{\}"):
-            same = [self.same(reference, part) for part in other.parts]
+        if actual_structure is not None and actual_structure.notation in ("", r"\{\}"):
+            same = [self.same(reference, part) for part in actual_structure.parts]
             return bool(same) and all(same)
-        if other is not None and len(other.parts) > 1:
-            if other.ordered and _UNIT_VECTOR.search(reference):
+        if actual_structure is not None and len(actual_structure.parts) > 1:
+            if actual_structure.ordered and _UNIT_VECTOR.search(reference):
                 raise Unclear("a vector in unit vectors, or a formula")
             return False
         return self._same_single(reference, answer)
 
-    def _same_structure(self, reference: str, structure: Structure, answer: str, other: Structure | None) -> bool:
-        if other is None and len(structure.parts) == 1 and structure.notation in (r"\{\}", "list"):
+    def _same_structure(
+        self, reference: str, structure: Structure, answer: str, actual_structure: Structure | None
+    ) -> bool:
+        if actual_structure is None and len(structure.parts) == 1 and structure.notation in (r"\{\}", "list"):
             return self.same(structure.parts[0], answer)
-        if other is None:
+        if actual_structure is None:
             if is_uncalculated(answer) and sorted(re.findall(r"\d+", reference)) == sorted(re.findall(r"\d+", answer)):
                 raise Unclear("a range, or the numbers at its ends")
             if structure.ordered and _UNIT_VECTOR.search(answer):
                 raise Unclear("a vector in unit vectors, or a formula")
             return _is_set(structure) and "\\" in answer and self._same_formula(reference, answer)
-        if structure.ordered and any(without_name(part)[0] for part in other.parts):
+        if structure.ordered and any(strip_name(part)[0] for part in actual_structure.parts):
             raise Unclear("names where the reference has an order")
-        if {structure.notation, other.notation} == {"", "cup"} and self._same_in_any_order(
-            structure.parts, other.parts
+        if {structure.notation, actual_structure.notation} == {"", "cup"} and self._same_in_any_order(
+            structure.parts, actual_structure.parts
         ):
             raise Unclear("several sets, or their union")
-        if other.notation not in _ALSO.get(structure.notation, ()) and other.notation != structure.notation:
+        if (
+            actual_structure.notation not in _EQUIVALENT_NOTATIONS.get(structure.notation, ())
+            and actual_structure.notation != structure.notation
+        ):
             # Brackets matter for an interval, which has two ends; a longer list may have any brackets.
-            if len(structure.parts) > 2 and "cup" not in (structure.notation, other.notation):
+            if len(structure.parts) > 2 and "cup" not in (structure.notation, actual_structure.notation):
                 raise Unclear("lists in different brackets")
             return False
-        same = self._same_parts(structure, other)
-        both = {structure.notation, other.notation}
+        same = self._same_parts(structure, actual_structure)
+        both = {structure.notation, actual_structure.notation}
         if same and "()" in both and both & {"", r"\{\}"} and len(structure.parts) == 2:
             raise Unclear("a point, an interval or two answers")
         return same
 
-    def _same_parts(self, structure: Structure, other: Structure) -> bool:
-        if len(structure.parts) != len(other.parts):
+    def _same_parts(self, structure: Structure, actual_structure: Structure) -> bool:
+        if len(structure.parts) != len(actual_structure.parts):
             return False
         if structure.ordered:
-            return all(self.same(part, given) for part, given in zip(structure.parts, other.parts, strict=True))
-        return self._same_in_any_order(structure.parts, other.parts)
+            return all(
+                self.same(part, answer_part)
+                for part, answer_part in zip(structure.parts, actual_structure.parts, strict=True)
+            )
+        return self._same_in_any_order(structure.parts, actual_structure.parts)
 
     def _same_in_any_order(self, reference: Sequence[str], answer: Sequence[str]) -> bool:
         left = list(answer)
         for part in reference:
-            position = next((i for i, given in enumerate(left) if self.same(part, given)), None)
+            position = next((i for i, answer_part in enumerate(left) if self.same(part, answer_part)), None)
             if position is None:
                 return False
             del left[position]
@@ -247,51 +273,51 @@ class _Comparison:
         same = same_designations(reference, answer, self.units_in_letters, self.question)
         if same is not None:
             return same
-        expected = quantity(reference, self.units_in_letters)
-        given = None if expected is None else quantity(answer, True)
-        if expected is None or given is None:
-            if expected is not None and expected.number.value != 0 and _only_words(answer):
+        expected = parse_quantity(reference, self.units_in_letters)
+        actual = None if expected is None else parse_quantity(answer, True)
+        if expected is None or actual is None:
+            if expected is not None and expected.number.value != 0 and _is_only_words(answer):
                 return False
             return self._same_formula(reference, answer)
-        unit = given.unit
+        unit = actual.unit
         if expected.unit is None:
             if SUFFIX.fullmatch(answer):
                 raise Unclear("units cannot be compared")
-            if unit is not None and unit.powers is None and self._counts(unit.text):
+            if unit is not None and unit.powers is None and self._asks_count(unit.text):
                 unit = None
-        if _percent_of_less_than_one(expected, given):
+        if _is_ambiguous_percent(expected, actual):
             raise Unclear("per cent, or a share")
-        factors = scales(expected.unit, unit)
+        factors = list_factors(expected.unit, unit)
         if factors is None:
             raise Unclear("units cannot be compared")
         # The tolerance applies to the written number: 1 does not match 54.7 degrees, although it is close in radians.
-        named = expected.unit is not None and unit is not None
+        both_have_units = expected.unit is not None and unit is not None
         return any(
-            close(expected.number, given.number, factor, self.tolerance if named or factor == 1 else None)
+            is_close(expected.number, actual.number, factor, self.tolerance if both_have_units or factor == 1 else None)
             for factor in factors
         )
 
     def _same_formula(self, reference: str, answer: str) -> bool:
-        expected, given = _formulas(reference, answer)
-        if expressions.equal(expected, given):
+        expected, actual = _read_formulas(reference, answer)
+        if expressions.are_equal(expected, actual):
             return True
-        if may_differ_in_constants(expected, given):
+        if may_differ_in_constants(expected, actual):
             raise Unclear("arbitrary constants may have other letters")
         return False
 
-    def _counts(self, words: str) -> bool:
+    def _asks_count(self, words: str) -> bool:
         """Whether the question asks how many of these there are."""
         words = r"\s+".join(map(re.escape, words.strip(" .,").split()))
         pattern = rf"\b(?:how (?:many|much)|(?:number|amount) of)\s+{words}\b"
         return bool(words and re.search(pattern, self.question, re.IGNORECASE))
 
 
-def _formulas(reference: str, *answers: str) -> list[Any]:
+def _read_formulas(reference: str, *answers: str) -> list[Any]:
     """The SymPy objects of a reference and of answers. Raises Unclear for one that cannot be read."""
     formulas = []
     for number, text in enumerate([WORDS_AFTER.sub("", reference), *answers]):
         try:
-            formulas.append(expressions.read(text))
+            formulas.append(expressions.parse_formula(text))
         except UnreadableError:
             raise Unclear(f"{'answer' if number else 'reference'} cannot be read") from None
     return formulas
@@ -308,16 +334,16 @@ def _require_one_notation(reference: str, answer: str) -> None:
         return
     if any(map(_THOUSAND.fullmatch, numbers)) and len({re.sub(r"\D", "", number) for number in numbers}) > 1:
         return  # `7,000` is no 7
-    plain, other = [plain_number(text) for text in numbers], [other_notation(text) for text in numbers]
+    plain, foreign = list(map(parse_number, numbers)), list(map(parse_foreign_notation, numbers))
     if plain[0] is not None and plain[1] is not None and plain[0].value == plain[1].value:
         return
-    for number, foreign in ((plain[0], other[1]), (plain[1], other[0])):
-        if foreign is not None and number is not None and number.value == foreign:
+    for number, value in ((plain[0], foreign[1]), (plain[1], foreign[0])):
+        if value is not None and number is not None and number.value == value:
             raise Unclear("a decimal comma or point, or one between digits or numbers")
 
 
 def _is_measured(text: str) -> bool:
-    measured = quantity(text, True)
+    measured = parse_quantity(text, True)
     return measured is not None and measured.unit is not None and bool(measured.unit.powers)
 
 
@@ -328,13 +354,15 @@ def _is_set(structure: Structure | None) -> bool:
     )
 
 
-def _percent_of_less_than_one(expected: Quantity, given: Quantity) -> bool:
+def _is_ambiguous_percent(expected: Quantity, actual: Quantity) -> bool:
     r"""Whether only one has a sign, as `0.5` and `0.5\%`: `12.5` may imply it, but `0.5` may be a share."""
-    units = [quantity.unit.text if quantity.unit else "" for quantity in (expected, given)]
-    return sorted(units) == ["", "%"] and -1 < expected.number.value < 1 and expected.number.value == given.number.value
+    units = [quantity.unit.text if quantity.unit else "" for quantity in (expected, actual)]
+    return (
+        sorted(units) == ["", "%"] and -1 < expected.number.value < 1 and expected.number.value == actual.number.value
+    )
 
 
-def _only_words(text: str) -> bool:
+def _is_only_words(text: str) -> bool:
     """Whether an answer is words, but not a number or an option: `undefined`, `no solution`."""
     return bool(_WORDS.fullmatch(text)) and not _AMOUNT.search(text)
 
@@ -369,14 +397,14 @@ class MathVerifyJudge:
     def _verdict(self, case: Case) -> Verdict:
         answer = None
         try:
-            found = final_answer(case.response, case.truncated)
+            found = find_final_answer(case.response, case.truncated)
             answer, following = found.text, case.response[found.end :]
             same = timeout(_LIMIT_S)(self._same)(case.reference.strip(), answer, case.question, following)
             return Verdict(same, answer=answer)
         except Unclear as unclear:
             if isinstance(unclear, NotAnOptionError) and self._no_option == "incorrect":
                 return Verdict(False, answer=answer)
-            return unclear_verdict(unclear, case, self._unanswered, partial(self._check_reference, case), answer)
+            return make_unclear_verdict(unclear, case, self._unanswered, partial(self._check_reference, case), answer)
         except TimeoutException:
             return Verdict(None, answer=answer, reason="comparison timed out")
         except Exception as error:  # math-verify wraps a whole computer algebra system, which can raise anything
@@ -401,14 +429,14 @@ class MathVerifyJudge:
         if words.is_truth(reference):
             return words.same_truth(reference, answer)
         if words.is_option(reference):
-            options, letter = offered(question), words.option(reference)
-            if not options or letter is None or len(words.options(answer)) > 1:
+            options, letter = list_options(question), words.find_only_letter(reference)
+            if not options or letter is None or len(words.find_letters(answer)) > 1:
                 return words.same_option(reference, answer)
             return same_option(letter, answer, options, following)
         if read_designation(reference) is not None:
-            same = same_designations(reference, answer, units_in_letters(reference), question)
+            same = same_designations(reference, answer, has_letter_units(reference), question)
             assert same is not None  # because the reference is a designation
             return same
-        if words.is_words(clean(reference)) and reference_quantity(reference) is None:
+        if words.is_words(clean_notation(reference)) and read_reference_quantity(reference) is None:
             return words.same_word(reference, answer)
         return same_as_reference(reference, answer, self.tolerance, question)

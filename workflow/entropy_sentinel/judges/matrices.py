@@ -7,7 +7,7 @@ import sympy
 
 from entropy_sentinel.judges import expressions
 from entropy_sentinel.judges.answer_structure import Structure
-from entropy_sentinel.judges.expressions import UnreadableError, quantity
+from entropy_sentinel.judges.expressions import UnreadableError, parse_quantity
 from entropy_sentinel.judges.judge_interface import Unclear
 
 _BEGIN = "\\begin"
@@ -26,45 +26,51 @@ def has_matrix(text: str) -> bool:
     return _BEGIN in text
 
 
-def same_matrices(reference: str, structure: Structure | None, answer: str, other: Structure | None) -> bool | None:
+def same_matrices(
+    reference: str, structure: Structure | None, answer: str, actual_structure: Structure | None
+) -> bool | None:
     """Whether two formulas, at least one with a matrix, are equal; None to compare them cell by cell.
 
     Raises Unclear for what may be a matrix, such as `-I`.
     """
-    both = structure is not None and other is not None
+    both = structure is not None and actual_structure is not None
     if any(map(_DETERMINANT.search, (reference, answer))) and not (
         both and has_matrix(reference) and has_matrix(answer)
     ):
         raise Unclear("a determinant, or a norm")
-    if structure is not None and other is not None:
-        return False if structure.is_matrix and other.is_matrix and structure.notation != other.notation else None
+    if structure is not None and actual_structure is not None:
+        return (
+            False
+            if structure.is_matrix and actual_structure.is_matrix and structure.notation != actual_structure.notation
+            else None
+        )
     if has_matrix(reference) and has_matrix(answer):
         return _same_results(reference, answer)
-    formula, left = (reference, other) if structure is None else (answer, structure)
-    if left is not None and quantity(formula, True) is not None:
+    formula, left = (reference, actual_structure) if structure is None else (answer, structure)
+    if left is not None and parse_quantity(formula, True) is not None:
         return False
-    if _MAY_BE_A_MATRIX.search(formula) if left is None or left.is_matrix else _result(formula) is not None:
+    if _MAY_BE_A_MATRIX.search(formula) if left is None or left.is_matrix else _compute_matrix(formula) is not None:
         raise Unclear("a matrix, and a formula that may be one")
     return None
 
 
 def _same_results(reference: str, answer: str) -> bool:
     """Whether two sums or products of matrices have the same result."""
-    expected, given = _result(reference), _result(answer)
-    if expected is None or given is None:
+    expected, actual = _compute_matrix(reference), _compute_matrix(answer)
+    if expected is None or actual is None:
         raise Unclear("matrices of this kind cannot be compared")
-    same = expected.shape == given.shape and bool(sympy.simplify(expected - given).is_zero_matrix)
-    if not same and expected.free_symbols and given.free_symbols:
+    same = expected.shape == actual.shape and bool(sympy.simplify(expected - actual).is_zero_matrix)
+    if not same and expected.free_symbols and actual.free_symbols:
         raise Unclear("one line or plane can be written with several vectors")
     return same
 
 
-def _result(text: str) -> Any:
+def _compute_matrix(text: str) -> Any:
     """The matrix that a sum or product of matrices is; None if it cannot be computed."""
     if _POWER.search(text):
         return None
     try:
-        result = expressions.read(text)
+        result = expressions.parse_formula(text)
     except UnreadableError:
         return None
     result = result.doit() if hasattr(result, "doit") else result

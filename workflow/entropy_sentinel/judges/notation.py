@@ -1,7 +1,7 @@
 r"""Give LaTeX, Unicode and plain text one spelling; read plain numbers.
 
-After `clean`, roman and bold words are in `\text{...}`, fractions are `\frac`, products `\times` or `\cdot`, powers
-of ten `\times 10^{3}`, money is `\$`, and math delimiters and commands for size and space are gone.
+After `clean_notation`, roman and bold words are in `\text{...}`, fractions are `\frac`, products `\times` or `\cdot`,
+powers of ten `\times 10^{3}`, money is `\$`, and math delimiters and commands for size and space are gone.
 """
 
 import math
@@ -18,7 +18,7 @@ from entropy_sentinel.judges.judge_interface import Unclear
 from entropy_sentinel.judges.numerals import EndlessDecimal, read_endless, read_recurring
 
 _SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻"
-_OF_SUPERSCRIPTS = str.maketrans(_SUPERSCRIPTS, "0123456789+-")
+_SUPERSCRIPT_DIGITS = str.maketrans(_SUPERSCRIPTS, "0123456789+-")
 _COMMANDS = {
     "×": "times", "⋅": "cdot", "·": "cdot", "≥": "geq", "≤": "leq", "≠": "neq", "≈": "approx", "∞": "infty", "∪": "cup",
     "∈": "in", "±": "pm", "√": "sqrt", "⟨": "langle", "⟩": "rangle", "Å": "AA", "µ": "mu", "μ": "mu", "Ω": "Omega",
@@ -88,34 +88,34 @@ _MATH_DELIMITER = re.compile(r"\\[\[\]()]|(?<!\\)\$")
 
 
 @lru_cache(maxsize=4096)
-def clean(text: str) -> str:
+def clean_notation(text: str) -> str:
     """`text`, a formula or a plain answer, in one spelling, without outer spaces and full stops."""
-    text = spelled(_lone_dollars(text))
+    text = unify_spelling(_escape_dollars(text))
     text = re.sub(r" +", " ", _MATH_DELIMITER.sub(" ", text)).lstrip(" ;:,").rstrip(" .;:,")
-    return _without_outer_braces(text.removesuffix("\\").strip())
+    return _strip_outer_braces(text.removesuffix("\\").strip())
 
 
-def spelled(text: str) -> str:
+def unify_spelling(text: str) -> str:
     """`text`, which may be a sentence, with numbers and formulas in one spelling; math delimiters stay."""
     text = unicodedata.normalize("NFC", text)
-    text = _SUPERSCRIPT.sub(lambda match: f"^{{{match[0].translate(_OF_SUPERSCRIPTS)}}}", text)
+    text = _SUPERSCRIPT.sub(lambda match: f"^{{{match[0].translate(_SUPERSCRIPT_DIGITS)}}}", text)
     text = text.translate(_CHARACTERS)
     for pattern, replacement in _REWRITES:
         text = pattern.sub(replacement, text)
     return text
 
 
-def thousands_joined(text: str) -> str:
+def join_thousands(text: str) -> str:
     """`1,234,567` and `1 234 567` as `1234567`. For a text of one number only: `(2,251,252)` has three."""
     return _THOUSANDS.sub(lambda match: re.sub("[, ]", "", match[1]), text)
 
 
-def key(text: str) -> str:
+def make_key(text: str) -> str:
     """`text` without spaces, braces and letter case, for comparison as text."""
-    return re.sub(r"(?<!\d)\s+|\s+(?!\d)", "", re.sub(r"\\text\{([^{}]*)\}", r"\1", clean(text)))
+    return re.sub(r"(?<!\d)\s+|\s+(?!\d)", "", re.sub(r"\\text\{([^{}]*)\}", r"\1", clean_notation(text)))
 
 
-def _lone_dollars(text: str) -> str:
+def _escape_dollars(text: str) -> str:
     r"""Write `$` as `\$` if it means money: escaped, alone, after a number, or before a number that no `$` ends."""
     text = re.sub(r"(?<!\\)\$\s*\\\$\s*(?<!\\)\$", r"\\$", text)  # `$\$$`
     if _has_lone_dollar(text):
@@ -130,23 +130,23 @@ def _has_lone_dollar(text: str) -> bool:
     return len(re.findall(r"(?<!\\)\$", text)) % 2 == 1
 
 
-def _without_outer_braces(text: str) -> str:
-    while text.startswith("{") and (inside := in_braces(text, 0)) == text[1:-1]:
+def _strip_outer_braces(text: str) -> str:
+    while text.startswith("{") and (inside := read_braces(text, 0)) == text[1:-1]:
         text = inside.strip()
     return text
 
 
 def has_words(text: str) -> bool:
     r"""Whether a cleaned formula has words outside `\text{...}`."""
-    return bool(_WORD.search(plain := _TEXT.sub(" ", text))) or in_another_script(plain)
+    return bool(_WORD.search(plain := _TEXT.sub(" ", text))) or has_foreign_script(plain)
 
 
-def in_another_script(text: str) -> bool:
+def has_foreign_script(text: str) -> bool:
     """Whether a text has letters that are neither Latin nor Greek, which math-verify skips."""
     return bool(_OTHER_SCRIPT.search(text))
 
 
-def in_braces(text: str, begin: int) -> str | None:
+def read_braces(text: str, begin: int) -> str | None:
     """The content of the braces that open at `begin`; None if they never close."""
     depth = 0
     for position in range(begin, len(text)):
@@ -163,7 +163,7 @@ NUMBER = (
     r"(?:\s*\\(?:times|cdot)\s*10\^\{[-+]?\d{1,4}\})?"
 )
 # 2 1/2
-MIXED = r"[-+]?\s*\d+\s+\d+\s*/\s*\d+"
+MIXED_NUMBER = r"[-+]?\s*\d+\s+\d+\s*/\s*\d+"
 _POWER = re.compile(r"([-+]?)\s*10\^\{([-+]?\d{1,4})\}")
 _DECIMAL = re.compile(r"([-+]?)\s*(\d+(?:\.\d*)?|\.\d+)(?:\s*\\(?:times|cdot)\s*10\^\{([-+]?\d{1,4})\})?")
 # 3/4, \frac{3}{4}, \frac34, and either after a whole number: 1\frac{3}{4}, 1 3/4
@@ -199,25 +199,25 @@ class Number:
     endless: EndlessDecimal | None = None
 
 
-def plain_number(text: str) -> Number | None:
+def parse_number(text: str) -> Number | None:
     """The number that cleaned `text` writes in digits; None for anything else."""
     if len(text) > _LONGEST:
         return None
-    text = thousands_joined(text.strip())
+    text = join_thousands(text.strip())
     if match := _DECIMAL.fullmatch(text):
         exponent = int(match[3] or 0)
         value = Fraction(Decimal(match[2]).scaleb(exponent))
-        return Number(_signed(value, match[1]), "." not in match[2] and exponent >= 0, _significant(match[2]))
+        return Number(_apply_sign(value, match[1]), "." not in match[2] and exponent >= 0, _count_significant(match[2]))
     if match := _POWER.fullmatch(text):
-        return Number(_signed(Fraction(10) ** int(match[2]), match[1]), True, 1)
+        return Number(_apply_sign(Fraction(10) ** int(match[2]), match[1]), True, 1)
     if match := _FRACTION.fullmatch(text):
         whole = int(match[2] or match[7] or 0)
         above, below = int(match[3] or match[4] or match[8]), int(match[5] or match[6] or match[9])
-        return Number(_signed(whole + Fraction(above, below), match[1]), True) if below else None
-    return _endless_number(text) if "." in text and text.endswith(_ENDS_OF_ENDLESS) else None
+        return Number(_apply_sign(whole + Fraction(above, below), match[1]), True) if below else None
+    return _parse_endless(text) if "." in text and text.endswith(_ENDS_OF_ENDLESS) else None
 
 
-def _endless_number(text: str) -> Number | None:
+def _parse_endless(text: str) -> Number | None:
     if (recurring := read_recurring(text)) is not None:
         return Number(recurring, True)
     if endless := read_endless(text):
@@ -225,11 +225,11 @@ def _endless_number(text: str) -> Number | None:
     return None
 
 
-def _signed(value: Fraction, sign: str) -> Fraction:
+def _apply_sign(value: Fraction, sign: str) -> Fraction:
     return -value if sign == "-" else value
 
 
-def close(reference: Number, answer: Number, scale: float, tolerance: Mapping[str, Any] | None) -> bool:
+def is_close(reference: Number, answer: Number, scale: float, tolerance: Mapping[str, Any] | None) -> bool:
     """Whether `answer` equals the reference within the tolerance; `scale` converts it to the reference's unit.
 
     `tolerance` has the keys of `study.items.benchmark_settings.Tolerance`. Without one, two exact numbers must be
@@ -241,56 +241,56 @@ def close(reference: Number, answer: Number, scale: float, tolerance: Mapping[st
         if tolerance is None and isinstance(reference.value, Fraction) and isinstance(answer.value, Fraction):
             return False
     if (reference.endless or answer.endless) and tolerance is None and scale == 1.0:
-        return _close_to_endless(reference, answer)
+        return _is_close_endless(reference, answer)
     try:
-        value, other = float(reference.value), float(answer.value) * scale
+        expected, actual = float(reference.value), float(answer.value) * scale
     except OverflowError:
         return reference.value == answer.value
-    if math.isclose(value, other, rel_tol=_FLOAT):
+    if math.isclose(expected, actual, rel_tol=_FLOAT):
         return True
-    if tolerance is not None and not _whole_and_exact(reference, tolerance):
-        return _within(value, other, reference.digits, tolerance)
+    if tolerance is not None and not _is_exact_whole(reference, tolerance):
+        return _is_within_tolerance(expected, actual, reference.digits, tolerance)
     if reference.exact and answer.exact:
-        return math.isclose(value, other, rel_tol=1e-9)
-    if abs(value) < _SMALL:
-        return math.isclose(value, other, rel_tol=_SMALL_TOLERANCE)
-    return abs(value - other) <= _PLACES
+        return math.isclose(expected, actual, rel_tol=1e-9)
+    if abs(expected) < _SMALL:
+        return math.isclose(expected, actual, rel_tol=_SMALL_TOLERANCE)
+    return abs(expected - actual) <= _PLACES
 
 
-def _close_to_endless(reference: Number, answer: Number) -> bool:
+def _is_close_endless(reference: Number, answer: Number) -> bool:
     """Whether two numbers are equal if the digits of at least one go on. Raises Unclear if they may be equal."""
-    expected, given = _as_repeated(reference), _as_repeated(answer)
-    if expected is not None and given is not None and close(expected, given, 1.0, None):
+    expected, actual = _to_recurring(reference), _to_recurring(answer)
+    if expected is not None and actual is not None and is_close(expected, actual, 1.0, None):
         return True
-    for endless, other in ((reference.endless, answer), (answer.endless, reference)):
-        if endless is not None and not endless.least <= other.value <= endless.largest:
+    for endless, counterpart in ((reference.endless, answer), (answer.endless, reference)):
+        if endless is not None and not endless.least <= counterpart.value <= endless.largest:
             return False
     raise Unclear("digits that go on")
 
 
-def _as_repeated(number: Number) -> Number | None:
+def _to_recurring(number: Number) -> Number | None:
     """The recurring number that endless digits are, or a number without such digits as it is."""
     if number.endless is None:
         return number
     return None if number.endless.repeated is None else Number(number.endless.repeated, True)
 
 
-def _whole_and_exact(reference: Number, tolerance: Mapping[str, Any]) -> bool:
+def _is_exact_whole(reference: Number, tolerance: Mapping[str, Any]) -> bool:
     return not tolerance.get("whole_numbers", True) and reference.exact and reference.value == int(reference.value)
 
 
-def _within(value: float, other: float, digits: int | None, tolerance: Mapping[str, Any]) -> bool:
+def _is_within_tolerance(expected: float, actual: float, digits: int | None, tolerance: Mapping[str, Any]) -> bool:
     if (relative := tolerance.get("relative")) is not None:
-        return abs(value - other) <= float(relative) * abs(value) * (1 + _FLOAT)
+        return abs(expected - actual) <= float(relative) * abs(expected) * (1 + _FLOAT)
     wanted = tolerance["significant_digits"]
     wanted = digits if wanted == "reference" else wanted
-    return wanted is not None and _rounded(value, wanted) == _rounded(other, wanted)
+    return wanted is not None and _round_digits(expected, wanted) == _round_digits(actual, wanted)
 
 
-def _rounded(value: float, digits: int) -> str:
+def _round_digits(value: float, digits: int) -> str:
     return f"{value:.{digits - 1}e}"
 
 
-def _significant(digits: str) -> int:
+def _count_significant(digits: str) -> int:
     """The number of significant digits as written: three for `0.0250`, four for `1200`."""
     return len(digits.lstrip("+-").replace(".", "").lstrip("0")) or 1

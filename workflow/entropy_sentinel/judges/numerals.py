@@ -70,7 +70,7 @@ def read_recurring(text: str) -> Fraction | None:
             parts = match.groupdict()
             period = parts.get("period") or parts.get("digit")
             period = period or parts["first"] + parts["middle"] + parts["last"]
-            return _recurring(match["sign"], match["whole"], match["fixed"], period)
+            return _compute_recurring(match["sign"], match["whole"], match["fixed"], period)
     return None
 
 
@@ -85,11 +85,11 @@ def read_endless(text: str) -> EndlessDecimal | None:
     repeated = None
     if period := _PERIOD_AT_END.search(match["digits"]):
         fixed = match["digits"][: period.start()]
-        repeated = _recurring(match["sign"], match["whole"], fixed, period["period"])
+        repeated = _compute_recurring(match["sign"], match["whole"], fixed, period["period"])
     return EndlessDecimal(repeated, *ends)
 
 
-def _recurring(sign: str, whole: str, fixed: str, period: str) -> Fraction:
+def _compute_recurring(sign: str, whole: str, fixed: str, period: str) -> Fraction:
     digits = Fraction(int(f"{whole or 0}{fixed}")) + Fraction(int(period), int("9" * len(period)))
     value = digits / int("1" + "0" * len(fixed))
     return -value if sign == "-" else value
@@ -105,7 +105,7 @@ _OTHER_NOTATIONS = (
 )
 
 
-def other_notation(text: str) -> Fraction | None:
+def parse_foreign_notation(text: str) -> Fraction | None:
     """The number that digits are in another country's notation: 3.14 for `3,14`; None if there is none."""
     for pattern, replacements in _OTHER_NOTATIONS:
         if pattern.fullmatch(text):

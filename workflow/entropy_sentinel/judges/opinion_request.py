@@ -5,13 +5,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from entropy_sentinel.judges.answer_matching import reason_without_answer
+from entropy_sentinel.judges.answer_matching import explain_missing_answer
 from entropy_sentinel.llm_client.chat_client import ChatClient
 from entropy_sentinel.llm_client.optional_parameters import OptionalParameters
 from entropy_sentinel.llm_client.request_results import Refusal, ServerReply, mask_secrets
 
 # Part of a reply's cache key. Raise it when the cached content changes.
-_KEPT = "opinion 1"
+_CACHE_VERSION = "opinion 1"
 
 # The messages of a request, with their roles and contents.
 Conversation = Sequence[Mapping[str, str]]
@@ -31,7 +31,7 @@ class SecondModel:
     def __init__(self, model: str, max_tokens: int, temperature: float, server: Mapping[str, Any]) -> None:
         """Prepare requests to the model at `server`, which has the arguments of `ChatClient`; sends nothing yet."""
         self._max_tokens = max_tokens
-        self._client = ChatClient("judge", model, **server, identity={"kept": _KEPT})
+        self._client = ChatClient("judge", model, **server, identity={"kept": _CACHE_VERSION})
         self._optional = OptionalParameters(self._client, {"temperature": temperature})
 
     @property
@@ -59,12 +59,12 @@ class SecondModel:
             positions.setdefault(json.dumps(list(messages)), []).append(position)
         requests = [{"messages": json.loads(messages), "max_tokens": self._max_tokens} for messages in positions]
         positions_of = list(positions.values())
-        for number, reply in self._optional.ask(requests, _keep):
-            opinion = _opinion(reply)
+        for number, reply in self._optional.ask(requests, _select_content):
+            opinion = _make_opinion(reply)
             yield from ((position, opinion) for position in positions_of[number])
 
 
-def _keep(reply: ServerReply) -> dict[str, Any]:
+def _select_content(reply: ServerReply) -> dict[str, Any]:
     return {
         "model": mask_secrets(str(getattr(reply.parsed, "model", None) or "")),
         "text": reply.text,
@@ -74,12 +74,12 @@ def _keep(reply: ServerReply) -> dict[str, Any]:
     }
 
 
-def _opinion(reply: Any) -> Opinion:
+def _make_opinion(reply: Any) -> Opinion:
     """The answer in a reply as it is kept, or why there is none."""
     if isinstance(reply, Refusal):
         return Opinion(None, f"the second model's server refuses: {reply.reason}")
     if not isinstance(reply, dict) or not all(isinstance(reply.get(name), str) for name in ("text", "finish_reason")):
         return Opinion(None, "the second model's cached reply is damaged: delete it from the cache, and ask again")
-    if reason := reason_without_answer(reply["text"], reply["finish_reason"]):
+    if reason := explain_missing_answer(reply["text"], reply["finish_reason"]):
         return Opinion(None, reason)
     return Opinion(reply["text"].strip())

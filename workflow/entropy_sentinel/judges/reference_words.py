@@ -7,9 +7,9 @@ over the labelled rows would be 1.
 
 import re
 
-from entropy_sentinel.judges.final_answers import doubted, option_first, other_options
+from entropy_sentinel.judges.final_answers import find_leading_option, is_doubtful, list_other_options
 from entropy_sentinel.judges.judge_interface import Unclear
-from entropy_sentinel.judges.notation import clean, has_words, in_another_script
+from entropy_sentinel.judges.notation import clean_notation, has_foreign_script, has_words
 
 _TRUTHS = {
     **dict.fromkeys(("true", "yes"), True),
@@ -34,43 +34,43 @@ _COMMAND = re.compile(r"\\(?!text)[A-Za-z]+")
 _SHORT_WORD = re.compile(r"\b(?:no|if|is|of|to|be|we)\b", re.IGNORECASE)
 
 
-def truth(text: str) -> bool | None:
+def read_truth(text: str) -> bool | None:
     """True if `text` says true or yes, False if it says false or no; None if it is unclear."""
-    values = {_TRUTHS[word] for word in _lower_words(text) if word in _TRUTHS}
-    unsure = doubted(text) or _IN_PART.search(text) or _OR_ELSE.search(text) or in_another_script(text)
+    values = {_TRUTHS[word] for word in _list_lower_words(text) if word in _TRUTHS}
+    unsure = is_doubtful(text) or _IN_PART.search(text) or _OR_ELSE.search(text) or has_foreign_script(text)
     return values.pop() if len(values) == 1 and not unsure else None
 
 
 def same_truth(reference: str, answer: str) -> bool:
     """Whether answer and reference have the same truth value. Raises Unclear if the answer has none."""
-    if (answer_truth := truth(answer)) is None:
+    if (answer_truth := read_truth(answer)) is None:
         raise Unclear("answer is neither true nor false")
-    return answer_truth == truth(reference)
+    return answer_truth == read_truth(reference)
 
 
 def is_truth(reference: str) -> bool:
     """Whether a reference is a word for true or false."""
-    return len(words := _lower_words(reference)) == 1 and words[0] in _TRUTHS
+    return len(words := _list_lower_words(reference)) == 1 and words[0] in _TRUTHS
 
 
-def options(text: str) -> frozenset[str]:
+def find_letters(text: str) -> frozenset[str]:
     r"""The option letters that `text` names, in upper case: `(C)`, `\text{c}`, `C. 42`, `option C`, `A and B`.
 
     Empty if no option is certain: the text asks, guesses, or names an option that is not the answer.
     """
-    plain = re.sub(r"\\text\{([^{}]*)\}", r" \1 ", clean(text)).replace("\\{", " ").replace("\\}", " ")
+    plain = re.sub(r"\\text\{([^{}]*)\}", r" \1 ", clean_notation(text)).replace("\\{", " ").replace("\\}", " ")
     plain = plain.replace("**", " ").strip()
     plain = _BEFORE_LETTER.sub("", plain)
     if match := _LETTERS.fullmatch(plain):
         return frozenset(re.findall(r"[A-J]", _JOINTS.sub(" ", match[0]).upper()))
-    if (letter := option_first(plain)) is None or doubted(plain) or other_options(plain, letter):
+    if (letter := find_leading_option(plain)) is None or is_doubtful(plain) or list_other_options(plain, letter):
         return frozenset()
     return frozenset(letter)
 
 
-def option(text: str) -> str | None:
+def find_only_letter(text: str) -> str | None:
     """The only option letter that `text` names, in upper case; None for no letter or several."""
-    letters = options(text)
+    letters = find_letters(text)
     return next(iter(letters)) if len(letters) == 1 else None
 
 
@@ -81,9 +81,9 @@ def is_option(reference: str) -> bool:
 
 def same_option(reference: str, answer: str) -> bool:
     """Whether an answer names only the reference's letter. Raises Unclear if it names no letter."""
-    if not (named := options(answer)):
+    if not (letters := find_letters(answer)):
         raise Unclear("answer is not a letter of an option")
-    return named == {option(reference)}
+    return letters == {find_only_letter(reference)}
 
 
 def is_words(reference: str) -> bool:
@@ -92,9 +92,9 @@ def is_words(reference: str) -> bool:
     return has_words(plain) or bool(_SHORT_WORD.search(plain))
 
 
-def single_word(text: str) -> str | None:
+def find_single_word(text: str) -> str | None:
     r"""The only word of `text` in lower case, including `\alpha-decay`; None if it has anything else."""
-    plain = re.sub(r"\\text\{([^{}]*)\}", r"\1", clean(text)).strip(" .,;:!*'\"`")
+    plain = re.sub(r"\\text\{([^{}]*)\}", r"\1", clean_notation(text)).strip(" .,;:!*'\"`")
     words = [word for word in plain.split() if word.casefold() not in _ARTICLES]
     only = words[0].strip(".,;:!*'\"`") if len(words) == 1 else ""
     return only.casefold() if re.fullmatch(r"(?:\\[A-Za-z]+)?[A-Za-z-]*", only) and only else None
@@ -102,14 +102,14 @@ def single_word(text: str) -> str | None:
 
 def same_word(reference: str, answer: str) -> bool:
     """Whether an answer is the reference's word. Raises Unclear for several words, or other text around it."""
-    if (expected := single_word(reference)) is None:
+    if (expected := find_single_word(reference)) is None:
         raise Unclear("reference is text, not an expression")
-    word = single_word(answer)
-    words_of_answer = re.split(r"[^a-z\\-]+", clean(answer).casefold().replace("\\text{", " "))
+    word = find_single_word(answer)
+    words_of_answer = re.split(r"[^a-z\\-]+", clean_notation(answer).casefold().replace("\\text{", " "))
     if word != expected and expected in words_of_answer:
         raise Unclear("answer says more than the word")
     return word == expected
 
 
-def _lower_words(text: str) -> list[str]:
+def _list_lower_words(text: str) -> list[str]:
     return [word.casefold() for word in re.findall(r"[A-Za-z]+", _COMMAND.sub(" ", text).replace("\\text", " "))]

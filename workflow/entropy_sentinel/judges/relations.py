@@ -8,12 +8,12 @@ from typing import Any
 import sympy
 
 # Decimals may be rounded: coefficients this close, relative to the larger one, may be the same.
-_ROUNDED = 0.01
+_ROUNDING = 0.01
 
 _INEQUALITIES = sympy.StrictLessThan | sympy.StrictGreaterThan | sympy.LessThan | sympy.GreaterThan
 
 
-def polynomial(relation: Any) -> sympy.Poly | None:
+def to_polynomial(relation: Any) -> sympy.Poly | None:
     """The square-free polynomial over the rationals whose zeros solve an equation; None if it has none.
 
     Its denominators are multiplied out. An equation between numbers, or with other functions, is none.
@@ -38,26 +38,26 @@ def same_solutions(reference: Any, answer: Any) -> bool | None:
     It is decided for polynomial equations in the same variables, by their square-free parts. Decimals that differ
     by rounding are not decided.
     """
-    expected, given = polynomial(reference), polynomial(answer)
-    if expected is None or given is None or expected.gens != given.gens:
+    expected, actual = to_polynomial(reference), to_polynomial(answer)
+    if expected is None or actual is None or expected.gens != actual.gens:
         return None
-    if expected == given:
+    if expected == actual:
         return True
     rounded = bool((reference.lhs - reference.rhs - answer.lhs + answer.rhs).atoms(sympy.Float))
-    return None if rounded and _close(expected, given) else False
+    return None if rounded and _has_close_coefficients(expected, actual) else False
 
 
-def _close(expected: sympy.Poly, given: sympy.Poly) -> bool:
-    left, right = expected.as_dict(), given.as_dict()
+def _has_close_coefficients(expected: sympy.Poly, actual: sympy.Poly) -> bool:
+    left, right = expected.as_dict(), actual.as_dict()
     if left.keys() != right.keys():
         return False
     for power, coefficient in left.items():
-        if abs(coefficient - right[power]) > _ROUNDED * max(abs(coefficient), abs(right[power])):
+        if abs(coefficient - right[power]) > _ROUNDING * max(abs(coefficient), abs(right[power])):
             return False
     return True
 
 
-def solutions(relation: Any) -> Any:
+def find_solutions(relation: Any) -> Any:
     """What inequalities allow, in a form that can be compared: None if there is none.
 
     In one variable it is the set of real numbers; in several, the set of polynomials that must be positive, or at
@@ -73,11 +73,11 @@ def solutions(relation: Any) -> Any:
         except NotImplementedError:
             return None
     parts = relation.args if isinstance(relation, sympy.And) else [relation]
-    positive = [_positive(part) for part in parts]
+    positive = [_find_positive(part) for part in parts]
     return None if None in positive else frozenset(positive)
 
 
-def _positive(relation: Any) -> tuple[Any, bool] | None:
+def _find_positive(relation: Any) -> tuple[Any, bool] | None:
     """The polynomial that an inequality makes positive, and whether it may be 0."""
     if not isinstance(relation, _INEQUALITIES):
         return None

@@ -34,7 +34,7 @@ class SeparateProcess:
     """
 
     def __init__(self, make: Callable[..., Judge], *arguments: Any, limit_s: float = 10) -> None:
-        self._what, self._limit_s = json.dumps([make.__module__, make.__qualname__, arguments]), limit_s
+        self._command, self._limit_s = json.dumps([make.__module__, make.__qualname__, arguments]), limit_s
         self._process: subprocess.Popen[bytes] | None = None
         self.software: str = self._start()
 
@@ -62,20 +62,20 @@ class SeparateProcess:
         """Start the process, whose first line is the judge's `software`."""
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  (its stderr; goes with the process)
         self._process = subprocess.Popen(
-            [sys.executable, "-m", __name__, self._what],
+            [sys.executable, "-m", __name__, self._command],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
             env={**os.environ, "PYTHONPATH": os.pathsep.join([str(_ROOT), os.environ.get("PYTHONPATH", "")])},
         )
         try:
-            software = self._line(_START_LIMIT_S)
+            software = self._read_line(_START_LIMIT_S)
         except (TimeoutError, EOFError):
             self._errors.seek(0)
             words = self._errors.read().decode(errors="replace").strip().splitlines()[-1:]
             self.close()
             raise EntropySentinelError(
-                f"the process of the judge {self._what} did not start: {' '.join(words)}"
+                f"the process of the judge {self._command} did not start: {' '.join(words)}"
             ) from None
         return str(software)
 
@@ -95,7 +95,7 @@ class SeparateProcess:
             to_process, _ = self._pipes
             to_process.write(json.dumps(asdict(case)).encode() + b"\n")
             to_process.flush()
-            return Verdict(**self._line(self._limit_s))
+            return Verdict(**self._read_line(self._limit_s))
         except TimeoutError:
             reason = f"comparison took more than {self._limit_s:g} s"
         except (BrokenPipeError, EOFError):
@@ -103,7 +103,7 @@ class SeparateProcess:
         self.close()
         return Verdict(None, reason=reason)
 
-    def _line(self, limit_s: float) -> Any:
+    def _read_line(self, limit_s: float) -> Any:
         """The process's next whole line. Raises TimeoutError, and EOFError if the process ends."""
         _, replies = self._pipes
         ready, _, _ = select([replies], [], [], limit_s)
@@ -117,16 +117,16 @@ class SeparateProcess:
 def make(settings: JudgeSettings) -> SeparateProcess:
     """The judge `math-verify` with any tolerance of the benchmark; this process does not need math-verify."""
     no_option, unanswered = settings.get("no_option", "incorrect"), settings.get("unanswered", DEFAULT_UNANSWERED)
-    return SeparateProcess(_math_verify, settings.get("tolerance"), no_option, unanswered)
+    return SeparateProcess(_make_math_verify, settings.get("tolerance"), no_option, unanswered)
 
 
-def _math_verify(tolerance: dict[str, Any] | None, no_option: str, unanswered: Unanswered) -> Judge:
+def _make_math_verify(tolerance: dict[str, Any] | None, no_option: str, unanswered: Unanswered) -> Judge:
     from entropy_sentinel.judges.math_verify import MathVerifyJudge
 
     return MathVerifyJudge(tolerance, no_option, unanswered)
 
 
-def _main(what: str) -> None:
+def main(what: str) -> None:
     """Answer every case on standard input; output of libraries goes to standard error."""
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
@@ -140,4 +140,4 @@ def _main(what: str) -> None:
 
 
 if __name__ == "__main__":
-    _main(sys.argv[1])
+    main(sys.argv[1])

@@ -4,11 +4,11 @@ import itertools
 import re
 from typing import NamedTuple
 
-from entropy_sentinel.judges.answer_markers import after_thinking
+from entropy_sentinel.judges.answer_markers import find_thinking_end
 from entropy_sentinel.judges.answer_words import ARTICLE, NUMBER, RATIONAL, is_letter, normalize_answer
-from entropy_sentinel.judges.final_answers import final_answer
+from entropy_sentinel.judges.final_answers import find_final_answer
 from entropy_sentinel.judges.judge_interface import Unclear
-from entropy_sentinel.judges.reference_words import option
+from entropy_sentinel.judges.reference_words import find_only_letter
 
 # A line after a number explains it if it has so many words.
 _EXPLAINS = 3
@@ -31,7 +31,7 @@ _LAST_TRUTH = re.compile(
 # The characters of an answer in which its last yes or no is looked for.
 _END = 100
 # What a text calls its answer, among its words.
-_STATED = re.compile(r".* answer (?:is |(?:option|choice|correct|indeed) )*(?P<word>\S+) ")
+_STATED_WORD = re.compile(r".* answer (?:is |(?:option|choice|correct|indeed) )*(?P<word>\S+) ")
 # A word before an answer that denies it.
 DENIALS = {"not", "never", "nor", "isnt", "wasnt", "arent", "nicht", "pas", "不", "没", "沒", "非", "未"}
 # Words before a yes or no that leave it open, and before a number that is not the answer of a short text: `12 of 15`.
@@ -57,7 +57,7 @@ class StatedAnswer(NamedTuple):
 
 def read_answer(response: str | None) -> StatedAnswer | None:
     """What follows the thinking of a response and the words `answer:`; null for nothing."""
-    start = after_thinking(response) if response else None
+    start = find_thinking_end(response) if response else None
     if response is None or start is None or not (text := response[start:].strip()):
         return None
     return read_words(text)
@@ -67,15 +67,15 @@ def read_words(text: str) -> StatedAnswer:
     """An answer that has no thinking before it."""
     text, n_labels = LABEL.subn("", text)
     words = normalize_answer(text)
-    match = _STATED.match(f" {' '.join(words)} ")
+    match = _STATED_WORD.match(f" {' '.join(words)} ")
     stated = match["word"] if match else words[0] if n_labels and words else ""
     n_letters = sum(map(is_letter, words))
     n_operators = sum(not word[-1].isalnum() and not is_letter(word) for word in words)
     length = len(words) - n_operators - n_letters / 2
-    return StatedAnswer(text, words, length, stated, "" if match else _first_number(text))
+    return StatedAnswer(text, words, length, stated, "" if match else _find_first_number(text))
 
 
-def _first_number(text: str) -> str:
+def _find_first_number(text: str) -> str:
     """The number that is the whole first paragraph of a text before an explanation; empty without one."""
     first, _, rest = text.partition("\n")
     words = normalize_answer(first)
@@ -138,7 +138,7 @@ def find_option(answer: StatedAnswer) -> str | None:
     if re.fullmatch("[a-hj]", answer.stated):
         return answer.stated.upper()
     try:
-        if letter := option(final_answer(answer.text, truncated=False).text):
+        if letter := find_only_letter(find_final_answer(answer.text, truncated=False).text):
             return letter
     except Unclear:
         pass

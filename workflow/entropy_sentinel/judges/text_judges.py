@@ -6,19 +6,19 @@ from functools import partial
 from entropy_sentinel.judges.choice_options import (
     NotAnOptionError,
     Option,
-    letter_of,
-    normalised,
-    offered,
+    find_letter,
+    list_options,
+    normalise_text,
     same_option,
 )
-from entropy_sentinel.judges.final_answers import final_answer
+from entropy_sentinel.judges.final_answers import find_final_answer
 from entropy_sentinel.judges.judge_base import JudgeSettings
 from entropy_sentinel.judges.judge_interface import DEFAULT_UNANSWERED, Case, Unanswered, Unclear, Verdict
-from entropy_sentinel.judges.unanswered_responses import unclear_verdict
+from entropy_sentinel.judges.unanswered_responses import make_unclear_verdict
 
 
 class ExactJudge:
-    """Compares the final answer (answers.py) with the reference.
+    """Compares the final answer (`final_answers`) with the reference.
 
     `unanswered` is the verdict on a response without one: "incorrect" or "unlabelled".
     """
@@ -34,10 +34,10 @@ class ExactJudge:
 
     def _verdict(self, case: Case) -> Verdict:
         try:
-            answer = final_answer(case.response, case.truncated).text
+            answer = find_final_answer(case.response, case.truncated).text
         except Unclear as unclear:
-            return unclear_verdict(unclear, case, self._unanswered, lambda: None)
-        return Verdict(normalised(answer) == normalised(case.reference), answer=answer)
+            return make_unclear_verdict(unclear, case, self._unanswered, lambda: None)
+        return Verdict(normalise_text(answer) == normalise_text(case.reference), answer=answer)
 
 
 class ChoiceJudge:
@@ -57,23 +57,23 @@ class ChoiceJudge:
         return [self._verdict(case) for case in cases]
 
     def _verdict(self, case: Case) -> Verdict:
-        options = offered(case.question)
+        options = list_options(case.question)
         answer = None
         try:
-            found = final_answer(case.response, case.truncated)
+            found = find_final_answer(case.response, case.truncated)
             answer = found.text
-            expected = _expected_letter(case.reference, options)
+            expected = _find_expected_letter(case.reference, options)
             return Verdict(same_option(expected, answer, options, case.response[found.end :]), answer=answer)
         except Unclear as unclear:
             if isinstance(unclear, NotAnOptionError) and self._no_option == "incorrect":
                 return Verdict(False, answer=answer)
-            check = partial(_expected_letter, case.reference, options)
-            return unclear_verdict(unclear, case, self._unanswered, check, answer)
+            check = partial(_find_expected_letter, case.reference, options)
+            return make_unclear_verdict(unclear, case, self._unanswered, check, answer)
 
 
-def _expected_letter(reference: str, options: Sequence[Option]) -> str:
+def _find_expected_letter(reference: str, options: Sequence[Option]) -> str:
     """The letter of the option that a reference names. Raises Unclear if it names none."""
-    if (letter := letter_of(reference, options)) is None:
+    if (letter := find_letter(reference, options)) is None:
         raise Unclear("reference is not an option of the question")
     return letter
 

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Callable
 
-from entropy_sentinel.judges.answer_markers import after_thinking
-from entropy_sentinel.judges.final_answers import other_options
+from entropy_sentinel.judges.answer_markers import find_thinking_end
+from entropy_sentinel.judges.final_answers import list_other_options
 from entropy_sentinel.judges.judge_interface import Case, NoAnswerError, Unanswered, Unclear, Verdict
 from entropy_sentinel.schemas.label_schema import NoAnswer
 
@@ -30,14 +30,14 @@ _VALUE = re.compile(r"\d|\\[(\[a-z]|\$")
 
 def declines_answer(response: str) -> bool:
     """Whether a response does nothing but decline to answer; it names no number, formula or option."""
-    text = response[after_thinking(response) or 0 :].replace("’", "'").strip()
+    text = response[find_thinking_end(response) or 0 :].replace("’", "'").strip()
     sentences = [sentence for sentence in _SENTENCE_END.split(text) if sentence.strip()]
-    if _VALUE.search(text) or other_options(text, "") or not _REFUSAL.search(text):
+    if _VALUE.search(text) or list_other_options(text, "") or not _REFUSAL.search(text):
         return False
     return all(_REFUSAL.search(sentence) or _REQUEST.fullmatch(sentence.strip()) for sentence in sentences)
 
 
-def unclear_verdict(
+def make_unclear_verdict(
     unclear: Unclear,
     case: Case,
     unanswered: Unanswered,

@@ -17,7 +17,7 @@ _BASE = {
     "m", "g", "s", "A", "K", "mol", "cd", "bit", "dollar", "euro", "pound_sterling", "degC", "degF", "lb", "debye",
     "dB", "month", "photon", "electron",
 }  # fmt: skip
-_DEFINED = {
+_DEFINITIONS = {
     "N": "kg m s^-2", "J": "N m", "W": "J s^-1", "Pa": "N m^-2", "Hz": "s^-1", "C": "A s", "V": "J C^-1",
     "ohm": "V A^-1", "F": "C V^-1", "H": "Wb A^-1", "T": "Wb m^-2", "Wb": "V s", "S": "A V^-1", "L": "dm^3",
     "l": "L", "cc": "cm^3", "min": "60 s", "h": "60 min", "day": "24 h", "week": "7 day", "year": "365.25 day",
@@ -50,7 +50,7 @@ _PREFIXES = {
     "milli": -3, "micro": -6, "nano": -9, "pico": -12, "femto": -15,
 }  # fmt: skip
 # Units that take a prefix, as a symbol or a name; `min` is not a milli-inch and `ft` not a femtotonne.
-_PREFIXED = {
+_PREFIXABLE = {
     "m", "g", "s", "A", "K", "mol", "cd", "bit", "N", "J", "W", "Pa", "Hz", "C", "V", "ohm", "F", "H", "T", "Wb", "S",
     "L", "l", "bar", "eV", "cal", "pc", "G", "M", "e", "B", "rad",
 }  # fmt: skip
@@ -80,7 +80,7 @@ class Unit:
         return self.powers == ()
 
 
-def scales(reference: Unit | None, answer: Unit | None) -> Iterator[float] | None:
+def list_factors(reference: Unit | None, answer: Unit | None) -> Iterator[float] | None:
     """The factors that convert an answer's number to the reference's unit; None if they are not known.
 
     There is no factor between known units of different kinds. If one side has no unit, the numbers are compared as
@@ -93,13 +93,13 @@ def scales(reference: Unit | None, answer: Unit | None) -> Iterator[float] | Non
         if reference.powers is None or answer.powers is None or _is_scale(reference) != _is_scale(answer):
             return iter([1.0]) if reference.text.removesuffix("s") == answer.text.removesuffix("s") else None
         return iter([answer.size / reference.size] if reference.powers == answer.powers else [])
-    named = reference or answer
-    if named is None:
+    unit = reference or answer
+    if unit is None:
         return iter([1.0])
-    if not named.is_number:
-        return iter([1 / named.multiple if named is reference else named.multiple])
-    converted = 1 / named.size if named is reference else named.size
-    return iter([1.0, converted] if named.unspoken else [converted])
+    if not unit.is_number:
+        return iter([1 / unit.multiple if unit is reference else unit.multiple])
+    converted = 1 / unit.size if unit is reference else unit.size
+    return iter([1.0, converted] if unit.unspoken else [converted])
 
 
 def _is_scale(unit: Unit) -> bool:
@@ -110,13 +110,13 @@ def _is_scale(unit: Unit) -> bool:
 @lru_cache(maxsize=4096)
 def parse_unit(text: str) -> Unit | None:
     """The unit that the whole cleaned `text` names, without powers if it is unknown; None for an empty text."""
-    words = _plain(text)
+    words = _simplify_text(text)
     if not words:
         return None
-    factors = _factors(words)
+    factors = _parse_factors(words)
     if factors is None:
         return Unit(re.sub(r"[\s;.,]+", " ", words).strip().casefold())
-    size, powers = _product(factors)
+    size, powers = _multiply_units(factors)
     multiple = 1.0
     for name, factor, _, exponent in factors:
         if name in _MULTIPLES:
@@ -124,7 +124,7 @@ def parse_unit(text: str) -> Unit | None:
     return Unit(words, size, powers, len(factors) == 1 and factors[0][0] in _UNSPOKEN, multiple)
 
 
-def leading_unit(text: str) -> str:
+def find_leading_unit(text: str) -> str:
     """The longest prefix of `text`, the words after a number, that is a known unit; may be empty."""
     words = text.split()
     for length in range(min(len(words), 6), 0, -1):
@@ -144,7 +144,7 @@ _TOKEN = re.compile(
 )
 
 
-def _plain(text: str) -> str:
+def _simplify_text(text: str) -> str:
     r"""Remove LaTeX: `\text{J} \text{K}^{-1}` becomes `J K^{-1}`."""
     text = re.sub(r"\\text\s*\{([^{}]*)\}", r" \1 ", text)
     text = re.sub(r"\{\s*\}|\\hat|\\circ(?=\s*\\circ)", "", text)
@@ -160,7 +160,7 @@ def _plain(text: str) -> str:
     return " ".join(re.sub(r"(?<=[A-Za-z])\s+(?=\^)", "", text).split()).strip(" ;,.")
 
 
-def _factors(words: str) -> list[tuple[str, float, Powers, int]] | None:
+def _parse_factors(words: str) -> list[tuple[str, float, Powers, int]] | None:
     """(name, size, powers, exponent) of each unit in a product; None if any is unknown."""
     factors, position, sign, inside, power = [], 0, 1, 0, 1
     while position < len(words):
@@ -178,12 +178,12 @@ def _factors(words: str) -> list[tuple[str, float, Powers, int]] | None:
             inside = 0
             sign = 1
         elif match["name"]:
-            if not (known := _look_up(match["name"])):
+            if not (units := _look_up(match["name"])):
                 return None
             exponent = int(match["exponent"] or {"squared": 2, "cubed": 3}.get(match["words"], 1)) * sign * power
-            *others, last = known
-            for other in others:
-                factors.append((*other, sign))
+            *leading, last = units
+            for leading_unit in leading:
+                factors.append((*leading_unit, sign))
             factors.append((*last, exponent))
             sign, power = inside or 1, 1
     return factors or None
@@ -191,44 +191,46 @@ def _factors(words: str) -> list[tuple[str, float, Powers, int]] | None:
 
 def _look_up(name: str) -> list[tuple[str, float, Powers]]:
     """The unit with this name, or the two units of joined symbols such as `JK`; empty if any is unknown."""
-    if (whole := _known(name)) is not None:
+    if (whole := _find_unit(name)) is not None:
         return [whole]
     if name.islower() or len(name) > 6:
         return []
     for middle in range(1, len(name)):
-        first, second = _known(name[:middle]), _known(name[middle:])
+        first, second = _find_unit(name[:middle]), _find_unit(name[middle:])
         if first is not None and second is not None:
             return [first, second]
     return []
 
 
 @lru_cache(maxsize=4096)
-def _known(name: str) -> tuple[str, float, Powers] | None:
+def _find_unit(name: str) -> tuple[str, float, Powers] | None:
     """(symbol, size in base units, their powers) of one unit, with or without prefix, singular or plural."""
-    for spelled in dict.fromkeys((name, name.removeprefix("\\"), *_singular(name), *_singular(name.lower()))):
+    for spelled in dict.fromkeys(
+        (name, name.removeprefix("\\"), *_iterate_singulars(name), *_iterate_singulars(name.lower()))
+    ):
         symbol = _OTHER_NAMES.get(spelled, spelled)
         if symbol in _BASE:
             return symbol, 1.0, ((symbol, 1),)
-        if symbol in _DEFINED:
-            return symbol, *_definition(_DEFINED[symbol])
+        if symbol in _DEFINITIONS:
+            return symbol, *_parse_definition(_DEFINITIONS[symbol])
         for prefix, exponent in _PREFIXES.items():
             rest = _OTHER_NAMES.get(symbol.removeprefix(prefix), symbol.removeprefix(prefix))
             is_name = len(prefix) > 2
-            if symbol.startswith(prefix) and rest in _PREFIXED and is_name == (rest != symbol.removeprefix(prefix)):
-                base = _known(rest)
+            if symbol.startswith(prefix) and rest in _PREFIXABLE and is_name == (rest != symbol.removeprefix(prefix)):
+                base = _find_unit(rest)
                 assert base is not None  # because a unit that takes a prefix is itself in the tables
                 return symbol, base[1] * 10.0**exponent, base[2]
     return None
 
 
-def _singular(name: str) -> Iterator[str]:
+def _iterate_singulars(name: str) -> Iterator[str]:
     if len(name) > 3:
         yield name
         yield name.removesuffix("s")
         yield name.removesuffix("es")
 
 
-def _definition(text: str) -> tuple[float, Powers]:
+def _parse_definition(text: str) -> tuple[float, Powers]:
     number, _, rest = text.partition(" ")
     try:
         size = float(number)
@@ -236,13 +238,13 @@ def _definition(text: str) -> tuple[float, Powers]:
         size, rest = 1.0, text
     if not rest:
         return size, ()
-    factors = _factors(rest)
+    factors = _parse_factors(rest)
     assert factors is not None  # because units are defined by others in the tables
-    factor, powers = _product(factors)
+    factor, powers = _multiply_units(factors)
     return size * factor, powers
 
 
-def _product(
+def _multiply_units(
     factors: list[tuple[str, float, Powers, int]],
 ) -> tuple[float, Powers]:
     """The size of a product of units and its powers of base units."""

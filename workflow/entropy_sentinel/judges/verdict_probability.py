@@ -34,16 +34,16 @@ class Step(NamedTuple):
     alternatives: list[tuple[str, float]]
 
 
-def last_steps(reply: ServerReply) -> list[Any] | None:
-    """The last tokens of a reply with their alternatives, for `verdict_probability`; null without any."""
+def select_last_steps(reply: ServerReply) -> list[Any] | None:
+    """The last tokens of a reply with their alternatives, for `read_verdict_probability`; null without any."""
     try:
-        content = _content_of(reply)
-        return [_kept_step(step) for step in content[-_N_KEPT:]] or None
+        content = _read_content(reply)
+        return [_make_step(step) for step in content[-_N_KEPT:]] or None
     except (AttributeError, LookupError, TypeError, ValueError):
         return None  # a reply without them, or in a form of the server's own
 
 
-def without_logprobs(raw: str | None) -> str | None:
+def strip_logprobs(raw: str | None) -> str | None:
     """The text of a reply without its log-probabilities, which are many times as long as the rest."""
     try:
         content = json.loads(raw or "")
@@ -54,18 +54,18 @@ def without_logprobs(raw: str | None) -> str | None:
         return raw
 
 
-def verdict_probability(steps: Any, label: bool) -> float | None:
+def read_verdict_probability(steps: Any, label: bool) -> float | None:
     """The probability of "correct" where a verdict is decided, in [0, 1]; null where it cannot be read.
 
-    `steps` are those of `last_steps`, and `label` is the verdict that was read from the reply.
+    `steps` are those of `select_last_steps`, and `label` is the verdict that was read from the reply.
     """
     try:
-        return _probability([Step(*step) for step in steps], label)
+        return _read_probability([Step(*step) for step in steps], label)
     except (TypeError, ValueError):
         return None  # a damaged file of the cache
 
 
-def _probability(steps: Sequence[Step], label: bool) -> float | None:
+def _read_probability(steps: Sequence[Step], label: bool) -> float | None:
     verdicts = list(_VERDICT.finditer("".join(step.token for step in steps)))
     if not verdicts or (verdicts[-1]["word"].casefold() == "true") != label:
         return None
@@ -73,18 +73,18 @@ def _probability(steps: Sequence[Step], label: bool) -> float | None:
     for step in steps:
         end += len(step.token)
         if end > start:
-            return _share_of_true(step, label)
+            return _compute_true_share(step, label)
     return None
 
 
-def _share_of_true(step: Step, label: bool) -> float | None:
+def _compute_true_share(step: Step, label: bool) -> float | None:
     """The probability that a token begins "true", as a share of that it begins either verdict; or null."""
     alternatives = {step.token: step.logprob} | dict(step.alternatives)
     if not all(isinstance(value, int | float) and value <= _ROUNDING for value in alternatives.values()):
         return None
     sums = {True: 0.0, False: 0.0}
     for token, logprob in alternatives.items():
-        if (verdict := _begun_verdict(token)) is not None:
+        if (verdict := _match_verdict(token)) is not None:
             sums[verdict] += math.exp(logprob)
     if not sums[label] > 0:
         return None
@@ -95,7 +95,7 @@ def _share_of_true(step: Step, label: bool) -> float | None:
     return sums[True] / (sums[True] + sums[False])
 
 
-def _begun_verdict(token: str) -> bool | None:
+def _match_verdict(token: str) -> bool | None:
     """The verdict that a token begins or contains; null for another token."""
     word = _BEFORE_WORD.sub("", token).casefold()
     for text, verdict in (("true", True), ("false", False)):
@@ -104,14 +104,14 @@ def _begun_verdict(token: str) -> bool | None:
     return None
 
 
-def _content_of(reply: ServerReply) -> Sequence[Any]:
+def _read_content(reply: ServerReply) -> Sequence[Any]:
     """The tokens of a reply as LiteLLM gives them."""
     logprobs = reply.choice.logprobs
     content = logprobs["content"] if isinstance(logprobs, Mapping) else logprobs.content
     return content or ()
 
 
-def _kept_step(step: Any) -> list[Any]:
+def _make_step(step: Any) -> list[Any]:
     if not isinstance(step, Mapping):
         step = step.model_dump()
     alternatives = [[entry["token"], float(entry["logprob"])] for entry in step.get("top_logprobs") or ()]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from frames import GROUPS, estimate_rows, sweep_rows, validation
 
-from entropy_sentinel.judges.answer_structure import kind_for
+from entropy_sentinel.judges.answer_structure import choose_judge_kind
 from entropy_sentinel.schemas.label_schema import LABELS, NO_REFERENCE
 from entropy_sentinel.study.analyses.accuracy.accuracy_report import Study
 from entropy_sentinel.study.analyses.accuracy.closing_summary import UnjudgedBenchmark, summarise, unjudged
@@ -70,13 +70,13 @@ def test_one_label_or_no_reference_at_all_is_another_matter(written: Any) -> Non
     ],
 )
 def test_the_kind_of_judge_for_a_reference(question: str, reference: str, kind: str) -> None:
-    assert kind_for([(question, reference)]) == kind
+    assert choose_judge_kind([(question, reference)]) == kind
 
 
 def test_the_kind_of_most_rows_counts() -> None:
     texts = [("Why?", "Rayleigh scattering by air molecules")]
-    assert kind_for(texts + [("How many?", "7")] * 2) == "math-verify"
-    assert kind_for(texts * 3 + [("How many?", "7")] * 2) == "llm"
+    assert choose_judge_kind(texts + [("How many?", "7")] * 2) == "math-verify"
+    assert choose_judge_kind(texts * 3 + [("How many?", "7")] * 2) == "llm"
 
 
 def test_the_summary_and_the_failures_tell(written: Any) -> None:

@@ -19,7 +19,7 @@ from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.core.option_texts import format_option
 from entropy_sentinel.core.printable import make_one_line
 from entropy_sentinel.formatting.text_format import counted
-from entropy_sentinel.judges.answer_matching import reason_without_answer
+from entropy_sentinel.judges.answer_matching import explain_missing_answer
 from entropy_sentinel.logs.conversation import CONVERSATION
 from entropy_sentinel.logs.reader_base import QUESTION
 from entropy_sentinel.logs.response_keys import TIMES, UNKNOWN_MODEL
@@ -64,7 +64,7 @@ def join_partner(rows: pl.DataFrame, traces: Any, model: str | None) -> JudgedSa
         text, reason = None, NO_PARTNER
         if partner is not None:
             text = answers["text"][partner].strip()
-            reason = reason_without_answer(text, answers["finish_reason"][partner])
+            reason = explain_missing_answer(text, answers["finish_reason"][partner])
         texts.append(None if reason else text)
         reasons.append(reason)
     responses = rows[RESPONSE_TEXT].to_list()

@@ -4,7 +4,7 @@ from itertools import product
 from typing import Any, cast
 
 from entropy_sentinel.judges.judge_base import JudgeSettings
-from entropy_sentinel.judges.judge_registry import members
+from entropy_sentinel.judges.judge_registry import list_members
 from entropy_sentinel.llm_client.server_settings import ServedSettings
 from entropy_sentinel.study.config.generation_requests import served_settings
 from entropy_sentinel.study.config.study_config import Config
@@ -31,7 +31,7 @@ def _build_judge_settings(config: Config, judge: str, benchmark: str | None) -> 
     tolerance = config.benchmarks[benchmark].tolerance if benchmark and settings.TOLERANT else None
     if tolerance:
         job["tolerance"] = tolerance.model_dump(exclude_defaults=True)
-    member_settings = {name: _build_judge_settings(config, name, benchmark) for name in members(settings)}
+    member_settings = {name: _build_judge_settings(config, name, benchmark) for name in list_members(settings)}
     if member_settings:
         job["members"] = member_settings
     return job

@@ -11,7 +11,7 @@ from entropy_sentinel.core.section_base import DISTINCT, Name, Positive, Seed, S
 from entropy_sentinel.estimators.estimator_registry import further_signals
 from entropy_sentinel.estimators.estimator_settings import OWN, Estimation, Group
 from entropy_sentinel.judges.judge_registry import PROMPTS as JUDGE_PROMPTS
-from entropy_sentinel.judges.judge_registry import AnyJudge, basic_judges
+from entropy_sentinel.judges.judge_registry import AnyJudge, list_basic_judges
 from entropy_sentinel.llm_client.server_settings import PLACEHOLDERS, Prompt, check_placeholders
 from entropy_sentinel.signal_families.signal_registry import FAMILIES, FAMILY_OF
 from entropy_sentinel.study.config.run_section import Run, check_asking, extend_models, find_asking_obstacle
@@ -155,7 +155,7 @@ class Config(Settings):
 
     def basic_judges(self, judge: str, benchmark: str) -> list[str]:
         """The basic judges that label a benchmark if `judge` is run, including all that it combines."""
-        return basic_judges(self.find_judge(judge, benchmark), self.judges)
+        return list_basic_judges(self.find_judge(judge, benchmark), self.judges)
 
     @property
     def generation_prompts(self) -> dict[str, Prompt]:
@@ -303,12 +303,12 @@ class Config(Settings):
         for name in self.judges:
             if name in folders:
                 raise ValueError(f"judges.{name}: the study already has a folder '{name}'; choose another name")
-            members = [part for part in basic_judges(name, self.judges) if part != name]
+            members = [part for part in list_basic_judges(name, self.judges) if part != name]
             self._check_no_server(f"judges.{name}.judges", members)
         for name, benchmark in self.benchmarks.items():
             if benchmark.judge is not None:
                 check_names(f"judge in benchmarks.{name}.judge:", [benchmark.judge], self.judges)
-                self._check_no_server(f"benchmarks.{name}.judge", basic_judges(benchmark.judge, self.judges))
+                self._check_no_server(f"benchmarks.{name}.judge", list_basic_judges(benchmark.judge, self.judges))
         for name, group in self.groups.items():
             check_names(f"benchmark in groups.{name}:", group.benchmarks, self.benchmarks)
         for name in self.run.groups:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from entropy_sentinel.formatting.text_format import millions
-from entropy_sentinel.judges.judge_base import account
+from entropy_sentinel.judges.judge_base import make_account
 from entropy_sentinel.llm_client.spending.ledger import Ledger, Terms
 from entropy_sentinel.rendering.terminal_text import Part, table
 from entropy_sentinel.study.config.generation_requests import get_ledger_path
@@ -62,7 +62,7 @@ def _counts(
         responses = outlook.responses[model, benchmark].total or 0
         total += responses
         if any(outlook.is_to_make(template, judge=name, model=model, benchmark=benchmark) for name in asking):
-            paid = accounts.get(account(settings.get("llm", settings), model, benchmark), {})
+            paid = accounts.get(make_account(settings.get("llm", settings), model, benchmark), {})
             left += max(0, responses - int(paid.get("calls", 0)))
     return total, left
 

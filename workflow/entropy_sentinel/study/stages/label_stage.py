@@ -64,10 +64,10 @@ def _write_judge_labels(labeller: "_Labeller", settings: JudgeSettings, output: 
 
 def _suggest_kind(items: pl.DataFrame) -> str:
     """The kind of judge that suits the references of a frame BENCHMARKS."""
-    from entropy_sentinel.judges.answer_structure import kind_for  # imports a computer algebra system
+    from entropy_sentinel.judges.answer_structure import choose_judge_kind  # imports a computer algebra system
 
     rows = items.select("question", "reference").drop_nulls("reference")
-    return kind_for(rows.iter_rows()) if len(rows) else "file"
+    return choose_judge_kind(rows.iter_rows()) if len(rows) else "file"
 
 
 class _Labeller:

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 
 from entropy_sentinel.judges.judge_base import Kind
-from entropy_sentinel.judges.judge_registry import members
+from entropy_sentinel.judges.judge_registry import list_members
 from entropy_sentinel.llm_client.provider_keys import missing_key
 from entropy_sentinel.llm_client.reply_cache import ReplyCache
 from entropy_sentinel.llm_client.server_settings import Server
@@ -54,4 +54,4 @@ def _ways_without_key(config: Config, judge: str) -> str:
 
 def _asks_nobody(judge: Kind) -> bool:
     """Whether a judge decides by itself: it asks no server or other judge, and its labels are not imported."""
-    return not (judge.UNTRACKED or judge.IMPORTED or judge.served_by or members(judge))
+    return not (judge.UNTRACKED or judge.IMPORTED or judge.served_by or list_members(judge))

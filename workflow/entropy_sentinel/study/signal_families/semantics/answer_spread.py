@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.features.token_lists import ZERO_PROBABILITY
-from entropy_sentinel.judges.final_answers import final_answer
+from entropy_sentinel.judges.final_answers import find_final_answer
 from entropy_sentinel.judges.judge_interface import Unclear
 from entropy_sentinel.schemas.generation_schema import CUT_OFF, WAS_REFUSED
 from entropy_sentinel.statistics.ambiguity import LEAST_SAMPLES, count_stable_classes
@@ -23,7 +23,7 @@ def answer_of(response: str, truncated: bool) -> str:
     Of a truncated response it is the text so far.
     """
     try:
-        return final_answer(response, truncated).text.strip()
+        return find_final_answer(response, truncated).text.strip()
     except Unclear:
         return response.strip()
 

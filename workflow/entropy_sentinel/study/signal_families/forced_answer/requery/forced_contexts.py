@@ -7,10 +7,10 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.core.errors import EntropySentinelError
-from entropy_sentinel.judges.choice_options import offered
-from entropy_sentinel.judges.final_answers import final_answer
+from entropy_sentinel.judges.choice_options import list_options
+from entropy_sentinel.judges.final_answers import find_final_answer
 from entropy_sentinel.judges.judge_interface import Unclear
-from entropy_sentinel.judges.reference_words import option
+from entropy_sentinel.judges.reference_words import find_only_letter
 from entropy_sentinel.schemas.generation_schema import CUT_OFF
 from entropy_sentinel.schemas.response_schema import RESPONSE
 from entropy_sentinel.study.engines.engine_interface import TokenIdEngine
@@ -98,7 +98,7 @@ def _rows(row: Mapping[str, Any], texts: Sequence[str], boxes: Boxes, settings: 
         yield from (Row(which, kind, reason=later) for kind in kinds)
         return
     try:
-        own = final_answer(row["text"], row["cut_off"])
+        own = find_final_answer(row["text"], row["cut_off"])
     except Unclear as unclear:
         yield from (Row(which, kind, reason=str(unclear)) for kind in kinds)
         return
@@ -109,7 +109,7 @@ def _rows(row: Mapping[str, Any], texts: Sequence[str], boxes: Boxes, settings: 
         return
     positions = chosen(settings["positions"], texts, length - 1)
     letters = _letters(row, boxes, settings)
-    options = [letter for letter, _ in offered(row["question"])]
+    options = [letter for letter, _ in list_options(row["question"])]
     answers = {"own": own.text, "reference": row["reference"], "none": None}
     tracks: dict[tuple[int, ...], Track] = {}
     for kind in kinds:
@@ -127,7 +127,7 @@ def _rows(row: Mapping[str, Any], texts: Sequence[str], boxes: Boxes, settings: 
 
 def _letters(row: Mapping[str, Any], boxes: Boxes, settings: Mapping[str, Any]) -> dict[str, int]:
     """The letters of the question's options with their tokens; empty if a letter is not a single token."""
-    letters = [letter for letter, _ in offered(row["question"])] if settings["options"] else []
+    letters = [letter for letter, _ in list_options(row["question"])] if settings["options"] else []
     tokens = boxes.letters(letters) if letters else {}
     return tokens if len(tokens) == len(letters) else {}
 
@@ -151,7 +151,7 @@ def _bare(text: str | None, options: Sequence[str]) -> str | None:
     """
     if text is None:
         return None
-    letter = option(text) if options else None
+    letter = find_only_letter(text) if options else None
     return letter if letter in options else text.strip().strip("$").strip()
 
 
