@@ -17,8 +17,8 @@ from labelled_slices import KINDS, labelled_slice
 from scipy.stats import norm
 from tabulate import tabulate
 
-from entropy_sentinel.monitor.labelling.label_corrected_estimates import improved
-from entropy_sentinel.monitor.labelling.neyman_sampling import draw
+from entropy_sentinel.monitor.labelling.label_corrected_estimates import improve_accuracy
+from entropy_sentinel.monitor.labelling.neyman_sampling import draw_slice
 from entropy_sentinel.statistics.monitoring.prediction_powered import labelled_mean, prediction_powered_mean
 
 ACCURACIES, SIZES, LEVELS = (0.01, 0.03, 0.1, 0.5, 0.9, 0.97, 0.99), (30, 100), (0.9, 0.95)
@@ -62,8 +62,8 @@ def stratified(accuracy: float, draws: int) -> dict[str, Any]:
     rng, ends, foretold = np.random.default_rng(round(1000 * accuracy)), np.empty((draws, 2)), 0.0
     for place in range(draws):
         correct, p = labelled_slice("calibrated", accuracy, RESPONSES, rng)
-        drawn = draw(p, rng.permutation(RESPONSES).astype(np.uint64), BUDGET)
-        result = improved(correct[drawn.rows], p[drawn.rows], p, 1 / drawn.inclusion, LEVELS[0]).improved
+        drawn = draw_slice(p, rng.permutation(RESPONSES).astype(np.uint64), BUDGET)
+        result = improve_accuracy(correct[drawn.rows], p[drawn.rows], p, 1 / drawn.inclusion, LEVELS[0]).improved
         ends[place] = result.lower, result.upper
         foretold += drawn.expected_width(p, LEVELS[0]) / draws
     width = float((ends[:, 1] - ends[:, 0]).mean())

@@ -49,9 +49,9 @@ def simulate(days: int, folder: str) -> None:
     reading = MonitorOptions.from_values(OPTIONS).as_dict()
     whose = {"estimator": saved.estimator.name, "checksum": checksum, "reading": reading}
     rng = np.random.default_rng(0)
-    with State.opened(Path(folder) / "year", whose) as state:
+    with State.open(Path(folder) / "year", whose) as state:
         ((key, first),) = state.files.items()
-        sums, hashes = [part.frame() for part in state.sums(key)], state.numbers(key)
+        sums, hashes = [part.to_frame() for part in state.sums(key)], state.read_hashes(key)
         for day in range(1, days):
             moved = timedelta(days=day)
             about = replace(first, path=f"{day}.parquet", key=sha256(str(day).encode()).hexdigest(), checksums={})

@@ -11,7 +11,7 @@ from rows import rows
 import entropy_sentinel as es
 from entropy_sentinel.api.domains import are_parts, other_domains
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.monitor.batch import BY_DEFAULT, estimated, options_of
+from entropy_sentinel.monitor.batch import BY_DEFAULT, estimate_slices, options_of
 
 
 def captured(days: int = 4) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -79,10 +79,10 @@ def test_a_fit_on_the_days_of_a_log_asks_for_the_column_of_the_domains() -> None
 def test_estimates_by_the_days_of_a_log_name_the_other_columns() -> None:
     features, labels = captured()
     estimator = es.fit(features, labels, "atc-max", domain="metadata.topic")
-    [line] = estimated(estimator, features, options_of({"by": BY_DEFAULT})).problems.lines()
+    [line] = estimate_slices(estimator, features, options_of({"by": BY_DEFAULT})).problems.lines()
     assert line.startswith("4 slices that are files of one log, such as its days, rather than kinds of questions")
     assert "metadata.topic" in line
-    assert not estimated(estimator, features, options_of({"by": ["metadata.topic"]})).problems.lines()
+    assert not estimate_slices(estimator, features, options_of({"by": ["metadata.topic"]})).problems.lines()
 
 
 def test_a_first_sample_does_not_offer_days() -> None:

@@ -177,9 +177,9 @@ def test_verdicts_of_a_judge_are_refused_wherever_labels_of_people_are_read(
 
 
 def test_sample_does_not_take_verdicts_for_labels_of_its_file(tmp_path: Path) -> None:
-    from entropy_sentinel.monitor.labelling.label_sheet import write_to_label
+    from entropy_sentinel.monitor.labelling.label_sheet import write_label_sheet
 
     verdicts = label_file(tmp_path, "verdicts.csv", "x,1,some/judge", header="item_id,label,judge")
     with pytest.raises(InputError, match="verdicts of a judge"):
-        write_to_label(pl.DataFrame({"item_id": ["x"], "label": [None]}), verdicts)
+        write_label_sheet(pl.DataFrame({"item_id": ["x"], "label": [None]}), verdicts)
     assert verdicts.read_text().endswith("x,1,some/judge\n")

@@ -13,7 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import ConfigError
-from entropy_sentinel.monitor.showing.result_files import metrics
+from entropy_sentinel.monitor.showing.result_files import format_metrics
 
 pytestmark = pytest.mark.slow
 
@@ -127,7 +127,7 @@ def test_slices_of_our_own_names_make_no_series_twice(others: int) -> None:
     names = pl.Series(["(others)", '"(others)"', "(none)", None, "a", "b", "c"])
     features = traffic(700).with_columns(route=pl.Series([names[number % 7] for number in range(700)]))
     result = es.monitor(fitted("atc-se_sum"), features, by=["route"], max_slices=others)
-    read = {one.name: one.samples for one in text_string_to_metric_families(metrics(result))}
+    read = {one.name: one.samples for one in text_string_to_metric_families(format_metrics(result))}
     series = [tuple(one.labels.items()) for one in read["entropy_sentinel_responses"]]
     assert len(series) == len(set(series)) == min(others + 1, 7)
     assert sum(one.value for one in read["entropy_sentinel_responses"]) == 700

@@ -18,10 +18,10 @@ import entropy_sentinel as es
 import entropy_sentinel.monitor.alerting.drop_alerts as module
 from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.features.feature_registry import FEATURES
-from entropy_sentinel.monitor.monitor_result import alert_line
-from entropy_sentinel.monitor.monitor_run import remember
-from entropy_sentinel.monitor.showing.result_files import metrics
-from entropy_sentinel.monitor.showing.webhook import message
+from entropy_sentinel.monitor.monitor_result import format_alert
+from entropy_sentinel.monitor.monitor_run import record_alerts
+from entropy_sentinel.monitor.showing.result_files import format_metrics
+from entropy_sentinel.monitor.showing.webhook import write_message
 
 ATC = "atc-se_sum"
 REFERENCE = "2026-11-02..2026-11-08"
@@ -196,7 +196,7 @@ def test_every_slice_can_be_acknowledged(nights: Nights, route: str) -> None:
     rows = traffic(60, seed=3).with_columns(route=pl.lit(route), time=BEGIN)
     options: dict[str, Any] = {"by": ["route"], "fail_below": 0.999}
     (alert,) = es.monitor(nights.estimator, rows, **options).alerts
-    assert alert_line(alert).startswith(f"ALERT {NAMES[route]}: ")
+    assert format_alert(alert).startswith(f"ALERT {NAMES[route]}: ")
     known = nights.folder / "known.txt"
     known.write_bytes(b"\xef\xbb\xbf" + f"below {NAMES[route]} 2099-11-02\r\n".encode())
     (alert,) = es.monitor(nights.estimator, rows, **options, acknowledged=known).alerts
@@ -266,8 +266,8 @@ def test_messages_and_metrics_have_only_what_is_to_be_told(nights: Nights) -> No
     logs, options = str(nights.folder / "*-*.parquet"), {"reference": REFERENCE, "alert_on": ["drop"]}
     result = es.monitor(nights.estimator, logs, by=["route"], window="day", **options)
     assert told(result.alerts) == [("continues", False)]
-    assert "ALERT" not in message(result)
-    text = metrics(result)
+    assert "ALERT" not in write_message(result)
+    text = format_metrics(result)
     assert 'entropy_sentinel_alert{kind="drop"' in text
     since = int((BEGIN + timedelta(days=8)).timestamp())
     (line,) = [line for line in text.splitlines() if line.startswith("entropy_sentinel_alert_since")]
@@ -312,7 +312,7 @@ def test_a_year_in_a_state(tmp_path: Path, capsys: pytest.CaptureFixture) -> Non
         week.append(tmp_path / f"a-{day}.parquet")
         if len(week) == 7 or day == 364:
             result = es.monitor(nights.estimator, week, state=tmp_path / "state", **options)
-            remember(result)
+            record_alerts(result)
             reported += [(day, alert["status"], alert["since"]) for alert in result.alerts if alert["to_report"]]
             for log in week:
                 log.unlink()

@@ -12,8 +12,8 @@ from scipy.stats import binomtest
 import entropy_sentinel as es
 from entropy_sentinel.monitor.alert_codes import AlertKind, Flag
 from entropy_sentinel.monitor.monitor_result import Monitored
-from entropy_sentinel.monitor.showing.monitor_page import page
-from entropy_sentinel.monitor.showing.result_files import metrics
+from entropy_sentinel.monitor.showing.monitor_page import render_page
+from entropy_sentinel.monitor.showing.result_files import format_metrics
 from entropy_sentinel.statistics.ambiguity import AmbiguousShare
 
 SAMPLES = 3
@@ -63,8 +63,8 @@ def test_one_slice_is_flagged_and_an_alert(found: Monitored) -> None:
 
 
 def test_the_page_and_the_metrics_have_it(found: Monitored) -> None:
-    assert f"<dt>ambiguous</dt><dd>shop: {FACT}" in page(found)
-    read = {one.name: one.samples for one in text_string_to_metric_families(metrics(found))}
+    assert f"<dt>ambiguous</dt><dd>shop: {FACT}" in render_page(found)
+    read = {one.name: one.samples for one in text_string_to_metric_families(format_metrics(found))}
     shares = {one.labels["route"]: one.value for one in read["entropy_sentinel_ambiguous_share"]}
     assert shares == pytest.approx({route: ambiguous / n for route, (ambiguous, n) in ROUTES.items()})
     flags = {(one.labels["route"], one.labels["flag_code"]) for one in read["entropy_sentinel_flag"]}

@@ -13,7 +13,7 @@ from tiny import TINY
 import entropy_sentinel as es
 from entropy_sentinel.monitor.monitor_result import Monitored
 from entropy_sentinel.monitor.showing.alert_responses import MOST_SLICES, MOST_TOKENS
-from entropy_sentinel.monitor.showing.monitor_page import page
+from entropy_sentinel.monitor.showing.monitor_page import render_page
 
 HOSTILE = '<img src=x onerror="alert(1)">'
 
@@ -75,7 +75,7 @@ def test_a_stale_slice_has_none(estimator: Path, tmp_path: Path) -> None:
     results = alerted(estimator, log_file(tmp_path / "a.jsonl", records), window="day", alert_on=["stale"])
     assert ("old", "stale") in {(alert["slice"]["route"], alert["kind"]) for alert in results.alerts}
     assert {one.slice["route"] for one in results.behind} == {"new"}
-    assert "cannot be shown" not in page(results)
+    assert "cannot be shown" not in render_page(results)
 
 
 def test_with_a_state_they_are_read_from_logs_of_earlier_runs(estimator: Path, log: Path, tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_with_a_state_they_are_read_from_logs_of_earlier_runs(estimator: Path, l
     other = log_file(tmp_path / "new.jsonl", [line(100)])
     gone = alerted(estimator, other, state=tmp_path / "state")
     assert not any(shown.item_id != "req-0100" for one in gone.behind for shown in one.responses)
-    assert f"cannot be shown: '{log}' cannot be read a second time" in page(gone).replace("&#39;", "'")
+    assert f"cannot be shown: '{log}' cannot be read a second time" in render_page(gone).replace("&#39;", "'")
 
 
 def test_features_have_no_texts(estimator: Path, tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_the_page_escapes_them_and_is_bounded(estimator: Path, tmp_path: Path) -
     results = alerted(estimator, log_file(tmp_path / "long.jsonl", long), responses=2)
     assert len(results.alerts) == 12
     assert len(results.behind) == MOST_SLICES
-    text = page(results)
+    text = render_page(results)
     assert "<img" not in text
     assert "&lt;img src=x onerror=" in text
     assert text.count("<i style=") == MOST_SLICES * 2 * MOST_TOKENS + text.count('<i style="left')
@@ -129,7 +129,7 @@ def test_the_page_escapes_them_and_is_bounded(estimator: Path, tmp_path: Path) -
 
 def test_formulas_of_a_question_are_shown(estimator: Path, tmp_path: Path) -> None:
     records = [line(number, question=r"Is \(\frac{1}{2}<1\)? <b>", tokens=["a", "b", "c"]) for number in range(20)]
-    shown = page(alerted(estimator, log_file(tmp_path / "log.jsonl", records)))
+    shown = render_page(alerted(estimator, log_file(tmp_path / "log.jsonl", records)))
     half = "<mfrac><mrow><mn>1</mn></mrow><mrow><mn>2</mn></mrow></mfrac><mo>&lt;</mo><mn>1</mn>"
     assert half in shown
     assert "? &lt;b&gt;</p>" in shown
@@ -152,7 +152,7 @@ LINK = """
 @needs_browser
 def test_an_alert_links_to_its_responses_and_the_page_is_legible(estimator: Path, log: Path, tmp_path: Path) -> None:
     path = tmp_path / "page.html"
-    path.write_text(page(alerted(estimator, log)))
+    path.write_text(render_page(alerted(estimator, log)))
     assert found_on(path, LINK) == {"links": 2, "open": [False, True] * 2}
     assert inspect_page(path) == []
 
@@ -172,7 +172,7 @@ found.away = press("Escape");"""
 
 @needs_browser
 def test_keys_and_taps_choose_a_token(estimator: Path, log: Path, tmp_path: Path) -> None:
-    (tmp_path / "page.html").write_text(page(alerted(estimator, log)))
+    (tmp_path / "page.html").write_text(render_page(alerted(estimator, log)))
     hostile = f"token 2 {HOSTILE!r}"
     assert found_on(tmp_path / "page.html", KEYS) == {
         "keys": ["token 1 'a'", hostile, "token 1 'a'", "token 1 'a'"],

@@ -14,7 +14,7 @@ import entropy_sentinel as es
 from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.judges.judge_prompts import WITHOUT_REFERENCE
 from entropy_sentinel.monitor.labelling import judge_budget
-from entropy_sentinel.monitor.labelling.sample_plan import sample_tables
+from entropy_sentinel.monitor.labelling.sample_plan import make_sample_tables
 
 QUESTION, RESPONSE = "What is the capital of France?", "It is Paris."
 # The prompt of these texts, at four characters a token.
@@ -120,7 +120,7 @@ def test_a_hundred_labels_are_for_knowing_the_slices_now(five: pl.DataFrame) -> 
     assert "about 720 labels (20 in each of 36 domains); or about" in chosen.notes[1]
     widths = chosen.slices.select("width_labels_alone", "width_with_estimator", "width_with_judge", "width_with_both")
     assert all(row == tuple(sorted(row, reverse=True)) for row in widths.iter_rows())
-    [(headings, rows)] = sample_tables(chosen)
+    [(headings, rows)] = make_sample_tables(chosen)
     assert [len(row) for row in rows] == [len(headings)] * 5
     assert chosen._repr_html_().count("<tr>") == 6
 

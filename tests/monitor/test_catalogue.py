@@ -4,9 +4,9 @@ import polars as pl
 from production import fitted, traffic
 
 import entropy_sentinel as es
-from entropy_sentinel.monitor.monitor_result import slice_name
+from entropy_sentinel.monitor.monitor_result import name_slice
 from entropy_sentinel.monitor.slice_columns import CATALOGUE, STATISTICS
-from entropy_sentinel.monitor.summing.slice_sums import of_each
+from entropy_sentinel.monitor.summing.slice_sums import compute_statistics
 
 
 def test_the_catalogue_has_every_column_and_no_other() -> None:
@@ -30,7 +30,7 @@ def test_statistics_of_each_response() -> None:
         sample=pl.Series([0, 1, 0, 0]),
         stable_classes=pl.Series(["2.0", "2.0", "1", None]),
     )
-    made = dict(zip(STATISTICS, of_each(frame), strict=True))
+    made = dict(zip(STATISTICS, compute_statistics(frame), strict=True))
     assert made["n_responses"].tolist() == [1, 1, 1, 1]
     assert made["n_estimated"].tolist() == [1, 0, 1, 1]
     assert made["n_same_model"].tolist() == [0, 0, 0, 1]
@@ -41,4 +41,4 @@ def test_statistics_of_each_response() -> None:
 
 
 def test_a_missing_value_and_a_dash_have_different_names() -> None:
-    assert slice_name(["shop", None, "-"]) == 'shop, -, "-"'
+    assert name_slice(["shop", None, "-"]) == 'shop, -, "-"'

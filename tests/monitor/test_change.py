@@ -10,13 +10,13 @@ from scipy.stats import false_discovery_control as fdr
 
 from entropy_sentinel.features.feature_registry import FEATURES
 from entropy_sentinel.monitor.estimating.change_test import adjust_p_values, compute_p_value
-from entropy_sentinel.monitor.summing.slice_sums import pairs
+from entropy_sentinel.monitor.summing.slice_sums import list_pairs
 
 pytestmark = pytest.mark.slow
 
 
 def side(values: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
-    products = [(values[:, i] * values[:, j]).sum() for i, j in pairs(values.shape[1])]
+    products = [(values[:, i] * values[:, j]).sum() for i, j in list_pairs(values.shape[1])]
     return len(values), values.sum(axis=0), np.array(products)
 
 

@@ -43,7 +43,7 @@ def test_in_parts_in_several_files_and_night_by_night_it_is_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each question is in several files of its day, and some questions are asked again on a later day."""
-    monkeypatch.setattr(cluster_sums, "KEPT", 20)
+    monkeypatch.setattr(cluster_sums, "MOST_CLUSTERS", 20)
     rows = repeated(150, 4).with_columns(pl.col("question").str.replace("question 1.*", "the usual one"))
     estimator, rng = saved(tmp_path), np.random.default_rng(0)
     part = rng.integers(0, 3, len(rows))
@@ -236,7 +236,7 @@ def test_recurrences_of_a_log_are_those_of_its_questions() -> None:
         when = pl.lit(BEGIN + timedelta(days=night, hours=1))
         nights.append(pool[numbers].with_columns(item_id=ids, question=asked, time=when))
     found: list[pl.DataFrame] = []
-    method = cluster_sums.SliceClusters.recurrences
+    method = cluster_sums.SliceClusters.measure_recurrences
 
     def kept(self: Any, grains: pl.DataFrame) -> pl.DataFrame:
         found.append(method(self, grains))
@@ -244,7 +244,7 @@ def test_recurrences_of_a_log_are_those_of_its_questions() -> None:
 
     options = {"window": "day", "reference": "2026-11-02..2026-11-05", "alert_on": ["drop"]}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cluster_sums.SliceClusters, "recurrences", kept)
+        patch.setattr(cluster_sums.SliceClusters, "measure_recurrences", kept)
         es.monitor(fitted("log-3d"), pl.concat(nights), **options)
     estimator = fitted("log-3d").estimator
     deviations = np.zeros((12, 120))

@@ -18,7 +18,7 @@ from production import line, log_file, saved
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import ConfigError, DamagedFileError, EntropySentinelError, InputError
 from entropy_sentinel.monitor.monitor_result import Monitored
-from entropy_sentinel.monitor.monitor_run import remember
+from entropy_sentinel.monitor.monitor_run import record_alerts
 
 pytestmark = pytest.mark.slow
 
@@ -32,7 +32,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     estimator = saved(folder, "atc-se_sum")
     for day in range(3):
         log_file(folder / f"{day}.jsonl", [line(24 * day + hour) for hour in range(24)])
-    remember(run(estimator, folder, 2))
+    record_alerts(run(estimator, folder, 2))
     return estimator, folder
 
 
@@ -300,7 +300,7 @@ def test_alerts_of_an_earlier_version_are_read_and_get_a_checksum(made: tuple[Pa
     as_before(folder / "state", before)
     result = run(made[0], folder)
     assert result.alerts == whole.alerts != []
-    remember(result)
+    record_alerts(result)
     assert len(reported(folder / "state")) == len(whole.histories[tmp_path / "whole" / "state"].reported)
     with closing(sqlite3.connect(folder / "state")) as file:
         assert not file.execute("SELECT 1 FROM sqlite_master WHERE name = 'told'").fetchall()

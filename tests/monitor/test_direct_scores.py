@@ -15,7 +15,7 @@ import entropy_sentinel as es
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.monitor.monitor_options import Slicing
 from entropy_sentinel.monitor.reading import single_replies
-from entropy_sentinel.monitor.response_scores import scored
+from entropy_sentinel.monitor.response_scores import score_rows
 
 MATCHING = {"any_model": False, "any_logprobs": False}
 
@@ -157,4 +157,4 @@ def test_a_usual_reply_goes_the_short_way(estimator: FittedEstimator) -> None:
     for given in (reply, as_objects(reply)):
         read = single_replies._read_directly(estimator, [given], Slicing.from_values(MATCHING))
         assert read is not None
-        assert scored(estimator, read)["p_correct"].null_count() == 0
+        assert score_rows(estimator, read)["p_correct"].null_count() == 0

@@ -14,7 +14,7 @@ from rows import rows
 import entropy_sentinel as es
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.estimators.verdict import USABLE
-from entropy_sentinel.monitor.showing.open_telemetry import events
+from entropy_sentinel.monitor.showing.open_telemetry import make_events
 
 OF_MATHS, OF_TRIVIA = list(range(40)), list(range(100, 140))
 
@@ -101,7 +101,7 @@ def test_every_output_says_what_was_judged(
     assert "not judged: familiarity of new: the slice has fewer than 5 responses" in errors
     labels = {row["route"]: row["unfamiliar"] for row in csv.DictReader(target.read_text().splitlines())}
     assert labels == {"maths": "false", "trivia": "true", "new": ""}
-    sent = [event["attributes"] for event in events(es.score(estimator, log, by="route"))]
+    sent = [event["attributes"] for event in make_events(es.score(estimator, log, by="route"))]
     assert [sent[place]["gen_ai.evaluation.score.label"] for place in (0, 40, 80)] == [
         "usable",
         "unfamiliar",

@@ -15,13 +15,13 @@ import entropy_sentinel as es
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.estimators.verdict import decide
 from entropy_sentinel.monitor.labelling import cold_start_sampling as first
-from entropy_sentinel.monitor.labelling.cold_start_allocation import most_probable_counts
+from entropy_sentinel.monitor.labelling.cold_start_allocation import choose_counts
 from entropy_sentinel.monitor.labelling.usable_probability import (
     JudgeQuality,
+    compute_prospects,
     labels_for_usable,
     labels_with_judge,
     probability_of_usable,
-    prospects,
 )
 from entropy_sentinel.statistics.slice_intervals import Residuals
 from entropy_sentinel.statistics.witnessed_accuracies import WitnessedDomain, estimate_accuracies
@@ -72,7 +72,7 @@ def test_several_answers_to_a_question_count_once_for_a_fit() -> None:
     ],
 )
 def test_the_number_of_slices_is_that_of_most_probable_use(sizes: list[int], budget: int, expected: list[int]) -> None:
-    counts, _ = most_probable_counts(np.array(sizes), budget, 20, partial(probability_of_usable, 0.04))
+    counts, _ = choose_counts(np.array(sizes), budget, 20, partial(probability_of_usable, 0.04))
     assert counts.tolist() == expected
 
 
@@ -118,7 +118,7 @@ def test_a_judge_saves_labels_and_a_better_one_more() -> None:
         labels_for_usable(0.04, judge) for judge in (None, JudgeQuality(0.9, 0.85), JudgeQuality(0.97, 0.95))
     )
     assert better.total < good.total < alone.total
-    rows = prospects(20, 20, 400, JudgeQuality(0.9, 0.85))
+    rows = compute_prospects(20, 20, 400, JudgeQuality(0.9, 0.85))
     assert (rows["usable_with_judge"] >= rows["usable"]).all()
 
 
@@ -164,7 +164,7 @@ def test_within_blocks_of_time_the_entropies_go_up_and_down_in_turn() -> None:
     entropies = [0.4, 0.1, 0.3, 0.2, 0.5, 0.8, 0.6, 0.7]
     rows = pl.DataFrame({"mean": entropies, "(time)": range(1, 9), "(order)": range(8)})
     serpentine = [1, 3, 2, 0, 5, 7, 6, 4]
-    seen = {tuple(first._spread(rows, 4, f"seed {number}").tolist()) for number in range(20)}
+    seen = {tuple(first._draw_systematically(rows, 4, f"seed {number}").tolist()) for number in range(20)}
     assert seen == {tuple(serpentine[0::2]), tuple(serpentine[1::2])}
 
 

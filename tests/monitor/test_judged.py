@@ -8,7 +8,7 @@ from production import fitted, traffic
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.estimators.training_predictions import predict
-from entropy_sentinel.monitor.showing.monitor_terminal import parts
+from entropy_sentinel.monitor.showing.monitor_terminal import make_parts
 from entropy_sentinel.statistics.monitoring.witnessed_mean import LabelledSample, WitnessValues, witnessed_mean
 from entropy_sentinel.statistics.witness_powers import fit_witness_powers
 
@@ -72,7 +72,7 @@ def test_two_witnesses_on_samples_of_their_own(features: pl.DataFrame, truth: pl
         assert row["n_judged"] == (seen == row["route"]).sum()
         worth = row["labels_worth"] / row["n_labelled"]
         assert worth > 1.3 or row["n_labelled"] < 20
-    lines = [str(part) for part in parts(result)]
+    lines = [str(part) for part in make_parts(result)]
     assert (
         sum(line.startswith(("judge j (450 responses): it agrees", "second opinion of o (300")) for line in lines) == 2
     )
@@ -100,7 +100,7 @@ def test_how_often_the_judge_agrees(features: pl.DataFrame, truth: pl.DataFrame)
         rate = judge[name]
         assert (rate["n"], rate["share"]) == (len(same), pytest.approx((same["verdict"] == right).mean()))
         assert rate["lower"] < rate["share"] < rate["upper"]
-    (line,) = [part for part in parts(result) if str(part).startswith("judge (900 responses): ")]
+    (line,) = [part for part in make_parts(result) if str(part).startswith("judge (900 responses): ")]
     assert "agrees with the labels on of right answers" not in line
     assert "right answers" in line
 
@@ -140,4 +140,4 @@ def test_too_few_common_labels_change_nothing(features: pl.DataFrame, truth: pl.
     alone = es.monitor(fitted(), features, **options).slices.drop("n_judged", "n_asked")
     result = es.monitor(fitted(), features, **options, judged=labels(truth, 2, "verdict"))
     assert result.slices.drop("n_judged", "n_asked").equals(alone)
-    assert any("it does not count" in str(part) for part in parts(result))
+    assert any("it does not count" in str(part) for part in make_parts(result))

@@ -14,9 +14,9 @@ from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.estimators.training_predictions import predict
 from entropy_sentinel.estimators.validation_record import Domain, Validation
 from entropy_sentinel.monitor.alert_codes import Flag
-from entropy_sentinel.monitor.labelling.label_corrected_estimates import improved
-from entropy_sentinel.monitor.monitor_result import table_of
-from entropy_sentinel.monitor.showing.monitor_terminal import parts
+from entropy_sentinel.monitor.labelling.label_corrected_estimates import improve_accuracy
+from entropy_sentinel.monitor.monitor_result import make_table
+from entropy_sentinel.monitor.showing.monitor_terminal import make_parts
 from entropy_sentinel.statistics.monitoring.label_combination import combine_labels
 from entropy_sentinel.statistics.slice_intervals import sampling_variance
 
@@ -45,7 +45,7 @@ def wanted(estimator, features: pl.DataFrame, labels: pl.DataFrame, level: float
     """The columns ALL of one slice, from all its responses at once."""
     p = predict(estimator.estimator, features)
     both = features.with_columns(p=pl.Series(p)).join(labels, on="item_id").filter(pl.col("label").is_not_null())
-    result = improved(both["label"].to_list(), both["p"], p, both["weight"], level)
+    result = improve_accuracy(both["label"].to_list(), both["p"], p, both["weight"], level)
     better = result.improved
     return [result.n_labelled, result.alone.estimate, better.estimate, better.lower, better.upper, better.n_effective]
 
@@ -150,11 +150,11 @@ def test_without_a_usable_verdict_labels_are_used_and_why_an_interval_is_wider(f
     assert (
         estimates.select("use_accuracy", "use_lower").rows() == estimates.select("estimated_accuracy", "lower").rows()
     )
-    message = "\n".join(part for part in parts(result) if isinstance(part, str))
+    message = "\n".join(part for part in make_parts(result) if isinstance(part, str))
     assert "If it rests on the labels, it holds even if the estimator is wrong." in message
     assert "rests on both" not in message
     assert f"school: {wide['note']}" in message
-    headings, cells = table_of(result, result.slices, 10)
+    headings, cells = make_table(result, result.slices, 10)
     assert headings[6:10] == ["labels say (n)", "use", "interval", "rests on"]
     assert {row[0]: row[7] for row in cells}["school"] == f"{wide['labelled_accuracy']:.3f} ({n})"
 
@@ -197,7 +197,7 @@ def test_with_a_usable_verdict_estimate_and_labels_are_combined(usable: FittedEs
     assert rows["support"]["use_accuracy"] == rows["support"]["improved_accuracy"]
     assert rows["support"]["flag_codes"].count(Flag.CONTRADICTED) == 1
     assert result.slices["flag_codes"].list.contains(Flag.CONTRADICTED).sum() == 1
-    message = "\n".join(part for part in parts(result) if isinstance(part, str))
+    message = "\n".join(part for part in make_parts(result) if isinstance(part, str))
     assert "If it rests on both, it combines" in message
     alerts = es.monitor(usable, features, by=["route"], labels=labels, alert_on=["contradicted"]).alerts
     assert [(alert["kind"], alert["slice"]) for alert in alerts] == [("contradicted", {"route": "support"})]

@@ -14,8 +14,8 @@ from scipy.stats import binomtest
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import ConfigError, InputError, ProvenanceError
 from entropy_sentinel.monitor.monitor_result import Monitored
-from entropy_sentinel.monitor.monitor_run import collect, remember
-from entropy_sentinel.monitor.showing.monitor_terminal import parts
+from entropy_sentinel.monitor.monitor_run import collect, record_alerts
+from entropy_sentinel.monitor.showing.monitor_terminal import make_parts
 
 # 60 responses of `shop`, and 30 of `school`.
 NUMBERS = {"shop": [n for n in range(90) if n % 3], "school": list(range(0, 90, 3))}
@@ -52,7 +52,7 @@ def labels(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def lines_of(result: Monitored, word: str) -> list[str]:
-    return [part for part in parts(result) if isinstance(part, str) and word in part]
+    return [part for part in make_parts(result) if isinstance(part, str) and word in part]
 
 
 def test_accuracies_from_labels(log: Path, labels: Path, capsys: pytest.CaptureFixture) -> None:
@@ -208,14 +208,14 @@ def test_a_night_without_labels_ends_no_alert(tmp_path: Path) -> None:
     (alert,) = first.alerts
     numbers = [alert[name] for name in ("kind", "status", "use_accuracy", "estimated_accuracy")]
     assert numbers == ["below", "new", pytest.approx(0.3), None]
-    remember(first)
+    record_alerts(first)
     second = es.monitor(None, logs, **options)
     assert [alert["status"] for alert in second.alerts] in ([], ["continues"])
     assert second.windows["use_accuracy"].to_list() == [pytest.approx(0.3), None]
     (told,) = lines_of(second, "no labels of the newest day")
     assert "shop, so fail_below=0.65 did not check them" in told
     assert lines_of(second, "no accuracy for shop: the labels represent less than 60% of the responses")
-    remember(second)
+    record_alerts(second)
     labels = pl.concat([labels, pl.DataFrame(label_rows(range(40, 80, 4), 10, 4.0))])
     third = es.monitor(None, logs, **{**options, "labels": labels})
     assert [alert["status"] for alert in third.alerts] == ["over"]

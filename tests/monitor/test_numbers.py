@@ -11,8 +11,8 @@ from production import line, log_file, saved, traffic
 
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import InputError, ProvenanceError
-from entropy_sentinel.monitor.monitor_result import table_of
-from entropy_sentinel.monitor.showing.result_files import metrics
+from entropy_sentinel.monitor.monitor_result import make_table
+from entropy_sentinel.monitor.showing.result_files import format_metrics
 
 LATENCY, COST = "metadata.latency_ms", "metadata.cost"
 
@@ -37,10 +37,10 @@ def test_quantiles_of_slices_and_windows(estimator: Path, rows: pl.DataFrame) ->
             exact = np.quantile(here[name].to_numpy(), percent / 100, method="inverted_cdf")
             assert row[f"{name}_p{percent}"] == pytest.approx(exact, rel=0.0251)
     assert {f"{LATENCY}_p50", f"{LATENCY}_p95"} <= set(result.windows.columns)
-    head, _ = table_of(result, result.slices, 5)
+    head, _ = make_table(result, result.slices, 5)
     assert [name for name in head if "latency" in name] == ["latency_ms p50", "latency_ms p95"]
     assert f'entropy_sentinel_number{{monitor="m atc-se_sum",number="{LATENCY}",quantile="0.95",route="shop"}}' in (
-        metrics(result)
+        format_metrics(result)
     )
 
 

@@ -20,7 +20,13 @@ from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.monitor.alert_codes import Flag
 from entropy_sentinel.monitor.estimating import slice_rows
 from entropy_sentinel.monitor.monitor_result import Monitored
-from entropy_sentinel.monitor.showing.result_files import label_names, metrics, write_alerts, write_metrics, write_rows
+from entropy_sentinel.monitor.showing.result_files import (
+    format_metrics,
+    make_label_names,
+    write_alerts,
+    write_metrics,
+    write_rows,
+)
 from entropy_sentinel.schemas.contract import read_provenance
 
 
@@ -38,7 +44,7 @@ def samples(text: str) -> dict[str, list]:
 
 
 def test_prometheus_reads_the_newest_window(found: Monitored) -> None:
-    read = samples(metrics(found))
+    read = samples(format_metrics(found))
     newest = BEGIN + timedelta(days=3)
     assert read["entropy_sentinel_window_start_seconds"][0].value == newest.timestamp()
     rows = found.recent.filter(pl.col("window") == newest)
@@ -71,7 +77,7 @@ METRICS = {
 
 
 def test_every_metric_says_what_it_is(found: Monitored) -> None:
-    text = metrics(found)
+    text = format_metrics(found)
     families = {one.name: one for one in text_string_to_metric_families(text)}
     assert set(families) == {f"entropy_sentinel_{name}" for name in METRICS}
     share = families["entropy_sentinel_cut_off_share"]
@@ -87,7 +93,7 @@ def test_labels_witnesses_and_events_are_scraped(tmp_path: Path) -> None:
     options = {"by": ["route"], "labels": labels, "judged": judged, "labels_at_random": True, "window": "day"}
     events = ["2026-11-03=prompt v2", "2026-11-03=prompt v2", "2026-11-04=prompt v2"]
     result = es.monitor(saved(tmp_path, "atc-se_sum"), features, **options, events=events)
-    read = samples(metrics(result))
+    read = samples(format_metrics(result))
     for name, column in (("labelled_responses", "n_labelled"), ("judged_responses", "n_judged")):
         assert sum(sample.value for sample in read[f"entropy_sentinel_{name}"]) == result.now[column].sum()
     assert {f"entropy_sentinel_{name}" for name in ("asked_responses", "labelled_accuracy", "use_accuracy")} <= set(
@@ -113,8 +119,8 @@ def test_the_node_exporter_passes_every_sample_on(found: Monitored, tmp_path: Pa
     with serving(command, tmp_path / "exporter.log", url := f"http://{address}/metrics"), urlopen(url) as answer:
         read = samples(answer.read().decode())
     assert read["node_textfile_scrape_error"][0].value == 0
-    assert {name: passed(read.get(name, [])) for name in samples(metrics(found))} == {
-        name: passed(written) for name, written in samples(metrics(found)).items()
+    assert {name: passed(read.get(name, [])) for name in samples(format_metrics(found))} == {
+        name: passed(written) for name, written in samples(format_metrics(found)).items()
     }
 
 
@@ -128,7 +134,7 @@ def test_two_monitors_in_one_folder_have_no_sample_in_common(tmp_path: Path) -> 
     labels = []
     for name in (None, "night"):
         result = es.monitor(saved(tmp_path, "atc-se_sum"), traffic(90), by=["route"], window="day", name=name)
-        every = [one for family in samples(metrics(result)).values() for one in family]
+        every = [one for family in samples(format_metrics(result)).values() for one in family]
         labels.append({(one.name, *sorted(one.labels.items())) for one in every})
     assert not labels[0] & labels[1]
     names = [{dict(label[1:])["monitor"] for label in every} for every in labels]
@@ -136,7 +142,7 @@ def test_two_monitors_in_one_folder_have_no_sample_in_common(tmp_path: Path) -> 
 
 
 def test_names_of_labels_are_those_that_prometheus_knows_and_each_is_there_once() -> None:
-    names = label_names(["metadata.route", "metadata_route", "7th", "__name__", "flag", "größe"])
+    names = make_label_names(["metadata.route", "metadata_route", "7th", "__name__", "flag", "größe"])
     assert names == {
         "metadata_route": "metadata.route",
         "metadata_route_2": "metadata_route",

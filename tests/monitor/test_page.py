@@ -15,7 +15,7 @@ from tiny import TINY
 import entropy_sentinel as es
 from entropy_sentinel.monitor.monitor_result import Monitored
 from entropy_sentinel.monitor.monitor_run import monitor
-from entropy_sentinel.monitor.showing.monitor_page import MOST_ROWS, page, write_page
+from entropy_sentinel.monitor.showing.monitor_page import MOST_ROWS, render_page, write_page
 from entropy_sentinel.monitor.showing.validation_page import write_validation
 
 HOSTILE = "<script>alert('route')</script>"
@@ -37,7 +37,7 @@ def monitored(features: pl.DataFrame, **options: Any) -> Monitored:
 
 def test_the_page_says_what_was_found(features: pl.DataFrame) -> None:
     results = monitored(features, fail_below=0.5)
-    text = page(results)
+    text = render_page(results)
     first = results.slices.row(0, named=True)
     assert f"most errors are expected in {first['route']}" in text
     assert f"estimated accuracy {first['estimated_accuracy']:.3f}" in text
@@ -55,7 +55,7 @@ def test_the_page_says_what_was_found(features: pl.DataFrame) -> None:
 
 
 def test_without_windows_there_is_no_picture_over_time(features: pl.DataFrame) -> None:
-    text = page(monitored(features, window=None, reference=None))
+    text = render_page(monitored(features, window=None, reference=None))
     assert "Over time" not in text
     assert "Where errors are expected" in text
 
@@ -67,7 +67,7 @@ def headings(text: str) -> list[str]:
 def test_the_newest_window_is_before_the_whole_time(features: pl.DataFrame) -> None:
     """Also in pictures: an alert is about the newest window, and the whole time hides a drop."""
     results = monitored(features, fail_below=0.5)
-    text = page(results)
+    text = render_page(results)
     first, *others = headings(text)
     assert first == "Alerts"
     newest, whole = others.index("Week from 2026-11-09 00:00 UTC"), others.index("The whole time")
@@ -82,7 +82,7 @@ def test_the_newest_window_is_before_the_whole_time(features: pl.DataFrame) -> N
 
 def test_a_window_without_a_row_is_a_note(features: pl.DataFrame) -> None:
     """The week before is pooled with the newest one: a heading and a table without rows would say nothing."""
-    text = page(monitored(features, min_responses=70, reference=None))
+    text = render_page(monitored(features, min_responses=70, reference=None))
     assert "Week from 2026-11-02 00:00 UTC: Too few responses in the newest week, so counted there: " in text
     assert "Week from 2026-11-02 00:00 UTC" not in headings(text)
 
@@ -99,14 +99,14 @@ def test_without_an_alert_the_page_says_what_was_watched_for(
     features: pl.DataFrame, options: dict[str, Any], said: str
 ) -> None:
     results = replace(monitored(features, **options), alerts=[])
-    alerts = page(results).partition("<h2>Alerts</h2>")[2].partition("<h2>")[0]
+    alerts = render_page(results).partition("<h2>Alerts</h2>")[2].partition("<h2>")[0]
     assert said in alerts
 
 
 def test_the_reasons_of_a_verdict_are_folded_and_not_among_the_alerts(features: pl.DataFrame) -> None:
     results = monitored(features, fail_below=0.5)
     ((flag, reason),) = results.provenance["general_flags"].items()
-    text = page(results)
+    text = render_page(results)
     before, _, alerts = text.partition("<h2>Alerts</h2>")
     assert f"<details><summary>Why: {flag}</summary>" in before
     for part in reason.split("; "):
@@ -117,17 +117,17 @@ def test_the_reasons_of_a_verdict_are_folded_and_not_among_the_alerts(features: 
 def test_traffic_that_is_left_out_is_before_the_numbers(features: pl.DataFrame) -> None:
     estimator = es.fit(features, es.read_labels(TINY.labels), "atc-nll_sum")
     renamed = features.head(9).with_columns(model=pl.lit("renamed"), item_id=pl.format("r-{}", "item_id"))
-    text = page(monitor(estimator, pl.concat([features, renamed]), ["route"], window="week"))
+    text = render_page(monitor(estimator, pl.concat([features, renamed]), ["route"], window="week"))
     assert "9 responses of model" in text.partition("<h2>Where errors")[0]
     assert text.count("9 responses of model") == 1
 
 
 def test_the_page_names_events(features: pl.DataFrame) -> None:
     """The first is in the newest week, on the third day after its beginning."""
-    text = page(monitored(features, events={"2026-11-11": "prompt <v2>", "2026-11-04": "new index"}))
+    text = render_page(monitored(features, events={"2026-11-11": "prompt <v2>", "2026-11-04": "new index"}))
     assert "Week from 2026-11-09 00:00 UTC, event: prompt &lt;v2&gt;" in headings(text)
     assert "Dashed: 1 2026-11-04 new index; 2 2026-11-11 prompt &lt;v2&gt;." in text
-    assert "stroke-dasharray" not in page(monitored(features))
+    assert "stroke-dasharray" not in render_page(monitored(features))
 
 
 HIDDEN = "\x1b[31m\x07\x85\u202eback\u2066\x00"
@@ -137,7 +137,7 @@ def test_no_hidden_character_reaches_a_page_or_a_notebook(features: pl.DataFrame
     """U+202E turns the text after it around, and others are commands of terminals that show the file."""
     hidden = features.with_columns(route=pl.format("{}{}", "benchmark", pl.lit(HIDDEN)))
     results = monitored(hidden, fail_below=0.99, name=HIDDEN, events={"2026-11-11": f"x{HIDDEN}"})
-    for text in (page(results), results._repr_html_(), es.plot(results).html):
+    for text in (render_page(results), results._repr_html_(), es.plot(results).html):
         assert not set(HIDDEN) - set("[31mback") & set(text)
         assert "back" in text
 
@@ -156,7 +156,7 @@ def test_it_is_one_file_and_escapes_what_logs_say(features: pl.DataFrame, tmp_pa
 def test_many_slices_make_no_endless_page(features: pl.DataFrame) -> None:
     many = pl.concat([features.with_columns(route=pl.lit(f"r{number}")) for number in range(MOST_ROWS // 4 + 20)])
     many = many.with_columns(route=pl.col("route") + pl.col("benchmark"))
-    text = page(monitored(many))
+    text = render_page(monitored(many))
     # The last table proposes what to label: at most six slices.
     assert text.count("<tr>") <= 3 * (MOST_ROWS + 1) + 7
     assert "more slices: use " in text
@@ -165,13 +165,13 @@ def test_many_slices_make_no_endless_page(features: pl.DataFrame) -> None:
 
 def test_labels_are_a_picture_where_they_stand_for_a_slice(features: pl.DataFrame) -> None:
     labels = es.read_labels(TINY.labels)
-    assert "Estimated and labelled" in page(monitored(features, labels=labels))
+    assert "Estimated and labelled" in render_page(monitored(features, labels=labels))
     second = features.filter(pl.col("time") > datetime(2026, 11, 9, tzinfo=UTC))
     some = labels.join(second, on="item_id", how="semi").with_columns(weight=pl.lit(1.0))
-    text = page(monitored(features, labels=some))
+    text = render_page(monitored(features, labels=some))
     assert "Slices in the week from 2026-11-09 that have labels." in text
     assert "they do not cover the whole slice" in text
-    assert "Estimated and labelled" not in page(monitored(features))
+    assert "Estimated and labelled" not in render_page(monitored(features))
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from tiny import TINY
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.estimators.validation_record import Domain, Validation
-from entropy_sentinel.monitor.showing.monitor_page import page
+from entropy_sentinel.monitor.showing.monitor_page import render_page
 from entropy_sentinel.monitor.showing.validation_page import explain_verdict
 
 HOSTILE = "<script>alert(1)</script>"
@@ -27,7 +27,7 @@ def test_the_pictures_of_a_result_are_those_of_its_page() -> None:
     labels = features.select("item_id", label=pl.int_range(pl.len()) % 4 > 0).head(60)
     options = {"by": ["route"], "window": "day", "labels": labels, "labels_at_random": True}
     result = es.monitor(fitted("log-3d"), features, **options)
-    drawn, whole = es.plot(result)._repr_html_(), page(result)
+    drawn, whole = es.plot(result)._repr_html_(), render_page(result)
     pictures = re.findall(r'<div class="(?:ranges|panels).*?<p class="small">.*?</p>', drawn, re.DOTALL)
     assert len(pictures) == 3  # slices, labels, time
     assert [picture in whole for picture in pictures] == [True, True, True]

@@ -5,7 +5,7 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.monitor.alert_codes import Flag
-from entropy_sentinel.monitor.labelling.label_proposal import proposals
+from entropy_sentinel.monitor.labelling.label_proposal import propose_slices
 from entropy_sentinel.monitor.monitor_result import Monitored
 from entropy_sentinel.monitor.reading.problem_collection import Problems
 
@@ -17,7 +17,7 @@ def result(*rows: dict[str, Any]) -> Monitored:
 
 
 def proposed(*rows: dict[str, Any]) -> list[tuple[str, int, str]]:
-    return [(one.slice, one.n, one.why) for one in proposals(result(*rows))]
+    return [(one.slice, one.n, one.why) for one in propose_slices(result(*rows))]
 
 
 def test_slices_whose_estimate_does_not_count_come_first() -> None:

@@ -18,7 +18,7 @@ from entropy_sentinel.monitor.estimating.same_model import SameModelComparison
 from entropy_sentinel.monitor.monitor_options import MonitorOptions
 from entropy_sentinel.monitor.monitor_result import Monitored
 from entropy_sentinel.monitor.reading.feature_stream import read_all_responses
-from entropy_sentinel.monitor.showing.monitor_page import page
+from entropy_sentinel.monitor.showing.monitor_page import render_page
 
 ATC = "atc-se_sum"
 OPTIONS: dict[str, Any] = {"by": ["route"], "window": "day", "alert_on": ["unwatched"], "same_model": ["m=m-*"]}
@@ -75,7 +75,7 @@ def test_estimates_are_the_same_and_intervals_wider(estimator: FittedEstimator) 
     # A day without the new name keeps its interval.
     first = result.windows.filter(pl.col("window") == BEGIN)
     assert first.equals(plain.windows.filter(pl.col("window") == BEGIN))
-    assert "m-03 (300 responses) counts as m (--same-model)" in page(result)
+    assert "m-03 (300 responses) counts as m (--same-model)" in render_page(result)
 
 
 def test_the_first_days_are_compared_with_those_before(estimator: FittedEstimator) -> None:

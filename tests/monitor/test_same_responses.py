@@ -21,7 +21,7 @@ from entropy_sentinel.monitor.reading.deduplication import (
     HashSet,
     hash_responses,
 )
-from entropy_sentinel.monitor.summing.state_file import opened
+from entropy_sentinel.monitor.summing.state_file import open_state_file
 
 SAME = "in-another-file"
 
@@ -225,10 +225,10 @@ def test_responses_without_a_time_are_compared_with_all_others(estimator, tmp_pa
 def test_a_state_of_an_earlier_version_has_no_times_of_files(estimator, tmp_path: Path) -> None:
     state, options = tmp_path / "state", {"by": ["route"], "window": "day"}
     es.monitor(estimator, log_file(tmp_path / "a.jsonl", lines(0, 9)), state=state, **options)
-    with opened(state) as file:
-        (_, (key, about)) = sorted(file.about().items())
+    with open_state_file(state) as file:
+        (_, (key, about)) = sorted(file.read_file_rows().items())
         del about["span"]
         file.execute("DELETE FROM about WHERE key = ?", key)
-        file.put(key, about)
+        file.put_row(key, about)
     result = es.monitor(estimator, log_file(tmp_path / "b.jsonl", lines(5, 12)), state=state, **options)
     assert (count(result), result.problems.notes[SAME]) == (12, 4)

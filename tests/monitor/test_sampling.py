@@ -10,8 +10,8 @@ from tiny import TINY
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import InputError, ProvenanceError
 from entropy_sentinel.estimators.training_predictions import predict
-from entropy_sentinel.monitor.labelling.label_corrected_estimates import improved
-from entropy_sentinel.monitor.labelling.neyman_sampling import counts_of, draw
+from entropy_sentinel.monitor.labelling.label_corrected_estimates import improve_accuracy
+from entropy_sentinel.monitor.labelling.neyman_sampling import allocate_counts, draw_slice
 from entropy_sentinel.statistics.monitoring.prediction_powered import labelled_mean, prediction_powered_mean
 
 ROOT = Path(__file__).parents[2]
@@ -92,15 +92,15 @@ def test_improved_is_the_prediction_powered_mean_of_what_is_labelled() -> None:
     p = rng.random(200)
     labels = [bool(one) for one in rng.random(30) < p[:30]]
     weights = rng.uniform(1, 4, 30)
-    result = improved([*labels, None], p[:31], p, [*weights, 1.0], 0.9)
+    result = improve_accuracy([*labels, None], p[:31], p, [*weights, 1.0], 0.9)
     assert result.n_labelled == 30
     assert result.improved == prediction_powered_mean(labels, p[:30], p, 0.9, weights)
     assert result.alone == labelled_mean(labels, 0.9, weights)
-    assert improved([None], p[:1], p) is None
+    assert improve_accuracy([None], p[:1], p) is None
     # No weight is as good as equal ones.
-    assert improved(labels, p[:30], p, [np.nan] * 30).improved == improved(labels, p[:30], p).improved
+    assert improve_accuracy(labels, p[:30], p, [np.nan] * 30).improved == improve_accuracy(labels, p[:30], p).improved
     with pytest.raises(InputError, match="1 have none"):
-        improved(labels, p[:30], p, [np.nan, *weights[1:]])
+        improve_accuracy(labels, p[:30], p, [np.nan, *weights[1:]])
 
 
 def test_sampling_is_refused_without_usable_responses(features: pl.DataFrame, estimator: object) -> None:
@@ -144,7 +144,7 @@ def test_without_probabilities_a_slice_is_one_stratum(features: pl.DataFrame) ->
 def test_small_slices_get_their_part() -> None:
     """By the square root of the size: 900 and 100 of equal accuracy get 3 : 1, and not 9 : 1."""
     p = np.full(1000, 0.5)
-    assert counts_of(p, [np.arange(900), np.arange(900, 1000)], 40, 5).tolist() == [30, 10]
+    assert allocate_counts(p, [np.arange(900), np.arange(900, 1000)], 40, 5).tolist() == [30, 10]
 
 
 @pytest.mark.slow
@@ -155,9 +155,9 @@ def test_stratified_labels_cover_and_are_as_exact_as_expected(accuracy: float) -
     for _ in range(1000):
         p = rng.beta(2 * accuracy, 2 * (1 - accuracy), 600)
         correct = rng.random(600) < p
-        drawn = draw(p, rng.permutation(600).astype(np.uint64), 40)
+        drawn = draw_slice(p, rng.permutation(600).astype(np.uint64), 40)
         rows = drawn.rows
-        result = improved(correct[rows], p[rows], p, 1 / drawn.inclusion, 0.9)
+        result = improve_accuracy(correct[rows], p[rows], p, 1 / drawn.inclusion, 0.9)
         inside += result.improved.lower <= accuracy <= result.improved.upper
         widths.append(result.improved.upper - result.improved.lower)
         plain.append(result.alone.upper - result.alone.lower)

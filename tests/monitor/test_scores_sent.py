@@ -18,7 +18,7 @@ import entropy_sentinel as es
 from entropy_sentinel.core import batch_posting, json_posting
 from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.monitor.showing.langfuse import send_to_queue
-from entropy_sentinel.monitor.showing.open_telemetry import events
+from entropy_sentinel.monitor.showing.open_telemetry import make_events
 
 SECRET = "sk-lf-0000-sekret-1"
 
@@ -59,7 +59,7 @@ def test_events_of_open_telemetry(folder: Path, capsys: pytest.CaptureFixture, t
     assert (status, printed) == (0, out.read_text())
     lines = [json.loads(line) for line in printed.splitlines()]
     scores = es.score(folder / "log-3d.estimator", es.read_features(folder / "log.parquet"))
-    assert lines == list(events(scores))
+    assert lines == list(make_events(scores))
     assert {line["event_name"] for line in lines} == {"gen_ai.evaluation.result"}
     first = scores.row(0, named=True)
     assert lines[0]["attributes"] == {
@@ -74,7 +74,7 @@ def test_events_of_open_telemetry(folder: Path, capsys: pytest.CaptureFixture, t
 def test_an_event_without_a_score_has_the_reason() -> None:
     row = {"model": "m", "item_id": "a", "p_correct": None, "verdict": None, "familiarity_reason": "no-slices"}
     row |= {"reason": "no log-probabilities", "reason_code": "no-logprobs"}
-    (event,) = events(pl.DataFrame([row]))
+    (event,) = make_events(pl.DataFrame([row]))
     assert event["attributes"] == {
         "gen_ai.evaluation.name": "entropy_sentinel.p_correct",
         "gen_ai.response.id": "a",

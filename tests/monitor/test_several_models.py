@@ -18,9 +18,9 @@ from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.monitor.monitor_result import Monitored
 from entropy_sentinel.monitor.reading.feature_stream import SourceReader
-from entropy_sentinel.monitor.showing.monitor_page import page
-from entropy_sentinel.monitor.showing.monitor_terminal import parts
-from entropy_sentinel.monitor.showing.result_files import metrics
+from entropy_sentinel.monitor.showing.monitor_page import render_page
+from entropy_sentinel.monitor.showing.monitor_terminal import make_parts
+from entropy_sentinel.monitor.showing.result_files import format_metrics
 
 NAMES = {"a": "atc-se_sum", "b": "group-accuracy"}
 SETTINGS = {"by": ["route"], "window": "day", "reference": "2026-11-02"}
@@ -147,10 +147,10 @@ def test_names_with_the_prefix_of_a_proxy_are_those_models() -> None:
 def test_each_model_pools_its_own_small_slices() -> None:
     result = es.monitor([estimator("a"), estimator("b")], mixed("a", "b"), by=["route"], max_slices=1)
     assert {"a, (others)", "b, (others)"} < {f"{model}, {route}" for model, route, *_ in result.slices.iter_rows()}
-    families = {family.name: family.samples for family in text_string_to_metric_families(metrics(result))}
+    families = {family.name: family.samples for family in text_string_to_metric_families(format_metrics(result))}
     samples = families["entropy_sentinel_estimated_accuracy"]
     assert len({tuple(sample.labels.items()) for sample in samples}) == len(samples) == 4
-    assert "estimator file of a" in page(result)
+    assert "estimator file of a" in render_page(result)
 
 
 def test_labels_of_either_model_count_as_matched() -> None:
@@ -166,7 +166,7 @@ def test_labels_of_either_model_count_as_matched() -> None:
     # A witness is described for the responses of each model.
     assert [witness["responses_of"] for witness in result.provenance["judge"]] == ["a", "b"]
     assert sum(witness["n_seen"] for witness in result.provenance["judge"]) == len(judged)
-    assert any(str(part).startswith("judge j (") and "of b): it agrees" in str(part) for part in parts(result))
+    assert any(str(part).startswith("judge j (") and "of b): it agrees" in str(part) for part in make_parts(result))
 
 
 def test_two_nights_of_a_scheduler(files: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

@@ -16,8 +16,8 @@ from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.features.feature_registry import FEATURES
 from entropy_sentinel.monitor.alert_codes import Flag
 from entropy_sentinel.monitor.estimating.change_test import compute_p_value
-from entropy_sentinel.monitor.showing.monitor_terminal import reasons
-from entropy_sentinel.monitor.summing.slice_sums import pairs
+from entropy_sentinel.monitor.showing.monitor_terminal import collect_reasons
+from entropy_sentinel.monitor.summing.slice_sums import list_pairs
 
 NUMBERS = ("estimated_accuracy", "lower", "upper", "expected_errors", "expected_errors_lower", "expected_errors_upper")
 NUMBERS += ("change", "change_p", "change_q", "cut_off_share", "estimate_worth")
@@ -112,7 +112,7 @@ def test_a_change_is_of_what_came_after_the_reference(estimator, features) -> No
 def side(saved: FittedEstimator, rows: pl.DataFrame) -> tuple[int, np.ndarray, np.ndarray]:
     """A side of the test: n, sums, sums of products."""
     values = saved.estimator.values(rows)
-    products = [(values[:, i] * values[:, j]).sum() for i, j in pairs(values.shape[1])]
+    products = [(values[:, i] * values[:, j]).sum() for i, j in list_pairs(values.shape[1])]
     return len(rows), values.sum(axis=0), np.array(products)
 
 
@@ -243,7 +243,7 @@ def test_the_validation_of_another_model_is_not_shown_as_if_it_held(features) ->
 def test_each_flagged_slice_has_its_reason(features) -> None:
     cut = features.with_columns(cut_off=pl.col("route") != "shop")
     result = es.monitor(fitted("group-accuracy"), cut, by=["route"], alert_on=["truncated"])
-    names, _, reason = reasons(result)["truncated"].partition(": ")
+    names, _, reason = collect_reasons(result)["truncated"].partition(": ")
     assert (set(names.split(", ")), reason) == ({"school", "support"}, "100% of the responses were truncated")
     alerts = {(alert["kind"], alert["slice"]["route"], alert["message"]) for alert in result.alerts}
     assert alerts == {("truncated", "school", reason), ("truncated", "support", reason)}

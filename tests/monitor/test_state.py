@@ -60,12 +60,12 @@ def run(estimator: Path, logs: Any, state: Path | None, **options: Any) -> Monit
 
 def without(state: Path, name: str) -> None:
     """Make the files of a state ones that were read before a statistic was there."""
-    with state_file.opened(state) as file:
-        for key, about in file.about().items():
+    with state_file.open_state_file(state) as file:
+        for key, about in file.read_file_rows().items():
             if key:
                 del about["statistics"][name]
                 file.execute("DELETE FROM about WHERE key = ?", key)
-                file.put(key, about)
+                file.put_row(key, about)
 
 
 def keys(state: Path) -> list[str]:
@@ -215,14 +215,14 @@ def test_killed_while_it_reads(estimator, tmp_path: Path) -> None:
 
 def test_a_file_that_grows_while_it_is_read_is_read_from_a_copy(estimator, tmp_path: Path, monkeypatch) -> None:
     path, state = log_file(tmp_path / "log.jsonl", lines(0, 10)), tmp_path / "state"
-    sums_of = file_reading.sums_of
+    sums_of = file_reading.sum_frame
 
     def grows(*arguments: Any) -> Any:
         if len(path.read_text().splitlines()) == 10:
             log_file(path, lines(0, 20))
         return sums_of(*arguments)
 
-    monkeypatch.setattr(file_reading, "sums_of", grows)
+    monkeypatch.setattr(file_reading, "sum_frame", grows)
     assert run(estimator, path, state).slices["n_responses"].sum() == 20
     monkeypatch.undo()
     assert run(estimator, path, state).slices["n_responses"].sum() == 20

@@ -10,10 +10,10 @@ from production import BEGIN, fitted, saved, traffic, written
 
 import entropy_sentinel as es
 from entropy_sentinel.api.label_reading import drawn_by
-from entropy_sentinel.monitor.labelling.label_corrected_estimates import improved
+from entropy_sentinel.monitor.labelling.label_corrected_estimates import improve_accuracy
 from entropy_sentinel.monitor.labelling.post_stratification import weigh_by_strata
 from entropy_sentinel.monitor.reading.dependence import STRATUM
-from entropy_sentinel.monitor.showing.monitor_terminal import parts
+from entropy_sentinel.monitor.showing.monitor_terminal import make_parts
 
 TOPICS = ("algebra", "geometry", "history", "law")
 
@@ -52,7 +52,7 @@ def test_the_intervals_hold() -> None:
         labelled = weigh_by_strata(whole.filter(pl.Series(drawn & in_slice)), part, sample, whole, "weight")
         if labelled is None:  # by chance a rare topic has too few labels
             continue
-        found = improved(labelled["label"].to_list(), labelled["p"], part["p"], labelled["weight"].to_list())
+        found = improve_accuracy(labelled["label"].to_list(), labelled["p"], part["p"], labelled["weight"].to_list())
         truth = right[in_slice].mean()
         inside.append(found.improved.lower <= truth <= found.improved.upper)
         errors.append(found.alone.estimate - truth)
@@ -98,7 +98,7 @@ def test_topics_that_nobody_sampled_are_told_with_what_to_do(features: pl.DataFr
     labels = sampled(some, tmp_path)
     result = es.monitor(fitted(), features, by=["route"], labels=labels)
     assert result.slices["improved_accuracy"].null_count() == 3
-    (told,) = [part for part in parts(result) if isinstance(part, str) and part.startswith("labels ignored for ")]
+    (told,) = [part for part in make_parts(result) if isinstance(part, str) and part.startswith("labels ignored for ")]
     assert "they were drawn by topic and do not cover the whole slice" in told
     assert "`sample --by route`" in told
 

@@ -14,9 +14,9 @@ from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.features.feature_registry import FEATURES
 from entropy_sentinel.monitor.alert_codes import Flag
 from entropy_sentinel.monitor.monitor_result import Monitored
-from entropy_sentinel.monitor.showing.monitor_page import page
-from entropy_sentinel.monitor.showing.monitor_terminal import parts
-from entropy_sentinel.monitor.showing.result_files import metrics as text_of
+from entropy_sentinel.monitor.showing.monitor_page import render_page
+from entropy_sentinel.monitor.showing.monitor_terminal import make_parts
+from entropy_sentinel.monitor.showing.result_files import format_metrics as text_of
 
 ATC = "atc-se_sum"
 LAST_USABLE = "last_usable_window_start_seconds"
@@ -115,7 +115,7 @@ def test_pooled_windows_do_not_reach_into_the_reference(estimator: FittedEstimat
     results = watched(estimator, log, reference="2026-11-02..2026-11-04", alert_on=["drop"])
     assert results.now.select("n_estimated", "n_windows", "estimated_accuracy").rows() == [(27, 3, 0.0)]
     assert (results.alerts, results.silent) == ([], True)
-    assert all(fact in parts(results)[-1] for fact in ("30", "last 14 days", "after the reference"))
+    assert all(fact in make_parts(results)[-1] for fact in ("30", "last 14 days", "after the reference"))
     # The last day that could be used is one of the reference.
     assert by_route(results, LAST_USABLE) == {"a": (BEGIN + timedelta(days=2)).timestamp()}
 
@@ -127,8 +127,12 @@ def test_a_change_without_a_test_is_not_silence(estimator: FittedEstimator, log:
     results = watched(estimator, log, reference="..2026-11-02", alert_on=["drop"])
     row = now(results, "a")
     assert (row["change"], row["change_q"], results.alerts) == (-0.75, None, [])
-    (untested,) = [part for part in parts(results) if "not tested" in str(part)]
-    assert ("fewer than 30" in untested, untested.endswith(": a"), untested in page(results)) == (True, True, True)
+    (untested,) = [part for part in make_parts(results) if "not tested" in str(part)]
+    assert ("fewer than 30" in untested, untested.endswith(": a"), untested in render_page(results)) == (
+        True,
+        True,
+        True,
+    )
 
 
 @pytest.mark.parametrize(("day", "stale"), [(13, False), (14, True)])
@@ -181,7 +185,9 @@ def test_days_without_a_response_are_named(estimator: FittedEstimator) -> None:
     """From the 2nd to the 9th of November, without the 4th, the 6th and the 7th; a clock far ahead does not count."""
     times = [BEGIN + timedelta(days=day) for day in (0, 1, 3, 6, 7) for _ in range(40)]
     rows = traffic(200).with_columns(time=pl.Series([*times[:-1], BEGIN + timedelta(days=900)]))
-    expected = [part for part in parts(es.monitor(estimator, rows, window="day")) if "without responses" in str(part)]
+    expected = [
+        part for part in make_parts(es.monitor(estimator, rows, window="day")) if "without responses" in str(part)
+    ]
     assert expected == ["3 days without responses (UTC): 2026-11-04, 2026-11-06, 2026-11-07"]
 
 
@@ -228,10 +234,10 @@ def test_every_slice_is_in_every_week_or_a_line_says_why_not(estimator: FittedEs
 
     results = watched(estimator, log)
     assert routes(results) == [["steady"], ["gone", "new", "steady", "thin"]]
-    said = page(results)
+    said = render_page(results)
     assert "in the newest day, so counted there: thin; gone. No responses: new." in said
     # Windows after the reference are not pooled with those of the reference.
     results = watched(estimator, log, reference="..2026-11-02")
     assert routes(results) == [["gone", "steady", "thin"], ["new", "steady", "thin"]]
-    said = page(results)
+    said = render_page(results)
     assert ("No responses: new." in said, "No responses: gone." in said, "counted there" in said) == (True, True, False)

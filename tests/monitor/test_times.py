@@ -8,10 +8,10 @@ from production import fitted, traffic
 
 import entropy_sentinel as es
 from entropy_sentinel.core.errors import ConfigError
-from entropy_sentinel.monitor.monitor_options import EARLIEST, WINDOWS, period_text, reference
+from entropy_sentinel.monitor.monitor_options import EARLIEST, WINDOWS, format_period, parse_reference
 from entropy_sentinel.monitor.monitor_result import Monitored
 from entropy_sentinel.monitor.reading.window_times import find_window_starts, is_plausible, parse_times
-from entropy_sentinel.monitor.showing.monitor_terminal import without_traffic
+from entropy_sentinel.monitor.showing.monitor_terminal import list_empty_windows
 
 NOON = datetime(2026, 11, 4, 12, tzinfo=UTC)  # a Wednesday
 SECONDS = int(NOON.timestamp())
@@ -77,12 +77,12 @@ def test_windows_begin_on_the_hour_at_midnight_on_monday_and_on_the_first() -> N
 
 def test_a_reference_has_its_last_day_whole() -> None:
     first = datetime(2026, 11, 1, tzinfo=UTC)
-    assert reference("2026-11-01..2026-11-07") == (first, first.replace(day=8))
-    assert reference("2026-11-01") == (first, first.replace(day=2))
-    hours = reference("2026-11-01T06:00..2026-11-01T14:00+02:00", "hour")
+    assert parse_reference("2026-11-01..2026-11-07") == (first, first.replace(day=8))
+    assert parse_reference("2026-11-01") == (first, first.replace(day=2))
+    hours = parse_reference("2026-11-01T06:00..2026-11-01T14:00+02:00", "hour")
     assert hours == (first.replace(hour=6), first.replace(hour=12))
     # It may have no begin.
-    assert reference("..2026-10-18") == (EARLIEST, datetime(2026, 10, 19, tzinfo=UTC))
+    assert parse_reference("..2026-10-18") == (EARLIEST, datetime(2026, 10, 19, tzinfo=UTC))
 
 
 @pytest.mark.parametrize(
@@ -92,13 +92,13 @@ def test_a_reference_has_its_last_day_whole() -> None:
 )
 def test_an_invalid_reference_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match=r"reference: must .*" + text[:4].replace(".", r"\.")):
-        reference(text)
+        parse_reference(text)
 
 
 def test_a_reference_is_shown_as_it_was_meant() -> None:
-    assert period_text(reference("2026-11-01..2026-11-07")) == "2026-11-01 to 2026-11-07"
-    hours = reference("2026-11-01T06:00..2026-11-01T14:00", "hour")
-    assert period_text(hours) == "2026-11-01 06:00 to 2026-11-01 14:00"
+    assert format_period(parse_reference("2026-11-01..2026-11-07")) == "2026-11-01 to 2026-11-07"
+    hours = parse_reference("2026-11-01T06:00..2026-11-01T14:00", "hour")
+    assert format_period(hours) == "2026-11-01 06:00 to 2026-11-01 14:00"
 
 
 def monitored(times: list[object], zone: str | None = None, window: str = "day") -> Monitored:
@@ -145,7 +145,7 @@ def test_nights_after_a_change_of_the_clock(zone: str, window: str, expected: li
     times = [f"2026-03-{day}T10:00:00Z" for day in (28, 29, 30)] * 10
     result = monitored(times, zone, window)
     assert starts_of(result) == expected
-    missing = without_traffic(result)
+    missing = list_empty_windows(result)
     # 48 hours in UTC, with two between that have responses.
     assert [line.split()[0] for line in missing] == (["46"] if window == "hour" else [])
 

@@ -10,7 +10,7 @@ import pytest
 
 from entropy_sentinel.api.label_reading import read_labels
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.monitor.labelling.label_sheet import read_to_label, write_to_label
+from entropy_sentinel.monitor.labelling.label_sheet import read_label_sheet, write_label_sheet
 
 SAMPLE = pl.DataFrame(
     {
@@ -47,11 +47,11 @@ def fill(path: Path, labels: list[Any], **further: list[Any]) -> None:
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
 def test_labels_stay_with_their_responses(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"to_label{suffix}"
-    assert write_to_label(SAMPLE, path) == 0
+    assert write_label_sheet(SAMPLE, path) == 0
     fill(path, ["true", "false", ""] if suffix == ".csv" else [True, False, None], notes=["sure", "", ""])
     # Another order, other weights: the log has grown.
     grown = SAMPLE.reverse().with_columns(weight=pl.col("weight") * 2)
-    assert write_to_label(grown, path) == 2
+    assert write_label_sheet(grown, path) == 2
     result = {row["item_id"].lstrip("'"): row for row in rows(path)}
     written = [result[name]["label"] for name in ("=1+1", "007", "x")]
     assert written == (["true", "false", ""] if suffix == ".csv" else [True, False, None])
@@ -61,16 +61,16 @@ def test_labels_stay_with_their_responses(suffix: str, tmp_path: Path) -> None:
     assert labels.sort("item_id").select("item_id", "label").rows() == [("007", False), ("=1+1", True), ("x", None)]
     # And once more, without a change.
     before = path.read_bytes()
-    assert write_to_label(grown, path) == 2
+    assert write_label_sheet(grown, path) == 2
     assert path.read_bytes() == before
 
 
 def test_labels_are_kept_as_they_were_written(tmp_path: Path) -> None:
     """Whatever they mean: `yes` is for who reads labels to understand."""
     path = tmp_path / "to_label.csv"
-    write_to_label(SAMPLE, path)
+    write_label_sheet(SAMPLE, path)
     fill(path, ["yes", "1", "n/a"])
-    assert write_to_label(SAMPLE, path) == 3
+    assert write_label_sheet(SAMPLE, path) == 3
     assert [row["label"] for row in rows(path)] == ["yes", "1", "n/a"]
 
 
@@ -79,26 +79,26 @@ def test_a_file_that_a_spreadsheet_has_saved(separator: str, tmp_path: Path) -> 
     path = tmp_path / "to_label.csv"
     lines = [["route", "item_id", "weight", "question", "label"], ["'=a", "'=1+1", "2,0", "How many?", "true"]]
     path.write_text("\ufeff" + "\r\n".join(separator.join(line) for line in lines) + "\r\n")
-    assert write_to_label(SAMPLE, path) == 1
+    assert write_label_sheet(SAMPLE, path) == 1
     assert [row["label"] for row in rows(path)] == ["true", "", ""]
 
 
 def test_a_label_of_another_response_is_not_lost(tmp_path: Path) -> None:
     path = tmp_path / "to_label.csv"
-    write_to_label(SAMPLE, path)
+    write_label_sheet(SAMPLE, path)
     fill(path, ["true", "", "false"])
     before = path.read_bytes()
     with pytest.raises(InputError, match=r"to_label.csv: 1 of its 2 .* \(first: x\).*name another file"):
-        write_to_label(SAMPLE.head(2), path)
+        write_label_sheet(SAMPLE.head(2), path)
     # Two responses have the id now: nobody knows whose label it is.
     twice = pl.concat([SAMPLE, SAMPLE.tail(1)])
     with pytest.raises(InputError, match=r"to_label.csv: 1 of its 2 .* \(first: x\)"):
-        write_to_label(twice, path)
+        write_label_sheet(twice, path)
     assert path.read_bytes() == before
     # Two labels of one response.
     path.write_text("item_id,label\nx,true\nx,false\n")
     with pytest.raises(InputError, match=r"1 of its 2 .* \(first: x\)"):
-        write_to_label(SAMPLE, path)
+        write_label_sheet(SAMPLE, path)
 
 
 @pytest.mark.parametrize(
@@ -110,17 +110,17 @@ def test_another_file_is_not_replaced(suffix: str, content: str, tmp_path: Path)
     path = tmp_path / f"sales{suffix}"
     path.write_bytes(content.encode("latin-1"))
     with pytest.raises(InputError, match=rf"sales{suffix}: exists.*name another file"):
-        write_to_label(SAMPLE, path)
+        write_label_sheet(SAMPLE, path)
     assert path.read_bytes() == content.encode("latin-1")
 
 
 def test_a_file_without_labels_is_replaced(tmp_path: Path) -> None:
     path = tmp_path / "to_label.csv"
     for sample in (SAMPLE, SAMPLE.head(1)):
-        assert write_to_label(sample, path) == 0
+        assert write_label_sheet(sample, path) == 0
     assert len(rows(path)) == 1
     path.write_text("")
-    assert write_to_label(SAMPLE, path) == 0
+    assert write_label_sheet(SAMPLE, path) == 0
 
 
 @pytest.mark.parametrize(
@@ -142,4 +142,4 @@ def test_a_value_that_no_table_holds_is_refused_with_its_row_and_field(tmp_path:
     path = tmp_path / "to_judge.jsonl"
     path.write_text('{"item_id": "a", "weight": 1.5, "question": "q"}\n' + line + "\n")
     with pytest.raises(InputError, match=f"^{path}: {message}"):
-        read_to_label(path)
+        read_label_sheet(path)

@@ -12,11 +12,11 @@ import entropy_sentinel as es
 from entropy_sentinel.estimators.familiarity import PRIOR
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.monitor.alert_codes import Flag
-from entropy_sentinel.monitor.batch import estimated
+from entropy_sentinel.monitor.batch import estimate_slices
 from entropy_sentinel.monitor.monitor_options import EstimateOptions
-from entropy_sentinel.monitor.monitor_result import table_of
+from entropy_sentinel.monitor.monitor_result import make_table
 from entropy_sentinel.monitor.showing.monitor_page import write_page
-from entropy_sentinel.monitor.showing.monitor_terminal import parts
+from entropy_sentinel.monitor.showing.monitor_terminal import make_parts
 from entropy_sentinel.statistics.slice_intervals import Residuals
 
 OF_MATHS, OF_TRIVIA = list(range(40)), list(range(100, 140))
@@ -56,7 +56,7 @@ def test_the_slice_of_another_kind_is_flagged_and_its_interval_is_the_priors(est
     prior = Residuals((), (), (), 4, PRIOR).intervals([row["estimated_accuracy"]], [row["n_estimated"]], 0.9)
     assert (row["lower"], row["upper"]) == (pytest.approx(prior.lower[0]), pytest.approx(prior.upper[0]))
     assert row["estimate_worth"] < 5
-    [line] = [part for part in parts(result) if isinstance(part, str) and "assumes a typical error" in part]
+    [line] = [part for part in make_parts(result) if isinstance(part, str) and "assumes a typical error" in part]
     assert line.startswith("all slices: no held-out domain")
     [alert] = result.alerts
     assert (alert["kind"], alert["slice"]) == ("unfamiliar", {"route": "trivia"})
@@ -70,8 +70,8 @@ def test_no_limit_is_passed_by_an_unfamiliar_slice(estimator, log) -> None:
 
 
 def test_its_numbers_are_in_brackets_and_the_page_does_not_tell_them(estimator, log, tmp_path: Path) -> None:
-    result = estimated(estimator, log, EstimateOptions(by=("route",)))
-    head, lines = table_of(result, result.slices, 10)
+    result = estimate_slices(estimator, log, EstimateOptions(by=("route",)))
+    head, lines = make_table(result, result.slices, 10)
     column = head.index("estimated") + 1
     assert {line[0]: line[column].startswith("(") for line in lines} == {"shop": False, "school": False, "trivia": True}
     write_page(result, tmp_path / "page.html")
@@ -84,7 +84,11 @@ def test_its_numbers_are_in_brackets_and_the_page_does_not_tell_them(estimator, 
 def test_an_estimator_without_words_says_that_it_cannot_tell(log) -> None:
     features = traffic(400)
     plain = es.fit(features, features.select("item_id", label=pl.Series(rows(400, 0)[1])), "log-3d")
-    lines = [part for part in parts(estimated(plain, log, EstimateOptions(by=("route",)))) if isinstance(part, str)]
+    lines = [
+        part
+        for part in make_parts(estimate_slices(plain, log, EstimateOptions(by=("route",))))
+        if isinstance(part, str)
+    ]
     assert any(line.startswith("familiarity: unknown") for line in lines)
     assert not any(Flag.UNFAMILIAR in codes for codes in es.estimate(plain, log, ["route"])["flag_codes"].to_list())
 

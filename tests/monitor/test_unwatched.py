@@ -22,11 +22,11 @@ from entropy_sentinel.monitor.alerting.unwatched_episodes import (
     list_later_windows,
     update_progress,
 )
-from entropy_sentinel.monitor.monitor_result import Monitored, alert_line
-from entropy_sentinel.monitor.monitor_run import remember
-from entropy_sentinel.monitor.showing.monitor_page import page
-from entropy_sentinel.monitor.showing.result_files import metrics
-from entropy_sentinel.monitor.showing.webhook import message
+from entropy_sentinel.monitor.monitor_result import Monitored, format_alert
+from entropy_sentinel.monitor.monitor_run import record_alerts
+from entropy_sentinel.monitor.showing.monitor_page import render_page
+from entropy_sentinel.monitor.showing.result_files import format_metrics
+from entropy_sentinel.monitor.showing.webhook import write_message
 
 ATC = "atc-se_sum"
 NO_LOGPROBS = "no log-probabilities in the log"
@@ -71,7 +71,7 @@ def test_what_is_not_watched_since_noon(estimator: FittedEstimator, change: pl.E
     (alert,) = [alert for alert in result.alerts if alert["kind"] == "unwatched"]
     assert (alert["since"], alert["to_report"], alert["slice"]) == ("2026-11-05T00:00:00+00:00", True, {})
     assert words in alert["message"]
-    assert alert_line(alert).startswith("NOT WATCHED: ")
+    assert format_alert(alert).startswith("NOT WATCHED: ")
     assert result.calling
     # Without any request for alerts there is none.
     assert watched(estimator, traffic().with_columns(change), alert_on=[]).alerts == []
@@ -105,12 +105,12 @@ def test_what_the_server_refused_is_not_unwatched(estimator: FittedEstimator) ->
 
 def test_every_output_says_it(estimator: FittedEstimator) -> None:
     result = watched(estimator, traffic().with_columns(after(3, "model", "gpt-x-03")))
-    assert "150 responses of gpt-x-03" in message(result)
-    assert "Not watched: gpt-x-03" in page(result)
-    assert "so that their numbers are older: shop, school, support" in page(result)
+    assert "150 responses of gpt-x-03" in write_message(result)
+    assert "Not watched: gpt-x-03" in render_page(result)
+    assert "so that their numbers are older: shop, school, support" in render_page(result)
     assert 'same_model="m=gpt-x-03"' in repr(result)
     samples = {}
-    for family in text_string_to_metric_families(metrics(result)):
+    for family in text_string_to_metric_families(format_metrics(result)):
         for sample in family.samples:
             if sample.labels.get("subject") == "gpt-x-03":
                 samples[sample.name.removeprefix("entropy_sentinel_")] = sample.value
@@ -199,7 +199,7 @@ def test_a_missing_file_is_told_also_where_days_begin_in_another_zone(tmp_path: 
             written(features.filter(of_day), tmp_path / f"{day}.parquet")
         now = (BEGIN + (day + 1) * DAY + timedelta(hours=2)).isoformat()
         result = es.monitor(path, str(tmp_path / "*.parquet"), **options, state=tmp_path / "state", now=now)
-        remember(result)
+        record_alerts(result)
         seen[day] = [(alert["status"], alert["message"]) for alert in result.alerts]
     n = features.filter(
         pl.col("time").is_between(BEGIN + 3 * DAY + 23 / 24 * DAY, BEGIN + 4 * DAY, closed="left")

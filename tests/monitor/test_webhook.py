@@ -67,8 +67,8 @@ def test_nothing_is_sent_without_an_alert() -> None:
 def test_a_slice_cannot_call_everybody_in_a_chat() -> None:
     named = traffic(90).with_columns(route=pl.lit("<!channel> & <@U1>"))
     result = es.monitor(fitted("atc-se_sum"), named, by=["route"], fail_below=0.99)
-    assert "&lt;!channel&gt; &amp; &lt;@U1&gt;" in webhook.message(result)
-    assert "<" not in webhook.message(result)
+    assert "&lt;!channel&gt; &amp; &lt;@U1&gt;" in webhook.write_message(result)
+    assert "<" not in webhook.write_message(result)
 
 
 # What a chat would act on, and where.
@@ -87,7 +87,7 @@ def test_no_name_is_markup_in_a_chat(name: str) -> None:
     options: dict[str, Any] = {"window": "day", "name": name, "events": {"2026-11-02": name or "x"}}
     result = es.monitor(fitted("atc-se_sum"), named, by=["route"], fail_below=0.99, **options)
     result.provenance["estimators"][0]["model"] = name
-    text = webhook.message(result)
+    text = webhook.write_message(result)
     assert len(text.splitlines()) == 2
     assert "began on the day of" in text
     assert not ACTED_ON.search(text)
@@ -101,7 +101,7 @@ def test_a_message_is_two_lines_and_the_page() -> None:
     rows = traffic(210).with_columns(route=pl.Series([f"r{number % 7}" for number in range(210)]))
     url = "https://pages.example/slices.html?a=1&b=<2>"
     result = es.monitor(fitted("atc-se_sum"), rows, by=["route"], fail_below=0.99, page_url=url, name="shop")
-    first, second, link = webhook.message(result).split("\n")
+    first, second, link = webhook.write_message(result).split("\n")
     alert = result.alerts[0]
     assert first.startswith(f"`shop`: ALERT `{alert['slice']['route']}`: {alert['message']}")
     assert first.endswith(f"(90% interval {alert['lower']:.3f} to {alert['upper']:.3f})")
@@ -142,7 +142,7 @@ def test_no_redirect_is_followed(status: int) -> None:
     """urllib would send a GET request without the alerts, and take its answer for theirs."""
     with fake_api(TOOK) as other, fake_api(reply(status, {"Location": f"{other.base_url}/x"}, b"")) as server:
         with pytest.raises(InputError, match=f"the server answered {status}"):
-            webhook._post({}, f"{server.base_url}/{SECRET}")
+            webhook._post_content({}, f"{server.base_url}/{SECRET}")
         assert other.requests == []
 
 

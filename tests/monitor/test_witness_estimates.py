@@ -12,9 +12,9 @@ import entropy_sentinel as es
 from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.monitor.alert_codes import Flag
-from entropy_sentinel.monitor.monitor_result import Monitored, table_of
-from entropy_sentinel.monitor.showing.monitor_page import page
-from entropy_sentinel.monitor.showing.monitor_terminal import parts
+from entropy_sentinel.monitor.monitor_result import Monitored, make_table
+from entropy_sentinel.monitor.showing.monitor_page import render_page
+from entropy_sentinel.monitor.showing.monitor_terminal import make_parts
 from entropy_sentinel.monitor.showing.slices_to_ask import list_slices_to_ask, write_slices_to_ask
 from entropy_sentinel.statistics.monitoring.requested_slices import (
     WitnessedSlice,
@@ -101,15 +101,15 @@ def test_without_labels_the_agreement_is_the_estimate(estimator, log, truth) -> 
     agreement = truth.filter(pl.col("route") == "shop")["agrees"][:30].mean()
     assert shop["rests_on"] == "mean"
     assert shop["use_accuracy"] == pytest.approx((agreement + shop["estimated_accuracy"]) / 2)
-    text = "\n".join(map(str, parts(result)))
+    text = "\n".join(map(str, make_parts(result)))
     assert "second opinion of big: partner not checked" in text
     assert "It can be an estimate of 5 of 6 slices" in text
-    headings, lines = table_of(result, result.slices, 6)
+    headings, lines = make_table(result, result.slices, 6)
     [trivia] = [line for line in lines if line[0] == "trivia"]
     assert trivia[1 + headings.index("rests on")] == "second opinion of big (30)"
     assert not trivia[1 + headings.index("use")].startswith("(")
     assert "labels say (n)" not in headings
-    assert "second opinion of big (30)" in page(result)
+    assert "second opinion of big (30)" in render_page(result)
 
 
 def test_labels_check_the_partner_and_measure_its_errors(estimator, log, truth) -> None:
@@ -134,7 +134,7 @@ def test_labels_check_the_partner_and_measure_its_errors(estimator, log, truth) 
     )
     assert (songs["rests_on"], songs["note"]) == ("opinion", None)
     assert songs["use_upper"] - songs["use_lower"] < before["use_upper"] - before["use_lower"]
-    assert "strong enough: on 80 labelled answers" in "\n".join(map(str, parts(result)))
+    assert "strong enough: on 80 labelled answers" in "\n".join(map(str, make_parts(result)))
 
 
 def test_a_reference_tells_without_labels(estimator, log, truth, tmp_path: Path) -> None:
@@ -170,12 +170,12 @@ def test_few_or_partial_opinions_are_no_estimate(estimator, log, truth) -> None:
     part = opinion(truth).with_columns(weight=pl.lit(0.7))  # they stand for 21 of 40 responses
     result = es.monitor(estimator, log, by=["route"], judged=part)
     assert set(result.slices["rests_on"]) == {"estimate"}
-    assert "they do not count as an estimate" in "\n".join(map(str, parts(result)))
+    assert "they do not count as an estimate" in "\n".join(map(str, make_parts(result)))
     other = opinion(truth).with_columns(item_id=pl.lit("other-") + pl.col("item_id"))
-    text = "\n".join(map(str, parts(es.monitor(estimator, log, by=["route"], judged=other))))
+    text = "\n".join(map(str, make_parts(es.monitor(estimator, log, by=["route"], judged=other))))
     assert "second opinion of big: the logs have none of its 180 responses" in text
     text = "\n".join(
-        map(str, parts(es.monitor(estimator, log, by=["route"], judged=opinion(truth).drop("comparable"))))
+        map(str, make_parts(es.monitor(estimator, log, by=["route"], judged=opinion(truth).drop("comparable"))))
     )
     assert "no column 'comparable'" in text
     with pytest.raises(InputError, match="judged: second opinion of big: 180 of 180 have no 'weight'"):
@@ -242,7 +242,7 @@ def test_a_partner_that_is_not_stronger_is_refused_and_the_judge_estimates(estim
         shares[says] = (right.sum() + 0.5) / (len(right) + 1)
     said = truth.filter(pl.col("route") == "songs")["judge"][:30]
     assert songs["use_accuracy"] == pytest.approx(np.mean([shares[one] for one in said]), abs=1e-3)
-    text = "\n".join(map(str, parts(result)))
+    text = "\n".join(map(str, make_parts(result)))
     assert "second opinion of big: no estimate, because it seems weaker than the watched model" in text
     assert "judge strict: calibrated by the labels of other slices." in text
     # A strong partner is preferred, but where answers cannot be compared the judge estimates.

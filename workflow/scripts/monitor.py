@@ -4,12 +4,12 @@ with job_log(snakemake.log[0]):
     from pathlib import Path
 
     from entropy_sentinel.monitor.monitor_options import MonitorOptions
-    from entropy_sentinel.monitor.monitor_run import monitored
+    from entropy_sentinel.monitor.monitor_run import monitor_sources
     from entropy_sentinel.monitor.reading.feature_stream import resolve_sources
     from entropy_sentinel.monitor.showing.output_registry import OUTPUTS
 
     estimator = snakemake.input.estimator or None
-    result = monitored(
+    result = monitor_sources(
         estimator, resolve_sources(snakemake.input.parts), MonitorOptions.from_values(snakemake.params.options)
     )
     for name, paths in snakemake.output.items():

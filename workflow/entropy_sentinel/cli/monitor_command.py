@@ -84,9 +84,9 @@ def command(logs: Logs, state: State = None, json: Json = False, **options: Any)
     """
     from entropy_sentinel.core.printable import make_one_line
     from entropy_sentinel.estimators.estimator_file import is_estimator
-    from entropy_sentinel.monitor.monitor_run import monitored, remember
-    from entropy_sentinel.monitor.showing.monitor_terminal import parts
-    from entropy_sentinel.monitor.showing.result_files import as_json
+    from entropy_sentinel.monitor.monitor_run import monitor_sources, record_alerts
+    from entropy_sentinel.monitor.showing.monitor_terminal import make_parts
+    from entropy_sentinel.monitor.showing.result_files import make_json
     from entropy_sentinel.rendering.terminal_text import show
 
     targets = {name: options.pop(name) for name in OUTPUTS}
@@ -102,16 +102,18 @@ def command(logs: Logs, state: State = None, json: Json = False, **options: Any)
     all_windows = json or any(OUTPUTS[name].has_all_windows for name, target in targets.items() if target is not None)
     watched = tuple(estimators) if len(estimators) > 1 else next(iter(estimators), None)
     with working("reading the logs"):
-        result = monitored(watched, sources, MonitorOptions.from_values(options), state, test_all_windows=all_windows)
+        result = monitor_sources(
+            watched, sources, MonitorOptions.from_values(options), state, test_all_windows=all_windows
+        )
     if json:
-        print_json(as_json(result))
+        print_json(make_json(result))
     else:
-        show(parts(result))
+        show(make_parts(result))
     show(map(make_one_line, result.problems.lines()), sys.stderr)
     failed = list(_failures(result, targets))
     show(failed, sys.stderr)
     if not failed:
-        remember(result)
+        record_alerts(result)
     status = _status(result, has_failures=bool(failed))
     if status:
         raise typer.Exit(status)

@@ -111,9 +111,9 @@ def estimate(
     from entropy_sentinel.api.input_checks import log_files
     from entropy_sentinel.api.label_reading import label_files, read_people_labels
     from entropy_sentinel.core.whole_files import check_outputs
-    from entropy_sentinel.monitor.batch import estimated, options_of
-    from entropy_sentinel.monitor.showing.monitor_terminal import parts
-    from entropy_sentinel.monitor.showing.result_files import as_json, check_rows_path, write_rows
+    from entropy_sentinel.monitor.batch import estimate_slices, options_of
+    from entropy_sentinel.monitor.showing.monitor_terminal import make_parts
+    from entropy_sentinel.monitor.showing.result_files import check_rows_path, make_json, write_rows
     from entropy_sentinel.rendering.terminal_text import show
 
     if output is not None:
@@ -122,13 +122,13 @@ def estimate(
     check_outputs({"--output": output}, [estimator, *logs, *label_files(labels)])
     known = read_people_labels(labels, options["scorer"]) if labels else None
     with working("reading the logs"):
-        result = estimated(load(estimator), logs, options_of(options), known)
+        result = estimate_slices(load(estimator), logs, options_of(options), known)
     if output is not None:
         write_rows(result, output)
     if json:
-        print_json(as_json(result))
+        print_json(make_json(result))
     else:
-        show(parts(result))
+        show(make_parts(result))
     report(result.problems)
 
 
@@ -154,7 +154,7 @@ def compare(
     from entropy_sentinel.core.printable import make_one_line
     from entropy_sentinel.core.whole_files import check_outputs
     from entropy_sentinel.formatting.spreadsheet import write_table
-    from entropy_sentinel.monitor.model_comparison import compared
+    from entropy_sentinel.monitor.model_comparison import compare_models
     from entropy_sentinel.rendering.terminal_text import show, table
 
     if output is not None:
@@ -162,7 +162,7 @@ def compare(
     logs = log_files(files)
     check_outputs({"--output": output}, [first, second, *logs])
     with working("reading the logs"):
-        result = compared(first, second, logs, EstimateOptions.from_values(options))
+        result = compare_models(first, second, logs, EstimateOptions.from_values(options))
     if output is not None:
         flat = result.rows.with_columns(pl.col("flags", "flag_codes").list.join("; "))
         write_table(flat if output.suffix == ".csv" else result.rows, output)
@@ -198,7 +198,7 @@ def score(
     from entropy_sentinel.monitor.estimating.flags import find_general_flags
     from entropy_sentinel.monitor.estimating.verdict_coverage import describe_familiarity
     from entropy_sentinel.monitor.reading.feature_stream import read_all_responses
-    from entropy_sentinel.monitor.response_scores import scored
+    from entropy_sentinel.monitor.response_scores import score_rows
     from entropy_sentinel.monitor.showing.langfuse import check_keys, send_scores
 
     if output is None and not json and langfuse is None:
@@ -213,7 +213,7 @@ def score(
     slicing = Slicing.from_values(options)
     with working("reading the logs"):
         read = read_all_responses(loaded, list(map(str, logs)), slicing)
-    scores = scored(loaded, read, slicing.by)
+    scores = score_rows(loaded, read, slicing.by)
     if output is not None and open_telemetry:
         write_whole(output, _events(scores))
     elif output is not None:
@@ -244,9 +244,9 @@ def _events(scores: "pl.DataFrame") -> str:
     """OpenTelemetry's events of scores, one a line."""
     from json import dumps
 
-    from entropy_sentinel.monitor.showing.open_telemetry import events
+    from entropy_sentinel.monitor.showing.open_telemetry import make_events
 
-    return "".join(dumps(event) + "\n" for event in events(scores))
+    return "".join(dumps(event) + "\n" for event in make_events(scores))
 
 
 @taking(SampleOptions, budget=...)
@@ -285,8 +285,8 @@ def sample(
     from entropy_sentinel.core.whole_files import check_outputs
     from entropy_sentinel.estimators.estimator_file import is_estimator
     from entropy_sentinel.monitor.estimating.flags import find_general_flags
-    from entropy_sentinel.monitor.labelling.label_sheet import SUFFIXES, write_page, write_to_label
-    from entropy_sentinel.monitor.labelling.neyman_sampling import sampled
+    from entropy_sentinel.monitor.labelling.label_sheet import SUFFIXES, write_label_sheet, write_page
+    from entropy_sentinel.monitor.labelling.neyman_sampling import draw_sample
     from entropy_sentinel.monitor.showing.langfuse import check_keys, send_to_queue
 
     if output is None and html is None and langfuse_queue is None and not json:
@@ -305,12 +305,12 @@ def sample(
     check_outputs({"--output": output, "--to-judge": to_judge, "--html": html}, [*files[:given], *logs])
     saved = load(files[0]) if given else None
     with working("reading the logs"):
-        chosen = sampled(saved, logs, settings)
+        chosen = draw_sample(saved, logs, settings)
     if html is not None:
         write_page(chosen, html)
-    kept = 0 if output is None else write_to_label(chosen.responses, output)
+    kept = 0 if output is None else write_label_sheet(chosen.responses, output)
     if to_judge is not None and chosen.to_judge is not None:
-        write_to_label(chosen.to_judge, to_judge)
+        write_label_sheet(chosen.to_judge, to_judge)
     if json:
         print_json(_as_json(chosen))
     else:
@@ -351,16 +351,16 @@ def _say_chosen(
     """Print the tables, what they assume, where the responses are, and the commands that follow."""
     from entropy_sentinel.monitor.labelling.sample_plan import (
         explain_sample,
-        prospect_table,
-        slice_table,
+        make_prospect_table,
+        make_slice_table,
         title_prospects,
     )
     from entropy_sentinel.rendering.terminal_text import show, table
 
-    show([table(*slice_table(chosen))])
+    show([table(*make_slice_table(chosen))])
     if chosen.prospects is not None:
         typer.echo(title_prospects(chosen.prospects))
-        show([table(*prospect_table(chosen.prospects))])
+        show([table(*make_prospect_table(chosen.prospects))])
     for line in explain_sample(chosen):
         say(line)
     words = f"{len(chosen.responses):,} of {chosen.n_responses:,} responses to label"

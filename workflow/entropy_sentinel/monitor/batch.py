@@ -19,10 +19,10 @@ from entropy_sentinel.features.feature_registry import FEATURES
 from entropy_sentinel.logs.trace_frames import LABEL_DTYPES
 from entropy_sentinel.monitor.monitor_options import TIME, EstimateOptions, MonitorOptions
 from entropy_sentinel.monitor.monitor_result import Monitored
-from entropy_sentinel.monitor.monitor_run import monitored
+from entropy_sentinel.monitor.monitor_run import monitor_sources
 from entropy_sentinel.monitor.reading.feature_stream import SLICE_PREFIX, LogSources, list_columns, resolve_sources
 from entropy_sentinel.monitor.reading.problem_codes import ProblemKind
-from entropy_sentinel.monitor.slice_columns import COMPARED, FLAG_COLUMNS
+from entropy_sentinel.monitor.slice_columns import COMPARISON_COLUMNS, FLAG_COLUMNS
 from entropy_sentinel.monitor.summing.file_reading import KeptRows
 from entropy_sentinel.monitor.summing.sum_merging import EVERYTHING
 from entropy_sentinel.schemas.response_schema import RESPONSE
@@ -32,7 +32,7 @@ MOST_SLICES = 100_000
 # Default slices.
 BY_DEFAULT = ("model", "benchmark")
 # Largest number of columns that a note names.
-_NAMED = 8
+_MOST_NAMED_COLUMNS = 8
 
 
 @document_options(EstimateOptions)
@@ -78,7 +78,7 @@ def estimate(
         [['truncated', 'too few domains to say'], ['too few domains to say']]
     """
     settings = options_of({"by": by, **options})
-    return estimated(saved_estimator(estimator), features, settings, labels).slices
+    return estimate_slices(saved_estimator(estimator), features, settings, labels).slices
 
 
 def options_of(arguments: Mapping[str, Any]) -> EstimateOptions:
@@ -88,7 +88,7 @@ def options_of(arguments: Mapping[str, Any]) -> EstimateOptions:
     )
 
 
-def estimated(
+def estimate_slices(
     estimator: FittedEstimator,
     logs: LogSources,
     settings: EstimateOptions,
@@ -107,10 +107,10 @@ def estimated(
     if labels is not None:
         wanted = pl.col("item_id").is_in(labels["item_id"].implode())
     kept = KeptRows(lambda frame: frame.filter(wanted).select([*columns]))
-    result = monitored(estimator, sources, every_slice(settings), kept_rows=kept)
+    result = monitor_sources(estimator, sources, make_unpooled_options(settings), kept_rows=kept)
     if FILE in settings.by and are_parts(result.slices[FILE]):
-        others = [name for name in list_columns(sources) if name not in (*settings.by, TIME)]
-        names = ", ".join(others[:_NAMED]) or "none"
+        free_columns = [name for name in list_columns(sources) if name not in (*settings.by, TIME)]
+        names = ", ".join(free_columns[:_MOST_NAMED_COLUMNS]) or "none"
         result.problems.add(ProblemKind.SLICES_ARE_FILES, (), len(result.slices), names)
     if labels is None:
         labels = merge_logged_labels(kept.labels)
@@ -120,16 +120,16 @@ def estimated(
     # Without columns, there is one slice with a fixed name.
     keys = [pl.col(f"{SLICE_PREFIX}{name}") for name in settings.by] or [pl.lit(EVERYTHING)]
     rows = rows.select(*FEATURES, *estimator.signals, "label", **dict(zip(result.by, keys, strict=True)))
-    return replace(result, slices=_compared(result, estimator, rows.filter(pl.col("label").is_not_null())))
+    return replace(result, slices=_add_label_comparison(result, estimator, rows.filter(pl.col("label").is_not_null())))
 
 
-def every_slice(options: EstimateOptions) -> MonitorOptions:
+def make_unpooled_options(options: EstimateOptions) -> MonitorOptions:
     """The options of a monitor that pools no slices, up to MOST_SLICES."""
-    given = {name: getattr(options, name) for name in EstimateOptions.model_fields}
-    return MonitorOptions.from_values(given | {"max_slices": MOST_SLICES})
+    values = {name: getattr(options, name) for name in EstimateOptions.model_fields}
+    return MonitorOptions.from_values(values | {"max_slices": MOST_SLICES})
 
 
-def _compared(result: Monitored, estimator: FittedEstimator, labelled: pl.DataFrame) -> pl.DataFrame:
+def _add_label_comparison(result: Monitored, estimator: FittedEstimator, labelled: pl.DataFrame) -> pl.DataFrame:
     """Add `n_labelled` and the columns COMPARED to the slices; the latter are null for slices without labels."""
     names, rows = list(result.by), []
     with one_thread():
@@ -138,7 +138,7 @@ def _compared(result: Monitored, estimator: FittedEstimator, labelled: pl.DataFr
             true = part.filter("label").height / len(part)
             rows.append((*part.select(names).row(0), len(part), estimated, true, estimated - true))
     dtypes = dict.fromkeys(names, pl.String) | {"n_labelled": pl.Int64}
-    table = pl.DataFrame(rows, schema=dtypes | dict.fromkeys(COMPARED, pl.Float64), orient="row")
+    table = pl.DataFrame(rows, schema=dtypes | dict.fromkeys(COMPARISON_COLUMNS, pl.Float64), orient="row")
     joined = result.slices.join(table, on=names, how="left", nulls_equal=True, maintain_order="left")
     joined = joined.with_columns(pl.col("n_labelled").fill_null(0))
     return joined.select(pl.exclude(FLAG_COLUMNS), *FLAG_COLUMNS)

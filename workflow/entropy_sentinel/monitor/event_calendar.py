@@ -76,14 +76,14 @@ def _parse_event(line: str, zone: str | None, problem: str) -> Event:
     try:
         if found is None:
             raise ValueError
-        begin, end = _period(found[1], zone)
-        text = _unquoted(found[2])
+        begin, end = _parse_period(found[1], zone)
+        text = _unquote(found[2])
     except (ValueError, OverflowError):
         raise ConfigError(f"{problem}, got '{make_one_line(line)[:LONGEST_TEXT]}'") from None
     return Event(begin, end, text)
 
 
-def _unquoted(text: str) -> str:
+def _unquote(text: str) -> str:
     text = text.strip()
     if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
         text = text[1:-1].strip()
@@ -93,21 +93,21 @@ def _unquoted(text: str) -> str:
     return text if len(text) <= LONGEST_TEXT else f"{text[: LONGEST_TEXT - 3]}..."
 
 
-def _period(text: str, zone: str | None) -> tuple[datetime, datetime]:
+def _parse_period(text: str, zone: str | None) -> tuple[datetime, datetime]:
     """The first moment of a day on the clock of a zone, and of the next day; or a moment twice."""
     if len(text) == len("2026-10-15"):
         day = date.fromisoformat(text)
-        return _real(datetime(day.year, day.month, day.day), zone), _real(
+        return _find_moment(datetime(day.year, day.month, day.day), zone), _find_moment(
             datetime(day.year, day.month, day.day) + timedelta(days=1), zone
         )
     moment = datetime.fromisoformat(text)
-    real = _real(moment, zone) if moment.tzinfo is None else moment
+    real = _find_moment(moment, zone) if moment.tzinfo is None else moment
     return real, real
 
 
-def _real(shown: datetime, zone: str | None) -> datetime:
+def _find_moment(clock_time: datetime, zone: str | None) -> datetime:
     """The moment at which the clock of a zone shows a time."""
-    moment: datetime = convert_from_clock(pl.Series([shown]).dt.replace_time_zone("UTC").cast(DTYPE), zone).item()
+    moment: datetime = convert_from_clock(pl.Series([clock_time]).dt.replace_time_zone("UTC").cast(DTYPE), zone).item()
     return moment
 
 
@@ -120,11 +120,11 @@ def mark_alerts(alerts: Iterable[Alert], events: Sequence[Event], settings: Moni
         alert.events = [
             AlertEvent(*event, relation, window)
             for event in events
-            if (relation := _relation(event, alert, window)) is not None
+            if (relation := _find_relation(event, alert, window)) is not None
         ]
 
 
-def _relation(event: Event, alert: Alert, window: str) -> EventRelation | None:
+def _find_relation(event: Event, alert: Alert, window: str) -> EventRelation | None:
     if alert.since is None or alert.is_over:
         return None
     begin = alert.since
@@ -145,14 +145,14 @@ def describe_events(alert: Alert) -> str:
     """When an alert began, by its events, such as "began on the day of prompt v2"; empty without events."""
     parts: dict[str, list[str]] = {}
     for event in alert.events:
-        parts.setdefault(_words(event, alert), []).append(event.text)
+        parts.setdefault(_describe_relation(event, alert), []).append(event.text)
     if not parts:
         return ""
     described = [f"{words} {', '.join(texts)}" for words, texts in parts.items()]
     return f"began {' and '.join(described)}"
 
 
-def _words(event: AlertEvent, alert: Alert) -> str:
+def _describe_relation(event: AlertEvent, alert: Alert) -> str:
     window = event.window
     if event.relation == EventRelation.AMONG:
         return f"in one of the {alert.n_windows} {window}s with"

@@ -17,10 +17,10 @@ from entropy_sentinel.estimators.validation_record import Domain, residuals_of
 from entropy_sentinel.estimators.verdict import USABLE
 from entropy_sentinel.formatting.text_format import counted, number
 from entropy_sentinel.monitor.alert_codes import Flag
-from entropy_sentinel.monitor.batch import every_slice
+from entropy_sentinel.monitor.batch import make_unpooled_options
 from entropy_sentinel.monitor.monitor_options import MODEL, EstimateOptions
-from entropy_sentinel.monitor.monitor_result import slice_name
-from entropy_sentinel.monitor.monitor_run import monitored
+from entropy_sentinel.monitor.monitor_result import name_slice
+from entropy_sentinel.monitor.monitor_run import monitor_sources
 from entropy_sentinel.monitor.reading.feature_stream import LogSources, resolve_sources
 from entropy_sentinel.monitor.reading.problem_collection import Problems
 from entropy_sentinel.monitor.summing.sum_merging import EVERYTHING
@@ -80,7 +80,7 @@ class Comparison:
         elif row["upper"] < 0:
             better = self.models[0]
         return [
-            slice_name(row[name] for name in self.by) if self.by else EVERYTHING,
+            name_slice(row[name] for name in self.by) if self.by else EVERYTHING,
             f"{row['n_first']:,}",
             f"{row['n_second']:,}",
             number(row["first"]),
@@ -130,10 +130,10 @@ def compare(
         >>> es.compare(small, large, both).rows.select("n_first", "n_second", "difference", "basis").rows()
         [(150, 150, 0.0, 'paired')]
     """
-    return compared(first, second, logs, EstimateOptions.from_keywords("compare", {"by": by, **options}))
+    return compare_models(first, second, logs, EstimateOptions.from_keywords("compare", {"by": by, **options}))
 
 
-def compared(
+def compare_models(
     first: FittedEstimator | str | Path,
     second: FittedEstimator | str | Path,
     logs: LogSources,
@@ -143,11 +143,11 @@ def compared(
     if MODEL in settings.by:
         raise ConfigError(f"by: must not have '{MODEL}', because two models are compared in each slice")
     saved = (saved_estimator(first), saved_estimator(second))
-    result = monitored(saved, resolve_sources(logs), every_slice(settings))
+    result = monitor_sources(saved, resolve_sources(logs), make_unpooled_options(settings))
     models = (str(saved[0].metadata.model), str(saved[1].metadata.model))
-    own = [name for name in result.by if name != MODEL]
+    by = [name for name in result.by if name != MODEL]
     slices = [result.slices.filter(pl.col(MODEL) == model) for model in models]
-    keys = own or [EVERYTHING]
+    keys = by or [EVERYTHING]
     numbers = ("n_estimated", "estimated_accuracy", "lower", "upper", "flags", "flag_codes")
     first_rows, second_rows = (side.with_columns(pl.lit("").alias(EVERYTHING)) for side in slices)
     both = first_rows.select(*keys, pl.col(numbers).name.suffix("_1")).join(
@@ -160,13 +160,13 @@ def compared(
     both = both.filter(pl.col("n_estimated_1") > 0, pl.col("n_estimated_2") > 0)
     if both.is_empty():
         raise InputError(f"no slice has responses of both models, '{models[0]}' and '{models[1]}'")
-    common = _common(*saved)
-    rows = _with_intervals(both, common, settings.level)
+    common = _find_common_residuals(*saved)
+    rows = _add_intervals(both, common, settings.level)
     # General flags are the verdicts, which the notes have.
     rows = rows.with_columns(_join_flags(rows, result.provenance["general_flag_codes"]))
     rows = rows.sort(pl.col("difference").abs(), descending=True, maintain_order=True)
     rows = rows.select(
-        *own,
+        *by,
         pl.col("n_estimated_1").alias("n_first"),
         pl.col("n_estimated_2").alias("n_second"),
         pl.col("estimated_accuracy_1").alias("first"),
@@ -179,7 +179,7 @@ def compared(
         "flags",
         "flag_codes",
     )
-    return Comparison(tuple(own), models, rows, tuple(_notes(saved, common, slices, rows)), result.problems)
+    return Comparison(tuple(by), models, rows, tuple(_list_notes(saved, common, slices, rows)), result.problems)
 
 
 def _join_flags(rows: pl.DataFrame, general: Container[str]) -> pl.DataFrame:
@@ -196,7 +196,7 @@ def _join_flags(rows: pl.DataFrame, general: Container[str]) -> pl.DataFrame:
     return pl.DataFrame({"flags": flags, "flag_codes": codes}, schema={"flags": texts, "flag_codes": texts})
 
 
-def _with_intervals(both: pl.DataFrame, common: tuple[Residuals, Residuals] | None, level: float) -> pl.DataFrame:
+def _add_intervals(both: pl.DataFrame, common: tuple[Residuals, Residuals] | None, level: float) -> pl.DataFrame:
     """Add the difference, its interval and basis to slices with the columns of both models."""
     first, second = both["estimated_accuracy_1"].to_numpy(), both["estimated_accuracy_2"].to_numpy()
     half = half_widths_independent(_farther_limit(both, 1), _farther_limit(both, 2))
@@ -227,9 +227,9 @@ def _farther_limit(both: pl.DataFrame, place: int) -> np.ndarray:
     return farther
 
 
-def _common(first: FittedEstimator, second: FittedEstimator) -> tuple[Residuals, Residuals] | None:
+def _find_common_residuals(first: FittedEstimator, second: FittedEstimator) -> tuple[Residuals, Residuals] | None:
     """The held-out errors on the domains that are labelled for both models; None if there are too few."""
-    domains_of_first, domains_of_second = _held_out(first), _held_out(second)
+    domains_of_first, domains_of_second = _find_held_out(first), _find_held_out(second)
     names = [name for name in domains_of_first if name in domains_of_second]
     if len(names) < FEWEST_COMMON:
         return None
@@ -239,13 +239,13 @@ def _common(first: FittedEstimator, second: FittedEstimator) -> tuple[Residuals,
     return first_errors, second_errors
 
 
-def _held_out(saved: FittedEstimator) -> dict[str, Domain]:
+def _find_held_out(saved: FittedEstimator) -> dict[str, Domain]:
     """The domains of the validation that were estimated without their labels, by name."""
     domains = saved.validation.domains if saved.validation else ()
     return {domain.domain: domain for domain in domains if domain.estimated is not None}
 
 
-def _notes(
+def _list_notes(
     saved: Sequence[FittedEstimator],
     common: tuple[Residuals, Residuals] | None,
     slices: Sequence[pl.DataFrame],

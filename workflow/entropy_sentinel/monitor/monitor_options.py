@@ -37,24 +37,24 @@ FROM_WITNESSES = (FROM_OPINION, FROM_JUDGE, FROM_MEAN)
 _KINDS = tuple(kind.slug for kind in REQUESTED_KINDS)
 
 
-def _of_extensions() -> dict[str, str]:
+def _describe_extension_alerts() -> dict[str, str]:
     """The kinds of alerts of extensions' statistics, each with its part of the help text."""
     if not extensions.list_declaring_modules("statistics"):
         return {}
     from entropy_sentinel.monitor.slice_columns import STATISTICS
 
-    further = dict[str, str]()
+    descriptions = dict[str, str]()
     for name, entry in STATISTICS.items():
         if entry.flag and not is_built_in("statistics", name):
-            if entry.alert in (AlertKind.BELOW.slug, *_KINDS, *further):
+            if entry.alert in (AlertKind.BELOW.slug, *_KINDS, *descriptions):
                 where = extensions.get_module_name("statistics", name)
                 raise ConfigError(f"{where}: the statistic '{name}' needs another flag, '{entry.flag}' is taken")
-            further[entry.alert] = f"; {entry.alert}, many responses that {entry.flagged}"
-    return further
+            descriptions[entry.alert] = f"; {entry.alert}, many responses that {entry.flagged}"
+    return descriptions
 
 
-_FURTHER = _of_extensions()
-ALERTS = (*_KINDS, *_FURTHER)
+_EXTENSION_ALERTS = _describe_extension_alerts()
+ALERTS = (*_KINDS, *_EXTENSION_ALERTS)
 if TYPE_CHECKING:
     Kind = str
 else:
@@ -81,7 +81,7 @@ _DAYS = {"day": 1.0, "week": 7.0, "month": 365.2425 / 12, "year": 365.2425}
 _CHECKS_PER_DAY = {"hour": 24.0, "day": 1.0}
 
 
-def _rate(text: str) -> str:
+def _check_rate(text: str) -> str:
     number, _, period = text.partition("/")
     try:
         value = float(number)
@@ -92,21 +92,21 @@ def _rate(text: str) -> str:
     return text
 
 
-Rate = Annotated[Text, AfterValidator(_rate)]
+Rate = Annotated[Text, AfterValidator(_check_rate)]
 
 
-def _event_entries(given: Any) -> Any:
+def _list_events(events: Any) -> Any:
     """Events as texts: a list of DATE=TEXT and of files, or a mapping from dates to texts."""
-    if isinstance(given, Mapping):
+    if isinstance(events, Mapping):
         return [
             f"{day.isoformat() if isinstance(day, date) else day}={text}"
-            for day, texts in given.items()
+            for day, texts in events.items()
             for text in (texts if isinstance(texts, list | tuple) else [texts])
         ]
-    return [given] if isinstance(given, str | Path) else given
+    return [events] if isinstance(events, str | Path) else events
 
 
-def _event_texts(entries: tuple[str, ...]) -> tuple[str, ...]:
+def _check_events(entries: tuple[str, ...]) -> tuple[str, ...]:
     if not all(entry.strip() for entry in entries):
         raise ValueError("must be DATE=TEXT, such as 2026-10-15=prompt v2, or a file with such lines, got empty")
     return entries
@@ -120,18 +120,18 @@ def is_event_file(entry: str) -> bool:
 # The events of the outputs, or the names of files that have them; `events` reads them.
 Events = Annotated[
     tuple[Annotated[str, BeforeValidator(lambda entry: str(entry) if isinstance(entry, Path) else entry)], ...],
-    BeforeValidator(_event_entries, json_schema_input_type=str | list[str] | dict[str, str | list[str]]),
-    AfterValidator(_event_texts),
+    BeforeValidator(_list_events, json_schema_input_type=str | list[str] | dict[str, str | list[str]]),
+    AfterValidator(_check_events),
 ]
 
 
-def _address(text: str) -> str:
+def _check_address(text: str) -> str:
     if not is_address(text):
         raise ValueError(f"must be https://HOST/PATH, got '{text}'")
     return text
 
 
-def _zone(name: str) -> str:
+def _check_zone(name: str) -> str:
     import polars as pl
 
     try:
@@ -143,10 +143,10 @@ def _zone(name: str) -> str:
     return name
 
 
-Zone = Annotated[Text, AfterValidator(_zone)]
+Zone = Annotated[Text, AfterValidator(_check_zone)]
 
 
-def _time(text: str) -> str:
+def _check_time(text: str) -> str:
     try:
         datetime.fromisoformat(text)
     except ValueError:
@@ -154,7 +154,7 @@ def _time(text: str) -> str:
     return text
 
 
-Moment = Annotated[Text, AfterValidator(_time)]
+Moment = Annotated[Text, AfterValidator(_check_time)]
 
 
 class Slicing(ResponseOptions):
@@ -264,7 +264,7 @@ class Reading(Slicing):
     @property
     def period(self) -> "Reference | None":
         """The reference period, or null."""
-        return None if self.reference is None else reference(self.reference, self.grain or "day")
+        return None if self.reference is None else parse_reference(self.reference, self.grain or "day")
 
     def model_post_init(self, _: Any) -> None:
         """Raise ConfigError for an invalid reference."""
@@ -295,7 +295,7 @@ class Reference(NamedTuple):
     end: datetime
 
 
-def reference(text: str, grain: str = "day") -> Reference:
+def parse_reference(text: str, grain: str = "day") -> Reference:
     """The period of a text such as `2026-11-01..2026-11-07`, which includes both days, or of a single day.
 
     `..2026-11-07` is everything up to that day. Times of day are allowed if `grain` is `hour`. Raises ConfigError for
@@ -303,8 +303,8 @@ def reference(text: str, grain: str = "day") -> Reference:
     """
     first, dots, last = (part.strip() for part in text.partition(".."))
     try:
-        end = _moment(last or (first if not dots else ""))
-        start = EARLIEST if dots and not first else _moment(first)
+        end = _parse_moment(last or (first if not dots else ""))
+        start = EARLIEST if dots and not first else _parse_moment(first)
         if len(last or first) <= len("2026-11-01"):
             end += timedelta(days=1)
         period = Reference(start.astimezone(UTC), end.astimezone(UTC))
@@ -322,7 +322,7 @@ def reference(text: str, grain: str = "day") -> Reference:
     return period
 
 
-def period_text(period: Reference) -> str:
+def format_period(period: Reference) -> str:
     """A period as text: its first and last day, with hours unless it consists of whole days."""
     if period.start.hour or period.end.hour:
         first, last = f"{period.start:%Y-%m-%d %H:%M}", f"{period.end:%Y-%m-%d %H:%M}"
@@ -333,7 +333,7 @@ def period_text(period: Reference) -> str:
     return first if first == last else f"{first} to {last}"
 
 
-def _moment(text: str) -> datetime:
+def _parse_moment(text: str) -> datetime:
     moment = datetime.fromisoformat(text)
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
@@ -382,7 +382,7 @@ class MonitorOptions(Reading):
         "support; truncated, many truncated responses; stale, a slice that no longer has enough responses; ambiguous, "
         "many questions that repeatedly get several answers; unwatched, traffic that is not watched, such as responses "
         "of a model without an estimator, also on with any other kind and with --fail-below"
-        f"{''.join(_FURTHER.values())}.",
+        f"{''.join(_EXTENSION_ALERTS.values())}.",
     )
     min_drop: Annotated[Number, CliOption(Panel.ALERTS, "SHARE")] = Field(
         0.02, ge=0, le=1, description="Ignore smaller drops."
@@ -425,7 +425,7 @@ class MonitorOptions(Reading):
         description="Name of the monitor in metrics, alerts and pages, to tell several apart; by default the "
         "estimator's model and file.",
     )
-    page_url: Annotated[Annotated[Text, AfterValidator(_address)] | None, CliOption(Panel.FILES, "URL")] = Field(
+    page_url: Annotated[Annotated[Text, AfterValidator(_check_address)] | None, CliOption(Panel.FILES, "URL")] = Field(
         None,
         description="The address at which readers find the page, for the posts about alerts and the JSON; it is not "
         "kept secret.",

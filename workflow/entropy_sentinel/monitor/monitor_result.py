@@ -30,9 +30,9 @@ from entropy_sentinel.monitor.slice_columns import STATISTICS
 from entropy_sentinel.rendering.token_colours import Token
 
 # Largest number of slices in a sentence or table (files contain all), and of domains in a sentence.
-SHOWN, NAMED = 20, 4
+MOST_SLICES, MOST_NAMED = 20, 4
 # A column that rows have only if labels are given.
-LABELLED = "labelled_accuracy"
+LABEL_COLUMN = "labelled_accuracy"
 Row = Mapping[str, Any]
 # A column of the table: its heading, and its text for a row.
 Column = tuple[str, Callable[[Row], str]]
@@ -58,7 +58,7 @@ class LoggedResponse:
         return self.n_tokens - len(self.tokens)
 
     @property
-    def named(self) -> bool:
+    def has_token_texts(self) -> bool:
         """Whether the tokens have texts."""
         return all(token.text is not None for token in self.tokens)
 
@@ -101,9 +101,9 @@ class Monitored:
             `slices`.
         behind: Responses behind the alerts, if requested.
         drops: The drops of all slices after the reference, those that are over included.
-        histories: The reported alerts that `remember` writes, by state file.
+        histories: The reported alerts that `record_alerts` writes, by state file.
         missing: The windows after the newest response, in which responses were expected by now.
-        progress: What `remember` writes about the newest responses, by state file.
+        progress: What `record_alerts` writes about the newest responses, by state file.
     """
 
     by: tuple[str, ...]
@@ -167,80 +167,82 @@ class Monitored:
         return bool(self.problems.counts)
 
     def __repr__(self) -> str:
-        about, read = whose(self)
+        about, read = describe_sources(self)
         lines = [
             about,
             f"{read}; {counted(len(self.slices), 'slice')}",
-            *(alerts(self) or ["no alerts"]),
-            *silence(self),
+            *(list_alert_lines(self) or ["no alerts"]),
+            *describe_silence(self),
         ]
         return "\n  ".join(map(make_one_line, lines))
 
     def _repr_html_(self) -> str:
-        about, read = whose(self)
+        about, read = describe_sources(self)
         tables = []
-        for title, rows in reversed(shown_rows(self)):  # the alerts are about the newest window
-            headings, cells = table_of(self, rows, SHOWN)
+        for title, rows in reversed(list_tables(self)):  # the alerts are about the newest window
+            headings, cells = make_table(self, rows, MOST_SLICES)
             tables.append(([f"{', '.join(self.by)} ({title})", *headings], cells))
         general = self.provenance["general_flags"].values()
-        return html(about, [read, *general, *(alerts(self) or ["no alerts"]), *silence(self)], *tables)
+        return html(
+            about, [read, *general, *(list_alert_lines(self) or ["no alerts"]), *describe_silence(self)], *tables
+        )
 
 
-def table_of(result: Monitored, rows: pl.DataFrame, most: int) -> tuple[list[str], list[list[str]]]:
+def make_table(result: Monitored, rows: pl.DataFrame, most: int) -> tuple[list[str], list[list[str]]]:
     """The headings of a table of slices, and the slice name and numbers of its first `most` rows."""
-    headings, cells_of = zip(*_columns(result, rows), strict=True)
+    headings, cells_of = zip(*_select_columns(result, rows), strict=True)
     lines = []
     for row in rows.head(most).iter_rows(named=True):
-        name = slice_name(row[column] for column in result.by)
+        name = name_slice(row[column] for column in result.by)
         lines.append([name, *(cell(row) for cell in cells_of)])
     return list(headings), lines
 
 
-def _columns(result: Monitored, rows: pl.DataFrame) -> Iterator[Column]:
+def _select_columns(result: Monitored, rows: pl.DataFrame) -> Iterator[Column]:
     """Yield the columns after the slice's name; flags of all slices are omitted."""
     about = result.provenance
     heading = f"{about['level']:.0%} interval" if len(rows) else "interval"
-    yield "responses", partial(_responses, about["window"])
+    yield "responses", partial(_format_responses, about["window"])
     if result.has_estimates:
-        yield "estimated", lambda row: _bracketed(row, number(row["estimated_accuracy"]))
-        yield heading, lambda row: _bracketed(row, _interval(row, "", ".3f"))
-        yield "equals n labels", _worth
+        yield "estimated", lambda row: _bracket_unfamiliar(row, number(row["estimated_accuracy"]))
+        yield heading, lambda row: _bracket_unfamiliar(row, _format_interval(row, "", ".3f"))
+        yield "equals n labels", _format_worth
     else:
-        yield "labels say (n)", _labels
+        yield "labels say (n)", _format_labels
         if about["judge"]:
             yield "judged", lambda row: f"{row['n_judged']:,}" if row["n_labelled"] else "-"
         yield "accuracy", lambda row: number(row["use_accuracy"])
-        yield heading, lambda row: _interval(row, "use_", ".3f")
+        yield heading, lambda row: _format_interval(row, "use_", ".3f")
         if about["witness_estimates"]:
-            yield "rests on", _basis
-    yield "errors expected", lambda row: _bracketed(row, _errors(row))
+            yield "rests on", _format_basis
+    yield "errors expected", lambda row: _bracket_unfamiliar(row, _format_errors(row))
     # With windows, a change is that of the newest one, so it stands in that window's table.
     if about["reference"] is not None and ("window" in rows.columns or result.windows is None):
         yield "change", lambda row: number(row["change"], "+.3f")
-        yield "q", _q
+        yield "q", _format_q
     for statistic in STATISTICS.values():
         if statistic.heading:
-            yield statistic.heading, partial(_number, statistic.name, statistic.form)
+            yield statistic.heading, partial(_format_number, statistic.name, statistic.form)
     for name in about["numbers"]:
         for percentile in ("p50", "p95"):
-            yield f"{name.removeprefix('metadata.')} {percentile}", partial(_quantile, f"{name}_{percentile}")
-    if LABELLED in rows.columns and result.has_estimates:
+            yield f"{name.removeprefix('metadata.')} {percentile}", partial(_format_quantile, f"{name}_{percentile}")
+    if LABEL_COLUMN in rows.columns and result.has_estimates:
         if (rows["n_labelled"] > 0).any():
-            yield "labels say (n)", _labels
-        yield "use", lambda row: _bracketed_unless_labelled(row, number(row["use_accuracy"]))
-        yield "interval", lambda row: _bracketed_unless_labelled(row, _interval(row, "use_", ".3f"))
-        yield "rests on", _basis
+            yield "labels say (n)", _format_labels
+        yield "use", lambda row: _bracket_unlabelled(row, number(row["use_accuracy"]))
+        yield "interval", lambda row: _bracket_unlabelled(row, _format_interval(row, "use_", ".3f"))
+        yield "rests on", _format_basis
     if "true_accuracy" in rows.columns:
         yield "labels", lambda row: f"{row['n_labelled']:,}"
         yield "estimated on them", lambda row: number(row["estimated_on_labelled"])
         yield "true", lambda row: number(row["true_accuracy"])
         yield "error", lambda row: number(row["error"], "+.3f")
-    own = rows["flag_codes"].list.set_difference(about["general_flag_codes"])
-    if own.list.len().gt(0).any():
-        yield "flags", partial(_flags, about["general_flag_codes"])
+    slice_codes = rows["flag_codes"].list.set_difference(about["general_flag_codes"])
+    if slice_codes.list.len().gt(0).any():
+        yield "flags", partial(_format_flags, about["general_flag_codes"])
 
 
-def _responses(window: str, row: Row) -> str:
+def _format_responses(window: str, row: Row) -> str:
     pooled = f" in {row['n_windows']} {window}s" if row.get("n_windows", 1) > 1 else ""
     if row.get("window_to") is not None and row["window_to"] < row["window"]:
         form = "%Y-%m-%d %H:%M" if window == "hour" else "%Y-%m-%d"
@@ -248,29 +250,29 @@ def _responses(window: str, row: Row) -> str:
     return f"{row['n_estimated']:,}{pooled}"
 
 
-def _worth(row: Row) -> str:
+def _format_worth(row: Row) -> str:
     worth = row["estimate_worth"]
     return number(worth, ".0f" if worth is not None and worth >= 2 else ".1f")
 
 
-def _q(row: Row) -> str:
+def _format_q(row: Row) -> str:
     q = row["change_q"]
     return "<0.001" if q is not None and q < 0.001 else number(q, ".2g")
 
 
-def _number(column: str, form: str, row: Row) -> str:
+def _format_number(column: str, form: str, row: Row) -> str:
     return number(row[column], form)
 
 
-def _quantile(column: str, row: Row) -> str:
+def _format_quantile(column: str, row: Row) -> str:
     return rounded(row[column])
 
 
-def _labels(row: Row) -> str:
+def _format_labels(row: Row) -> str:
     return f"{number(row['labelled_accuracy'])} ({row['n_labelled']:,})" if row["n_labelled"] else "-"
 
 
-def _basis(row: Row) -> str:
+def _format_basis(row: Row) -> str:
     """What an accuracy rests on; a witness is named, with the number of responses about which it was asked."""
     if row["rests_on"] == FROM_MEAN:
         return f"mean of estimate and {row['witness']} ({row['n_asked']:,})"
@@ -279,13 +281,13 @@ def _basis(row: Row) -> str:
     return row["rests_on"] or "-"
 
 
-def _flags(general: Container[str], row: Row) -> str:
+def _format_flags(general: Container[str], row: Row) -> str:
     pairs = zip(row["flags"], row["flag_codes"], strict=True)
     return ", ".join(flag for flag, code in pairs if code not in general)
 
 
-def _interval(row: Row, of: str, form: str) -> str:
-    lower, upper = row[f"{of}lower"], row[f"{of}upper"]
+def _format_interval(row: Row, prefix: str, form: str) -> str:
+    lower, upper = row[f"{prefix}lower"], row[f"{prefix}upper"]
     return "-" if lower is None else f"{lower:{form}}-{upper:{form}}"
 
 
@@ -294,31 +296,31 @@ def is_unfamiliar(row: Row) -> bool:
     return Flag.UNFAMILIAR in row["flag_codes"]
 
 
-def _bracketed(row: Row, text: str) -> str:
+def _bracket_unfamiliar(row: Row, text: str) -> str:
     """A number of a slice in brackets if the slice is unlike all labelled domains."""
     return f"({text})" if is_unfamiliar(row) and text != "-" else text
 
 
-def _bracketed_unless_labelled(row: Row, text: str) -> str:
-    return _bracketed(row, text) if row["rests_on"] == FROM_ESTIMATE else text
+def _bracket_unlabelled(row: Row, text: str) -> str:
+    return _bracket_unfamiliar(row, text) if row["rests_on"] == FROM_ESTIMATE else text
 
 
-def _errors(row: Row) -> str:
+def _format_errors(row: Row) -> str:
     if row["expected_errors"] is None:
         return "-"
-    return f"{row['expected_errors']:,.0f} ({_interval(row, 'expected_errors_', ',.0f')})"
+    return f"{row['expected_errors']:,.0f} ({_format_interval(row, 'expected_errors_', ',.0f')})"
 
 
-def slice_name(values: Iterable[Any]) -> str:
+def name_slice(values: Iterable[Any]) -> str:
     """A slice's name: its values, with - for a missing value.
 
     A value that could be mistaken for another is in quotes, as in JSON: an empty one, a dash, one with white space at
     an end, and the quoted form of such a value.
     """
-    return ", ".join("-" if value is None else _value_name(str(value)) for value in values)
+    return ", ".join("-" if value is None else _quote_value(str(value)) for value in values)
 
 
-def _value_name(value: str) -> str:
+def _quote_value(value: str) -> str:
     return make_one_line(json.dumps(value, ensure_ascii=False) if _needs_quotes(value) else value)
 
 
@@ -332,23 +334,25 @@ def _needs_quotes(value: str) -> bool:
     return isinstance(unquoted, str) and _needs_quotes(unquoted)
 
 
-def shown_rows(result: Monitored) -> list[tuple[str, pl.DataFrame]]:
+def list_tables(result: Monitored) -> list[tuple[str, pl.DataFrame]]:
     """The tables to show, with their titles: the whole time, and the newest window."""
     if not result.newest:
         return [("all responses" if result.windows is None else "the whole time", result.slices)]
     window, zone = result.provenance["window"], result.provenance["timezone"]
-    newest = f"{window} from {result.newest[-1]:%Y-%m-%d %H:%M} {zone}{window_events(result, result.newest[-1])}"
-    return [("the whole time", result.slices), (f"{newest}{since_newest(result)}", result.now)]
+    newest = (
+        f"{window} from {result.newest[-1]:%Y-%m-%d %H:%M} {zone}{describe_window_events(result, result.newest[-1])}"
+    )
+    return [("the whole time", result.slices), (f"{newest}{describe_missing_windows(result)}", result.now)]
 
 
-def window_events(result: Monitored, window: datetime) -> str:
+def describe_window_events(result: Monitored, window: datetime) -> str:
     """A note that names the events in a window, if there are any."""
     about = result.provenance
     texts = name_events(about.get("events", ()), window, shift_window(window, 1, about["window"]))
-    return f", event: {listed(texts, NAMED)}" if texts else ""
+    return f", event: {listed(texts, MOST_NAMED)}" if texts else ""
 
 
-def since_newest(result: Monitored) -> str:
+def describe_missing_windows(result: Monitored) -> str:
     """A note if the newest window, or later ones, lack responses, so that its numbers are old; else nothing."""
     later = [window for window in result.missing if window > result.newest[-1]]
     if later:
@@ -356,16 +360,16 @@ def since_newest(result: Monitored) -> str:
     return "; HARDLY ANY RESPONSES" if result.missing else ""
 
 
-def whose(result: Monitored) -> tuple[str, str]:
+def describe_sources(result: Monitored) -> tuple[str, str]:
     """Two lines: which estimators were used, or that accuracies rest on labels; and how much was read."""
     files, responses = result.provenance["files"], result.provenance["responses"]
     read = f"{counted(responses['in_all'], 'response')} in {counted(files['in_all'], 'file')}"
     if files["read_now"] != files["in_all"]:
         read += f"; read now: {files['read_now']:,}"
-    return "; ".join(map(_estimator, result.provenance["estimators"])) or label_basis(result), read
+    return "; ".join(map(_describe_estimator, result.provenance["estimators"])) or describe_label_basis(result), read
 
 
-def label_basis(result: Monitored) -> str:
+def describe_label_basis(result: Monitored) -> str:
     """What accuracies rest on without an estimator."""
     basis = []
     if n_labelled := int(result.slices["n_labelled"].sum()):
@@ -378,29 +382,29 @@ def label_basis(result: Monitored) -> str:
     return f"no estimator: accuracies rest on {'; '.join(basis) or 'nothing yet'}"
 
 
-def _estimator(about: Mapping[str, Any]) -> str:
+def _describe_estimator(about: Mapping[str, Any]) -> str:
     domains = (about["group"] or "?").split("+")
-    named = ", ".join(domains) if len(domains) <= NAMED else f"{len(domains)} domains"
-    return f"{about['name']} of {about['model']}, fitted on {named}: {verdicts_of(about)}"
+    names = ", ".join(domains) if len(domains) <= MOST_NAMED else f"{len(domains)} domains"
+    return f"{about['name']} of {about['model']}, fitted on {names}: {format_verdicts(about)}"
 
 
-def verdicts_of(estimator: Mapping[str, Any]) -> str:
+def format_verdicts(estimator: Mapping[str, Any]) -> str:
     """The verdicts on an estimator of `Monitored.provenance`."""
     return "; ".join(estimator["verdicts"]) or NOT_VALIDATED
 
 
-def without_row(result: Monitored, rows: pl.DataFrame) -> pl.DataFrame:
+def select_absent(result: Monitored, rows: pl.DataFrame) -> pl.DataFrame:
     """The rows of the slices that have no row in `rows`, such as those of a window."""
     by = list(result.by)
     return result.slices.join(rows.select(by), on=by, how="anti", nulls_equal=True, maintain_order="left")
 
 
-def names_of(result: Monitored, rows: pl.DataFrame) -> list[str]:
+def name_slices(result: Monitored, rows: pl.DataFrame) -> list[str]:
     """The names of the slices of rows."""
-    return [slice_name(row) for row in rows.select(result.by).iter_rows()]
+    return [name_slice(row) for row in rows.select(result.by).iter_rows()]
 
 
-def silence(result: Monitored) -> list[str]:
+def describe_silence(result: Monitored) -> list[str]:
     """A line that says so if no slice has enough responses, else nothing."""
     if not result.silent:
         return []
@@ -414,26 +418,26 @@ def silence(result: Monitored) -> list[str]:
     return [f"no slice has enough responses ({least}){where}"]
 
 
-def alerts(result: Monitored) -> list[str]:
+def list_alert_lines(result: Monitored) -> list[str]:
     """A line for each alert."""
-    return [alert_line(alert) for alert in result.alerts]
+    return [format_alert(alert) for alert in result.alerts]
 
 
-def alert_line(alert: Alert) -> str:
+def format_alert(alert: Alert) -> str:
     """An alert as a line."""
     if alert.subject is not None:
         word = f"OVER {alert.subject.name}" if alert.is_over else "NOT WATCHED"
-        return f"{word}: {alert_text(alert)}"
-    return f"{'OVER' if alert.is_over else 'ALERT'} {slice_name(alert.slice.values())}: {alert_text(alert)}"
+        return f"{word}: {describe_alert(alert)}"
+    return f"{'OVER' if alert.is_over else 'ALERT'} {name_slice(alert.slice.values())}: {describe_alert(alert)}"
 
 
-def alert_text(alert: Alert) -> str:
+def describe_alert(alert: Alert) -> str:
     """The message of an alert with its status and the events that it began with."""
     began = describe_events(alert)
-    return f"{alert.message}{alert_status(alert)}{'; ' if began else ''}{began}"
+    return f"{alert.message}{format_status(alert)}{'; ' if began else ''}{began}"
 
 
-def alert_status(alert: Alert) -> str:
+def format_status(alert: Alert) -> str:
     """The status of an alert in brackets, with its dates; empty for a new alert without windows."""
     words = [] if alert.is_over else [str(alert.status)]
     for name, when in (("since", alert.since), ("until", alert.until)):

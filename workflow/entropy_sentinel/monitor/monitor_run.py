@@ -38,7 +38,7 @@ from entropy_sentinel.monitor.labelling.option_checks import check_labelled_opti
 from entropy_sentinel.monitor.labelling.witness_estimates import WitnessEstimates
 from entropy_sentinel.monitor.labelling.witness_support import AskedWitness
 from entropy_sentinel.monitor.labelling.witness_table import measure_label_worth
-from entropy_sentinel.monitor.monitor_options import EARLIEST, MonitorOptions, Reading, period_text
+from entropy_sentinel.monitor.monitor_options import EARLIEST, MonitorOptions, Reading, format_period
 from entropy_sentinel.monitor.monitor_result import AlertResponses, Monitored
 from entropy_sentinel.monitor.reading.feature_stream import (
     LogSources,
@@ -52,15 +52,21 @@ from entropy_sentinel.monitor.reading.problem_collection import Problems
 from entropy_sentinel.monitor.reading.time_zones import DTYPE
 from entropy_sentinel.monitor.reading.window_times import convert_from_clock, shift_windows
 from entropy_sentinel.monitor.result_stacking import stack_results
-from entropy_sentinel.monitor.showing.alert_responses import behind
+from entropy_sentinel.monitor.showing.alert_responses import find_least_certain
 from entropy_sentinel.monitor.summing.cluster_notes import note_clusters, note_conversations
 from entropy_sentinel.monitor.summing.file_reading import KeptRows
 from entropy_sentinel.monitor.summing.log_pass import LogPass, sum_problems
 from entropy_sentinel.monitor.summing.missing_files import Collector
 from entropy_sentinel.monitor.summing.monitor_state import State
-from entropy_sentinel.monitor.summing.slice_sums import n_values
-from entropy_sentinel.monitor.summing.state_file import PROGRESS, opened
-from entropy_sentinel.monitor.summing.sum_merging import NEWEST_WINDOWS, MergedSums, merge, newest_windows, recent
+from entropy_sentinel.monitor.summing.slice_sums import count_values
+from entropy_sentinel.monitor.summing.state_file import PROGRESS, open_state_file
+from entropy_sentinel.monitor.summing.sum_merging import (
+    NEWEST_WINDOWS,
+    SliceTable,
+    find_newest_windows,
+    merge_sums,
+    pool_newest_windows,
+)
 from entropy_sentinel.monitor.unwatched_traffic import WatchedState, add_unwatched
 from entropy_sentinel.monitor.watched_models import Estimators, Options, WatchedModels, watch_models
 from entropy_sentinel.schemas.witness_schema import WitnessKind
@@ -111,10 +117,10 @@ def monitor(
         [(30, 1), (30, 2), (30, 3), (30, 4), (30, 5)]
     """
     settings = MonitorOptions.from_keywords("monitor", {"by": by, **options})
-    return monitored(estimator, resolve_sources(logs), settings, state)
+    return monitor_sources(estimator, resolve_sources(logs), settings, state)
 
 
-def monitored(
+def monitor_sources(
     estimator: FittedEstimator | str | Path | Estimators | None,
     sources: Sequence[Source],
     settings: MonitorOptions,
@@ -132,32 +138,32 @@ def monitored(
     watched = watch_models(NO_ESTIMATOR if estimator is None else estimator, settings, state)
     single = settings.labels is not None or settings.judged is not None or settings.responses > 0
     events = read_events(settings)
-    with _collected(watched, sources, single, label_strata(settings), kept_rows) as (log_pass, runs):
+    with _collect_sums(watched, sources, single, find_label_strata(settings), kept_rows) as (log_pass, runs):
         log_pass.check()
         problems = sum_problems(log_pass.collectors)
-        states = [WatchedState(run.state, run.path, run.merged()) for run in runs]
+        states = [WatchedState(run.state, run.path, run.sum_slices()) for run in runs]
         for run in runs:
             note_clusters(problems, run.state.files.values(), run.settings)
         if settings.cluster is None:
             note_conversations(problems, log_pass.columns())
         summed = [(run, state.merged) for run, state in zip(runs, states, strict=True) if state.merged is not None]
         if not summed:
-            raise _without_responses(problems)
+            raise _make_empty_error(problems)
         if silent := [f"'{run.model}'" for run, state in zip(runs, states, strict=True) if state.merged is None]:
             problems.add(ProblemKind.SILENT_MODEL, silent)
         ends: set[datetime] = set()
         n_tested = 0
         for _, merged in summed:
-            ends.update(newest_windows(merged.windows, settings.window, settings))
+            ends.update(find_newest_windows(merged.windows, settings.window, settings))
             n_tested += count_tested_slices(merged, settings.min_responses)
         newest = sorted(ends)[-NEWEST_WINDOWS:]
         results: list[Monitored] = []
         unmatched: list[frozenset[int]] = []
         for run, merged in summed:
-            labelled = run.labelled(merged)
+            labelled = run.match_labels(merged)
             if labelled is not None:
-                unmatched.append(frozenset(labelled.without))
-            results.append(run.monitored(merged, labelled, problems, n_tested, newest, test_all_windows))
+                unmatched.append(frozenset(labelled.unmatched))
+            results.append(run.make_result(merged, labelled, problems, n_tested, newest, test_all_windows))
         if unmatched and (lost := frozenset.intersection(*unmatched)):
             problems.add(ProblemKind.LABEL_UNMATCHED, (), len(lost))
         result = results[0] if watched.names is None else stack_results(results, settings)
@@ -168,7 +174,7 @@ def monitored(
         return result
 
 
-def _without_responses(problems: Problems) -> InputError:
+def _make_empty_error(problems: Problems) -> InputError:
     return InputError("; ".join(["the logs contain no usable response", *problems.lines()]))
 
 
@@ -181,12 +187,12 @@ def collect(
     """
     reading = Reading.from_values({"by": by, **options})
     watched = watch_models(NO_ESTIMATOR if estimator is None else estimator, reading, state)
-    with _collected(watched, resolve_sources(logs), single=False) as (log_pass, _):
+    with _collect_sums(watched, resolve_sources(logs), single=False) as (log_pass, _):
         return sum_problems(log_pass.collectors)
 
 
 @contextmanager
-def _collected(
+def _collect_sums(
     watched: WatchedModels[Options],
     sources: Sequence[Source],
     single: bool,
@@ -197,24 +203,24 @@ def _collected(
 
     `strata` are the columns by which labels were drawn.
     """
-    signals = list(dict.fromkeys(name for each in watched.each for name in each.saved.signals))
-    given = compute_table_features(exclude_states(sources, watched.states), watched.reading, signals)
+    signals = list(dict.fromkeys(name for each in watched.models for name in each.saved.signals))
+    features = compute_table_features(exclude_states(sources, watched.states), watched.reading, signals)
     collectors: list[Collector] = []
     runs: list[_EstimatorRun] = []
     with ExitStack() as stack:
-        for each in watched.each:
-            whose = {
+        for each in watched.models:
+            identity = {
                 "estimator": each.saved.estimator.name,
                 "checksum": each.checksum,
                 "reading": each.options.as_dict(),
             }
-            state = stack.enter_context(State.opened(each.state, whose, n_values(each.saved.estimator)))
+            state = stack.enter_context(State.open(each.state, identity, count_values(each.saved.estimator)))
             state.strata = list(strata)
             lasting = each.state is not None
             collector = Collector(each.saved, each.options, state, lasting, single, each.model, watched.names)
             collectors.append(collector)
             runs.append(_EstimatorRun(each.saved, each.checksum, collector, state, each.file, each.state, each.options))
-        log_pass = LogPass(collectors, given, watched.reading, strata, watched.names, watched.user_named, kept_rows)
+        log_pass = LogPass(collectors, features, watched.reading, strata, watched.names, watched.user_named, kept_rows)
         log_pass.read()
         yield log_pass, runs
 
@@ -250,14 +256,14 @@ class _EstimatorRun:
         """The estimator's model, if its file names it."""
         return [self.model] if self.model else []
 
-    def _same_models(self) -> Counter[str]:
+    def _count_same_models(self) -> Counter[str]:
         """The responses whose model counts as the estimator's, by its name in the logs."""
         total = Counter[str]()
         for about in self.state.files.values():
             total.update(about.same_models)
         return total
 
-    def _models(self) -> dict[str, int]:
+    def _count_models(self) -> dict[str, int]:
         """The models of the responses that count, without providers, with their numbers of responses."""
         total = Counter[str]()
         for part in self.state.all_responses():
@@ -265,28 +271,28 @@ class _EstimatorRun:
                 total[strip_prefix(name)] += n
         return dict(total.most_common())
 
-    def merged(self) -> MergedSums | None:
+    def sum_slices(self) -> SliceTable | None:
         """The sums of slices, null without responses; raises InputError for a reference without responses."""
         settings = self.settings
-        merged = merge(self.state, settings.by, settings.window, settings.period, settings.max_slices)
+        merged = merge_sums(self.state, settings.by, settings.window, settings.period, settings.max_slices)
         if merged is not None and settings.period is not None and not merged.before.n_estimated.any():
-            raise InputError(self._no_reference(settings))
+            raise InputError(self._describe_empty_reference(settings))
         return merged
 
-    def labelled(self, merged: MergedSums) -> LabelledResponses | None:
+    def match_labels(self, merged: SliceTable) -> LabelledResponses | None:
         """The labelled responses, if the settings name labels or what witnesses say."""
         settings = self.settings
         if settings.labels is None and settings.judged is None:
             return None
-        labels = _labels(settings)
+        labels = _read_labels(settings)
         witnesses: list[Witness] = []
         if settings.judged is not None:
             witnesses = read_witnesses(settings.judged, settings.scorer, labels)
         at_random, has_strata = settings.labels_at_random, bool(self.state.strata)
         return LabelledResponses(self.state, labels, merged, settings.window, at_random, witnesses, has_strata)
 
-    def witness_estimates(
-        self, settings: MonitorOptions, merged: MergedSums, labelled: LabelledResponses | None
+    def estimate_witnesses(
+        self, settings: MonitorOptions, merged: SliceTable, labelled: LabelledResponses | None
     ) -> WitnessEstimates | None:
         """What witnesses say of slices with hardly any labels, if the settings name witnesses."""
         if settings.judged is None or labelled is None:
@@ -298,9 +304,9 @@ class _EstimatorRun:
         at_random = settings.labels_at_random
         return WitnessEstimates(self.state, witnesses, labelled.people, merged, settings.window, at_random)
 
-    def monitored(
+    def make_result(
         self,
-        merged: MergedSums,
+        merged: SliceTable,
         labelled: LabelledResponses | None,
         problems: Problems,
         n_tested: int,
@@ -314,31 +320,33 @@ class _EstimatorRun:
         settings = self.settings
         if labelled is not None and self.saved.has_estimates:
             labelled.note_training(problems, self.saved.training is not None)
-        taken = Counter[str]()
+        override_counts = Counter[str]()
         for about in self.state.files.values():
-            taken.update(about.taken)
-        most_taken = dict(taken.most_common(5))
+            override_counts.update(about.taken)
+        top_override_counts = dict(override_counts.most_common(5))
         by_column, numbers = settings.cluster is not None, settings.numbers
-        estimates = SliceRowMaker(self.saved, settings.level, settings.min_responses, most_taken, numbers, by_column)
-        witnesses = self.witness_estimates(settings, merged, labelled)
-        rows = _make_rows(estimates, merged, settings, labelled, newest, test_all_windows, witnesses)
-        newest_rows = _newest_by_slice(rows, settings)
+        row_maker = SliceRowMaker(
+            self.saved, settings.level, settings.min_responses, top_override_counts, numbers, by_column
+        )
+        witnesses = self.estimate_witnesses(settings, merged, labelled)
+        rows = _make_rows(row_maker, merged, settings, labelled, newest, test_all_windows, witnesses)
+        newest_rows = _map_newest_rows(rows, settings)
         drops = find_drops(
-            self.saved.estimator, merged, settings, n_tested, _by_slice(rows.slices, rows.by) | newest_rows
+            self.saved.estimator, merged, settings, n_tested, _map_slices(rows.slices, rows.by) | newest_rows
         )
         opinions = [] if witnesses is None else witnesses.opinions
-        episodes = self._episodes(rows, drops, merged, settings, opinions)
-        alerts = self._alerts(episodes, rows, merged, settings, newest_rows)
+        episodes = self._find_episodes(rows, drops, merged, settings, opinions)
+        alerts = self._make_alerts(episodes, rows, merged, settings, newest_rows)
         responses: list[AlertResponses] = []
         if settings.responses and self.saved.has_estimates:
-            responses = behind(alerts.alerts, settings.window, self.state, settings, settings.responses)
-        provenance = self._provenance(settings, estimates, merged, taken)
+            responses = find_least_certain(alerts.alerts, settings.window, self.state, settings, settings.responses)
+        provenance = self._make_provenance(settings, row_maker, merged, override_counts)
         provenance["labels_drawn_by"] = self.state.strata
         provenance["labels_drawn"] = labelled.count_drawn() if labelled else None
         qualities = labelled.measure_witnesses(settings.level) if labelled and settings.labels is not None else []
         provenance["judge"] = [quality.as_dict() for quality in qualities]
         provenance["label_worth"] = measure_label_worth(rows.slices) if qualities else None
-        provenance["witness_estimates"] = estimates.describe_witnesses(merged, witnesses) if witnesses else []
+        provenance["witness_estimates"] = row_maker.describe_witnesses(merged, witnesses) if witnesses else []
         return Monitored(
             by=rows.by,
             slices=rows.slices,
@@ -354,11 +362,11 @@ class _EstimatorRun:
             histories={} if self.path is None else {self.path: alerts.history},
         )
 
-    def _episodes(
+    def _find_episodes(
         self,
         rows: "_ResultRows",
         drops: Sequence[Episode],
-        merged: MergedSums,
+        merged: SliceTable,
         settings: MonitorOptions,
         opinions: Sequence[AskedWitness],
     ) -> Iterator[Episode]:
@@ -371,52 +379,53 @@ class _EstimatorRun:
             ends = shift_windows(usable["last_usable"], settings.pool_windows, settings.window or "day")
             yield from find_stale_episodes(rows.slices, usable.with_columns(stale_from=ends), settings)
 
-    def _alerts(
+    def _make_alerts(
         self,
         episodes: Iterator[Episode],
         rows: "_ResultRows",
-        merged: MergedSums,
+        merged: SliceTable,
         settings: MonitorOptions,
         newest_rows: Mapping[SliceValues, Row],
     ) -> RunAlerts:
         newest: Sequence[datetime] = rows.newest
         if not newest:  # with a reference but no window, the newest of the smallest windows
-            looks = newest_windows(merged.looks, settings.grain, settings)
-            newest = _real_times(looks, settings.zone)
+            base_windows = find_newest_windows(merged.base_windows, settings.grain, settings)
+            newest = _convert_windows(base_windows, settings.zone)
         history = None if self.path is None else read_history(self.state).select_slices()
         rules = ReportingRules(newest, history, read_acknowledgements(settings.acknowledged), settings.remind)
         return make_alerts(episodes, rows.by, rules, newest_rows)
 
-    def _grains(self) -> list[datetime]:
+    def _list_grains(self) -> list[datetime]:
         """The starts of the smallest windows with responses."""
         grains = pl.concat([part.keys.select("grain").unique() for part in self.state.all_sums()])
         return grains["grain"].drop_nulls().to_list()
 
-    def _no_reference(self, settings: MonitorOptions) -> str:
+    def _describe_empty_reference(self, settings: MonitorOptions) -> str:
         """The message for a reference without responses, which names the period of the logs."""
-        grains = self._grains()
+        grains = self._list_grains()
         zone = settings.zone or "UTC"
         period = f"from {min(grains):%Y-%m-%d} to {max(grains):%Y-%m-%d}" if grains else "without a time"
         return (
-            f"reference: {settings.period and period_text(settings.period)} ({zone}) has no response with an estimate "
+            f"reference: {settings.period and format_period(settings.period)} ({zone}) has no response with an "
+            "estimate "
             f"to compare with; the logs have responses {period}"
         )
 
-    def _since(self, settings: MonitorOptions) -> list[str] | None:
+    def _find_reference_bounds(self, settings: MonitorOptions) -> list[str] | None:
         """The start and end of the reference; a reference without a start begins with the logs."""
         if settings.period is None:
             return None
-        start = min(self._grains()) if settings.period.start == EARLIEST else settings.period.start
+        start = min(self._list_grains()) if settings.period.start == EARLIEST else settings.period.start
         return [start.isoformat(), settings.period.end.isoformat()]
 
-    def _provenance(
+    def _make_provenance(
         self,
         settings: MonitorOptions,
-        estimates: SliceRowMaker,
-        merged: MergedSums,
-        taken: Counter[str],
+        row_maker: SliceRowMaker,
+        merged: SliceTable,
+        override_counts: Counter[str],
     ) -> dict[str, Any]:
-        metadata, read, files = self.saved.metadata, self.collector.read, self.state.files
+        metadata, read, files = self.saved.metadata, self.collector.new_files, self.state.files
         answers = self.saved.validation.answers if self.saved.validation else ()
         estimator = {
             "name": self.saved.estimator.name,
@@ -427,25 +436,25 @@ class _EstimatorRun:
             "training_accuracy": metadata.training_accuracy,
             "verdicts": [f"{answer.verdict}{answer.scope}" for answer in answers],
         }
-        same_models = compare_same_models(self.saved, merged, self._same_models(), settings)
-        has_estimates, general = self.saved.has_estimates, estimates.general_flags(merged.total)
+        same_models = compare_same_models(self.saved, merged, self._count_same_models(), settings)
+        has_estimates, general = self.saved.has_estimates, row_maker.general_flags(merged.total)
         name = " ".join(filter(None, (str(metadata.model or ""), self.file)))
         return {
             "version": __version__,
             "monitor": settings.name or name or self.saved.estimator.name,
             "made": datetime.now(UTC).isoformat(timespec="seconds"),
             "estimators": [estimator] if has_estimates else [],
-            "models": {} if has_estimates else self._models(),
+            "models": {} if has_estimates else self._count_models(),
             "recognises_unfamiliar": metadata.familiarity is not None,
             "general_flags": {flag.words: reason for flag, reason in general.items()},
             "general_flag_codes": [flag.number for flag in general],
-            "overridden": dict(taken),
+            "overridden": dict(override_counts),
             "same_models": [] if same_models is None else [same_models.as_dict()],
             "reading": settings.as_dict(),
             "numbers": list(settings.numbers),
             "window": settings.window,
             "timezone": settings.zone or "UTC",
-            "reference": self._since(settings),
+            "reference": self._find_reference_bounds(settings),
             "level": settings.level,
             "alert_on": list(settings.alert_on),
             "fail_below": settings.fail_below,
@@ -463,7 +472,7 @@ class _EstimatorRun:
         }
 
 
-def _labels(settings: MonitorOptions) -> pl.DataFrame:
+def _read_labels(settings: MonitorOptions) -> pl.DataFrame:
     """The labels by people in a table or files; none if the settings name none."""
     labels = settings.labels
     if labels is None:
@@ -471,16 +480,16 @@ def _labels(settings: MonitorOptions) -> pl.DataFrame:
     return labels_from(labels, settings.scorer)
 
 
-def label_strata(settings: MonitorOptions) -> list[str]:
+def find_label_strata(settings: MonitorOptions) -> list[str]:
     """The columns by which the labels were drawn, if they are not those of the slices."""
-    given = settings.labels
-    if given is None or settings.labels_at_random:
+    labels = settings.labels
+    if labels is None or settings.labels_at_random:
         return []
-    names = drawn_columns(table(given, "labels").columns) if is_table(given) else drawn_by(given)
+    names = drawn_columns(table(labels, "labels").columns) if is_table(labels) else drawn_by(labels)
     return [] if set(names) == set(settings.by) else names
 
 
-def _by_slice(rows: pl.DataFrame, by: Sequence[str]) -> dict[SliceValues, Row]:
+def _map_slices(rows: pl.DataFrame, by: Sequence[str]) -> dict[SliceValues, Row]:
     """The last row of each slice by the slice's values."""
     by_slice: dict[SliceValues, Row] = {}
     for row in rows.iter_rows(named=True):
@@ -488,12 +497,12 @@ def _by_slice(rows: pl.DataFrame, by: Sequence[str]) -> dict[SliceValues, Row]:
     return by_slice
 
 
-def _real_times(windows: Sequence[datetime], zone: str | None) -> list[datetime]:
+def _convert_windows(windows: Sequence[datetime], zone: str | None) -> list[datetime]:
     """The real times of windows that are on the clock of a zone."""
     return convert_from_clock(pl.Series(windows, dtype=DTYPE), zone).to_list()
 
 
-def _in_real_time(rows: pl.DataFrame, zone: str | None) -> pl.DataFrame:
+def _convert_row_times(rows: pl.DataFrame, zone: str | None) -> pl.DataFrame:
     """Rows with the real times of their windows and newest labels, as far as they have them."""
     for name in ("window", "window_from", "window_to", LAST_LABELLED):
         if name in rows.columns:
@@ -517,15 +526,15 @@ class _ResultRows(NamedTuple):
         return self.slices if self.recent is None else self.recent
 
 
-def _newest_by_slice(rows: _ResultRows, settings: MonitorOptions) -> dict[SliceValues, Row]:
+def _map_newest_rows(rows: _ResultRows, settings: MonitorOptions) -> dict[SliceValues, Row]:
     """The newest row with enough responses of each slice."""
     enough = rows.newest_rows.filter(pl.col("n_estimated") >= settings.min_responses)
-    return _by_slice(enough if rows.recent is None else enough.sort("window"), rows.by)
+    return _map_slices(enough if rows.recent is None else enough.sort("window"), rows.by)
 
 
 def _make_rows(
-    estimates: SliceRowMaker,
-    merged: MergedSums,
+    row_maker: SliceRowMaker,
+    merged: SliceTable,
     settings: MonitorOptions,
     labelled: LabelledResponses | None,
     ends: Sequence[datetime],
@@ -534,33 +543,37 @@ def _make_rows(
 ) -> _ResultRows:
     columns, reference, windows, zone = tuple(merged.slices.columns), settings.period, merged.windows, settings.zone
     if settings.window is None or windows is None:
-        slices = estimates.make_slice_rows(merged, labelled, witnesses=witnesses)
-        return _ResultRows(columns, _in_real_time(slices, zone))
+        slices = row_maker.make_slice_rows(merged, labelled, witnesses=witnesses)
+        return _ResultRows(columns, _convert_row_times(slices, zone))
     n_slices, window = len(merged.slices), settings.window
-    last = recent(windows, n_slices, window, settings.min_responses, settings.pool_windows, reference, ends)
-    slices = _in_real_time(estimates.make_slice_rows(merged, labelled, last, witnesses), zone)
-    recent_rows = estimates.make_window_rows(merged, last.rows, last.sums, reference, labelled, witnesses=witnesses)
+    recent_windows = pool_newest_windows(
+        windows, n_slices, window, settings.min_responses, settings.pool_windows, reference, ends
+    )
+    slices = _convert_row_times(row_maker.make_slice_rows(merged, labelled, recent_windows, witnesses), zone)
+    recent_rows = row_maker.make_window_rows(
+        merged, recent_windows.rows, recent_windows.sums, reference, labelled, witnesses=witnesses
+    )
     single_windows = windows.rows.with_columns(window_from="window")
-    every_window = estimates.make_window_rows(
+    every_window = row_maker.make_window_rows(
         merged, single_windows, windows.sums, reference, labelled, test_all_windows, witnesses
     )
-    usable = merged.slices.with_columns(last_usable=pl.Series(last.last_usable, dtype=DTYPE))
+    usable = merged.slices.with_columns(last_usable=pl.Series(recent_windows.last_usable, dtype=DTYPE))
     usable = usable.with_columns(convert_from_clock(usable["last_usable"], zone))
     return _ResultRows(
         by=columns,
         slices=slices,
-        windows=_in_real_time(every_window, zone),
-        newest=_real_times(last.newest, zone),
-        recent=_in_real_time(recent_rows, zone),
+        windows=_convert_row_times(every_window, zone),
+        newest=_convert_windows(recent_windows.newest, zone),
+        recent=_convert_row_times(recent_rows, zone),
         last_usable=slices.select(columns).join(usable, on=columns, how="left", nulls_equal=True),
     )
 
 
-def remember(result: Monitored) -> None:
+def record_alerts(result: Monitored) -> None:
     """Record in the states that the alerts of a result were reported, so that the next run reports only new ones."""
     for path in {**result.histories, **result.progress}:
         try:
-            with opened(path) as file:
+            with open_state_file(path) as file:
                 if path in result.histories:
                     file.put_alerts(result.histories[path].to_rows())
                 if path in result.progress:

@@ -36,7 +36,7 @@ class Partitions:
             if not paths:
                 raise ConfigError(f"logs: {pattern}: there is no such file, and no file matches this pattern")
             for path in sorted(paths):
-                self.logs[_name(path)] = path
+                self.logs[_name_part(path)] = path
 
     @property
     def event_files(self) -> list[str]:
@@ -49,7 +49,7 @@ class Partitions:
         return {name: value for name, value in self.options.items() if name in Reading.model_fields}
 
 
-def _name(path: str) -> str:
+def _name_part(path: str) -> str:
     """A readable and unique name for a file's part."""
     digest = hashlib.sha256(str(Path(path).absolute()).encode()).hexdigest()
     return f"{re.sub(r'[^A-Za-z0-9._-]', '-', Path(path).name)}-{digest[:8]}"
@@ -57,13 +57,13 @@ def _name(path: str) -> str:
 
 def monitor_schema() -> str:
     """The JSON schema of `MonitorFile`; a test compares it with the file in `workflow/schemas/`."""
-    return json.dumps(_with_bounds(MonitorFile.model_json_schema()), indent=2) + "\n"
+    return json.dumps(_rename_bounds(MonitorFile.model_json_schema()), indent=2) + "\n"
 
 
-def _with_bounds(schema: Any) -> Any:
+def _rename_bounds(schema: Any) -> Any:
     """The schema with the bounds of numbers renamed as JSON schema requires."""
     if isinstance(schema, list):
-        return [_with_bounds(part) for part in schema]
+        return [_rename_bounds(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    return {_BOUNDS.get(key, key): _with_bounds(value) for key, value in schema.items()}
+    return {_BOUNDS.get(key, key): _rename_bounds(value) for key, value in schema.items()}

@@ -86,29 +86,29 @@ def score(
     options = Slicing.from_values(
         {"any_model": any_model, "any_logprobs": any_logprobs, "by": tuple(parse_columns(by))}
     )
-    replies = _replies_in(features)
+    replies = _list_replies(features)
     if replies is not None:
-        return scored(saved, read_replies(saved, replies, options), options.by)
+        return score_rows(saved, read_replies(saved, replies, options), options.by)
     rows = read_table_features(features, options, signals=saved.signals)
     if rows.is_empty():
         none = {name: pl.Series(name, [], dtype=pl.String) for name in ("excluded", CODE)}
-        return scored(saved, ReadingResult(rows.with_columns(**none), Problems(), {}), ())
-    return scored(saved, read_all_responses(saved, [rows], options, must_match=False), options.by)
+        return score_rows(saved, ReadingResult(rows.with_columns(**none), Problems(), {}), ())
+    return score_rows(saved, read_all_responses(saved, [rows], options, must_match=False), options.by)
 
 
-def _replies_in(given: Any) -> list[Any] | None:
+def _list_replies(responses: Any) -> list[Any] | None:
     """Replies in memory as a list; None for files and tables. Any other object is a reply, perhaps a bad one."""
-    if isinstance(given, str | PathLike) or is_table(given) or hasattr(given, "to_pylist"):
+    if isinstance(responses, str | PathLike) or is_table(responses) or hasattr(responses, "to_pylist"):
         return None
-    is_one = isinstance(given, Mapping | bytes | bytearray) or hasattr(given, "model_dump")
-    if is_one or not isinstance(given, Iterable):
-        return [given]
-    replies = list(given)
+    is_one = isinstance(responses, Mapping | bytes | bytearray) or hasattr(responses, "model_dump")
+    if is_one or not isinstance(responses, Iterable):
+        return [responses]
+    replies = list(responses)
     has_paths = any(isinstance(reply, str | PathLike) for reply in replies)
     return None if has_paths else replies
 
 
-def scored(saved: FittedEstimator, read: ReadingResult, by: Sequence[str] = ()) -> pl.DataFrame:
+def score_rows(saved: FittedEstimator, read: ReadingResult, by: Sequence[str] = ()) -> pl.DataFrame:
     """The result of `score` for responses that were already read, with the columns of slices."""
     rows = read.rows
     p = _p_of(saved.estimator, rows)

@@ -19,11 +19,11 @@ def stack_results(results: Sequence[Monitored], settings: MonitorOptions) -> Mon
     """One result for several models, the most expected errors first."""
     results = [_name_pooled_slices(result) for result in results]
     first = results[0]
-    slices = add_rank(_stack([result.slices for result in results]))
+    slices = add_rank(_stack_frames([result.slices for result in results]))
     usable = [result.last_usable for result in results if result.last_usable is not None]
     by, last_usable = list(first.by), None
     if usable:  # in the order of the slices
-        last_usable = slices.select(by).join(_stack(usable), on=by, how="left", nulls_equal=True)
+        last_usable = slices.select(by).join(_stack_frames(usable), on=by, how="left", nulls_equal=True)
     whole = Monitored(
         by=first.by,
         slices=slices,
@@ -43,21 +43,21 @@ def stack_results(results: Sequence[Monitored], settings: MonitorOptions) -> Mon
     return whole
 
 
-def _stack(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
+def _stack_frames(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
     return pl.concat(frames, how="vertical_relaxed")
 
 
 def _stack_windows(frames: Sequence[pl.DataFrame | None]) -> pl.DataFrame | None:
     """The rows of all results by window and rank; null if the results have no windows."""
     rows = [frame for frame in frames if frame is not None]
-    return add_rank(_stack(rows), "window") if rows else None
+    return add_rank(_stack_frames(rows), "window") if rows else None
 
 
 def _name_pooled_slices(result: Monitored) -> Monitored:
     """A result whose slice of all small slices also has the model, so that each model has its own."""
     model = _find_model(result)
 
-    def named(frame: pl.DataFrame) -> pl.DataFrame:
+    def add_model(frame: pl.DataFrame) -> pl.DataFrame:
         pooled = pl.all_horizontal(pl.col(name) == OTHERS for name in result.by).fill_null(False)
         return frame.with_columns(pl.when(pooled).then(pl.lit(model)).otherwise(MODEL).alias(MODEL))
 
@@ -72,10 +72,10 @@ def _name_pooled_slices(result: Monitored) -> Monitored:
     ]
     return replace(
         result,
-        slices=named(result.slices),
-        windows=None if result.windows is None else named(result.windows),
-        recent=None if result.recent is None else named(result.recent),
-        last_usable=None if result.last_usable is None else named(result.last_usable),
+        slices=add_model(result.slices),
+        windows=None if result.windows is None else add_model(result.windows),
+        recent=None if result.recent is None else add_model(result.recent),
+        last_usable=None if result.last_usable is None else add_model(result.last_usable),
         drops=drops,
     )
 

@@ -15,26 +15,26 @@ from entropy_sentinel.core.registry_entries import load_entries
 from entropy_sentinel.monitor.column_declaration import SliceColumn, Statistic
 
 # Columns that reading adds for the statistics.
-MADE = ("excluded", "overridden", "same_model")
+READING_COLUMNS = ("excluded", "overridden", "same_model")
 # The last columns of rows: the words, the reason and the code of each flag, in the same order.
 FLAG_COLUMNS = ("flags", "reasons", "flag_codes")
 # Sums with several numbers per slice: these, the statistics' sums and the time are the columns of a state.
 LISTS = ("values", "products", "histogram", "words", "numbers")
-_DECLARED = load_entries("statistics", Statistic)
+_STATISTICS = load_entries("statistics", Statistic)
 # Those with a place of their own among the columns.
-_PLACED = (
+_BUILT_IN = (
     *("n_responses", "n_estimated", "n_overridden", "n_same_model", "cut_off_share"),
     *("n_questions", "ambiguous_share"),
 )
-_OTHERS = [statistic for name, statistic in _DECLARED.items() if name not in _PLACED]
+_EXTENSION_STATISTICS = [statistic for name, statistic in _STATISTICS.items() if name not in _BUILT_IN]
 
 _COLUMNS: tuple[SliceColumn, ...] = (
     SliceColumn("window", "Start of the window; null for responses without a time.", "time"),
     SliceColumn("window_from", "Start of the first pooled window.", "time"),
     SliceColumn("window_to", "Start of the newest window with an estimated response.", "time"),
     SliceColumn("n_windows", "Number of windows that the slice's numbers cover.", "windows", "pooled_windows"),
-    _DECLARED["n_responses"],
-    _DECLARED["n_estimated"],
+    _STATISTICS["n_responses"],
+    _STATISTICS["n_estimated"],
     SliceColumn("n_excluded", "Responses that could not be estimated.", "responses", "excluded_responses"),
     SliceColumn(
         "n_effective",
@@ -43,12 +43,12 @@ _COLUMNS: tuple[SliceColumn, ...] = (
         "responses",
         "effective_responses",
     ),
-    _DECLARED["n_overridden"],
-    _DECLARED["n_same_model"],
-    _DECLARED["cut_off_share"],
-    *_OTHERS,
-    _DECLARED["n_questions"],
-    _DECLARED["ambiguous_share"],
+    _STATISTICS["n_overridden"],
+    _STATISTICS["n_same_model"],
+    _STATISTICS["cut_off_share"],
+    *_EXTENSION_STATISTICS,
+    _STATISTICS["n_questions"],
+    _STATISTICS["ambiguous_share"],
     SliceColumn("ambiguous_lower", "Lower 95 % limit of ambiguous_share.", "1", "ambiguous_lower"),
     SliceColumn("ambiguous_upper", "Upper 95 % limit of ambiguous_share.", "1", "ambiguous_upper"),
     SliceColumn("estimated_accuracy", "Estimated share of correct responses.", "1", "estimated_accuracy"),
@@ -113,7 +113,7 @@ _COLUMNS: tuple[SliceColumn, ...] = (
     SliceColumn("note_codes", "The stable codes of the note, such as ES401.", ""),
 )
 # Columns that `estimate` adds after `n_labelled` if it gets labels.
-COMPARED: dict[str, SliceColumn] = {
+COMPARISON_COLUMNS: dict[str, SliceColumn] = {
     column.name: column
     for column in (
         SliceColumn("estimated_on_labelled", "Estimated accuracy of the responses with a label.", "1"),
@@ -123,22 +123,22 @@ COMPARED: dict[str, SliceColumn] = {
 }
 
 
-def _checked() -> dict[str, SliceColumn]:
+def _check_columns() -> dict[str, SliceColumn]:
     """The columns by name; raises ConfigError for a statistic with an unusable name or denominator."""
-    taken = {*LISTS, "grain"}
-    for column in (*_COLUMNS, *COMPARED.values()):
+    used_names = {*LISTS, "grain"}
+    for column in (*_COLUMNS, *COMPARISON_COLUMNS.values()):
         if not isinstance(column, Statistic):
-            taken.add(column.name)
-    kept = Counter(statistic.kept_as for statistic in _DECLARED.values())
-    counts = [name for name, statistic in _DECLARED.items() if not statistic.of]
-    for statistic in _OTHERS:
+            used_names.add(column.name)
+    kept = Counter(statistic.kept_as for statistic in _STATISTICS.values())
+    counts = [name for name, statistic in _STATISTICS.items() if not statistic.of]
+    for statistic in _EXTENSION_STATISTICS:
         place = f"{extensions.describe_place('statistics', statistic.name)}: the statistic '{statistic.name}'"
         if not re.fullmatch(r"[a-z][a-z0-9_]*", statistic.name):
             raise ConfigError(f"{place} must have a name like `a_name`")
         if not isinstance(statistic.each, pl.Expr):
             raise ConfigError(f"{place}: `each` must be a Polars expression, got {statistic.each!r:.100}")
         _check_form(statistic, place)
-        if statistic.name in taken:
+        if statistic.name in used_names:
             raise ConfigError(f"{place} needs another name: it is another column of rows or states")
         if kept[statistic.kept_as] > 1:
             raise ConfigError(
@@ -160,7 +160,7 @@ def _check_form(statistic: Statistic, place: str) -> None:
         ) from None
 
 
-CATALOGUE = _checked()
+CATALOGUE = _check_columns()
 STATISTICS: dict[str, Statistic] = {
     column.name: column for column in CATALOGUE.values() if isinstance(column, Statistic)
 }
@@ -168,9 +168,9 @@ STATISTICS: dict[str, Statistic] = {
 VERSIONS = {column.name: column.version for column in STATISTICS.values()}
 
 
-def made_of() -> list[str]:
+def list_source_columns() -> list[str]:
     """The columns of feature files and logs that statistics use."""
     names: set[str] = set()
     for statistic in STATISTICS.values():
         names.update(statistic.each.meta.root_names())
-    return sorted(names - set(MADE))
+    return sorted(names - set(READING_COLUMNS))

@@ -27,13 +27,13 @@ from entropy_sentinel.monitor.alerting.unwatched_episodes import (
 )
 from entropy_sentinel.monitor.episodes import EMPTY_ROW, Episode
 from entropy_sentinel.monitor.monitor_options import MonitorOptions
-from entropy_sentinel.monitor.monitor_result import Monitored, slice_name
+from entropy_sentinel.monitor.monitor_result import Monitored, name_slice
 from entropy_sentinel.monitor.reading.exclusions import SCHEMA, merge_exclusions
 from entropy_sentinel.monitor.reading.feature_stream import SLICE_PREFIX
 from entropy_sentinel.monitor.reading.time_zones import DTYPE
 from entropy_sentinel.monitor.reading.window_times import convert_from_clock, convert_to_clock, find_window_starts
 from entropy_sentinel.monitor.summing.monitor_state import State
-from entropy_sentinel.monitor.summing.sum_merging import MergedSums, newest_of
+from entropy_sentinel.monitor.summing.sum_merging import SliceTable, select_newest_windows
 
 _NO_WINDOWS = pl.DataFrame(schema={"window": DTYPE, "n": pl.Int64})
 
@@ -44,7 +44,7 @@ class WatchedState:
 
     state: State
     path: Path | None
-    merged: MergedSums | None
+    merged: SliceTable | None
 
     @property
     def progress(self) -> Progress | None:
@@ -53,7 +53,7 @@ class WatchedState:
         try:
             return None if content is None else Progress.from_list(content)
         except (ValueError, TypeError):
-            raise self.state.damaged("the record of the newest responses has another form") from None
+            raise self.state.make_damage_error("the record of the newest responses has another form") from None
 
     def traffic(self, settings: MonitorOptions, models: Sequence[str], user_named_models: bool) -> Traffic:
         """All responses by window, and those that are not watched.
@@ -71,7 +71,7 @@ class WatchedState:
         elif user_named_models:
             rows = rows.filter(pl.col("hash").is_null())
         keys = [f"{SLICE_PREFIX}{name}" for name in settings.by if f"{SLICE_PREFIX}{name}" in rows.columns]
-        names = [slice_name(values) for values in rows.select(keys).iter_rows()] if keys else [""] * len(rows)
+        names = [name_slice(values) for values in rows.select(keys).iter_rows()] if keys else [""] * len(rows)
         rows = rows.with_columns(
             window=find_window_starts(pl.col("grain"), window), slice=pl.Series(names, dtype=pl.String)
         )
@@ -84,8 +84,8 @@ class WatchedState:
         schema: dict[str, Any] = {"slice": pl.String, "window": DTYPE, "n_slice": pl.Int64}
         if self.merged is None:
             return pl.DataFrame(schema=schema)
-        names = [slice_name(values) if settings.by else "" for values in self.merged.slices.iter_rows()]
-        windows = self.merged.windows or self.merged.looks
+        names = [name_slice(values) if settings.by else "" for values in self.merged.slices.iter_rows()]
+        windows = self.merged.windows or self.merged.base_windows
         if windows is None:
             whole = {"slice": names, "window": [None] * len(names), "n_slice": self.merged.total.n_responses}
             return pl.DataFrame(whole, schema=schema)
@@ -106,35 +106,37 @@ def add_unwatched(
     times = [each for each in traffic.totals if each is not None]
     if times:
         counts = pl.DataFrame({"window": times, "n": [traffic.totals[each] for each in times]})
-        newest = newest_of(counts, traffic.window, settings)
+        newest = select_newest_windows(counts, traffic.window, settings)
         # Later windows come from a wrong clock.
-        later = pl.col("window") > newest[-1]
+        is_later = pl.col("window") > newest[-1]
         traffic = replace(
             traffic,
-            windows=traffic.windows.filter(~later.fill_null(False)),
-            exclusions=traffic.exclusions.filter(~later.fill_null(False)),
+            windows=traffic.windows.filter(~is_later.fill_null(False)),
+            exclusions=traffic.exclusions.filter(~is_later.fill_null(False)),
         )
     times = [each for each in traffic.totals if each is not None]
-    old_models = _ended_models(states, models, times)
+    old_models = _find_ended_models(states, models, times)
     episodes = [
         confirmed
         for episode in find_unwatched(traffic, old_models, remedy_of)
         if (confirmed := confirm_episode(episode, times, settings.confirm)) is not None
     ]
-    counts_of = {each: traffic.totals[each] for each in times}
-    late = _late_windows(result, states, counts_of, settings)
+    counts_by_window = {each: traffic.totals[each] for each in times}
+    late = _find_late_windows(result, states, counts_by_window, settings)
     if late and len(late) >= settings.confirm:
         episodes.append(
-            describe_absence(late, sum(counts_of.get(each, 0) for each in late), max(times), traffic.window)
+            describe_absence(late, sum(counts_by_window.get(each, 0) for each in late), max(times), traffic.window)
         )
-    result.missing.extend(_real(late, settings.zone))
+    result.missing.extend(_convert_windows(late, settings.zone))
     result.provenance["missing_windows"] = [each.isoformat() for each in result.missing]
     if settings.alerts_on_unwatched:
         real = [_convert_times(episode, settings.zone) for episode in episodes]
         _add_alerts(result, states, real, sorted({*times, *late}), settings)
 
 
-def _ended_models(states: Sequence[WatchedState], models: Sequence[str], times: Sequence[datetime]) -> Sequence[str]:
+def _find_ended_models(
+    states: Sequence[WatchedState], models: Sequence[str], times: Sequence[datetime]
+) -> Sequence[str]:
     """The models of several that have no responses in the newest window, and had some before."""
     ended = []
     for state, model in zip(states, models, strict=False):
@@ -144,7 +146,7 @@ def _ended_models(states: Sequence[WatchedState], models: Sequence[str], times: 
     return ended if len(models) > 1 else models
 
 
-def _late_windows(
+def _find_late_windows(
     result: Monitored, states: Sequence[WatchedState], counts: Mapping[datetime, int], settings: MonitorOptions
 ) -> list[datetime]:
     """The windows that lack responses and should have them by now; record the progress of this run.
@@ -153,23 +155,23 @@ def _late_windows(
     """
     if settings.window is None:
         return []
-    given = None if settings.now is None else datetime.fromisoformat(settings.now)
-    if given is not None and given.tzinfo is None:
-        given = given.replace(tzinfo=ZoneInfo(settings.zone or "UTC"))
-    now = (given or datetime.now(UTC)).astimezone(UTC)
+    option_time = None if settings.now is None else datetime.fromisoformat(settings.now)
+    if option_time is not None and option_time.tzinfo is None:
+        option_time = option_time.replace(tzinfo=ZoneInfo(settings.zone or "UTC"))
+    now = (option_time or datetime.now(UTC)).astimezone(UTC)
     wall: datetime = convert_to_clock(pl.Series([now], dtype=DTYPE), settings.zone).item()
     present = find_usual_windows({each: n for each, n in counts.items() if each <= wall})
     if not present:
         return []
-    later, newest = list_later_windows(present, settings.window, wall), max(present)
-    missing = find_missing_windows(present, later, settings.window)
+    later_windows, newest = list_later_windows(present, settings.window, wall), max(present)
+    missing = find_missing_windows(present, later_windows, settings.window)
     lasting = [state for state in states if state.path is not None]
     if not lasting:
-        return missing if given is not None else []
+        return missing if option_time is not None else []
     before = next((found for state in lasting if (found := state.progress) is not None), None)
-    progress = update_progress(len(later), newest, settings.window, now, before).to_list()
+    progress = update_progress(len(later_windows), newest, settings.window, now, before).to_list()
     result.progress.update({state.path: progress for state in lasting if state.path is not None})
-    return missing if is_late(len(later), newest, settings.window, now, before) else []
+    return missing if is_late(len(later_windows), newest, settings.window, now, before) else []
 
 
 def _add_alerts(
@@ -183,7 +185,7 @@ def _add_alerts(
     history = AlertHistory()
     for earlier in histories.values():
         history.add(earlier.select_unwatched().reported)
-    newest = _real(windows[-2:], settings.zone)
+    newest = _convert_windows(windows[-2:], settings.zone)
     acknowledgements = read_acknowledgements(settings.acknowledged)
     rules = ReportingRules(newest, history if histories else None, acknowledgements, settings.remind)
     run = make_alerts(episodes, (), rules, {key.values: EMPTY_ROW for key in history.reported})
@@ -195,12 +197,12 @@ def _add_alerts(
 def _convert_times(episode: Episode, zone: str | None) -> Episode:
     """An episode with real times."""
     moments = [episode.since, episode.detected, episode.until]
-    real = iter(_real([each for each in moments if each is not None], zone))
+    real = iter(_convert_windows([each for each in moments if each is not None], zone))
     since, detected, until = (None if each is None else next(real) for each in moments)
-    worse = tuple(_real(episode.worse_windows, zone))
+    worse = tuple(_convert_windows(episode.worse_windows, zone))
     return replace(episode, since=since, detected=detected, until=until, worse_windows=worse)
 
 
-def _real(windows: Sequence[datetime], zone: str | None) -> list[datetime]:
+def _convert_windows(windows: Sequence[datetime], zone: str | None) -> list[datetime]:
     """The real times of windows on the clock of a zone."""
     return convert_from_clock(pl.Series([*windows], dtype=DTYPE), zone).to_list()

@@ -48,7 +48,7 @@ class WatchedModels(Generic[Options]):
         user_named: Whether the user has named the models to watch, so that others are left out on purpose.
     """
 
-    each: tuple[WatchedModel[Options], ...]
+    models: tuple[WatchedModel[Options], ...]
     reading: Options
     names: tuple[str, ...] | None
     user_named: bool
@@ -56,7 +56,7 @@ class WatchedModels(Generic[Options]):
     @property
     def states(self) -> list[Path]:
         """The files of the states."""
-        return [watched.state for watched in self.each if watched.state is not None]
+        return [watched.state for watched in self.models if watched.state is not None]
 
 
 def watch_models(
@@ -64,7 +64,7 @@ def watch_models(
 ) -> WatchedModels[Options]:
     """Load the estimator or estimators of a run; raise ConfigError unless each of several is for another model."""
     if not isinstance(estimator, list | tuple):
-        watched = _load(estimator, options, None if state is None else Path(state), None)
+        watched = _load_model(estimator, options, None if state is None else Path(state), None)
         return WatchedModels((watched,), options, None, user_named=False)
     if not estimator:
         raise ConfigError("estimator: must be at least one, got an empty list")
@@ -73,33 +73,33 @@ def watch_models(
     by = options.by if MODEL in options.by else (MODEL, *options.by)
     user_models = {strip_prefix(pair.partition("=")[2]) for pair in options.where if _names_model(pair)}
     where = tuple(pair for pair in options.where if not _names_model(pair))
-    every: dict[str, WatchedModel[Options]] = {}
+    watched_by_model: dict[str, WatchedModel[Options]] = {}
     for number, source in enumerate(estimator, start=1):
         name = str(number) if isinstance(source, FittedEstimator) else str(source)
-        watched = _load(source, options, None if state is None else Path(state), name)
+        watched = _load_model(source, options, None if state is None else Path(state), name)
         model = str(watched.model)
-        if model in every:
+        if model in watched_by_model:
             raise ConfigError(
                 f"estimator {name}: must be of another model than the other estimators, got also of '{model}'"
             )
-        if watched.state is not None and watched.state in [other.state for other in every.values()]:
+        if watched.state is not None and watched.state in [entry.state for entry in watched_by_model.values()]:
             raise ConfigError(f"state: {watched.state} would belong to two models; run a monitor for each of them")
         own_options = options.model_copy(update={"by": by, "where": (*where, f"{MODEL}={model}")})
-        every[model] = replace(watched, options=own_options)
+        watched_by_model[model] = replace(watched, options=own_options)
     for pair in options.same_model:
-        if strip_prefix(pair.partition("=")[0]) not in every:
-            names = ", ".join(every)
+        if strip_prefix(pair.partition("=")[0]) not in watched_by_model:
+            names = ", ".join(watched_by_model)
             raise ConfigError(f"same_model: must be OLD=NEW, where OLD has an estimator ({names}), got '{pair}'")
-    chosen = [watched for model, watched in every.items() if not user_models or model in user_models]
+    chosen = [watched for model, watched in watched_by_model.items() if not user_models or model in user_models]
     if not chosen:
-        raise ConfigError(f"where: must name a model that has an estimator ({', '.join(every)})")
+        raise ConfigError(f"where: must name a model that has an estimator ({', '.join(watched_by_model)})")
     models = tuple(str(watched.model) for watched in chosen)
-    of_models = (*where, *(f"{MODEL}={model}" for model in models))
-    reading = options.model_copy(update={"by": by, "where": of_models})
+    model_pairs = (*where, *(f"{MODEL}={model}" for model in models))
+    reading = options.model_copy(update={"by": by, "where": model_pairs})
     return WatchedModels(tuple(chosen), reading, models, user_named=bool(user_models))
 
 
-def _load(
+def _load_model(
     source: FittedEstimator | str | Path, options: Options, state: Path | None, name: str | None
 ) -> WatchedModel[Options]:
     """Load an estimator; `name` is what errors call it if there are several, each with a state of its own."""

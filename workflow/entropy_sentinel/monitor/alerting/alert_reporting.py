@@ -24,7 +24,7 @@ from entropy_sentinel.monitor.alert_history import AlertHistory, ReportedAlert
 from entropy_sentinel.monitor.alerting.acknowledgements import Acknowledgement
 from entropy_sentinel.monitor.alerting.slice_episodes import can_evaluate
 from entropy_sentinel.monitor.episodes import Episode
-from entropy_sentinel.monitor.monitor_result import slice_name
+from entropy_sentinel.monitor.monitor_result import name_slice
 from entropy_sentinel.monitor.summing.monitor_state import State
 
 
@@ -58,7 +58,7 @@ def read_history(state: State) -> AlertHistory:
     try:
         return AlertHistory.from_rows(state.reported_alerts)
     except (ValueError, TypeError) as error:
-        raise state.damaged(str(error)) from None
+        raise state.make_damage_error(str(error)) from None
 
 
 def make_alerts(
@@ -134,7 +134,7 @@ def _find_kind(slug: str) -> AlertCode:
 
 
 def _make_alert(episode: Episode, status: AlertStatus, since: datetime | None, rules: ReportingRules) -> Alert:
-    name = slice_name(episode.slice.values()) if episode.subject is None else episode.subject.name
+    name = name_slice(episode.slice.values()) if episode.subject is None else episode.subject.name
     times = [moment for moment in (since, *episode.worse_windows) if moment is not None]
     today = datetime.now(UTC).date()
     is_acknowledged = any(entry.covers(episode.kind.slug, name, times, today) for entry in rules.acknowledgements)

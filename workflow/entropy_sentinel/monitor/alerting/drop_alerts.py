@@ -13,8 +13,8 @@ from entropy_sentinel.monitor.alert_codes import AlertKind, Flag
 from entropy_sentinel.monitor.episodes import DropLevels, Episode
 from entropy_sentinel.monitor.monitor_options import MonitorOptions
 from entropy_sentinel.monitor.reading.window_times import convert_from_clock
-from entropy_sentinel.monitor.summing.slice_sums import Sums, pairs
-from entropy_sentinel.monitor.summing.sum_merging import MergedSums
+from entropy_sentinel.monitor.summing.slice_sums import SliceSums, list_pairs
+from entropy_sentinel.monitor.summing.sum_merging import SliceTable
 from entropy_sentinel.statistics.design_effects import recurrence_effects
 from entropy_sentinel.statistics.monitoring.change_points import (
     Drop,
@@ -28,14 +28,14 @@ from entropy_sentinel.statistics.monitoring.change_points import (
 _FEWEST_CHECKS = 20.0
 
 
-def count_tested_slices(merged: MergedSums, least: int) -> int:
+def count_tested_slices(merged: SliceTable, least: int) -> int:
     """The number of slices with enough responses in the reference; the false alarms are shared among them."""
     return int((merged.before.n_estimated >= least).sum())
 
 
 def find_drops(
     estimator: Estimator,
-    merged: MergedSums,
+    merged: SliceTable,
     settings: MonitorOptions,
     n_slices: int,
     rows: Mapping[SliceValues, Row],
@@ -44,21 +44,22 @@ def find_drops(
 
     `n_slices` is the number of slices that are tested, and `rows` are the newest rows of slices, by the slices' values.
     """
-    if merged.looks is None or settings.period is None or n_slices == 0:
+    if merged.base_windows is None or settings.period is None or n_slices == 0:
         return []
     rule = DropRule(
         false_alarm_windows=max(n_slices / settings.false_alarms_per_check, _FEWEST_CHECKS),
         least_responses=max(settings.min_responses, 2),
         smallest_drop=settings.min_drop,
     )
-    sums = merged.looks.sums
-    base_windows = merged.looks.rows.with_columns(place=pl.int_range(pl.len()), n=pl.Series(sums.n_estimated))
+    sums = merged.base_windows.sums
+    base_windows = merged.base_windows.rows.with_columns(place=pl.int_range(pl.len()), n=pl.Series(sums.n_estimated))
     base_windows = base_windows.filter(pl.col("n") > 0, pl.col("window") >= settings.period.start).sort(
         "slice", "window"
     )
-    moments = merged.clusters.of_grains(merged.looks.rows.select("slice", grain="window"))
+    moments = merged.clusters.measure_grains(merged.base_windows.rows.select("slice", grain="window"))
     base_windows = pl.concat(
-        [base_windows, merged.clusters.recurrences(base_windows.select("slice", grain="window"))], how="horizontal"
+        [base_windows, merged.clusters.measure_recurrences(base_windows.select("slice", grain="window"))],
+        how="horizontal",
     )
     drops: list[Episode] = []
     for (number,), part in base_windows.group_by("slice", maintain_order=True):
@@ -67,7 +68,7 @@ def find_drops(
         n_reference = int((part["window"] < settings.period.end).sum())
         effects = moments.select(part["place"].to_numpy()).cumulative().robust_effect
         effects *= recurrence_effects(*(part[name].to_numpy() for name in ("squares", "near", "every")))
-        series = _make_series(estimator, sums.rows(part["place"].to_numpy()), n_reference, effects)
+        series = _make_series(estimator, sums.select(part["place"].to_numpy()), n_reference, effects)
         for drop in find_series_drops(series, rule):
             # The window that confirms the drop.
             detected = drop.alarm_window + settings.confirm - 1
@@ -78,7 +79,7 @@ def find_drops(
     return drops
 
 
-def _make_series(estimator: Estimator, sums: Sums, n_reference: int, effects: np.ndarray) -> WindowSeries:
+def _make_series(estimator: Estimator, sums: SliceSums, n_reference: int, effects: np.ndarray) -> WindowSeries:
     """The series of a slice; `effects` are the design effects that the windows up to each one tell, (w,)."""
 
     def accuracies_of(means: np.ndarray) -> np.ndarray:
@@ -86,7 +87,7 @@ def _make_series(estimator: Estimator, sums: Sums, n_reference: int, effects: np
 
     n, k = sums.n_estimated, sums.values.shape[1]
     products = np.zeros((len(n), k, k))
-    for place, (i, j) in enumerate(pairs(k)):
+    for place, (i, j) in enumerate(list_pairs(k)):
         products[:, i, j] = products[:, j, i] = sums.products[:, place]
     variance = effects * unit_variances(n, sums.values, products, accuracies_of)
     return WindowSeries(n, sums.values, variance, n_reference, accuracies_of)

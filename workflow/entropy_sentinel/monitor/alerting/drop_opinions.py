@@ -9,7 +9,7 @@ import polars as pl
 
 from entropy_sentinel.api.input_checks import WEIGHT
 from entropy_sentinel.monitor.episodes import DropLevels, Episode
-from entropy_sentinel.monitor.labelling.monitor_witnesses import cluster_numbers
+from entropy_sentinel.monitor.labelling.monitor_witnesses import number_clusters
 from entropy_sentinel.monitor.labelling.witness_estimates import FEWEST_ASKED
 from entropy_sentinel.monitor.labelling.witness_support import AskedWitness
 from entropy_sentinel.monitor.reading.window_times import convert_from_clock
@@ -37,7 +37,7 @@ def add_opinions(
 ) -> Iterator[Episode]:
     """Yield drops; those that last and about which a second opinion was asked say what it says.
 
-    `opinions` are those of the models that count, the strongest first; `slices` are those of `MergedSums`.
+    `opinions` are those of the models that count, the strongest first; `slices` are those of `SliceTable`.
     """
     numbers = {values: number for number, values in enumerate(slices.iter_rows())} if opinions else {}
     for drop in drops:
@@ -88,5 +88,5 @@ def _make_asked_slice(part: pl.DataFrame, at_random: bool) -> WitnessedSlice:
     if not at_random and part[WEIGHT].count():
         part = part.drop_nulls(WEIGHT)
         weights = part[WEIGHT].to_numpy()
-    clusters = cluster_numbers(part) if len(part) else None
+    clusters = number_clusters(part) if len(part) else None
     return WitnessedSlice(part[VALUE].to_numpy(), np.full(len(part), np.nan), len(part), weights, clusters)

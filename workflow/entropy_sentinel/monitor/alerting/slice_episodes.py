@@ -12,7 +12,7 @@ from entropy_sentinel.monitor.alert_codes import AlertCode, AlertKind, Flag, Fla
 from entropy_sentinel.monitor.episodes import Episode
 from entropy_sentinel.monitor.monitor_options import MonitorOptions
 from entropy_sentinel.monitor.slice_columns import STATISTICS
-from entropy_sentinel.monitor.summing.sum_merging import pooled_words
+from entropy_sentinel.monitor.summing.sum_merging import describe_pooling
 
 # Kinds of alerts that come from flags of rows.
 _FLAGS: dict[AlertCode, FlagCode] = {
@@ -116,7 +116,7 @@ def find_stale_episodes(slice_rows: pl.DataFrame, times: pl.DataFrame, rules: Mo
 
 def _find_conditions(row: Row, rules: MonitorOptions) -> Iterator[tuple[AlertCode, str]]:
     """Yield the kinds of alerts whose condition a row meets, with their messages."""
-    pooled = pooled_words(row, rules.window)
+    pooled = describe_pooling(row, rules.window)
     pooled_note = f" (of {row['n_estimated']:,} responses in {pooled})" if pooled else ""
     if rules.fail_below is not None and Flag.UNFAMILIAR in row["flag_codes"]:
         yield (

@@ -25,7 +25,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.stats import false_discovery_control, norm
 
-from entropy_sentinel.monitor.summing.slice_sums import covariance
+from entropy_sentinel.monitor.summing.slice_sums import compute_covariance
 from entropy_sentinel.statistics.monitoring.change_points import normal_draws
 
 # Number of lines for a T that is not linear: the error of p is about 4 %.
@@ -51,7 +51,7 @@ def compute_p_value(accuracies_of: Accuracies, current: Side, reference: Side, e
     (n1, sums1, products1), (n0, sums0, products0) = current, reference
     n, mean = n1 + n0, (sums1 + sums0) / (n1 + n0)
     observed = float(np.abs(np.subtract(*accuracies_of(np.array([sums1 / n1, sums0 / n0])))))
-    root = _factor_covariance(covariance(sums1 + sums0, products1 + products0, n)) * np.sqrt(
+    root = _factor_covariance(compute_covariance(sums1 + sums0, products1 + products0, n)) * np.sqrt(
         effects[0] / n1 + effects[1] / n0
     )
     if observed <= _ROUNDING_ERROR or np.abs(root).max() <= _ROUNDING_ERROR:

@@ -13,8 +13,8 @@ from entropy_sentinel.formatting.text_format import counted
 from entropy_sentinel.monitor.alert_codes import Flag, FlagCode
 from entropy_sentinel.monitor.reading.problem_collection import describe_overrides
 from entropy_sentinel.monitor.slice_columns import STATISTICS
-from entropy_sentinel.monitor.summing.slice_sums import Sums
-from entropy_sentinel.monitor.summing.sum_merging import MergedSums, RecentWindows
+from entropy_sentinel.monitor.summing.slice_sums import SliceSums
+from entropy_sentinel.monitor.summing.sum_merging import RecentWindows, SliceTable
 from entropy_sentinel.statistics.ambiguity import explain_ambiguity
 
 # The flags of verdicts other than `usable`.
@@ -40,25 +40,25 @@ class SliceFlagger:
         )
         self.general, self._general_overridden = find_general_flags(saved), find_general_flags(saved, override_counts)
 
-    def find_overridden(self, sums: Sums) -> np.ndarray:
+    def find_overridden(self, sums: SliceSums) -> np.ndarray:
         """Whether the estimator's validation does not apply to each slice, (n,), because responses differ."""
         n_overridden = np.nan_to_num(sums.sum_of("n_overridden"), nan=1.0)
         return n_overridden > 0 if self._has_overrides else np.zeros(len(sums), dtype=bool)
 
-    def select_general(self, sums: Sums) -> Reasons:
+    def select_general(self, sums: SliceSums) -> Reasons:
         """The flags that all slices have; `sums` (n,) are those of all slices."""
         return self._general_overridden if self.find_overridden(sums).all() else self.general
 
-    def explain_unfamiliar(self, sums: Sums) -> list[str | None]:
+    def explain_unfamiliar(self, sums: SliceSums) -> list[str | None]:
         """Why each slice is unlike all labelled domains, or null."""
         return [None] * len(sums) if self._familiarity is None else self._familiarity.flags(sums.words)
 
     def flag_rows(
-        self, rows: pl.DataFrame, sums: Sums, unfamiliar: Sequence[str | None], notes: Sequence[Reasons]
+        self, rows: pl.DataFrame, sums: SliceSums, unfamiliar: Sequence[str | None], notes: Sequence[Reasons]
     ) -> list[Reasons]:
         """All flags of each row; `notes` are the flags that do not depend on its numbers."""
         outside = self._explain_outside(sums, rows["estimated_accuracy"].fill_null(np.nan).to_numpy())
-        questions, is_overridden = sums.of_questions, self.find_overridden(sums)
+        questions, is_overridden = sums.question_counts, self.find_overridden(sums)
         row_flags: list[Reasons] = []
         for number, row in enumerate(rows.iter_rows(named=True)):
             flags: Reasons = {}
@@ -95,7 +95,7 @@ class SliceFlagger:
             flags[Flag.AMBIGUOUS] = why
         return flags
 
-    def _explain_outside(self, sums: Sums, accuracy: np.ndarray) -> list[str | None]:
+    def _explain_outside(self, sums: SliceSums, accuracy: np.ndarray) -> list[str | None]:
         """Why each slice is outside the estimator's training data, or null."""
         if self._support is None:
             return [None] * len(sums)
@@ -106,7 +106,7 @@ class SliceFlagger:
         return reasons
 
 
-def note_slices(merged: MergedSums, recent: RecentWindows | None, min_responses: int) -> list[Reasons]:
+def note_slices(merged: SliceTable, recent: RecentWindows | None, min_responses: int) -> list[Reasons]:
     """The flags that do not depend on numbers: whether a slice pools others, and whether it is stale."""
     notes = note_pooled_slices(merged, np.arange(len(merged.slices)))
     if recent is not None:
@@ -118,7 +118,7 @@ def note_slices(merged: MergedSums, recent: RecentWindows | None, min_responses:
     return notes
 
 
-def note_pooled_slices(merged: MergedSums, slices: np.ndarray) -> list[Reasons]:
+def note_pooled_slices(merged: SliceTable, slices: np.ndarray) -> list[Reasons]:
     """The note of each row, empty unless its slice is pooled; `slices` (n,) are rows of `MergedSums.slices`."""
     notes: list[Reasons] = [{} for _ in slices]
     if merged.n_pooled:

@@ -16,7 +16,7 @@ from entropy_sentinel.estimators.training_support import NOISE
 from entropy_sentinel.formatting.text_format import counted
 from entropy_sentinel.monitor.monitor_options import MonitorOptions
 from entropy_sentinel.monitor.reading.window_times import convert_from_clock
-from entropy_sentinel.monitor.summing.sum_merging import MergedSums
+from entropy_sentinel.monitor.summing.sum_merging import SliceTable
 
 # The windows that are compared: the first of the new name, and the last before it.
 FIRST_WINDOWS, WINDOWS_BEFORE = 7, 28
@@ -102,7 +102,7 @@ class SameModelComparison:
 
 
 def compare_same_models(
-    saved: FittedEstimator, merged: MergedSums, names: Mapping[str, int], settings: MonitorOptions
+    saved: FittedEstimator, merged: SliceTable, names: Mapping[str, int], settings: MonitorOptions
 ) -> SameModelComparison | None:
     """Compare models that count as the estimator's with it; `names` counts their responses by the name in the logs."""
     if not names:

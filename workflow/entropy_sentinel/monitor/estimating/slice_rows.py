@@ -11,13 +11,18 @@ from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.estimators.verdict import RANKING, TOO_FEW
 from entropy_sentinel.monitor.estimating.change_test import adjust_p_values, compute_p_value
 from entropy_sentinel.monitor.estimating.flags import Reasons, SliceFlagger, note_pooled_slices, note_slices
-from entropy_sentinel.monitor.labelling.accuracy_choice import relies_on, with_asked, with_labelled_errors, with_use
+from entropy_sentinel.monitor.labelling.accuracy_choice import (
+    add_chosen_accuracy,
+    add_expected_errors,
+    is_reliable,
+    use_asked_accuracy,
+)
 from entropy_sentinel.monitor.labelling.label_corrected_estimates import LabelledResponses
 from entropy_sentinel.monitor.labelling.witness_estimates import EstimatorPart, WitnessEstimates
 from entropy_sentinel.monitor.monitor_options import Reference
 from entropy_sentinel.monitor.slice_columns import CATALOGUE, FLAG_COLUMNS, STATISTICS
-from entropy_sentinel.monitor.summing.slice_sums import Sums
-from entropy_sentinel.monitor.summing.sum_merging import ONLY_TESTED, MergedSums, RecentWindows
+from entropy_sentinel.monitor.summing.slice_sums import SliceSums
+from entropy_sentinel.monitor.summing.sum_merging import ONLY_TESTED, RecentWindows, SliceTable
 from entropy_sentinel.statistics.ambiguity import estimate_ambiguous_share
 from entropy_sentinel.statistics.design_effects import ClusterMoments
 from entropy_sentinel.statistics.monitoring.requested_slices import FEWEST_LABELS
@@ -54,45 +59,45 @@ class SliceRowMaker:
         validation, n_domains = saved.validation, max(len(saved.metadata.domains), 1)
         self._unvalidated = Residuals((), (), (), n_domains)
         self._residuals = validation.residuals if validation else self._unvalidated
-        self._usable = relies_on(saved)
+        self._usable = is_reliable(saved)
         self._is_averaged = validation is not None and validation.verdict in _AVERAGED_VERDICTS
         # The errors on labelled domains say nothing about a slice that is unlike all of them.
         self._unfamiliar = residuals_if_unfamiliar(n_domains)
         self._flags = SliceFlagger(saved, min_responses, override_counts)
 
-    def general_flags(self, sums: Sums) -> Reasons:
+    def general_flags(self, sums: SliceSums) -> Reasons:
         """The flags that all slices have, with their reasons, from the `sums` of every slice."""
         return self._flags.select_general(sums)
 
     def make_slice_rows(
         self,
-        merged: MergedSums,
+        merged: SliceTable,
         labelled: LabelledResponses | None = None,
         recent: RecentWindows | None = None,
         witnesses: WitnessEstimates | None = None,
     ) -> pl.DataFrame:
         """One row per slice, sorted by rank; `change` is from the reference to the responses after it."""
         notes = note_slices(merged, recent, self._min_responses)
-        moments = merged.clusters.of_rows(pl.DataFrame({"slice": range(len(merged.slices))}))
+        moments = merged.clusters.measure_rows(pl.DataFrame({"slice": range(len(merged.slices))}))
         frame = pl.concat([merged.slices, self._make_rows(merged.total, moments, notes)], how="horizontal")
         effects = merged.since_clusters.robust_effect, merged.before_clusters.robust_effect
         frame = self._add_change(frame, merged.since, merged.before, effects)
-        label_columns = None if labelled is None else labelled.of_slices(self._level)
+        label_columns = None if labelled is None else labelled.make_slice_columns(self._level)
         frame = self._add_labels(frame, label_columns, merged.total)
         if witnesses is not None:
             part = self._make_estimator_part(frame, merged.total, merged)
-            frame = with_asked(frame, witnesses.of_slices(frame, part, self._level))
+            frame = use_asked_accuracy(frame, witnesses.estimate_slices(frame, part, self._level))
         return add_rank(self._add_expected_errors(frame))
 
-    def describe_witnesses(self, merged: MergedSums, witnesses: WitnessEstimates) -> list[dict[str, Any]]:
+    def describe_witnesses(self, merged: SliceTable, witnesses: WitnessEstimates) -> list[dict[str, Any]]:
         """What labels show of each witness as an estimate, beside the estimator."""
         return witnesses.describe(self._compute_accuracy(merged.total), merged.total.n_estimated)
 
     def make_window_rows(
         self,
-        merged: MergedSums,
+        merged: SliceTable,
         rows: pl.DataFrame,
-        sums: Sums,
+        sums: SliceSums,
         reference: Reference | None,
         labelled: LabelledResponses | None,
         test_changes: bool = True,
@@ -104,24 +109,24 @@ class SliceRowMaker:
         the first and last window (`window_from` and `window`); `sums` (n,) are the sums of these rows.
         """
         slice_ = rows["slice"].to_numpy()
-        moments = merged.clusters.of_rows(rows)
+        moments = merged.clusters.measure_rows(rows)
         numbers = self._make_rows(sums, moments, note_pooled_slices(merged, slice_))
         frame = pl.concat([merged.slices[slice_], rows.drop("slice"), numbers], how="horizontal")
         is_later = np.zeros(len(frame), dtype=bool)
         if reference is not None:
             is_later = (frame["window_from"] >= reference.end).fill_null(False).to_numpy()
         effects = moments.robust_effect, merged.before_clusters.select(slice_).robust_effect
-        frame = self._add_change(frame, sums, merged.before.rows(slice_), effects, is_later, test_changes)
-        label_columns = None if labelled is None else labelled.of_windows(rows, self._level)
+        frame = self._add_change(frame, sums, merged.before.select(slice_), effects, is_later, test_changes)
+        label_columns = None if labelled is None else labelled.make_window_columns(rows, self._level)
         frame = self._add_labels(frame, label_columns, sums)
         if witnesses is not None:
             part = self._make_estimator_part(frame, sums, merged)
-            frame = with_asked(frame, witnesses.of_windows(rows, frame, part, self._level))
+            frame = use_asked_accuracy(frame, witnesses.estimate_windows(rows, frame, part, self._level))
         if ONLY_TESTED in frame.columns:
             frame = frame.filter(~pl.col(ONLY_TESTED)).drop(ONLY_TESTED)
         return add_rank(self._add_expected_errors(frame), "window")
 
-    def _make_rows(self, sums: Sums, moments: ClusterMoments, notes: list[Reasons]) -> pl.DataFrame:
+    def _make_rows(self, sums: SliceSums, moments: ClusterMoments, notes: list[Reasons]) -> pl.DataFrame:
         n, accuracy = sums.n_estimated, self._compute_accuracy(sums)
         # Estimates of repeated questions differ less than their answers: these are right or wrong together.
         effect = moments.robust_effect if self._has_cluster_column else moments.counts_effect
@@ -144,10 +149,10 @@ class SliceRowMaker:
         worth[is_same_model] /= SAME_MODEL_WIDENING**2
         basis[is_same_model & (basis == PREDICTIVE)] = ASSUMED
         conformal = self._residuals.conformal_intervals(accuracy, n_effective, self._level)
-        ambiguous = [estimate_ambiguous_share(*counts) for counts in sums.of_questions]
+        ambiguous = [estimate_ambiguous_share(*counts) for counts in sums.question_counts]
         frame = pl.DataFrame(
             {
-                **{name: sums.column(statistic) for name, statistic in STATISTICS.items()},
+                **{name: sums.compute_column(statistic) for name, statistic in STATISTICS.items()},
                 "n_excluded": sums.n_responses - n,
                 "n_effective": n_effective,
                 "ambiguous_lower": [interval.lower for interval in ambiguous],
@@ -177,21 +182,21 @@ class SliceRowMaker:
             flag_codes=_make_text_lists([tuple(flag.number for flag in flags) for flags in reasons]),
         )
 
-    def _add_labels(self, frame: pl.DataFrame, label_columns: pl.DataFrame | None, sums: Sums) -> pl.DataFrame:
+    def _add_labels(self, frame: pl.DataFrame, label_columns: pl.DataFrame | None, sums: SliceSums) -> pl.DataFrame:
         """Add the columns of labels and the accuracy to use, if there are labels."""
         if label_columns is None:
             return frame
         _, relied = self._find_reliable(sums)
         residuals = [self._residuals if relied_on else None for relied_on in relied]
-        return with_use(pl.concat([frame, label_columns], how="horizontal"), residuals, self._level)
+        return add_chosen_accuracy(pl.concat([frame, label_columns], how="horizontal"), residuals, self._level)
 
     def _add_expected_errors(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Add the expected errors that follow from the accuracy to use, if no estimate gives them."""
         if self._estimator.has_estimates or "use_accuracy" not in frame.columns:
             return frame
-        return with_labelled_errors(frame)
+        return add_expected_errors(frame)
 
-    def _make_estimator_part(self, frame: pl.DataFrame, sums: Sums, merged: MergedSums) -> EstimatorPart:
+    def _make_estimator_part(self, frame: pl.DataFrame, sums: SliceSums, merged: SliceTable) -> EstimatorPart:
         """Where the estimator counts beside a witness, and which rows have hardly any labels and need one."""
         familiar, relied = self._find_reliable(sums)
         accuracy = pl.col("estimated_accuracy")
@@ -209,17 +214,17 @@ class SliceRowMaker:
             needed,
         )
 
-    def _find_reliable(self, sums: Sums) -> tuple[np.ndarray, np.ndarray]:
+    def _find_reliable(self, sums: SliceSums) -> tuple[np.ndarray, np.ndarray]:
         """Where the validation is about the responses, and where their estimates may be used, (n,) each."""
         is_other_model = self._flags.find_overridden(sums) | (sums.sum_of("n_same_model") > 0)
         familiar = np.array([why is None for why in self._flags.explain_unfamiliar(sums)], dtype=bool) & ~is_other_model
         return familiar, familiar & self._usable
 
-    def _compute_accuracy(self, sums: Sums) -> np.ndarray:
+    def _compute_accuracy(self, sums: SliceSums) -> np.ndarray:
         accuracy = np.full(len(sums), np.nan)
         has_estimate = sums.n_estimated > 0
         if has_estimate.any():
-            accuracy[has_estimate] = self._accuracies_of(sums.rows(has_estimate).mean())
+            accuracy[has_estimate] = self._accuracies_of(sums.select(has_estimate).mean())
         return accuracy
 
     def _accuracies_of(self, means: np.ndarray) -> np.ndarray:
@@ -229,8 +234,8 @@ class SliceRowMaker:
     def _add_change(
         self,
         frame: pl.DataFrame,
-        current: Sums,
-        reference: Sums,
+        current: SliceSums,
+        reference: SliceSums,
         effects: tuple[np.ndarray, np.ndarray],
         is_later: np.ndarray | None = None,
         test: bool = True,

@@ -32,7 +32,7 @@ class _Note(NamedTuple):
     text: str
 
 
-class _Use(NamedTuple):
+class _ChosenAccuracy(NamedTuple):
     """The values of COLUMNS for a row."""
 
     accuracy: float | None
@@ -42,17 +42,17 @@ class _Use(NamedTuple):
     note: str | None = None
     note_codes: tuple[str, ...] = ()
 
-    def add_note(self, note: _Note | None) -> "_Use":
+    def add_note(self, note: _Note | None) -> "_ChosenAccuracy":
         """The values with a note, if there is one."""
         return self if note is None else self._replace(note=note.text, note_codes=(note.code.number,))
 
 
-def relies_on(saved: FittedEstimator) -> bool:
+def is_reliable(saved: FittedEstimator) -> bool:
     """Whether labels may be combined with the estimates of familiar slices: with the verdict `usable`."""
     return saved.validation is not None and saved.validation.verdict == USABLE
 
 
-def with_use(rows: pl.DataFrame, residuals: Sequence[Residuals | None], level: float) -> pl.DataFrame:
+def add_chosen_accuracy(rows: pl.DataFrame, residuals: Sequence[Residuals | None], level: float) -> pl.DataFrame:
     """The rows with COLUMNS.
 
     `residuals` (n,) are the validation errors that apply to each row's slice, or null if its estimate is not to be
@@ -63,7 +63,7 @@ def with_use(rows: pl.DataFrame, residuals: Sequence[Residuals | None], level: f
       weights match how responses were drawn;
     - `estimate`: without labels, or with labels of only a part of the slice; null without an estimate either.
     """
-    accuracies = [_use(row, errors, level) for row, errors in zip(rows.to_dicts(), residuals, strict=True)]
+    accuracies = [_choose_accuracy(row, errors, level) for row, errors in zip(rows.to_dicts(), residuals, strict=True)]
     rows = rows.with_columns(pl.DataFrame(accuracies, schema=COLUMNS, orient="row"))
     contradicted = pl.col("note_codes").list.contains(AccuracyNote.CONTRADICTS.number)
     added = {"flags": Flag.CONTRADICTED.words, "flag_codes": Flag.CONTRADICTED.number}
@@ -79,7 +79,7 @@ def with_use(rows: pl.DataFrame, residuals: Sequence[Residuals | None], level: f
     )
 
 
-def with_labelled_errors(rows: pl.DataFrame) -> pl.DataFrame:
+def add_expected_errors(rows: pl.DataFrame) -> pl.DataFrame:
     """The rows with the expected errors that follow from the accuracy to use, as no estimate gives them."""
     n = pl.col("n_estimated")
     return rows.with_columns(
@@ -89,22 +89,22 @@ def with_labelled_errors(rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def with_asked(rows: pl.DataFrame, asked: pl.DataFrame) -> pl.DataFrame:
+def use_asked_accuracy(rows: pl.DataFrame, asked: pl.DataFrame) -> pl.DataFrame:
     """The rows with the accuracy of a witness in use, where `asked` has one (`witness_estimates.COLUMNS`)."""
     rows = pl.concat([rows.drop("witness", "n_asked"), asked], how="horizontal")
     asked_columns = ("asked_accuracy", "asked_lower", "asked_upper", "asked_basis", "asked_note", "asked_note_codes")
-    there = pl.col("asked_accuracy").is_not_null()
+    has_asked = pl.col("asked_accuracy").is_not_null()
     sources = zip(COLUMNS, asked_columns, strict=True)
-    chosen = [pl.when(there).then(source).otherwise(name).alias(name) for name, source in sources]
+    chosen = [pl.when(has_asked).then(source).otherwise(name).alias(name) for name, source in sources]
     return rows.with_columns(chosen).drop(asked_columns)
 
 
-def _use(row: Row, residuals: Residuals | None, level: float) -> _Use:
+def _choose_accuracy(row: Row, residuals: Residuals | None, level: float) -> _ChosenAccuracy:
     """The values of COLUMNS for a row."""
     if row["improved_accuracy"] is None:
         rests_on = None if row["estimated_accuracy"] is None else FROM_ESTIMATE
-        return _Use(row["estimated_accuracy"], row["lower"], row["upper"], rests_on)
-    labels = _Use(row["improved_accuracy"], row["improved_lower"], row["improved_upper"], FROM_LABELS)
+        return _ChosenAccuracy(row["estimated_accuracy"], row["lower"], row["upper"], rests_on)
+    labels = _ChosenAccuracy(row["improved_accuracy"], row["improved_lower"], row["improved_upper"], FROM_LABELS)
     if residuals is None or row["estimated_accuracy"] is None:
         return labels.add_note(_explain_width(row))
     estimate = row["estimated_accuracy"]
@@ -113,7 +113,7 @@ def _use(row: Row, residuals: Residuals | None, level: float) -> _Use:
     both = combine_labels(residuals.spread, estimate, float(variance), *labels_alone, level)
     if both.contradicts:
         return labels.add_note(_describe_contradiction(row))
-    return _Use(both.estimate, both.lower, both.upper, FROM_BOTH)
+    return _ChosenAccuracy(both.estimate, both.lower, both.upper, FROM_BOTH)
 
 
 def _describe_contradiction(row: Row) -> _Note:
@@ -139,6 +139,6 @@ def _explain_width(row: Row) -> _Note | None:
         f"assume that the slice resembles the labelled domains ({counted(n, 'label')}, with the estimator as "
         f"exact as {row['labels_worth']:.0f} without it)"
     )
-    more = math.ceil(n * (width_with_labels / width) ** 2) - n if width > 0 else 0
-    advice = f"; about {counted(more, 'more label')} would make it as narrow" if more else ""
+    n_more_labels = math.ceil(n * (width_with_labels / width) ** 2) - n if width > 0 else 0
+    advice = f"; about {counted(n_more_labels, 'more label')} would make it as narrow" if n_more_labels else ""
     return _Note(AccuracyNote.WIDER, f"{note}{advice}")

@@ -60,10 +60,10 @@ def allocate_labels(
     rows: pl.DataFrame, by: Mapping[str, str], options: SampleOptions, judge: JudgeBudget | None
 ) -> Allocation:
     """How many responses of each slice to label; raises InputError if the budget is too small for any slice."""
-    return _for_validation(rows, by, options, judge) or _for_watching(rows, by, options)
+    return _allocate_for_validation(rows, by, options, judge) or _allocate_for_watching(rows, by, options)
 
 
-def verdict_counts(sizes: np.ndarray, labels: np.ndarray, judge: JudgeBudget) -> np.ndarray:
+def allocate_verdicts(sizes: np.ndarray, labels: np.ndarray, judge: JudgeBudget) -> np.ndarray:
     """The number of verdicts of each slice, (n_slices,): equally many, and the labelled responses among them.
 
     More than VERDICTS, and VERDICTS_A_LABEL for each label, would add little. Raises InputError if the budget is too
@@ -94,7 +94,7 @@ def count_slices(rows: pl.DataFrame, by: Mapping[str, str]) -> pl.DataFrame:
     return sizes.sort("n_responses", *by, descending=[True, *[False] * len(by)])
 
 
-def _for_watching(rows: pl.DataFrame, by: Mapping[str, str], options: SampleOptions) -> Allocation:
+def _allocate_for_watching(rows: pl.DataFrame, by: Mapping[str, str], options: SampleOptions) -> Allocation:
     """Equally many labels for each slice, or for so many of the largest ones as can get the least number."""
     least = LABELS_A_SLICE if options.per_slice is None else options.per_slice
     most = max(least, options.budget) if options.max_per_slice is None else options.max_per_slice
@@ -111,12 +111,12 @@ def _for_watching(rows: pl.DataFrame, by: Mapping[str, str], options: SampleOpti
     if not n_affordable:
         raise InputError(f"budget: must be at least {needed[0]}, the labels of one slice, got {options.budget}")
     slices = enough.head(n_affordable)
-    sizes_of = np.minimum(slices["n_responses"].to_numpy(), most)
-    counts = apportion_labels(np.ones(n_affordable), needed[:n_affordable], sizes_of, options.budget)
+    slice_sizes = np.minimum(slices["n_responses"].to_numpy(), most)
+    counts = apportion_labels(np.ones(n_affordable), needed[:n_affordable], slice_sizes, options.budget)
     return Allocation(Purpose.WATCH, rows, slices.with_columns(n_to_label=pl.Series(counts)), sizes, fewest)
 
 
-def _for_validation(
+def _allocate_for_validation(
     rows: pl.DataFrame, by: Mapping[str, str], options: SampleOptions, judge: JudgeBudget | None
 ) -> Allocation | None:
     """The labels with which `usable` is most probable; null if it is improbable or was not asked for."""
@@ -128,43 +128,43 @@ def _for_validation(
     most = MOST_LABELS if options.max_per_slice is None else min(MOST_LABELS, options.max_per_slice)
     if not by or not is_fittable(rows) or (options.max_per_slice or least) < least:
         return None
-    items = _one_per_item(rows.filter(pl.col("reason").is_null()), by)
+    items = _select_one_per_item(rows.filter(pl.col("reason").is_null()), by)
     sizes = count_slices(items, by)
     enough = sizes.filter(pl.col("n_responses") >= least)
     quality = JudgeQuality(options.judge_sensitivity, options.judge_specificity)
 
     available = enough["n_responses"].to_numpy().astype(int)
 
-    def chance(n_slices: int, labels: int) -> float:
-        verdicts = 0 if judge is None else verdicts_a_domain(n_slices, int(available[n_slices - 1]), judge)
-        return chance_of_usable(n_slices, labels, verdicts, quality)
+    def compute_chance(n_slices: int, labels: int) -> float:
+        verdicts = 0 if judge is None else count_domain_verdicts(n_slices, int(available[n_slices - 1]), judge)
+        return compute_usable_chance(n_slices, labels, verdicts, quality)
 
-    counts, probability = most_probable_counts(available, options.budget, least, chance, most)
+    counts, probability = choose_counts(available, options.budget, least, compute_chance, most)
     if probability < WORTHWHILE:
         return None
     slices = enough.head(len(counts)).with_columns(n_to_label=pl.Series(counts))
     return Allocation(Purpose.VALIDATE, items, slices, sizes, least)
 
 
-def chance_of_usable(n_slices: int, labels: int, verdicts: int, quality: JudgeQuality) -> float:
+def compute_usable_chance(n_slices: int, labels: int, verdicts: int, quality: JudgeQuality) -> float:
     """The probability of `usable` at TYPICAL_ERROR, with so many labels and verdicts in each slice."""
     alone = probability_of_usable(TYPICAL_ERROR, n_slices, labels)
     return max(alone, probability_with_judge(TYPICAL_ERROR, n_slices, labels, quality, verdicts))
 
 
-def verdicts_a_domain(n_slices: int, responses: int, judge: JudgeBudget | None) -> int:
+def count_domain_verdicts(n_slices: int, responses: int, judge: JudgeBudget | None) -> int:
     """How many verdicts each slice can get, at most VERDICTS; `responses` are those of the smallest one."""
     affordable = VERDICTS if judge is None else judge.n_affordable // max(n_slices, 1)
     return min(VERDICTS, responses, affordable)
 
 
-def most_probable_counts(
+def choose_counts(
     sizes: np.ndarray, budget: int, least: int, chance: Callable[[int, int], float], most: int = MOST_LABELS
 ) -> tuple[np.ndarray, float]:
     """The number of labels of each chosen slice, (n_chosen,), and the probability of `usable`.
 
     `sizes` is (n_slices,), largest first. The largest slices are chosen, with `least` to `most` labels each. Of the
-    numbers of slices whose `chance` is nearly the best, the largest wins, so that few slices are left out.
+    numbers of slices whose chance is nearly the best, the largest wins, so that few slices are left out.
     """
     most = max(least, most)
     plans: list[tuple[np.ndarray, float]] = []
@@ -177,7 +177,7 @@ def most_probable_counts(
     return max((plan for plan in plans if plan[1] >= enough), key=lambda plan: len(plan[0]))
 
 
-def _one_per_item(rows: pl.DataFrame, by: Mapping[str, str]) -> pl.DataFrame:
+def _select_one_per_item(rows: pl.DataFrame, by: Mapping[str, str]) -> pl.DataFrame:
     """One response per question, because several answers to one question count as one label of a `fit`."""
     item = pl.Series("(item)", item_numbers(rows))
     return rows.with_columns(item).sort(ORDER).unique([*by, "(item)"], keep="first", maintain_order=True)

@@ -29,19 +29,19 @@ from entropy_sentinel.monitor.labelling.cold_start_allocation import (
     ORDER,
     VERDICTS_A_LABEL,
     allocate_labels,
-    verdict_counts,
+    allocate_verdicts,
 )
-from entropy_sentinel.monitor.labelling.expected_widths import Design, widths_without_estimator
-from entropy_sentinel.monitor.labelling.judge_budget import judge_budget
-from entropy_sentinel.monitor.labelling.plan_notes import describe_plan, validation_prospects
+from entropy_sentinel.monitor.labelling.expected_widths import Design, expect_widths
+from entropy_sentinel.monitor.labelling.judge_budget import plan_judge_budget
+from entropy_sentinel.monitor.labelling.plan_notes import describe_plan, expect_validation
 from entropy_sentinel.monitor.labelling.sample_plan import Sample
 from entropy_sentinel.monitor.labelling.sample_table import (
     Purpose,
-    drawn_number,
-    identity,
-    order_of,
-    slice_columns,
-    to_label,
+    draw_number,
+    draw_order,
+    find_id_columns,
+    make_label_table,
+    name_slice_columns,
 )
 from entropy_sentinel.monitor.labelling.slice_list import keep_listed_slices
 from entropy_sentinel.monitor.labelling.usable_probability import JudgeQuality
@@ -57,49 +57,49 @@ from entropy_sentinel.monitor.reading.feature_stream import (
 # Added columns; the parentheses avoid collisions with a log's columns, which may have any name.
 _TIME = "(time)"
 # Responses with these reasons for no features have no answer, so nobody can label them.
-_UNANSWERED = {*HARMLESS_CODES, ExclusionCode.UNREADABLE}
+_UNANSWERED_CODES = {*HARMLESS_CODES, ExclusionCode.UNREADABLE}
 
 
-def first_sample(logs: LogSources, options: SampleOptions) -> Sample:
+def draw_first_sample(logs: LogSources, options: SampleOptions) -> Sample:
     """The responses to label, and those to judge with `judge_usd`; the columns `options.by` define the slices.
 
     Raises InputError if the budget is too small for a slice, or if the responses come from several models that are not
     slices.
     """
-    by, quality = slice_columns(options.by), JudgeQuality(options.judge_sensitivity, options.judge_specificity)
-    rows, n_unanswered = _responses(logs, options)
-    budget = judge_budget(rows, options)
+    by, quality = name_slice_columns(options.by), JudgeQuality(options.judge_sensitivity, options.judge_specificity)
+    rows, n_unanswered = _read_responses(logs, options)
+    budget = plan_judge_budget(rows, options)
     plan = allocate_labels(rows, by, options, budget)
     slices = plan.slices
     sizes, counts = (slices[name].to_numpy().astype(int) for name in ("n_responses", "n_to_label"))
     if budget is None:
         n_judged = np.minimum(sizes, VERDICTS_A_LABEL * counts)
     else:
-        n_judged = verdict_counts(sizes, counts, budget)
+        n_judged = allocate_verdicts(sizes, counts, budget)
         slices = slices.with_columns(n_to_judge=pl.Series(n_judged))
     designs = list(map(Design, sizes.tolist(), counts.tolist(), n_judged.tolist()))
-    widths = widths_without_estimator(designs, quality, options.level)
+    widths = expect_widths(designs, quality, options.level)
     drawn = _draw_slices(plan.rows, slices, designs, options, by)
-    ids = identity(plan.rows)
+    ids = find_id_columns(plan.rows)
     notes = list(describe_plan(plan, rows, widths, options, budget))
     if n_unanswered:
         notes.append(f"left out: {counted(n_unanswered, 'response')} without an answer, such as refused requests")
     return Sample(
-        to_label(drawn.asked, by, ids, ("inclusion_probability",)),
+        make_label_table(drawn.asked, by, ids, ("inclusion_probability",)),
         slices.with_columns(**widths).rename(by),
         options.level,
-        to_judge=None if budget is None else to_label(drawn.judged, by, ids, ("inclusion_probability",)),
+        to_judge=None if budget is None else make_label_table(drawn.judged, by, ids, ("inclusion_probability",)),
         judge_budget=budget,
         quality=quality,
         purpose=plan.purpose,
-        prospects=validation_prospects(slices, options, budget),
+        prospects=expect_validation(slices, options, budget),
         notes=tuple(notes),
-        next_step=_next_step(plan.purpose, options),
+        next_step=_describe_next_step(plan.purpose, options),
         n_left_out=len(plan.rows) - int(sizes.sum()),
     )
 
 
-def _next_step(purpose: Purpose, options: SampleOptions) -> str:
+def _describe_next_step(purpose: Purpose, options: SampleOptions) -> str:
     names = list(map(shlex.quote, options.by))
     if purpose is Purpose.WATCH:
         return " ".join(["monitor LOGS", *(f"--by {name}" for name in names)])
@@ -107,17 +107,19 @@ def _next_step(purpose: Purpose, options: SampleOptions) -> str:
     return f"fit LOGS --domain {names[-1]}{group}"
 
 
-def _responses(logs: LogSources, options: SampleOptions) -> tuple[pl.DataFrame, int]:
+def _read_responses(logs: LogSources, options: SampleOptions) -> tuple[pl.DataFrame, int]:
     """The responses with an answer, their order and time, and slice columns as text; and how many have none.
 
     Raises InputError for several models, unless they are slices.
     """
-    further = (TIME, QUESTION, CONVERSATION, REFERENCE)
+    text_columns = (TIME, QUESTION, CONVERSATION, REFERENCE)
     if is_table(logs):
-        rows = ResponseSelection(options).select(read_table_features(logs, options, further))
+        rows = ResponseSelection(options).select(read_table_features(logs, options, text_columns))
     else:
-        rows = read_features(logs, texts=True, further=(*options.by, *further), **select_format_options(options))
-    reasons = [reason for reason in rows["reason"].drop_nulls().unique() if classify_reason(reason) in _UNANSWERED]
+        rows = read_features(logs, texts=True, further=(*options.by, *text_columns), **select_format_options(options))
+    reasons = [
+        reason for reason in rows["reason"].drop_nulls().unique() if classify_reason(reason) in _UNANSWERED_CODES
+    ]
     n_read, rows = len(rows), rows.filter(~pl.col("reason").is_in(reasons).fill_null(False))
     if rows.is_empty():
         raise InputError("logs: no response has an answer, so none can be chosen")
@@ -133,9 +135,9 @@ def _responses(logs: LogSources, options: SampleOptions) -> tuple[pl.DataFrame, 
             f"use one: {format_option('where', f'model={models[0]}')}"
         )
     slices = {f"{SLICE_PREFIX}{name}": to_text(slice_values(rows, name, "by")) for name in options.by}
-    rows = keep_listed_slices(rows.with_columns(**slices), options.slices, slice_columns(options.by))
+    rows = keep_listed_slices(rows.with_columns(**slices), options.slices, name_slice_columns(options.by))
     time = coalesce_columns(rows, [TIME])
-    rows = rows.with_columns(order_of(rows, options.seed).alias(ORDER), time.rank("dense").alias(_TIME))
+    rows = rows.with_columns(draw_order(rows, options.seed).alias(ORDER), time.rank("dense").alias(_TIME))
     return rows, n_read - len(rows)
 
 
@@ -157,18 +159,18 @@ def _draw_slices(
     asked, judged = [], []
     for design, row in zip(designs, slices.iter_rows(named=True), strict=True):
         values = [row[name] for name in by]
-        same = [pl.col(name).eq_missing(value) for name, value in zip(by, values, strict=True)]
-        here = rows.filter(*same)
-        phase = here
+        is_slice = [pl.col(name).eq_missing(value) for name, value in zip(by, values, strict=True)]
+        slice_rows = rows.filter(*is_slice)
+        phase = slice_rows
         if options.judge_usd is not None:
-            phase = here[_spread(here, design.verdicts, f"{options.seed} {values} judge")]
-            judged.append(_weigh(phase, design.verdicts / len(here)))
-        drawn = phase[_spread(phase, design.labels, f"{options.seed} {values}")]
-        asked.append(_weigh(drawn, design.labels / len(here)))
+            phase = slice_rows[_draw_systematically(slice_rows, design.verdicts, f"{options.seed} {values} judge")]
+            judged.append(_add_weights(phase, design.verdicts / len(slice_rows)))
+        drawn = phase[_draw_systematically(phase, design.labels, f"{options.seed} {values}")]
+        asked.append(_add_weights(drawn, design.labels / len(slice_rows)))
     return _Draw(pl.concat(asked), pl.concat(judged or asked))
 
 
-def _weigh(rows: pl.DataFrame, inclusion: float) -> pl.DataFrame:
+def _add_weights(rows: pl.DataFrame, inclusion: float) -> pl.DataFrame:
     """The rows in their random order, with their inclusion probability and its inverse, the weight."""
     weight = 1 / inclusion if inclusion else None
     return rows.sort(ORDER).with_columns(
@@ -176,7 +178,7 @@ def _weigh(rows: pl.DataFrame, inclusion: float) -> pl.DataFrame:
     )
 
 
-def _spread(rows: pl.DataFrame, n: int, seed: str) -> np.ndarray:
+def _draw_systematically(rows: pl.DataFrame, n: int, seed: str) -> np.ndarray:
     """The positions of `n` rows, (n,), drawn systematically in serpentine order of time and entropy."""
     time = rows[_TIME].fill_null(0)
     blocks = max(math.isqrt(n), 1) if time.n_unique() > 1 else 1
@@ -185,6 +187,6 @@ def _spread(rows: pl.DataFrame, n: int, seed: str) -> np.ndarray:
     block = place * blocks // len(rows)
     entropy = rows["mean"].to_numpy()
     serpentine = np.lexsort((rows[ORDER], np.where(block % 2, -entropy, entropy), block))
-    start = drawn_number(seed) / 2**64
+    start = draw_number(seed) / 2**64
     drawn: np.ndarray = serpentine[((start + np.arange(n)) * len(rows) / max(n, 1)).astype(int)]
     return drawn

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.monitor.labelling.usable_probability import EXPLAINED, JudgeQuality
+from entropy_sentinel.monitor.labelling.usable_probability import EXPLAINED_SHARE, JudgeQuality
 from entropy_sentinel.statistics.monitoring.expected_precision import (
     expected_size_with_judge,
     expected_size_with_predictions,
@@ -30,7 +30,7 @@ class Design(NamedTuple):
     verdicts: int
 
 
-def widths_without_estimator(designs: Sequence[Design], judge: JudgeQuality, level: float) -> dict[str, pl.Series]:
+def expect_widths(designs: Sequence[Design], judge: JudgeQuality, level: float) -> dict[str, pl.Series]:
     """Each slice's expected widths: from labels alone, with the judge, with an estimator, and with both.
 
     The estimator would be fitted on these labels; its P(correct) explains EXPLAINED of the variance within a slice.
@@ -42,11 +42,11 @@ def widths_without_estimator(designs: Sequence[Design], judge: JudgeQuality, lev
     for name, has_judge, explained in (
         ("width_labels_alone", False, 0.0),
         ("width_with_judge", True, 0.0),
-        ("width_with_estimator", False, EXPLAINED),
-        ("width_with_both", True, EXPLAINED),
+        ("width_with_estimator", False, EXPLAINED_SHARE),
+        ("width_with_both", True, EXPLAINED_SHARE),
     ):
         widths[name] = [
-            _width(design, judge if has_judge else None, explained, level)
+            _expect_width(design, judge if has_judge else None, explained, level)
             if design.labels and (can_correct or not has_judge)
             else None
             for design in designs
@@ -55,22 +55,22 @@ def widths_without_estimator(designs: Sequence[Design], judge: JudgeQuality, lev
 
 
 @cache
-def _width(design: Design, judge: JudgeQuality | None, explained: float, level: float) -> float:
-    p = _predictions(min(design.responses, _LARGE), explained)
+def _expect_width(design: Design, judge: JudgeQuality | None, explained: float, level: float) -> float:
+    p = _make_predictions(min(design.responses, _LARGE), explained)
     if judge is None:
         worth = expected_size_with_predictions(p, design.labels, level)
     else:
         worth = expected_size_with_judge(p, design.labels, design.verdicts, *judge, level)
-    return _width_of_worth(round(worth, 1), level)
+    return _expect_worth_width(round(worth, 1), level)
 
 
 # Slices of about the same size have about the same worths, and each width solves many equations.
 @cache
-def _width_of_worth(worth: float, level: float) -> float:
+def _expect_worth_width(worth: float, level: float) -> float:
     return expected_width(ASSUMED_ACCURACY, worth, level)
 
 
-def _predictions(n: int, explained: float) -> np.ndarray:
+def _make_predictions(n: int, explained: float) -> np.ndarray:
     """P(correct) of n responses, (n,), with the mean ASSUMED_ACCURACY, that explains this share of variance.
 
     Only its moments matter, so two values suffice.

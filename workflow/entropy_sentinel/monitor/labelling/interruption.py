@@ -6,7 +6,7 @@ from enum import StrEnum
 from entropy_sentinel.formatting.text_format import counted, listed
 
 # Slices that a message names.
-_NAMED = 5
+_MOST_NAMES = 5
 
 
 class InterruptionCode(StrEnum):
@@ -43,7 +43,7 @@ class Interruption:
             f"{self.n_missing:,} of {counted(self.n_responses, 'response')} have no answer (reason: {self.code.value})",
         ]
         if self.has_weights:
-            without = f", except {listed(list(self.slices), _NAMED)}, without any answer" if self.slices else ""
+            without = f", except {listed(list(self.slices), _MOST_NAMES)}, without any answer" if self.slices else ""
             parts.append(f"the answered ones represent all responses of their slices by larger weights{without}")
         parts.append("to continue, run the same again: answers that are paid for come from the cache")
         return "; ".join(parts)

@@ -67,7 +67,7 @@ class JudgeBudget:
         return float(f"{math.ceil(usd / unit - 1e-9) * unit:.6g}")
 
 
-def judge_budget(rows: pl.DataFrame, options: SampleOptions) -> JudgeBudget | None:
+def plan_judge_budget(rows: pl.DataFrame, options: SampleOptions) -> JudgeBudget | None:
     """The budget for a judge of responses with texts; null if none is planned.
 
     A verdict costs the tokens of the package's prompt with the mean question and response, and those of a reply. Raises
@@ -75,7 +75,7 @@ def judge_budget(rows: pl.DataFrame, options: SampleOptions) -> JudgeBudget | No
     """
     if options.judge_usd is None:
         return None
-    prices, source = _prices(options)
+    prices, source = _find_prices(options)
     texts = rows.select(pl.col(QUESTION, "response").str.len_chars()).drop_nulls()
     if texts.is_empty():
         raise InputError(
@@ -86,12 +86,12 @@ def judge_budget(rows: pl.DataFrame, options: SampleOptions) -> JudgeBudget | No
     placeholders = len("{question}{response}")
     characters = len(prompt) - placeholders + float(texts.select(pl.sum_horizontal(pl.all()).mean()).item())
     prompt_tokens = characters / CHARACTERS_A_TOKEN
-    usd = _usd(prices, prompt_tokens, options.judge_reply_tokens)
+    usd = _compute_usd(prices, prompt_tokens, options.judge_reply_tokens)
     filled = rows.select(QUESTION, "response").drop_nulls().select(pl.concat_str(pl.lit(prompt), pl.all())).to_series()
     longest = max(filled, key=lambda text: len(text.encode()))
     # As the client counts them: no tokenizer makes more tokens than bytes of JSON.
     most_tokens = len(json.dumps(longest, ensure_ascii=False).encode()) + TEMPLATE_TOKENS
-    largest = _usd(prices, most_tokens, max(MAX_TOKENS, options.judge_reply_tokens))
+    largest = _compute_usd(prices, most_tokens, max(MAX_TOKENS, options.judge_reply_tokens))
     return JudgeBudget(
         options.judge_usd,
         usd,
@@ -104,27 +104,28 @@ def judge_budget(rows: pl.DataFrame, options: SampleOptions) -> JudgeBudget | No
     )
 
 
-def _usd(prices: tuple[float, float], prompt_tokens: float, reply_tokens: float) -> float:
+def _compute_usd(prices: tuple[float, float], prompt_tokens: float, reply_tokens: float) -> float:
     return (prompt_tokens * prices[0] + reply_tokens * prices[1]) / 1e6
 
 
-def _prices(options: SampleOptions) -> tuple[tuple[float, float], str]:
+def _find_prices(options: SampleOptions) -> tuple[tuple[float, float], str]:
     """The prices of a million tokens of prompts and replies, and their source; raises ConfigError if unknown."""
-    given = options.usd_per_million_input_tokens, options.usd_per_million_output_tokens
-    if given[0] is not None and given[1] is not None:
-        return (given[0], given[1]), ""
+    option_prices = options.usd_per_million_input_tokens, options.usd_per_million_output_tokens
+    if option_prices[0] is not None and option_prices[1] is not None:
+        return (option_prices[0], option_prices[1]), ""
     prompts, replies = map(format_option, ("usd_per_million_input_tokens", "usd_per_million_output_tokens"))
-    wanted = f"{prompts} and {replies}, from the provider's list"
+    options_text = f"{prompts} and {replies}, from the provider's list"
     if options.judge_model is None:
         raise ConfigError(
-            f"judge_usd: needs the judge's prices: give {wanted}, or {format_option('judge_model')} if LiteLLM knows "
+            f"judge_usd: needs the judge's prices: give {options_text}, or {format_option('judge_model')} if LiteLLM "
+            "knows "
             "the model"
         )
     table = _price_table()
     if not table:
         raise ConfigError(
             f"judge_model: LiteLLM, whose table has the prices, is not installed: {install_command('judge')}, or give "
-            f"{wanted}"
+            f"{options_text}"
         )
     provider, _, name = options.judge_model.rpartition("/")
     entry = table.get(options.judge_model) or table.get(name, {})
@@ -132,7 +133,7 @@ def _prices(options: SampleOptions) -> tuple[tuple[float, float], str]:
         entry = {}
     prices = entry.get("input_cost_per_token"), entry.get("output_cost_per_token")
     if not all(isinstance(price, int | float) for price in prices):
-        raise ConfigError(f"judge_model: LiteLLM has no prices of '{options.judge_model}'; give {wanted}")
+        raise ConfigError(f"judge_model: LiteLLM has no prices of '{options.judge_model}'; give {options_text}")
     return (1e6 * prices[0], 1e6 * prices[1]), f"LiteLLM {version('litellm')}"
 
 

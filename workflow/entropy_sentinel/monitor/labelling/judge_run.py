@@ -24,7 +24,7 @@ from entropy_sentinel.monitor.labelling.judged_sample import (
     add_labels,
     read_sample,
 )
-from entropy_sentinel.monitor.labelling.label_sheet import read_to_label
+from entropy_sentinel.monitor.labelling.label_sheet import read_label_sheet
 from entropy_sentinel.monitor.labelling.partial_sample import collect_answers, keep_answered, order_requests
 from entropy_sentinel.monitor.labelling.partner_answers import join_partner
 from entropy_sentinel.monitor.labelling.second_opinion import ask_second_model
@@ -110,22 +110,22 @@ def judge_sample(
 
 def _ask_judge(rows: pl.DataFrame, model: str, settings: JudgeOptions) -> JudgedSample:
     """The rows of a sample with the verdicts of a judge."""
-    prompt = WITHOUT_REFERENCE if settings.prompt is None else _prompt(settings.prompt)
-    llm = _judge(model, settings, prompt)
+    prompt = WITHOUT_REFERENCE if settings.prompt is None else _read_prompt(settings.prompt)
+    llm = _make_judge(model, settings, prompt)
     texts = rows.select(QUESTION, RESPONSE_TEXT).rows()
     asked = [place for place in order_requests(rows) if None not in texts[place]]
     if not asked:
         raise InputError(f"responses: the judge needs the texts in '{QUESTION}' and '{RESPONSE_TEXT}', which are empty")
     cases = [Case(question, response, "", truncated=False) for question, response in map(texts.__getitem__, asked)]
     verdicts = collect_answers(llm.iterate_verdicts(cases), asked, llm.counts, "responses are judged")
-    every = [verdicts.by_row.get(place, Verdict(None, reason=NO_TEXTS)) for place in range(len(rows))]
+    row_verdicts = [verdicts.by_row.get(place, Verdict(None, reason=NO_TEXTS)) for place in range(len(rows))]
     rows = add_labels(
         rows,
         WitnessKind.VERDICT,
         model,
-        [verdict.label for verdict in every],
-        [verdict.reason for verdict in every],
-        [verdict.probability for verdict in every],
+        [verdict.label for verdict in row_verdicts],
+        [verdict.reason for verdict in row_verdicts],
+        [verdict.probability for verdict in row_verdicts],
     )
     rows, interruption = keep_answered(rows, verdicts)
     counts = llm.counts
@@ -140,11 +140,11 @@ def _ask_judge(rows: pl.DataFrame, model: str, settings: JudgeOptions) -> Judged
     )
 
 
-def _judge(model: str, settings: JudgeOptions, prompt: Prompt) -> "LlmJudge":
+def _make_judge(model: str, settings: JudgeOptions, prompt: Prompt) -> "LlmJudge":
     """The judge that the options describe."""
-    given = settings.model_dump(exclude={"prompt", "second_opinion", "logprobs"}, exclude_none=True)
+    llm_settings = settings.model_dump(exclude={"prompt", "second_opinion", "logprobs"}, exclude_none=True)
     # The judge works out the answer before its verdict, so its reply is not only the verdict.
-    section = validate_section(Llm, {"kind": "llm", "structured_output": False, **given})
+    section = validate_section(Llm, {"kind": "llm", "structured_output": False, **llm_settings})
     try:
         from entropy_sentinel.judges.llm_judge import LlmJudge
 
@@ -157,7 +157,7 @@ def _judge(model: str, settings: JudgeOptions, prompt: Prompt) -> "LlmJudge":
         raise ConfigError(f"judge: needs {error.name}: {install_command('judge')}") from None
 
 
-def _prompt(path: Path) -> Prompt:
+def _read_prompt(path: Path) -> Prompt:
     """The prompt in a file, the message of a user; raises ConfigError for one without its placeholders."""
     try:
         prompt = Prompt(user=path.read_text(encoding="utf-8"))
@@ -169,5 +169,5 @@ def _prompt(path: Path) -> Prompt:
 
 def check_target(path: Path) -> None:
     """Raise InputError if a file exists and is not one of verdicts: it may have somebody's labels."""
-    if path.is_file() and path.stat().st_size and JUDGE not in read_to_label(path).columns:
+    if path.is_file() and path.stat().st_size and JUDGE not in read_label_sheet(path).columns:
         raise InputError(f"--output: {path} exists and is not a file of verdicts; name another file")

@@ -11,7 +11,7 @@ from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.features.feature_registry import FEATURE_FRAME
 from entropy_sentinel.logs.reader_base import QUESTION
 from entropy_sentinel.monitor.labelling.interruption import Interruption
-from entropy_sentinel.monitor.labelling.label_sheet import LABEL, read_to_label
+from entropy_sentinel.monitor.labelling.label_sheet import LABEL, read_label_sheet
 from entropy_sentinel.monitor.labelling.sample_table import MESSAGES
 from entropy_sentinel.schemas.response_schema import RESPONSE
 from entropy_sentinel.schemas.witness_schema import COMPARABLE, JUDGE, PROBABILITY, WITNESS, WitnessKind
@@ -81,8 +81,8 @@ def read_sample(responses: Any, needed: Sequence[str]) -> pl.DataFrame:
 
     Raises InputError if a table lacks a column that is needed.
     """
-    several = list(responses) if isinstance(responses, list | tuple) else [responses]
-    frames = [table(each, "responses") if is_table(each) else read_to_label(each) for each in several]
+    sources = list(responses) if isinstance(responses, list | tuple) else [responses]
+    frames = [table(each, "responses") if is_table(each) else read_label_sheet(each) for each in sources]
     if not frames:
         raise InputError("responses: name at least one file")
     for number, frame in enumerate(frames, 1):
@@ -90,15 +90,15 @@ def read_sample(responses: Any, needed: Sequence[str]) -> pl.DataFrame:
             raise InputError(f"responses: table {number} has no column '{absent[0]}'; give the files of `sample`")
     dtypes = {**{name: FEATURE_FRAME.schema[name] for name in RESPONSE}, WEIGHT: pl.Float64}
     dtypes |= dict.fromkeys((QUESTION, RESPONSE_TEXT, MESSAGES), pl.String)
-    frames = [_cast(frame, dtypes) for frame in frames]
-    first, *others = frames
-    if others and WEIGHT in first.columns:
-        others = [frame.with_columns(pl.lit(None, pl.Float64).alias(WEIGHT)) for frame in others]
-    rows = pl.concat([first, *others], how="diagonal_relaxed")
+    frames = [_cast_columns(frame, dtypes) for frame in frames]
+    first, *later_frames = frames
+    if later_frames and WEIGHT in first.columns:
+        later_frames = [frame.with_columns(pl.lit(None, pl.Float64).alias(WEIGHT)) for frame in later_frames]
+    rows = pl.concat([first, *later_frames], how="diagonal_relaxed")
     return rows.unique([name for name in RESPONSE if name in rows.columns], keep="first", maintain_order=True)
 
 
-def _cast(frame: pl.DataFrame, dtypes: Any) -> pl.DataFrame:
+def _cast_columns(frame: pl.DataFrame, dtypes: Any) -> pl.DataFrame:
     """The columns of a sample in their types, without what people or another witness have said."""
     frame = frame.drop(LABEL, REASON, JUDGE, PROBABILITY, strict=False)
     if WITNESS in frame.columns:

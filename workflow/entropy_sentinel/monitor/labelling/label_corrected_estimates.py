@@ -20,7 +20,7 @@ from entropy_sentinel.monitor.labelling.monitor_witnesses import (
     PLACE,
     Strata,
     WitnessedResponses,
-    cluster_numbers,
+    number_clusters,
     require_weights,
     value_column,
 )
@@ -32,7 +32,7 @@ from entropy_sentinel.monitor.reading.time_zones import DTYPE
 from entropy_sentinel.monitor.reading.window_times import find_window_starts
 from entropy_sentinel.monitor.summing.monitor_state import State
 from entropy_sentinel.monitor.summing.slice_sums import IS_TRAINING, P_OUT_OF_FOLD
-from entropy_sentinel.monitor.summing.sum_merging import MergedSums
+from entropy_sentinel.monitor.summing.sum_merging import SliceTable
 from entropy_sentinel.schemas.response_schema import RESPONSE
 from entropy_sentinel.statistics.array_types import Numbers
 from entropy_sentinel.statistics.monitoring.prediction_powered import (
@@ -52,7 +52,7 @@ COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "last_labelled": DTYPE,
 }
 # The values of COLUMNS for a slice without labels.
-_UNLABELLED: list[int | float | datetime | None] = [0, None, None, None, None, None, 0, None]
+_UNLABELLED_ROW: list[int | float | datetime | None] = [0, None, None, None, None, None, 0, None]
 LAST_LABELLED = "last_labelled"
 
 
@@ -65,7 +65,7 @@ class ImprovedAccuracy:
     improved: LabelledMean
 
 
-def improved(
+def improve_accuracy(
     labels: Sequence[bool | None],
     predicted_on_labelled: Numbers,
     predicted_on_all: Numbers,
@@ -81,21 +81,21 @@ def improved(
 
     Raises InputError if only some labels have a weight.
     """
-    known = np.array([label is not None for label in labels], dtype=bool)
-    if not known.any():
+    has_label = np.array([label is not None for label in labels], dtype=bool)
+    if not has_label.any():
         return None
     y = np.array([label for label in labels if label is not None], dtype=float)
-    p, everywhere = np.asarray(predicted_on_labelled)[known], np.asarray(predicted_on_all)
-    w = None if weights is None else np.array(weights, dtype=float)[known]
+    p, all_predictions = np.asarray(predicted_on_labelled)[has_label], np.asarray(predicted_on_all)
+    w = None if weights is None else np.array(weights, dtype=float)[has_label]
     if w is not None and np.isnan(w).any():
         if not np.isnan(w).all():
             raise InputError(
                 f"weight: must be set for all labelled responses of a slice, but {np.isnan(w).sum()} have none"
             )
         w = None
-    of = None if clusters is None else np.asarray(clusters)[known]
-    better = prediction_powered_mean(y, p, everywhere, level, w, clusters=of)
-    return ImprovedAccuracy(len(y), labelled_mean(y, level, w, of), better)
+    label_clusters = None if clusters is None else np.asarray(clusters)[has_label]
+    improved_mean = prediction_powered_mean(y, p, all_predictions, level, w, clusters=label_clusters)
+    return ImprovedAccuracy(len(y), labelled_mean(y, level, w, label_clusters), improved_mean)
 
 
 class LabelledResponses:
@@ -108,7 +108,7 @@ class LabelledResponses:
         self,
         state: State,
         labels: pl.DataFrame,
-        merged: MergedSums,
+        merged: SliceTable,
         window: str | None,
         at_random: bool = False,
         witnesses: Sequence[Witness] = (),
@@ -130,43 +130,49 @@ class LabelledResponses:
         labels, key = prepare_labels(labels, "labels")
         labels = labels.with_columns(number=pl.int_range(pl.len()))
         if has_strata:
-            self._drawn = self._with_responses(state, asked, key, window)
+            self._drawn = self._join_responses(state, asked, key, window)
         matched: list[pl.DataFrame] = []
         for part in state.all_responses():
-            matched.append(self._numbered(part.join(labels, on=key), window).select("slice", "number"))
+            matched.append(self._number_rows(part.join(labels, on=key), window).select("slice", "number"))
             self._n_seen += self._witnessed.count_seen(part)
         slices = [number for part in matched for number in part["slice"].unique()]
-        every: list[pl.DataFrame] = []
+        matched_parts: list[pl.DataFrame] = []
         for part in state.all_responses():
-            part = self._numbered(part, window)
+            part = self._number_rows(part, window)
             if not has_strata:  # whether labels represent a stratum shows in all slices
                 part = part.filter(pl.col("slice").is_in(slices))
             part = self._witnessed.join(part.join(labels.drop("number"), on=key, how="left", maintain_order="left"))
-            every.append(
+            matched_parts.append(
                 part.select(
                     *("slice", "window", "grain", "p", IS_TRAINING, P_OUT_OF_FOLD, CLUSTER, STRATUM, "label", WEIGHT),
                     *self._witnessed.columns,
                 )
             )
-        self._every = self._witnessed.combine_samples(pl.concat(every)).drop("grain") if every else pl.DataFrame()
+        self._responses = (
+            self._witnessed.combine_samples(pl.concat(matched_parts)).drop("grain") if matched_parts else pl.DataFrame()
+        )
         self._labelled = pl.DataFrame()
         if slices:
             is_label = pl.col("label").is_not_null()
-            self._every = use_out_of_fold(self._every, find_unpredicted_slices(self._every.filter(is_label)))
-            self._every = self._every.with_columns(pl.when(is_label).then(is_label.cum_sum() - 1).alias(LABEL_NUMBER))
-            self._labelled = self._every.filter(is_label)
-            if not at_random and len(self._labelled) < len(self._every):
+            self._responses = use_out_of_fold(
+                self._responses, find_unpredicted_slices(self._responses.filter(is_label))
+            )
+            self._responses = self._responses.with_columns(
+                pl.when(is_label).then(is_label.cum_sum() - 1).alias(LABEL_NUMBER)
+            )
+            self._labelled = self._responses.filter(is_label)
+            if not at_random and len(self._labelled) < len(self._responses):
                 require_weights(self._labelled)
-            self._witnessed.use_labels(self._labelled, self._every)
+            self._witnessed.use_labels(self._labelled, self._responses)
         # The numbers of the labels without an estimated response.
-        self.without = frozenset(labels["number"].to_list())
-        self.without -= frozenset(number for part in matched for number in part["number"])
+        self.unmatched = frozenset(labels["number"].to_list())
+        self.unmatched -= frozenset(number for part in matched for number in part["number"])
 
-    def _with_responses(self, state: State, asked: pl.DataFrame, key: list[str], window: str | None) -> pl.DataFrame:
+    def _join_responses(self, state: State, asked: pl.DataFrame, key: list[str], window: str | None) -> pl.DataFrame:
         """The responses that somebody was asked to label, also those without a label, with their weights."""
         asked = asked.cast({column: FEATURE_FRAME.schema[column] for column in key}).unique(key)
         parts = [
-            self._numbered(part.join(asked.select(*key, WEIGHT), on=key), window) for part in state.all_responses()
+            self._number_rows(part.join(asked.select(*key, WEIGHT), on=key), window) for part in state.all_responses()
         ]
         return pl.concat(parts) if parts else asked.clear()
 
@@ -188,14 +194,14 @@ class LabelledResponses:
     def _powers(self) -> dict[int, float]:
         """The power of each witness that counts in a slice: that in the slices with the most labels together."""
         n_labels = Counter[tuple[int, ...]]()
-        for everywhere in self._every.partition_by("slice") if len(self._labelled) else ():
-            part = _LabelledSlice.of(everywhere, self._strata() if self._has_strata else None)
+        for everywhere in self._responses.partition_by("slice") if len(self._labelled) else ():
+            part = _LabelledSlice.from_responses(everywhere, self._select_strata() if self._has_strata else None)
             if part is not None and part.is_representative:
-                chosen = self._witnessed.choose(part.labelled, part.everywhere, part.strata)
+                chosen = self._witnessed.choose(part.labelled, part.responses, part.strata)
                 n_labels[tuple(chosen)] += part.n_labelled
         powers: dict[int, float] = {}
         for numbers, _ in n_labels.most_common():
-            found = self._witnessed.powers_of(numbers) if numbers else None
+            found = self._witnessed.measure_powers(numbers) if numbers else None
             for place, number in enumerate(numbers):
                 if found is not None:
                     powers.setdefault(number, float(found.pooled[place]))
@@ -211,60 +217,63 @@ class LabelledResponses:
         """Count the labels that may have trained the estimator; `has_record` says whether its file would tell."""
         note_training(problems, self._labelled, has_record)
 
-    def of_slices(self, level: float) -> pl.DataFrame:
+    def make_slice_columns(self, level: float) -> pl.DataFrame:
         """The columns COLUMNS for each slice, in order."""
-        return self._improved(pl.DataFrame({"slice": range(len(self._merged.slices))}), level)
+        return self._make_columns(pl.DataFrame({"slice": range(len(self._merged.slices))}), level)
 
-    def of_windows(self, rows: pl.DataFrame, level: float) -> pl.DataFrame:
+    def make_window_columns(self, rows: pl.DataFrame, level: float) -> pl.DataFrame:
         """The columns COLUMNS for each row; rows have `slice`, the first (`window_from`) and last `window`."""
-        return self._improved(rows.select("slice", "window_from", "window"), level)
+        return self._make_columns(rows.select("slice", "window_from", "window"), level)
 
-    def _numbered(self, part: pl.DataFrame, window: str | None) -> pl.DataFrame:
+    def _number_rows(self, part: pl.DataFrame, window: str | None) -> pl.DataFrame:
         return part.with_columns(
-            slice=pl.Series(self._merged.slices_of(part), dtype=pl.Int64),
+            slice=pl.Series(self._merged.number_slices(part), dtype=pl.Int64),
             window=find_window_starts(pl.col("grain"), window or "day"),
             # Without an estimator there are no predictions, and a constant has the power 0.
             p=pl.col("p").fill_null(0.0),
         )
 
-    def _improved(self, rows: pl.DataFrame, level: float) -> pl.DataFrame:
+    def _make_columns(self, rows: pl.DataFrame, level: float) -> pl.DataFrame:
         if self._labelled.is_empty():
-            return pl.DataFrame([_UNLABELLED] * len(rows), schema=COLUMNS, orient="row")
-        every = self._every.partition_by("slice", as_dict=True)
+            return pl.DataFrame([_UNLABELLED_ROW] * len(rows), schema=COLUMNS, orient="row")
+        responses_by_slice = self._responses.partition_by("slice", as_dict=True)
         labelled = set(self._labelled["slice"])
         improvements = []
-        for slice_, *when in rows.iter_rows():
+        for slice_, *windows in rows.iter_rows():
             part = None
             if slice_ in labelled:
-                strata = self._strata(*when) if self._has_strata else None
-                part = _LabelledSlice.of(_within(every[slice_,], *when), strata)
-            improvements.append(_UNLABELLED if part is None else self._row(part, level))
+                strata = self._select_strata(*windows) if self._has_strata else None
+                part = _LabelledSlice.from_responses(_select_windows(responses_by_slice[slice_,], *windows), strata)
+            improvements.append(_UNLABELLED_ROW if part is None else self._make_row(part, level))
         return pl.DataFrame(improvements, schema=COLUMNS, orient="row")
 
-    def _strata(self, *when: datetime | None) -> Strata:
+    def _select_strata(self, *windows: datetime | None) -> Strata:
         """All labels and all responses of the windows, the same as long as these are."""
-        if self._latest is None or self._latest[0] != when:
-            self._latest = when, Strata(_within(self._drawn, *when), _within(self._every, *when))
+        if self._latest is None or self._latest[0] != windows:
+            self._latest = (
+                windows,
+                Strata(_select_windows(self._drawn, *windows), _select_windows(self._responses, *windows)),
+            )
         return self._latest[1]
 
-    def _row(self, part: "_LabelledSlice", level: float) -> list[int | float | datetime | None]:
+    def _make_row(self, part: "_LabelledSlice", level: float) -> list[int | float | datetime | None]:
         """The values of COLUMNS; the improved accuracy and its limits are null for unrepresentative labels."""
-        labelled, everywhere = part.labelled, part.everywhere
-        n_judged = self._witnessed.count_judged(everywhere)
-        accuracies = improved(
+        labelled, responses = part.labelled, part.responses
+        n_judged = self._witnessed.count_judged(responses)
+        accuracies = improve_accuracy(
             labelled["label"].to_list(),
             labelled["p"],
-            everywhere["p"],
+            responses["p"],
             labelled[WEIGHT].to_list(),
             level,
-            cluster_numbers(labelled),
+            number_clusters(labelled),
         )
         assert accuracies is not None, "a slice has labels"
         alone = accuracies.alone.estimate
         if not part.is_representative:
             return [part.n_labelled, alone, None, None, None, None, n_judged, part.newest]
-        better = self._witnessed.mean(labelled, everywhere, level, part.strata) or accuracies.improved
-        numbers = (better.estimate, better.lower, better.upper, better.n_effective)
+        improved_mean = self._witnessed.mean(labelled, responses, level, part.strata) or accuracies.improved
+        numbers = (improved_mean.estimate, improved_mean.lower, improved_mean.upper, improved_mean.n_effective)
         return [part.n_labelled, alone, *numbers, n_judged, part.newest]
 
 
@@ -275,29 +284,29 @@ class _LabelledSlice(NamedTuple):
     """
 
     labelled: pl.DataFrame
-    everywhere: pl.DataFrame
+    responses: pl.DataFrame
     strata: Strata | None
     is_representative: bool
     n_labelled: int
     newest: datetime | None
 
     @classmethod
-    def of(cls, everywhere: pl.DataFrame, strata: Strata | None) -> "_LabelledSlice | None":
+    def from_responses(cls, responses: pl.DataFrame, strata: Strata | None) -> "_LabelledSlice | None":
         """The labels of some responses; null without any."""
-        everywhere = everywhere.with_columns(pl.int_range(pl.len()).alias(PLACE))
-        labelled = everywhere.filter(pl.col("label").is_not_null())
+        responses = responses.with_columns(pl.int_range(pl.len()).alias(PLACE))
+        labelled = responses.filter(pl.col("label").is_not_null())
         if labelled.is_empty():
             return None
         n_labelled, newest = len(labelled), labelled.select(pl.col("window").max()).item()
         weights, is_representative = labelled[WEIGHT], True
         if strata is not None and weights.count():
-            weighted = strata.weigh(labelled, everywhere)
+            weighted = strata.weigh(labelled, responses)
             is_representative = weighted is not None
             labelled = labelled if weighted is None else weighted
         else:
             strata = None
-            is_representative = not weights.count() or weights.sum() >= LEAST_SHARE * len(everywhere)
-        return cls(labelled, everywhere, strata, is_representative, n_labelled, newest)
+            is_representative = not weights.count() or weights.sum() >= LEAST_SHARE * len(responses)
+        return cls(labelled, responses, strata, is_representative, n_labelled, newest)
 
 
 def prepare_labels(labels: pl.DataFrame, name: str) -> tuple[pl.DataFrame, list[str]]:
@@ -314,10 +323,10 @@ def prepare_labels(labels: pl.DataFrame, name: str) -> tuple[pl.DataFrame, list[
     return labels.select(*key, "label", WEIGHT), key
 
 
-def _within(responses: pl.DataFrame, *when: datetime | None) -> pl.DataFrame:
-    """The responses from the first to the last window of `when`, those without a time if null; else all."""
-    if not when:
+def _select_windows(responses: pl.DataFrame, *windows: datetime | None) -> pl.DataFrame:
+    """The responses from the first to the last of the `windows`, those without a time if null; else all."""
+    if not windows:
         return responses
-    first, last = when
+    first, last = windows
     window = pl.col("window")
     return responses.filter(window.is_null() if last is None else window.is_between(first, last))

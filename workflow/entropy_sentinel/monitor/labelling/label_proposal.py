@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from entropy_sentinel.monitor.alert_codes import Flag
-from entropy_sentinel.monitor.monitor_result import Monitored, Row, slice_name
+from entropy_sentinel.monitor.monitor_result import Monitored, Row, name_slice
 from entropy_sentinel.statistics.monitoring.allocation import apportion_labels
 
 # The number of labels of a proposal, and the fewest of a slice.
@@ -23,7 +23,7 @@ class Proposal:
     why: str
 
 
-def proposals(result: Monitored) -> list[Proposal]:
+def propose_slices(result: Monitored) -> list[Proposal]:
     """The slices of the newest window to label next, at most BUDGET labels in all, the most labels first.
 
     Slices whose accuracy is unknown or cannot be relied on (unfamiliar, or contradicted by labels) come first, until
@@ -34,44 +34,46 @@ def proposals(result: Monitored) -> list[Proposal]:
     chosen: list[tuple[Row, int]] = []
     left = BUDGET
     row: Row
-    for row in filter(_why, rows):
+    for row in filter(_explain_priority, rows):
         n = min(max(FEWEST_UNRELIED - row.get("n_labelled", 0), 0), row["n_estimated"])
         if n > left:
             break
         chosen.append((row, n))
         left -= n
-    others = sorted((row for row in rows if not _why(row)), key=_weight, reverse=True)[: left // FEWEST]
-    sizes = [row["n_estimated"] for row in others]
-    counts = apportion_labels([_weight(row) for row in others], np.minimum(FEWEST, sizes), sizes, left)
-    chosen += zip(others, counts.tolist(), strict=True)
+    remaining_rows = sorted((row for row in rows if not _explain_priority(row)), key=_compute_weight, reverse=True)[
+        : left // FEWEST
+    ]
+    sizes = [row["n_estimated"] for row in remaining_rows]
+    counts = apportion_labels([_compute_weight(row) for row in remaining_rows], np.minimum(FEWEST, sizes), sizes, left)
+    chosen += zip(remaining_rows, counts.tolist(), strict=True)
     proposals = []
     for row, n in chosen:
         if n:
-            name = slice_name(row[column] for column in result.by)
-            proposals.append(Proposal(name, n, _why(row)))
+            name = name_slice(row[column] for column in result.by)
+            proposals.append(Proposal(name, n, _explain_priority(row)))
     return proposals
 
 
-def _why(row: Row) -> str:
+def _explain_priority(row: Row) -> str:
     """Why a slice's accuracy is unknown or cannot be relied on, or an empty text."""
     if Flag.UNFAMILIAR in row["flag_codes"]:
         return Flag.UNFAMILIAR.words
     if row["estimated_accuracy"] is None:
         if not row.get("n_labelled"):
             return "no labels"
-        if _accuracy(row) is None:
+        if _select_accuracy(row) is None:
             return "no accuracy yet"
     return Flag.CONTRADICTED.words if Flag.CONTRADICTED in row["flag_codes"] else ""
 
 
-def _accuracy(row: Row) -> float | None:
+def _select_accuracy(row: Row) -> float | None:
     """The estimated accuracy; without an estimate, that from labels."""
     accuracy: float | None = row["estimated_accuracy"]
     return row.get("use_accuracy") if accuracy is None else accuracy
 
 
-def _weight(row: Row) -> float:
+def _compute_weight(row: Row) -> float:
     """Sqrt(size) times the standard deviation of a label."""
-    known = _accuracy(row)
-    accuracy = min(max(0.5 if known is None else known, 0.05), 0.95)
+    known_accuracy = _select_accuracy(row)
+    accuracy = min(max(0.5 if known_accuracy is None else known_accuracy, 0.05), 0.95)
     return float(np.sqrt(row["n_estimated"] * accuracy * (1 - accuracy)))

@@ -25,10 +25,10 @@ _SEPARATORS = ",;\t"
 
 Row = dict[str, Any]
 # The label that `read_labels` reads for each answer on the page; 'unsure' gives no label.
-_SAVED = {"correct": "true", "incorrect": "false"}
+_LABEL_TEXTS = {"correct": "true", "incorrect": "false"}
 
 
-def write_to_label(responses: pl.DataFrame, path: str | Path) -> int:
+def write_label_sheet(responses: pl.DataFrame, path: str | Path) -> int:
     """Write `Sample.responses` to a .csv or .jsonl file; return the number of existing labels that were kept.
 
     Existing labels and the columns that people have added are kept as written. Raises InputError, and writes nothing,
@@ -36,8 +36,8 @@ def write_to_label(responses: pl.DataFrame, path: str | Path) -> int:
     """
     path = Path(path)
     exists = path.is_file() and not is_stream(path) and path.stat().st_size
-    rows = _filled(path, responses.columns) if exists else []
-    write_table(_with_work(responses, rows, path), path)
+    rows = _read_filled_rows(path, responses.columns) if exists else []
+    write_table(_merge_work(responses, rows, path), path)
     return sum(_is_filled(row[LABEL]) for row in rows)
 
 
@@ -45,7 +45,7 @@ def _is_filled(value: Any) -> bool:
     return value not in (None, "")
 
 
-def _filled(path: Path, written: Sequence[str]) -> list[Row]:
+def _read_filled_rows(path: Path, written: Sequence[str]) -> list[Row]:
     """The rows of a file with a label, or with a value in a column that was not `written` before."""
     remedy = "it may contain somebody's work, so name another file or move this one"
     try:
@@ -54,28 +54,28 @@ def _filled(path: Path, written: Sequence[str]) -> list[Row]:
         why = " ".join(str(error).split())[:200]
         raise InputError(f"{path}: exists but cannot be read as a label file ({why}); {remedy}") from None
     for name in ("item_id", LABEL):
-        if not _all_have(rows, name):
+        if not _have_column(rows, name):
             raise InputError(f"{path}: exists, but is not a label file (no column '{name}'); {remedy}")
     if any(_is_filled(row.get(JUDGE)) for row in rows):
         raise InputError(f"{path}: exists, and has the verdicts of a judge, which are not labels by people; {remedy}")
-    given = set(written) - {LABEL}
+    written_columns = set(written) - {LABEL}
     filled = []
     for row in rows:
-        work = [value for name, value in row.items() if name not in given]
+        work = [value for name, value in row.items() if name not in written_columns]
         if any(map(_is_filled, work)):
             filled.append(row)
     return filled
 
 
-def _all_have(rows: Sequence[Row], name: str) -> bool:
+def _have_column(rows: Sequence[Row], name: str) -> bool:
     return all(name in row for row in rows)
 
 
-def _with_work(responses: pl.DataFrame, rows: Sequence[Row], path: Path) -> pl.DataFrame:
+def _merge_work(responses: pl.DataFrame, rows: Sequence[Row], path: Path) -> pl.DataFrame:
     """The responses with the labels and the added columns of `rows`; raises InputError if one would be lost."""
     if not rows:
         return responses
-    key = [name for name in RESPONSE if name in responses.columns and _all_have(rows, name)]
+    key = [name for name in RESPONSE if name in responses.columns and _have_column(rows, name)]
     places: dict[tuple[str, ...], list[int]] = {}
     for place, response in enumerate(responses.select(key).iter_rows()):
         places.setdefault(tuple(map(str, response)), []).append(place)
@@ -129,7 +129,7 @@ _READERS: dict[str, Callable[[Path], list[Row]]] = {".csv": _read_csv, ".jsonl":
 SUFFIXES = tuple(_READERS)
 
 
-def read_to_label(path: str | Path) -> pl.DataFrame:
+def read_label_sheet(path: str | Path) -> pl.DataFrame:
     """The rows of a file of responses to label; raises InputError for another file."""
     path = Path(path)
     if path.suffix not in _READERS:
@@ -138,10 +138,10 @@ def read_to_label(path: str | Path) -> pl.DataFrame:
         rows = _READERS[path.suffix](path)
     except (pl.exceptions.PolarsError, OSError, ValueError) as error:
         raise InputError(f"{path}: cannot be read: {' '.join(str(error).split())[:200]}") from None
-    return pl.DataFrame([_column(name, rows, path) for name in dict.fromkeys(chain.from_iterable(rows))])
+    return pl.DataFrame([_parse_column(name, rows, path) for name in dict.fromkeys(chain.from_iterable(rows))])
 
 
-def _column(name: str, rows: Sequence[Row], path: Path) -> pl.Series:
+def _parse_column(name: str, rows: Sequence[Row], path: Path) -> pl.Series:
     """One column of a file; raises InputError for a value that is not of the type of those above it."""
     values = [row.get(name) for row in rows]
     first: type | None = None
@@ -150,16 +150,18 @@ def _column(name: str, rows: Sequence[Row], path: Path) -> pl.Series:
             continue
         kind = float if isinstance(value, int | float) and not isinstance(value, bool) else type(value)
         first = first or kind
-        wanted = "a text, a number, true or false" if kind in (dict, list) else f"{_TYPES[first]} as in the rows above"
-        if kind is not first or kind in (dict, list) or not _fits(value):
-            raise InputError(f"{path}: row {number}: '{name}' must be {wanted}, got {ascii(value)[:100]}")
+        expected = (
+            "a text, a number, true or false" if kind in (dict, list) else f"{_TYPES[first]} as in the rows above"
+        )
+        if kind is not first or kind in (dict, list) or not _is_storable(value):
+            raise InputError(f"{path}: row {number}: '{name}' must be {expected}, got {ascii(value)[:100]}")
     return pl.Series(name, values, strict=False)
 
 
 _TYPES: dict[type, str] = {str: "a text", float: "a number", bool: "true or false", dict: "an object", list: "a list"}
 
 
-def _fits(value: Any) -> bool:
+def _is_storable(value: Any) -> bool:
     """Whether a table can hold a value: no whole number beyond 64 bits, no half of a surrogate pair."""
     if isinstance(value, str):
         return not any("\ud800" <= character <= "\udfff" for character in value)
@@ -176,18 +178,19 @@ def write_page(sample: Sample, path: str | Path) -> None:
         raise InputError("--html: needs the texts of the responses, which features lack; give logs or traces instead")
     keys = [name for name in RESPONSE if name in rows.columns]
     texts = ["question", "response", *([REFERENCE_ANSWER] if REFERENCE_ANSWER in rows.columns else [])]
-    shown = rows.select(list(dict.fromkeys([*keys, WEIGHT, *texts, *sample.by]))).to_dicts()
+    page_rows = rows.select(list(dict.fromkeys([*keys, WEIGHT, *texts, *sample.by]))).to_dicts()
     if MESSAGES in rows.columns:
-        shown = [
-            row | {"context": _describe_context(messages)} for row, messages in zip(shown, rows[MESSAGES], strict=True)
+        page_rows = [
+            row | {"context": _describe_context(messages)}
+            for row, messages in zip(page_rows, rows[MESSAGES], strict=True)
         ]
     content = labelling_page(
         "Responses to label",
-        shown,
+        page_rows,
         keys,
         [*keys, WEIGHT, "label"],
         [None] * len(rows),
-        _SAVED,
+        _LABEL_TEXTS,
         "labelled.csv",
         f"entropy-sentinel {sample.next_step} --labels FILE",
         shielded=True,

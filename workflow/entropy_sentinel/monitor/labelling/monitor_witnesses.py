@@ -49,31 +49,39 @@ def require_weights(labels: pl.DataFrame, name: str = "labels") -> None:
         )
 
 
-def cluster_numbers(responses: pl.DataFrame) -> np.ndarray | None:
+def number_clusters(responses: pl.DataFrame) -> np.ndarray | None:
     """The number of the cluster of each response, (n,); null if no two are in the same."""
-    known = responses[CLUSTER].drop_nulls()
-    if known.n_unique() == len(known):
+    clusters = responses[CLUSTER].drop_nulls()
+    if clusters.n_unique() == len(clusters):
         return None
-    own = -1 - pl.int_range(pl.len(), dtype=pl.Int64)
+    single_numbers = -1 - pl.int_range(pl.len(), dtype=pl.Int64)
     numbers = pl.col(CLUSTER).rank("dense").cast(pl.Int64)
-    return responses.select(pl.when(pl.col(CLUSTER).is_null()).then(own).otherwise(numbers)).to_series().to_numpy()
+    return (
+        responses.select(pl.when(pl.col(CLUSTER).is_null()).then(single_numbers).otherwise(numbers))
+        .to_series()
+        .to_numpy()
+    )
 
 
 class Strata(NamedTuple):
     """The responses to label and all responses of all slices in some windows."""
 
     drawn: pl.DataFrame
-    every: pl.DataFrame
+    responses: pl.DataFrame
 
-    def weigh(self, labelled: pl.DataFrame, everywhere: pl.DataFrame) -> pl.DataFrame | None:
+    def weigh(self, labelled: pl.DataFrame, slice_responses: pl.DataFrame) -> pl.DataFrame | None:
         """The labels of a slice with weights by stratum; null if they do not represent it."""
-        return weigh_by_strata(labelled, everywhere, self.drawn, self.every, WEIGHT)
+        return weigh_by_strata(labelled, slice_responses, self.drawn, self.responses, WEIGHT)
 
-    def weigh_witness(self, number: int, everywhere: pl.DataFrame) -> pl.DataFrame | None:
+    def weigh_witness(self, number: int, slice_responses: pl.DataFrame) -> pl.DataFrame | None:
         """A witness's sample of a slice with weights by stratum; null if it does not represent the slice."""
         weight = weight_column(number)
         return weigh_by_strata(
-            everywhere.drop_nulls(weight), everywhere, self.every.drop_nulls(weight), self.every, weight
+            slice_responses.drop_nulls(weight),
+            slice_responses,
+            self.responses.drop_nulls(weight),
+            self.responses,
+            weight,
         )
 
 
@@ -96,26 +104,26 @@ class WitnessedResponses:
         self._several_samples = [
             number for number, witness in enumerate(witnesses) if witness.samples is not None and not at_random
         ]
-        self._tables = [self._table(number) for number in range(len(witnesses))]
+        self._tables = [self._make_table(number) for number in range(len(witnesses))]
         self._labels: LabelledWitnesses | None = None
 
-    def _table(self, number: int) -> pl.DataFrame:
+    def _make_table(self, number: int) -> pl.DataFrame:
         """The key, value and weight of each response that a witness has seen."""
         witness = self.witnesses[number]
         weight = pl.col(WEIGHT)
         if not self._has_weights[number] or (self._at_random and witness.rows[WEIGHT].has_nulls()):
             weight = pl.lit(1.0)
         # A value without a weight, beside others that have one, corrects the witness but is not part of the sample.
-        rows, further = witness.rows, []
+        rows, sample_columns = witness.rows, []
         if number in self._several_samples:
             assert witness.samples is not None
             rows = rows.join(witness.samples, on=witness.key, how="left", maintain_order="left")
-            further = [pl.col(SAMPLES).alias(samples_column(number))]
+            sample_columns = [pl.col(SAMPLES).alias(samples_column(number))]
         return rows.cast({name: FEATURE_FRAME.schema[name] for name in witness.key}).select(
             *witness.key,
             pl.col(VALUE).alias(value_column(number)),
             weight.alias(weight_column(number)),
-            *further,
+            *sample_columns,
         )
 
     @property
@@ -154,7 +162,7 @@ class WitnessedResponses:
         weights = [pl.col(weight_column(number)).is_not_null() for number in range(len(self.witnesses))]
         return int(responses.select(pl.any_horizontal(pl.lit(False), *weights).sum()).item())
 
-    def use_labels(self, labelled: pl.DataFrame, everywhere: pl.DataFrame) -> None:
+    def use_labels(self, labelled: pl.DataFrame, responses: pl.DataFrame) -> None:
         """Let the powers rest on all labelled responses, in the order of LABEL_NUMBER.
 
         Raises InputError for a witness without weights that has seen only some of the responses.
@@ -165,18 +173,18 @@ class WitnessedResponses:
             labelled.select(pl.col(*columns, "p").cast(pl.Float64).fill_null(np.nan)).to_numpy(),
             labelled["slice"],
             [*[True] * len(columns), False],
-            cluster_numbers(labelled),
+            number_clusters(labelled),
         )
         for number, witness in enumerate(self.witnesses):
-            seen = everywhere[value_column(number)].count()
-            if not self._at_random and not self._has_weights[number] and seen < len(everywhere):
+            seen = responses[value_column(number)].count()
+            if not self._at_random and not self._has_weights[number] and seen < len(responses):
                 require_weights(pl.DataFrame({WEIGHT: [None] * seen}), f"{JUDGED}: {witness.name}")
 
-    def powers_of(self, numbers: tuple[int, ...]) -> WitnessPowers | None:
+    def measure_powers(self, numbers: tuple[int, ...]) -> WitnessPowers | None:
         """The powers of some witnesses and, last, of predictions, for all labels; null with too few labels."""
         return None if self._labels is None else self._labels.fit_powers([*numbers, len(self.witnesses)])
 
-    def choose(self, labelled: pl.DataFrame, everywhere: pl.DataFrame, strata: Strata | None) -> dict[int, np.ndarray]:
+    def choose(self, labelled: pl.DataFrame, responses: pl.DataFrame, strata: Strata | None) -> dict[int, np.ndarray]:
         """The weights, (N,), of the samples of the witnesses that count in a slice, by their numbers.
 
         They have seen most of its labels, their sample represents the slice, and labels tell their powers.
@@ -184,7 +192,7 @@ class WitnessedResponses:
         samples: dict[int, np.ndarray] = {}
         for number in range(len(self.witnesses)):
             if labelled[value_column(number)].count() >= LEAST_SHARE * len(labelled):
-                weights = self._sample_weights(number, everywhere, strata)
+                weights = self._sample_weights(number, responses, strata)
                 if weights is not None:
                     samples[number] = weights
         chosen = (
@@ -192,37 +200,37 @@ class WitnessedResponses:
         )
         return {number: samples[number] for number in chosen}
 
-    def _sample_weights(self, number: int, everywhere: pl.DataFrame, strata: Strata | None) -> np.ndarray | None:
+    def _sample_weights(self, number: int, responses: pl.DataFrame, strata: Strata | None) -> np.ndarray | None:
         """The weights of a witness's sample, (N,), 0 outside of it; null if it does not represent the slice."""
         column = weight_column(number)
         has_weights = self._has_weights[number] and not self._at_random
         if strata is not None and has_weights:
-            sample = strata.weigh_witness(number, everywhere)
+            sample = strata.weigh_witness(number, responses)
         else:
-            sample = everywhere.drop_nulls(column)
-            if sample.is_empty() or (has_weights and sample[column].sum() < LEAST_SHARE * len(everywhere)):
+            sample = responses.drop_nulls(column)
+            if sample.is_empty() or (has_weights and sample[column].sum() < LEAST_SHARE * len(responses)):
                 sample = None
         if sample is None:
             return None
-        weights = np.zeros(len(everywhere))
+        weights = np.zeros(len(responses))
         weights[sample[PLACE].to_numpy()] = sample[column].to_numpy()
         return weights
 
     def mean(
-        self, labelled: pl.DataFrame, everywhere: pl.DataFrame, level: float, strata: Strata | None
+        self, labelled: pl.DataFrame, responses: pl.DataFrame, level: float, strata: Strata | None
     ) -> LabelledMean | None:
         """The accuracy of a slice from labels, witnesses and predictions; null if no witness counts in it.
 
-        `labelled` are rows of `everywhere` with PLACE, LABEL_NUMBER, and the weights that count.
+        `labelled` are rows of `responses` with PLACE, LABEL_NUMBER, and the weights that count.
         """
-        samples = self.choose(labelled, everywhere, strata)
-        powers = self.powers_of(tuple(samples)) if samples else None
+        samples = self.choose(labelled, responses, strata)
+        powers = self.measure_powers(tuple(samples)) if samples else None
         if powers is None:
             return None
         weights = labelled[WEIGHT]
         witnesses = []
         for number, sample_weights in samples.items():
-            values = everywhere[value_column(number)].fill_null(np.nan).to_numpy()
+            values = responses[value_column(number)].fill_null(np.nan).to_numpy()
             witnesses.append(WitnessValues(values, sample_weights))
         return witnessed_mean(
             LabelledSample(
@@ -231,8 +239,8 @@ class WitnessedResponses:
                 None if weights.has_nulls() else weights,
             ),
             witnesses,
-            everywhere["p"],
+            responses["p"],
             powers.by_label[labelled[LABEL_NUMBER].to_numpy()],
             level,
-            cluster_numbers(everywhere),
+            number_clusters(responses),
         )

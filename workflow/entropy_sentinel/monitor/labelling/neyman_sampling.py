@@ -21,17 +21,22 @@ from entropy_sentinel.core.option_texts import format_option
 from entropy_sentinel.estimators.familiarity import residuals_if_unfamiliar
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.estimators.training_predictions import predict
-from entropy_sentinel.monitor.labelling.accuracy_choice import relies_on
+from entropy_sentinel.monitor.labelling.accuracy_choice import is_reliable
 from entropy_sentinel.monitor.labelling.cold_start_allocation import (
     LABELS_A_SLICE,
     ORDER,
     VERDICTS_A_LABEL,
-    verdict_counts,
+    allocate_verdicts,
 )
-from entropy_sentinel.monitor.labelling.cold_start_sampling import first_sample
-from entropy_sentinel.monitor.labelling.judge_budget import judge_budget
+from entropy_sentinel.monitor.labelling.cold_start_sampling import draw_first_sample
+from entropy_sentinel.monitor.labelling.judge_budget import plan_judge_budget
 from entropy_sentinel.monitor.labelling.sample_plan import Sample
-from entropy_sentinel.monitor.labelling.sample_table import identity, order_of, slice_columns, to_label
+from entropy_sentinel.monitor.labelling.sample_table import (
+    draw_order,
+    find_id_columns,
+    make_label_table,
+    name_slice_columns,
+)
 from entropy_sentinel.monitor.labelling.slice_list import keep_listed_slices
 from entropy_sentinel.monitor.labelling.usable_probability import JudgeQuality
 from entropy_sentinel.monitor.monitor_options import SampleOptions
@@ -41,7 +46,7 @@ from entropy_sentinel.monitor.reading.feature_stream import (
     read_all_responses,
     resolve_sources,
 )
-from entropy_sentinel.monitor.summing.slice_sums import values_of
+from entropy_sentinel.monitor.summing.slice_sums import compute_values
 from entropy_sentinel.statistics.binomial import binomial_interval
 from entropy_sentinel.statistics.monitoring.allocation import apportion_labels
 from entropy_sentinel.statistics.monitoring.expected_precision import expected_size_with_judge
@@ -61,14 +66,14 @@ SUREST = 0.95
 LABELS_IF_UNFAMILIAR = 10
 
 
-def candidates(rows: pl.DataFrame, options: SampleOptions) -> pl.DataFrame:
+def select_candidates(rows: pl.DataFrame, options: SampleOptions) -> pl.DataFrame:
     """The responses with an estimate, sorted by SLICE and ORDER; raises InputError without any."""
     rows = rows.filter(pl.col("excluded").is_null())
     if rows.is_empty():
         raise InputError("logs: no response has features, so none can be chosen")
-    rows = keep_listed_slices(rows, options.slices, slice_columns(options.by))
-    slices = pl.struct([*slice_columns(options.by)]).rank("dense") if options.by else pl.lit(1)
-    return rows.with_columns(slices.alias(SLICE), order_of(rows, options.seed).alias(ORDER)).sort(SLICE, ORDER)
+    rows = keep_listed_slices(rows, options.slices, name_slice_columns(options.by))
+    slices = pl.struct([*name_slice_columns(options.by)]).rank("dense") if options.by else pl.lit(1)
+    return rows.with_columns(slices.alias(SLICE), draw_order(rows, options.seed).alias(ORDER)).sort(SLICE, ORDER)
 
 
 @dataclass(frozen=True)
@@ -117,7 +122,7 @@ class SliceSample:
         return effective_label_count(n, total, n * mean * (1 - mean), alone, left, uneven, level)
 
 
-def counts_of(
+def allocate_counts(
     p: np.ndarray,
     slices: Sequence[np.ndarray],
     budget: int,
@@ -140,15 +145,15 @@ def counts_of(
             f"({least.sum()}); raise the budget, request fewer labels per slice ({format_option('per_slice')}), or use "
             "fewer slices"
         )
-    shares = [np.sqrt(len(place)) * _deviation(p[place].mean()) for place in slices]
+    shares = [np.sqrt(len(place)) * _compute_deviation(p[place].mean()) for place in slices]
     return apportion_labels(shares, least, sizes, budget)
 
 
-def draw(p: np.ndarray, order: np.ndarray, n: int) -> SliceSample:
+def draw_slice(p: np.ndarray, order: np.ndarray, n: int) -> SliceSample:
     """Draw `n` responses of one slice, the first ones by `order` in each stratum; `p`, `order` are (n_responses,)."""
-    strata = _strata(p, n)
+    strata = _divide_strata(p, n)
     sizes = np.bincount(strata)
-    shares = [size * _deviation(p[strata == stratum]) for stratum, size in enumerate(sizes)]
+    shares = [size * _compute_deviation(p[strata == stratum]) for stratum, size in enumerate(sizes)]
     counts = apportion_labels(shares, np.minimum(min(FEWEST_IN_STRATUM, n), sizes), sizes, int(n))
     return SliceSample(_first_rows(strata, counts, order), strata, sizes, counts)
 
@@ -168,20 +173,20 @@ def _first_rows(strata: np.ndarray, counts: np.ndarray, order: np.ndarray) -> np
     return np.concatenate(rows)
 
 
-def _strata(p: np.ndarray, n: int) -> np.ndarray:
+def _divide_strata(p: np.ndarray, n: int) -> np.ndarray:
     """Each response's stratum number, (n_responses,), from 0; strata have equal sizes unless P(correct) ties."""
     count = max(1, min(MOST_STRATA, n // LABELS_A_STRATUM))
     edges = np.unique(np.quantile(p, np.arange(1, count) / count))
     return np.unique(np.searchsorted(edges, p, side="left"), return_inverse=True)[1]
 
 
-def _deviation(p: np.ndarray | float) -> float:
+def _compute_deviation(p: np.ndarray | float) -> float:
     """The standard deviation of a label given P(correct), as the root mean square over `p`."""
     sure = np.clip(p, 1 - SUREST, SUREST)
     return float(np.sqrt(np.mean(sure * (1 - sure))))
 
 
-def width_alone(p: np.ndarray, n: int, level: float) -> float | None:
+def expect_width_alone(p: np.ndarray, n: int, level: float) -> float | None:
     """The width of the interval from n labels without strata or predictions; None without labels."""
     if not n:
         return None
@@ -227,37 +232,39 @@ def sample(
         >>> len(chosen.responses), chosen.slices["n_to_label"].sum(), round(chosen.responses["weight"].sum(), 6)
         (40, 40, 150.0)
     """
-    return sampled(estimator, logs, SampleOptions.from_keywords("sample", {"by": by, "budget": budget, **options}))
+    return draw_sample(estimator, logs, SampleOptions.from_keywords("sample", {"by": by, "budget": budget, **options}))
 
 
-def sampled(estimator: FittedEstimator | str | Path | None, logs: LogSources, settings: SampleOptions) -> Sample:
+def draw_sample(estimator: FittedEstimator | str | Path | None, logs: LogSources, settings: SampleOptions) -> Sample:
     """The result of `sample`."""
     if estimator is None:
-        return first_sample(logs, settings)
+        return draw_first_sample(logs, settings)
     saved = saved_estimator(estimator)
     read = read_all_responses(
         saved, compute_table_features(resolve_sources(logs), settings, saved.signals), settings, texts=True
     )
-    rows = candidates(read.rows, settings)
-    names = slice_columns(settings.by)
+    rows = select_candidates(read.rows, settings)
+    names = name_slice_columns(settings.by)
     slices = rows.group_by(SLICE, *names, maintain_order=True).agg(n_responses=pl.len()).rename(names)
     # The rows are sorted by slice.
     places = np.split(np.arange(len(rows)), slices["n_responses"].cum_sum().to_numpy()[:-1])
     p, order = predict(saved.estimator, rows), rows[ORDER].to_numpy()
-    unfamiliar = _unfamiliar(saved, rows, len(slices))
+    unfamiliar = _find_unfamiliar(saved, rows, len(slices))
     least = np.full(len(slices), LABELS_A_SLICE if settings.per_slice is None else settings.per_slice)
     if settings.per_slice is None and settings.budget >= least.sum() + LABELS_IF_UNFAMILIAR * unfamiliar.sum():
         least[unfamiliar] = LABELS_IF_UNFAMILIAR
-    counts = counts_of(p, places, settings.budget, least, settings.max_per_slice)
-    drawn = [draw(p[place], order[place], int(n)) for place, n in zip(places, counts, strict=True)]
-    relied = np.full(len(slices), relies_on(saved) and not read.override_counts) & ~unfamiliar
-    budget = judge_budget(rows, settings)
+    counts = allocate_counts(p, places, settings.budget, least, settings.max_per_slice)
+    drawn = [draw_slice(p[place], order[place], int(n)) for place, n in zip(places, counts, strict=True)]
+    is_relied_on = np.full(len(slices), is_reliable(saved) and not read.override_counts) & ~unfamiliar
+    budget = plan_judge_budget(rows, settings)
     sizes = np.array([len(place) for place in places])
-    n_judged = np.minimum(sizes, VERDICTS_A_LABEL * counts) if budget is None else verdict_counts(sizes, counts, budget)
-    worths = _worths_with_judge(p, places, counts, n_judged, settings)
-    expected = _expected(saved, rows, p, places, drawn, relied, worths, settings.level)
+    n_judged = (
+        np.minimum(sizes, VERDICTS_A_LABEL * counts) if budget is None else allocate_verdicts(sizes, counts, budget)
+    )
+    worths = _expect_worths(p, places, counts, n_judged, settings)
+    expected = _expect_slices(saved, rows, p, places, drawn, is_relied_on, worths, settings.level)
     if unfamiliar.any() and saved.validation:
-        expected["width_before"] = _wider(expected, slices["n_responses"], unfamiliar, settings.level)
+        expected["width_before"] = _widen_unfamiliar(expected, slices["n_responses"], unfamiliar, settings.level)
     if read.override_counts:  # the validation does not apply to these responses
         expected["width_before"] = pl.Series([None] * len(slices), dtype=pl.Float64)
     numbers = {"n_to_label": pl.Series(counts)} | ({} if budget is None else {"n_to_judge": pl.Series(n_judged)})
@@ -267,10 +274,10 @@ def sampled(estimator: FittedEstimator | str | Path | None, logs: LogSources, se
         parts = zip(places, drawn, n_judged, strict=True)
         judged = [extend_draw(labelled, order[place], int(n)) for place, labelled, n in parts]
     return Sample(
-        _responses(rows, names, places, drawn, unfamiliar),
+        _select_responses(rows, names, places, drawn, unfamiliar),
         slices.sort("unfamiliar", descending=True, maintain_order=True),
         settings.level,
-        to_judge=None if judged is None else _responses(rows, names, places, judged, unfamiliar),
+        to_judge=None if judged is None else _select_responses(rows, names, places, judged, unfamiliar),
         judge_budget=budget,
         quality=JudgeQuality(settings.judge_sensitivity, settings.judge_specificity),
         taken=read.override_counts,
@@ -278,7 +285,7 @@ def sampled(estimator: FittedEstimator | str | Path | None, logs: LogSources, se
     )
 
 
-def _unfamiliar(saved: FittedEstimator, rows: pl.DataFrame, n_slices: int) -> np.ndarray:
+def _find_unfamiliar(saved: FittedEstimator, rows: pl.DataFrame, n_slices: int) -> np.ndarray:
     """Whether each slice is unlike all labelled domains, (n_slices,) of bool, in the order of SLICE."""
     if (familiarity := saved.metadata.familiarity) is None:
         return np.zeros(n_slices, dtype=bool)
@@ -286,7 +293,7 @@ def _unfamiliar(saved: FittedEstimator, rows: pl.DataFrame, n_slices: int) -> np
     return np.array([why is not None for why in flags], dtype=bool)
 
 
-def _responses(
+def _select_responses(
     rows: pl.DataFrame,
     by: Mapping[str, str],
     places: list[np.ndarray],
@@ -304,10 +311,10 @@ def _responses(
         parts.append(part)
     chosen = pl.concat(parts).with_columns((1 / pl.col("inclusion_probability")).alias(WEIGHT))
     chosen = chosen.sort(_LATER, SLICE, ORDER)
-    return to_label(chosen, by, identity(rows), ("stratum", "inclusion_probability"))
+    return make_label_table(chosen, by, find_id_columns(rows), ("stratum", "inclusion_probability"))
 
 
-def _expected(
+def _expect_slices(
     saved: FittedEstimator,
     rows: pl.DataFrame,
     p: np.ndarray,
@@ -319,9 +326,9 @@ def _expected(
 ) -> dict[str, pl.Series]:
     """Each slice's estimate, and the present and expected widths of its interval.
 
-    `relied`, (n_slices,), tells whether the monitor will combine the slice's labels with its estimate.
+    `is_relied_on`, (n_slices,), tells whether the monitor will combine the slice's labels with its estimate.
     """
-    values = values_of(saved.estimator, rows)
+    values = compute_values(saved.estimator, rows)
     estimates = [saved.estimator.accuracy_of(values[place].mean(axis=0)) for place in places]
     before: list[float | None] = [None] * len(estimates)
     if saved.validation:
@@ -332,11 +339,11 @@ def _expected(
     expected: list[float | None] = []
     with_judge: list[float | None] = []
     for number, (place, draw) in enumerate(zip(places, drawn, strict=True)):
-        estimate, is_relied_on, here = estimates[number], bool(relied[number]), p[place]
-        labels_alone.append(width_alone(here, len(draw.rows), level))
-        worth = draw.expected_worth(here, level)
-        expected.append(_width(saved, estimate, worth, here, level, is_relied_on))
-        with_judge.append(_width(saved, estimate, worths[number], here, level, is_relied_on))
+        estimate, is_relied_on, slice_p = estimates[number], bool(relied[number]), p[place]
+        labels_alone.append(expect_width_alone(slice_p, len(draw.rows), level))
+        worth = draw.expected_worth(slice_p, level)
+        expected.append(_expect_width(saved, estimate, worth, slice_p, level, is_relied_on))
+        with_judge.append(_expect_width(saved, estimate, worths[number], slice_p, level, is_relied_on))
     return {
         "estimated_accuracy": pl.Series(estimates, dtype=pl.Float64),
         "width_before": pl.Series(before, dtype=pl.Float64),
@@ -346,7 +353,7 @@ def _expected(
     }
 
 
-def _width(
+def _expect_width(
     saved: FittedEstimator, estimate: float, worth: float | None, p: np.ndarray, level: float, relied: bool
 ) -> float | None:
     """The width of a slice's interval with labels that are worth so many, if as many are correct as expected.
@@ -363,7 +370,7 @@ def _width(
     return both.upper - both.lower
 
 
-def _worths_with_judge(
+def _expect_worths(
     p: np.ndarray, places: list[np.ndarray], counts: np.ndarray, n_judged: np.ndarray, options: SampleOptions
 ) -> list[float | None]:
     """How many labels each slice's labels are worth with a judge's verdicts; null if these could not be used."""
@@ -376,7 +383,9 @@ def _worths_with_judge(
     ]
 
 
-def _wider(expected: dict[str, pl.Series], sizes: pl.Series, unfamiliar: np.ndarray, level: float) -> pl.Series:
+def _widen_unfamiliar(
+    expected: dict[str, pl.Series], sizes: pl.Series, unfamiliar: np.ndarray, level: float
+) -> pl.Series:
     """The widths of the estimator's intervals, those of unfamiliar slices from an assumption alone."""
     assumed = residuals_if_unfamiliar(2).intervals(expected["estimated_accuracy"].to_list(), sizes.to_list(), level)
     widths = expected["width_before"].to_numpy(writable=True)

@@ -16,7 +16,7 @@ from entropy_sentinel.api.input_checks import WEIGHT
 from entropy_sentinel.core.errors import BudgetSpentError, EntropySentinelError
 from entropy_sentinel.monitor.labelling.interruption import Interruption, InterruptionCode
 from entropy_sentinel.monitor.labelling.judged_sample import REASON
-from entropy_sentinel.monitor.labelling.sample_table import order_of, sampled_slices
+from entropy_sentinel.monitor.labelling.sample_table import draw_order, find_slice_columns
 
 Answer = TypeVar("Answer")
 # With the default seed of `sample`, the responses to label come first; any other seed is as good.
@@ -87,7 +87,7 @@ def order_requests(rows: pl.DataFrame) -> list[int]:
     ranks = pl.col(_ORDER).rank("ordinal").over(cells) if cells else pl.col(_ORDER).rank("ordinal")
     size = pl.len().over(cells) if cells else pl.len()
     ordered = (
-        rows.with_columns(order_of(rows, _SEED).alias(_ORDER), pl.int_range(pl.len()).alias(_PLACE))
+        rows.with_columns(draw_order(rows, _SEED).alias(_ORDER), pl.int_range(pl.len()).alias(_PLACE))
         .with_columns(((ranks - 0.5) / size).alias(_KEPT))
         .sort(pl.col(WEIGHT).is_not_null(), _KEPT, _ORDER, _PLACE)
     )
@@ -120,7 +120,7 @@ def keep_answered(rows: pl.DataFrame, answers: Answers[Answer]) -> PartialSample
 
 def _sampling_cells(rows: pl.DataFrame) -> list[str]:
     """The columns whose values tell apart what was drawn with different probabilities."""
-    return [*sampled_slices(rows), *(["stratum"] if "stratum" in rows.columns else []), WEIGHT]
+    return [*find_slice_columns(rows), *(["stratum"] if "stratum" in rows.columns else []), WEIGHT]
 
 
 def _raise_weights(rows: pl.DataFrame, is_missing: pl.Series) -> pl.DataFrame:
@@ -128,7 +128,7 @@ def _raise_weights(rows: pl.DataFrame, is_missing: pl.Series) -> pl.DataFrame:
     weight, kept = pl.col(WEIGHT), pl.col(_KEPT)
     columns = rows.columns
     rows = rows.with_columns(pl.when(~is_missing).then(weight).alias(_KEPT), weight.alias(_SIZE))
-    for cells in (_sampling_cells(rows), sampled_slices(rows)):
+    for cells in (_sampling_cells(rows), find_slice_columns(rows)):
         total, of_kept = (one.sum().over(cells) if cells else one.sum() for one in (pl.col(_SIZE), kept))
         rows = rows.with_columns((kept * total / of_kept).alias(_KEPT))
     return rows.with_columns(kept.alias(WEIGHT)).select(columns)
@@ -136,7 +136,7 @@ def _raise_weights(rows: pl.DataFrame, is_missing: pl.Series) -> pl.DataFrame:
 
 def _slices_without(rows: pl.DataFrame, is_missing: pl.Series) -> tuple[str, ...]:
     """The slices of which no response has an answer."""
-    names = sampled_slices(rows)
+    names = find_slice_columns(rows)
     if not names:
         return ()
     drawn = rows.with_columns(is_missing.alias(_KEPT)).drop_nulls(WEIGHT)

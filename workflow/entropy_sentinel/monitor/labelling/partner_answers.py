@@ -33,10 +33,10 @@ from entropy_sentinel.schemas.witness_schema import WitnessKind
 _TEMPERATURE = "temperature"
 NO_PARTNER = "the other model's log has no answer to this question"
 # Ids and questions that an error shows, and most characters of each; models that an error names.
-_SHOWN, _LONGEST, _MOST_MODELS = 3, 60, 5
+_MOST_EXAMPLES, _LONGEST, _MOST_MODELS = 3, 60, 5
 
 
-class _Asked(NamedTuple):
+class _AskedQuestion(NamedTuple):
     """What tells that two responses answer the same question; null where a log does not have it."""
 
     item_id: str
@@ -52,10 +52,10 @@ def join_partner(rows: pl.DataFrame, traces: Any, model: str | None) -> JudgedSa
     answers, notices = _read_answers(traces)
     name = _choose_model(answers, model, watched)
     answers = answers.filter(pl.col("model").is_in([name, UNKNOWN_MODEL] if model else [name]))
-    asked = _asked(rows)
-    partners = _join(asked, answers, rows["benchmark"].to_list() if "benchmark" in rows.columns else None)
+    asked = _list_questions(rows)
+    partners = _match_partners(asked, answers, rows["benchmark"].to_list() if "benchmark" in rows.columns else None)
     if not any(partner is not None for partner in partners):
-        raise InputError(_not_joined(asked, answers, name))
+        raise InputError(_describe_no_match(asked, answers, name))
     texts: list[str | None] = []
     reasons: list[str | None] = []
     text: str | None
@@ -120,28 +120,34 @@ def _choose_model(answers: pl.DataFrame, model: str | None, watched: set[str]) -
     names = counts["model"].to_list()
     if model is not None:
         if not {model, UNKNOWN_MODEL} & set(names):
-            raise InputError(f"agrees_with_model: no answer of '{make_one_line(model)}'; models: {_listed(names)}")
+            raise InputError(
+                f"agrees_with_model: no answer of '{make_one_line(model)}'; models: {_format_models(names)}"
+            )
         return model
-    others = [name for name in names if name not in watched] if len(names) > 1 else names
-    if len(others) != 1:
+    candidates = [name for name in names if name not in watched] if len(names) > 1 else names
+    if len(candidates) != 1:
         raise InputError(
-            f"agrees_with: the logs have answers of several models ({_listed(names)}); name the other model with "
+            f"agrees_with: the logs have answers of several models ({_format_models(names)}); name the other model "
+            "with "
             f"{format_option('agrees_with_model')}"
         )
-    if others[0] == UNKNOWN_MODEL:
+    if candidates[0] == UNKNOWN_MODEL:
         raise InputError(
             f"agrees_with: the logs do not name their model; name it with {format_option('agrees_with_model')}"
         )
-    return str(others[0])
+    return str(candidates[0])
 
 
-def _asked(rows: pl.DataFrame) -> list[_Asked]:
+def _list_questions(rows: pl.DataFrame) -> list[_AskedQuestion]:
     """The id and the question of each row."""
     columns = {name: pl.col(name) if name in rows.columns else pl.lit(None, pl.String) for name in (QUESTION, MESSAGES)}
-    return [_Asked(str(item), _question_key(*texts)) for item, *texts in rows.select("item_id", **columns).iter_rows()]
+    return [
+        _AskedQuestion(str(item), _make_question_key(*texts))
+        for item, *texts in rows.select("item_id", **columns).iter_rows()
+    ]
 
 
-def _question_key(question: str | None, messages: str | None) -> str | None:
+def _make_question_key(question: str | None, messages: str | None) -> str | None:
     """The trimmed question or, in a conversation of several turns, all turns without the system prompt."""
     try:
         turns = [message for message in json.loads(messages or "[]") if message["role"] != "system"]
@@ -152,14 +158,16 @@ def _question_key(question: str | None, messages: str | None) -> str | None:
     return question.strip() or None if question else None
 
 
-def _join(asked: Sequence[_Asked], answers: pl.DataFrame, benchmarks: Sequence[str] | None) -> list[int | None]:
+def _match_partners(
+    asked: Sequence[_AskedQuestion], answers: pl.DataFrame, benchmarks: Sequence[str] | None
+) -> list[int | None]:
     """For each row the position of its partner among the answers, or null."""
-    of_answers, benchmark_names = _asked(answers), answers["benchmark"].to_list()
+    answer_questions, benchmark_names = _list_questions(answers), answers["benchmark"].to_list()
     by_id: dict[str, int] = {}
     by_benchmark: dict[tuple[str, str], int] = {}
     by_question: dict[str, int] = {}
     ambiguous = set[str]()
-    for position, (answer, benchmark) in enumerate(zip(of_answers, benchmark_names, strict=True)):
+    for position, (answer, benchmark) in enumerate(zip(answer_questions, benchmark_names, strict=True)):
         first = by_id.setdefault(answer.item_id, position)
         if benchmark_names[first] != benchmark:
             ambiguous.add(answer.item_id)
@@ -173,8 +181,8 @@ def _join(asked: Sequence[_Asked], answers: pl.DataFrame, benchmarks: Sequence[s
             partner = by_id.get(item_id)
             # The same id of another benchmark is another question, unless the texts say otherwise.
             if partner is not None and benchmarks and benchmarks[number] is not None:
-                partner = partner if question is not None and of_answers[partner].question == question else None
-        if partner is not None and question is not None and of_answers[partner].question not in (None, question):
+                partner = partner if question is not None and answer_questions[partner].question == question else None
+        if partner is not None and question is not None and answer_questions[partner].question not in (None, question):
             partner = None
         if partner is None and question is not None:
             partner = by_question.get(question)
@@ -182,22 +190,24 @@ def _join(asked: Sequence[_Asked], answers: pl.DataFrame, benchmarks: Sequence[s
     return partners
 
 
-def _not_joined(asked: Sequence[_Asked], answers: pl.DataFrame, name: str) -> str:
+def _describe_no_match(asked: Sequence[_AskedQuestion], answers: pl.DataFrame, name: str) -> str:
     """The error for logs without any answer to the questions of the sample."""
-    of_answers = _asked(answers)
+    answer_questions = _list_questions(answers)
     return (
-        f"agrees_with: the logs have {counted(len(of_answers), 'answer')} of {make_one_line(name)}, but none has the "
-        f"id or the question of a response of the sample. Ids of the sample: {_examples(asked, 0)}; of the logs: "
-        f"{_examples(of_answers, 0)}. Questions of the sample: {_examples(asked, 1)}; of the logs: "
-        f"{_examples(of_answers, 1)}"
+        f"agrees_with: the logs have {counted(len(answer_questions), 'answer')} of {make_one_line(name)}, but none has "
+        "the "
+        f"id or the question of a response of the sample. Ids of the sample: {_format_examples(asked, 0)}; of the "
+        "logs: "
+        f"{_format_examples(answer_questions, 0)}. Questions of the sample: {_format_examples(asked, 1)}; of the logs: "
+        f"{_format_examples(answer_questions, 1)}"
     )
 
 
-def _examples(asked: Sequence[_Asked], column: int) -> str:
-    values = [str(each[column]) for each in asked[:_SHOWN] if each[column] is not None]
+def _format_examples(asked: Sequence[_AskedQuestion], column: int) -> str:
+    values = [str(each[column]) for each in asked[:_MOST_EXAMPLES] if each[column] is not None]
     return ", ".join(f"'{make_one_line(value[:_LONGEST])}'" for value in values) or "none"
 
 
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(map(make_one_line, names[:_MOST_MODELS]))
-    return f"{shown} and {len(names) - _MOST_MODELS} more" if len(names) > _MOST_MODELS else shown
+def _format_models(names: Sequence[str]) -> str:
+    names_text = ", ".join(map(make_one_line, names[:_MOST_MODELS]))
+    return f"{names_text} and {len(names) - _MOST_MODELS} more" if len(names) > _MOST_MODELS else names_text

@@ -13,7 +13,7 @@ from entropy_sentinel.monitor.labelling.cold_start_allocation import VERDICTS_A_
 from entropy_sentinel.monitor.labelling.expected_widths import ASSUMED_ACCURACY
 from entropy_sentinel.monitor.labelling.judge_budget import CHARACTERS_A_TOKEN, MAX_TOKENS, JudgeBudget
 from entropy_sentinel.monitor.labelling.sample_table import Purpose
-from entropy_sentinel.monitor.labelling.usable_probability import ASSUMES, EXPLAINED, JudgeQuality
+from entropy_sentinel.monitor.labelling.usable_probability import ASSUMES, EXPLAINED_SHARE, JudgeQuality
 from entropy_sentinel.monitor.reading.problem_collection import Problems
 from entropy_sentinel.monitor.summing.sum_merging import ALL, EVERYTHING
 
@@ -96,7 +96,7 @@ class Sample:
         return "\n  ".join(map(make_one_line, [summarise_sample(self), *explain_sample(self)]))
 
     def _repr_html_(self) -> str:
-        return html(summarise_sample(self), explain_sample(self), *sample_tables(self))
+        return html(summarise_sample(self), explain_sample(self), *make_sample_tables(self))
 
 
 def summarise_sample(sample: Sample) -> str:
@@ -105,15 +105,15 @@ def summarise_sample(sample: Sample) -> str:
     return text if sample.to_judge is None else f"{text}, {len(sample.to_judge):,} to judge"
 
 
-def sample_tables(sample: Sample) -> list[Table]:
+def make_sample_tables(sample: Sample) -> list[Table]:
     """The table of slices and, without an estimator, that of the chances of `usable`, if there are any."""
-    tables = [slice_table(sample)]
+    tables = [make_slice_table(sample)]
     if sample.prospects is not None:
-        tables.append(prospect_table(sample.prospects))
+        tables.append(make_prospect_table(sample.prospects))
     return tables
 
 
-def slice_table(sample: Sample) -> Table:
+def make_slice_table(sample: Sample) -> Table:
     """The table of slices."""
     slices, by = sample.slices, sample.by
     shares = _WITHOUT_ESTIMATOR if sample.purpose is not None else _WITH_ESTIMATOR
@@ -125,17 +125,17 @@ def slice_table(sample: Sample) -> Table:
         values = ["-" if row[name] is None else str(row[name]) for name in by]
         cells = [", ".join(values) or EVERYTHING]
         cells += [f"{row[name]:,}" for name in counts]
-        cells += [_in_brackets(number(row[name]), name, row) for name in shares]
+        cells += [_bracket_unfamiliar(number(row[name]), name, row) for name in shares]
         rows.append(cells)
     return headings, rows
 
 
-def _in_brackets(text: str, name: str, row: dict[str, Any]) -> str:
+def _bracket_unfamiliar(text: str, name: str, row: dict[str, Any]) -> str:
     """The estimate of an unfamiliar slice in brackets, and any other number as it is."""
     return f"({text})" if name in ("estimated_accuracy", "width_before") and row.get("unfamiliar") else text
 
 
-def prospect_table(prospects: pl.DataFrame) -> Table:
+def make_prospect_table(prospects: pl.DataFrame) -> Table:
     """The table of the chances of `usable`."""
     errors = prospects["error"].unique().sort()
     headings = ["domains", "labels each"] + [f"error {error:.2f}" for error in errors]
@@ -143,12 +143,13 @@ def prospect_table(prospects: pl.DataFrame) -> Table:
     for (n_domains, n_labels), cells in prospects.group_by("domains", "labels", maintain_order=True):
         chances = cells.sort("error").select("usable", "usable_with_judge").rows()
         rows.append(
-            [str(n_domains), str(n_labels)] + [f"{_chance(alone)} ({_chance(both)})" for alone, both in chances]
+            [str(n_domains), str(n_labels)]
+            + [f"{_format_chance(alone)} ({_format_chance(both)})" for alone, both in chances]
         )
     return headings, rows
 
 
-def _chance(probability: float) -> str:
+def _format_chance(probability: float) -> str:
     text = f"{probability:.0%}"
     return "<1%" if text == "0%" else text
 
@@ -173,7 +174,7 @@ def explain_sample(sample: Sample) -> Iterator[str]:
         yield describe_costs(sample.judge_budget, len(sample.to_judge), sample.n_responses)
 
 
-def _judge(sample: Sample) -> str:
+def _describe_judge(sample: Sample) -> str:
     """How many verdicts of which judge the widths assume."""
     judge = f"a judge of sensitivity {sample.quality.sensitivity:g} and specificity {sample.quality.specificity:g}"
     if sample.to_judge is None:
@@ -184,7 +185,7 @@ def _judge(sample: Sample) -> str:
 
 
 def _explain_with_estimator(sample: Sample) -> Iterator[str]:
-    yield f"labels + judge: {_judge(sample)}"
+    yield f"labels + judge: {_describe_judge(sample)}"
 
 
 def _explain_without_estimator(sample: Sample) -> Iterator[str]:
@@ -192,11 +193,12 @@ def _explain_without_estimator(sample: Sample) -> Iterator[str]:
         f"widths: what to expect at an accuracy of {ASSUMED_ACCURACY:g}, where intervals are widest; a width of 0.30 "
         "is ±0.15"
     )
-    yield f"with a judge: {_judge(sample)}"
+    yield f"with a judge: {_describe_judge(sample)}"
     if sample.slices["width_with_judge"].null_count() == len(sample.slices):
         yield "without a number: too few labels to correct the judge's errors; it takes 8 more labels than slices"
     yield (
-        f"with an estimator: assumes one fitted on these labels, whose P(correct) explains {EXPLAINED:.0%} of the "
+        f"with an estimator: assumes one fitted on these labels, whose P(correct) explains {EXPLAINED_SHARE:.0%} of "
+        "the "
         "differences between responses of a slice (real ones: 9% to 24%)"
     )
     if sample.prospects is not None:

@@ -26,7 +26,7 @@ MESSAGES = "messages"
 # The column with the reference answer that the log has.
 REFERENCE_ANSWER = "reference"
 # Columns of the two tables that are not slices.
-_OWN = {
+_TABLE_COLUMNS = {
     *("item_id", "stratum", "inclusion_probability", "weight", "question", "response", "label"),
     *("n_responses", "n_to_label", "n_to_judge", "estimated_accuracy", "width_before", "width_labels_alone"),
     *("width_expected", "width_with_judge", "width_with_estimator", "width_with_both"),
@@ -36,29 +36,31 @@ _OWN = {
 }
 
 
-def slice_columns(by: Sequence[str]) -> dict[str, str]:
+def name_slice_columns(by: Sequence[str]) -> dict[str, str]:
     """The names of the slice columns in the tables, by their names in rows with slices (`by.COLUMN`)."""
-    return {f"{SLICE_PREFIX}{name}": f"slice_{name}" if name in _OWN else name for name in by}
+    return {f"{SLICE_PREFIX}{name}": f"slice_{name}" if name in _TABLE_COLUMNS else name for name in by}
 
 
-def sampled_slices(rows: pl.DataFrame) -> list[str]:
-    """The slice columns of a table that `to_label` has made: those before the ids of responses."""
+def find_slice_columns(rows: pl.DataFrame) -> list[str]:
+    """The slice columns of a table that `make_label_table` has made: those before the ids of responses."""
     names = rows.columns[: rows.columns.index("item_id")]
     if "sample" in rows.columns:
         for name in ("benchmark", "model"):
             if names[-1:] == [name]:
                 names.pop()
-    return [name for name in names if name not in _OWN]
+    return [name for name in names if name not in _TABLE_COLUMNS]
 
 
-def identity(rows: pl.DataFrame) -> tuple[str, ...]:
+def find_id_columns(rows: pl.DataFrame) -> tuple[str, ...]:
     """The columns that identify responses: if ids are unique, only the id, which survives renaming the log."""
     return ("item_id",) if rows["item_id"].is_unique().all() else RESPONSE
 
 
-def to_label(rows: pl.DataFrame, by: Mapping[str, str], ids: Sequence[str], facts: Sequence[str]) -> pl.DataFrame:
-    """The table of responses to label: slices (`by` is that of `slice_columns`), `ids`, `facts` and texts."""
-    columns = {shown: pl.col(name) for name, shown in by.items()}
+def make_label_table(
+    rows: pl.DataFrame, by: Mapping[str, str], ids: Sequence[str], facts: Sequence[str]
+) -> pl.DataFrame:
+    """The table of responses to label: slices (`by` is that of `name_slice_columns`), `ids`, `facts` and texts."""
+    columns = {column: pl.col(name) for name, column in by.items()}
     for name in ids:
         columns.setdefault(name, pl.col(name))
     for name in (*facts, WEIGHT, QUESTION, "response"):
@@ -71,12 +73,12 @@ def to_label(rows: pl.DataFrame, by: Mapping[str, str], ids: Sequence[str], fact
     return rows.select(**columns)
 
 
-def order_of(rows: pl.DataFrame, seed: int) -> pl.Series:
+def draw_order(rows: pl.DataFrame, seed: int) -> pl.Series:
     """A pseudo-random number for each response, which does not depend on its position."""
-    names = rows.select(identity(rows)).iter_rows()
-    return pl.Series([drawn_number(f"{seed} {name}") for name in names], dtype=pl.UInt64)
+    names = rows.select(find_id_columns(rows)).iter_rows()
+    return pl.Series([draw_number(f"{seed} {name}") for name in names], dtype=pl.UInt64)
 
 
-def drawn_number(text: str) -> int:
+def draw_number(text: str) -> int:
     """A pseudo-random 64-bit number, the same for the same text."""
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big")

@@ -40,7 +40,7 @@ def ask_second_model(rows: pl.DataFrame, model: str, settings: JudgeOptions) -> 
     n_alone = 0
     columns = rows.select(QUESTION, RESPONSE_TEXT, pl.col(MESSAGES) if MESSAGES in rows.columns else pl.lit(None))
     for question, response, messages in columns.iter_rows():
-        conversation, reason = _conversation(question, response, messages)
+        conversation, reason = _make_conversation(question, response, messages)
         conversations.append(conversation)
         reasons.append(reason)
         n_alone += conversation is not None and not messages
@@ -50,7 +50,7 @@ def ask_second_model(rows: pl.DataFrame, model: str, settings: JudgeOptions) -> 
             f"responses: a second opinion needs the texts in '{QUESTION}' and '{RESPONSE_TEXT}', and no response can "
             f"be asked about ({next(filter(None, reasons), 'there is none')})"
         )
-    second = _second_model(model, settings)
+    second = _make_second_model(model, settings)
     sent = [conversation for place in asked if (conversation := conversations[place]) is not None]
     opinions = collect_answers(second.iterate_opinions(sent), asked, second.counts, "questions are answered")
     answers: list[str | None] = [None] * len(rows)
@@ -93,17 +93,17 @@ def add_opinions(
     """
     responses = rows[RESPONSE_TEXT].to_list()
     labels = [match_answers(response, answer) for response, answer in zip(responses, answers, strict=True)]
-    every = []
+    row_reasons = []
     for label, response, reason in zip(labels, responses, reasons, strict=True):
-        without = NO_TEXTS if response is None else _NO_LOGGED_ANSWER
-        every.append(None if label is not None else reason or without)
-    return add_labels(rows, WitnessKind.SECOND_OPINION, model, labels, every).with_columns(
+        default_reason = NO_TEXTS if response is None else _NO_LOGGED_ANSWER
+        row_reasons.append(None if label is not None else reason or default_reason)
+    return add_labels(rows, WitnessKind.SECOND_OPINION, model, labels, row_reasons).with_columns(
         pl.Series(ANSWER, answers, pl.String),
         pl.Series(COMPARABLE, [is_comparable(response) for response in responses], pl.Boolean),
     )
 
 
-def _conversation(
+def _make_conversation(
     question: str | None, response: str | None, messages: str | None
 ) -> tuple[list[Mapping[str, str]] | None, str | None]:
     """The messages to send for a response, or why it cannot be asked about."""
@@ -130,10 +130,10 @@ def _conversation(
     return sent, None
 
 
-def _second_model(model: str, settings: JudgeOptions) -> Any:
+def _make_second_model(model: str, settings: JudgeOptions) -> Any:
     """The model that answers again, at the server that the options describe."""
-    given = settings.model_dump(include={*Llm.UNTRACKED}, exclude_none=True)
-    server = Llm.model_validate({"kind": "llm", "model": model, **given}).model_dump(include={*Llm.UNTRACKED})
+    server_settings = settings.model_dump(include={*Llm.UNTRACKED}, exclude_none=True)
+    server = Llm.model_validate({"kind": "llm", "model": model, **server_settings}).model_dump(include={*Llm.UNTRACKED})
     temperature = 0.0 if settings.temperature is None else settings.temperature
     try:
         from entropy_sentinel.judges.opinion_request import SecondModel

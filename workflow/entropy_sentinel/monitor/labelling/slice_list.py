@@ -26,7 +26,7 @@ def keep_listed_slices(rows: pl.DataFrame, path: Path | None, columns: Mapping[s
         raise InputError(f"slices: {path}: cannot be read: {' '.join(str(error).split())[:200]}") from None
     if absent := [name for name in columns.values() if name not in listed.columns]:
         raise InputError(f"slices: {path}: no column '{absent[0]}' (columns: {', '.join(listed.columns)})")
-    wanted = listed.select(**{name: pl.col(shown) for name, shown in columns.items()}).unique()
+    wanted = listed.select(**{name: pl.col(column) for name, column in columns.items()}).unique()
     kept = rows.join(wanted, on=list(columns), how="semi", nulls_equal=True)
     if kept.is_empty():
         raise InputError(f"slices: the logs have no response of the {len(wanted)} slices in {path}")

@@ -31,7 +31,7 @@ def read_table() -> pl.DataFrame:
 
 
 @cache
-def _interpolator(column: str = "usable") -> tuple[RegularGridInterpolator, list[np.ndarray]]:
+def _make_interpolator(column: str = "usable") -> tuple[RegularGridInterpolator, list[np.ndarray]]:
     """A column of the table as a function of (error, domains, labels), linear between cells, and its axes."""
     cells = read_table()
     axes = [cells[name].unique().sort().to_numpy() for name in ("error", "domains", "labels")]
@@ -39,9 +39,9 @@ def _interpolator(column: str = "usable") -> tuple[RegularGridInterpolator, list
     return RegularGridInterpolator(axes, values), axes
 
 
-def errors() -> list[float]:
+def list_errors() -> list[float]:
     """The mean errors on new domains for which the table has cells."""
-    return list(map(float, _interpolator()[1][0]))
+    return list(map(float, _make_interpolator()[1][0]))
 
 
 def probability_of_usable(error: float, domains: int, labels: int) -> float:
@@ -50,14 +50,14 @@ def probability_of_usable(error: float, domains: int, labels: int) -> float:
     It is 0 if there are fewer domains than in the table, or too few labels for a domain to count; numbers above the
     table's largest count as that.
     """
-    interpolate, (_, table_domains, table_labels) = _interpolator()
+    interpolate, (_, table_domains, table_labels) = _make_interpolator()
     if domains < table_domains[0] or labels < FEWEST_LABELS:
         return 0.0
     return float(interpolate([[error, min(domains, table_domains[-1]), min(labels, table_labels[-1])]])[0])
 
 
 # The share of the variance of "correct" within a domain that P(correct) explains; of real domains it is .09 to .24.
-EXPLAINED = 0.12
+EXPLAINED_SHARE = 0.12
 # The standard deviation of the logits of a judge's rates between domains.
 SPREAD = 0.7
 # With a judge: labels and verdicts in a domain. Without: labels, of which fewer do not count.
@@ -100,8 +100,8 @@ def labels_with_judge(labels: int, judge: JudgeQuality, verdicts: int = VERDICTS
     weights = weights / weights.sum()
     accuracy, leniency, skill = np.linspace(0.15, 0.85, 71)[:, None, None], nodes[:, None], nodes
     harder = accuracy - 0.5 + SPREAD / 2 * skill
-    sensitivity = expit(_logit(judge.sensitivity) + SPREAD * math.sqrt(3 / 4) * leniency + harder)
-    specificity = expit(_logit(judge.specificity) - SPREAD * math.sqrt(3 / 4) * leniency + harder)
+    sensitivity = expit(_compute_logit(judge.sensitivity) + SPREAD * math.sqrt(3 / 4) * leniency + harder)
+    specificity = expit(_compute_logit(judge.specificity) - SPREAD * math.sqrt(3 / 4) * leniency + harder)
 
     def mean(values: np.ndarray) -> float:
         """The mean over domains."""
@@ -111,7 +111,7 @@ def labels_with_judge(labels: int, judge: JudgeQuality, verdicts: int = VERDICTS
     of_labels = accuracy * (1 - accuracy) * np.ones_like(says)
     # Variances and covariances within domains of a label y, a verdict z and P(correct) p.
     y, z, zy = mean(of_labels), mean(says * (1 - says)), mean((sensitivity + specificity - 1) * of_labels)
-    p, zp = EXPLAINED * y, EXPLAINED * zy
+    p, zp = EXPLAINED_SHARE * y, EXPLAINED_SHARE * zy
     squares, products = np.array([[p, zp], [zp, z]]), np.array([p, zy])
     powers = np.clip(np.linalg.lstsq(squares, products, rcond=None)[0], 0, 1)
     residual = y - 2 * powers @ products + powers @ squares @ powers
@@ -121,7 +121,7 @@ def labels_with_judge(labels: int, judge: JudgeQuality, verdicts: int = VERDICTS
     return float((y - p) / variance)
 
 
-def _logit(share: float) -> float:
+def _compute_logit(share: float) -> float:
     """The logit of a share; that of a perfect judge is finite."""
     return float(logit(min(share, 0.9999)))
 
@@ -133,18 +133,18 @@ def probability_with_judge(
 
     It is 0 if the judge sees only the labelled responses: that of labels alone then counts.
     """
-    interpolate, (_, table_domains, table_labels) = _interpolator("usable_with_judge")
+    interpolate, (_, table_domains, table_labels) = _make_interpolator("usable_with_judge")
     if domains < table_domains[0] or labels < LABELS_WITH_JUDGE[0] or verdicts <= labels:
         return 0.0
-    alike = labels_with_judge(labels, judge, verdicts)
-    if alike < table_labels[0]:
+    n_alone = labels_with_judge(labels, judge, verdicts)
+    if n_alone < table_labels[0]:
         return 0.0
-    return float(interpolate([[error, min(domains, table_domains[-1]), min(alike, table_labels[-1])]])[0])
+    return float(interpolate([[error, min(domains, table_domains[-1]), min(n_alone, table_labels[-1])]])[0])
 
 
 def labels_for_usable(error: float, judge: JudgeQuality | None = None) -> LabelCount | None:
     """The fewest labels with which `usable` is probable; null if the table has none."""
-    table_domains = _interpolator()[1][1]
+    table_domains = _make_interpolator()[1][1]
     enough = []
     for labels in _LABELS_ALONE if judge is None else LABELS_WITH_JUDGE:
         for domains in range(int(table_domains[0]), int(table_domains[-1]) + 1):
@@ -158,7 +158,7 @@ def labels_for_usable(error: float, judge: JudgeQuality | None = None) -> LabelC
     return min(enough, key=lambda count: count.total, default=None)
 
 
-def prospects(
+def compute_prospects(
     domains: int, labels: int, budget: int, judge: JudgeQuality, verdicts: int = VERDICTS
 ) -> pl.DataFrame | None:
     """The probability of `usable` by `domains`, `labels` per domain and mean `error`, first for this choice.
@@ -168,23 +168,23 @@ def prospects(
     rows; null if this choice has none.
     """
     plans = {LabelCount(domains, labels): None}
-    table_domains = _interpolator()[1][1]
+    table_domains = _make_interpolator()[1][1]
     for n in map(int, table_domains):
         labels_each = min(budget // n, labels)
         if labels_each >= FEWEST_LABELS:
             plans[LabelCount(n, labels_each)] = None
     rows = []
     for plan in plans:
-        chances = [_chances(error, plan, judge, verdicts) for error in errors()]
+        chances = [_compute_chances(error, plan, judge, verdicts) for error in list_errors()]
         if max(map(max, chances)) >= NEGLIGIBLE:
-            rows += [(*plan, verdicts, error, *pair) for error, pair in zip(errors(), chances, strict=True)]
+            rows += [(*plan, verdicts, error, *pair) for error, pair in zip(list_errors(), chances, strict=True)]
         elif not rows:
             return None
     schema = ["domains", "labels", "verdicts", "error", "usable", "usable_with_judge"]
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def _chances(error: float, plan: LabelCount, judge: JudgeQuality, verdicts: int) -> tuple[float, float]:
+def _compute_chances(error: float, plan: LabelCount, judge: JudgeQuality, verdicts: int) -> tuple[float, float]:
     """The probabilities of `usable` without the judge, and with it."""
     alone = probability_of_usable(error, *plan)
     return alone, max(alone, probability_with_judge(error, *plan, judge, verdicts))

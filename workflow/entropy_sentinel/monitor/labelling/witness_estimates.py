@@ -25,11 +25,11 @@ from entropy_sentinel.monitor.labelling.label_corrected_estimates import prepare
 from entropy_sentinel.monitor.labelling.monitor_witnesses import LEAST_SHARE, require_weights
 from entropy_sentinel.monitor.labelling.witness_support import PEOPLE, AskedWitness, describe_witness
 from entropy_sentinel.monitor.monitor_options import FROM_JUDGE, FROM_MEAN, FROM_OPINION
-from entropy_sentinel.monitor.monitor_result import slice_name
+from entropy_sentinel.monitor.monitor_result import name_slice
 from entropy_sentinel.monitor.reading.dependence import CLUSTER
 from entropy_sentinel.monitor.reading.window_times import find_window_starts
 from entropy_sentinel.monitor.summing.monitor_state import State
-from entropy_sentinel.monitor.summing.sum_merging import MergedSums
+from entropy_sentinel.monitor.summing.sum_merging import SliceTable
 from entropy_sentinel.schemas.witness_schema import (
     ANSWER,
     COMPARABLE,
@@ -55,7 +55,7 @@ COLUMNS: dict[str, Any] = {
     "asked_note_codes": pl.List(pl.String),
     "witness": pl.String,
 }
-_FURTHER = {
+_OPTIONAL_COLUMNS = {
     "label": pl.Boolean,
     VALUE: pl.Float64,
     WEIGHT: pl.Float64,
@@ -84,13 +84,14 @@ class EstimatorPart:
     """What an estimator adds to rows of slices, NaN where it does not count.
 
     `accuracies`, (n_rows,), are its accuracies of the rows, with half the widths of their intervals, `half_widths`;
-    `of_slices`, (n_slices,), are those of whole slices. `needed`, (n_rows,), says which rows need another estimate.
+    `slice_accuracies`, (n_slices,), are those of whole slices. `is_needed`, (n_rows,), says which rows need another
+    estimate.
     """
 
     accuracies: np.ndarray
     half_widths: np.ndarray
-    of_slices: np.ndarray
-    needed: np.ndarray
+    slice_accuracies: np.ndarray
+    is_needed: np.ndarray
 
 
 class WitnessEstimates:
@@ -101,7 +102,7 @@ class WitnessEstimates:
         state: State,
         witnesses: Sequence[Witness],
         labels: pl.DataFrame,
-        merged: MergedSums,
+        merged: SliceTable,
         window: str | None,
         at_random: bool = False,
     ) -> None:
@@ -118,7 +119,7 @@ class WitnessEstimates:
         for part in state.all_responses():
             n_responses += len(part)
             part = part.with_columns(
-                slice=pl.Series(merged.slices_of(part), dtype=pl.Int64),
+                slice=pl.Series(merged.number_slices(part), dtype=pl.Int64),
                 window=find_window_starts(pl.col("grain"), window or "day"),
             ).join(people, on=key, how="left")
             untimed.append(part.filter(pl.col("grain").is_null()).group_by("slice").agg(n=pl.len()))
@@ -137,16 +138,16 @@ class WitnessEstimates:
         # Second opinions come first, those of strong models before others.
         self._asked.sort(key=lambda asked: _ORDER.index(asked.check.verdict) if asked.check else len(_ORDER))
 
-    def of_slices(self, sizes: pl.DataFrame, estimator: EstimatorPart, level: float) -> pl.DataFrame:
+    def estimate_slices(self, sizes: pl.DataFrame, estimator: EstimatorPart, level: float) -> pl.DataFrame:
         """COLUMNS for each slice; `sizes` has `n_estimated` and `n_effective` of each slice."""
         rows = sizes.select(slice=pl.int_range(pl.len()), window_from=None, window=None)
-        return self._estimates(rows, sizes, estimator, level, whole=True)
+        return self._estimate_rows(rows, sizes, estimator, level, whole=True)
 
-    def of_windows(
+    def estimate_windows(
         self, rows: pl.DataFrame, sizes: pl.DataFrame, estimator: EstimatorPart, level: float
     ) -> pl.DataFrame:
         """COLUMNS for each row; rows have `slice`, the first (`window_from`) and last `window`."""
-        return self._estimates(rows.select("slice", "window_from", "window"), sizes, estimator, level, whole=False)
+        return self._estimate_rows(rows.select("slice", "window_from", "window"), sizes, estimator, level, whole=False)
 
     @property
     def opinions(self) -> list[AskedWitness]:
@@ -161,36 +162,40 @@ class WitnessEstimates:
         described = []
         for asked in self._asked:
             partial = [
-                slice_name(self._slices.row(number))
+                name_slice(self._slices.row(number))
                 for number in sorted(asked.estimable)
-                if not _represents(asked.slices[number], int(sizes[number]), asked.at_random)
+                if not _is_representative(asked.slices[number], int(sizes[number]), asked.at_random)
                 or len(asked.slices[number]) < FEWEST_ASKED
             ]
             described.append(describe_witness(asked, accuracies) | {"partial": partial})
         return described
 
-    def _estimates(
+    def _estimate_rows(
         self, rows: pl.DataFrame, sizes: pl.DataFrame, estimator: EstimatorPart, level: float, whole: bool
     ) -> pl.DataFrame:
-        every: list[_AskedEstimate] = []
+        estimates: list[_AskedEstimate] = []
         for place, (number, first, last) in enumerate(rows.iter_rows()):
             n, n_effective = sizes["n_estimated"][place], sizes["n_effective"][place]
             found = _AskedEstimate()
             for asked in self._asked:
                 part = asked.slices.get(number)
                 if part is not None and not whole:
-                    part = _within(part, first, last)
+                    part = _select_windows(part, first, last)
                 if part is None or len(part) < FEWEST_ASKED:
                     continue
                 found = found._replace(n_asked=max(found.n_asked, len(part)))
-                if not estimator.needed[place] or asked.is_refused or not _represents(part, n, asked.at_random):
+                if (
+                    not estimator.is_needed[place]
+                    or asked.is_refused
+                    or not _is_representative(part, n, asked.at_random)
+                ):
                     continue
-                values = _estimate(asked, number, part, n_effective, estimator, place, level)
+                values = _estimate_row(asked, number, part, n_effective, estimator, place, level)
                 if values is not None:
                     found = values
                     break
-            every.append(found)
-        return pl.DataFrame(every, schema=COLUMNS, orient="row")
+            estimates.append(found)
+        return pl.DataFrame(estimates, schema=COLUMNS, orient="row")
 
 
 def _match_reference(rows: pl.DataFrame) -> pl.DataFrame:
@@ -208,8 +213,10 @@ def _match_reference(rows: pl.DataFrame) -> pl.DataFrame:
 def _match_witness(part: pl.DataFrame, witness: Witness) -> pl.DataFrame:
     """The responses of a part that the witness has, with what it says of them."""
     key, rows = witness.key, witness.rows
-    absent = [pl.lit(None, dtype).alias(name) for name, dtype in _FURTHER.items() if name not in rows.columns]
-    rows = rows.with_columns(absent).select(*key, *(pl.col(name).cast(dtype) for name, dtype in _FURTHER.items()))
+    absent = [pl.lit(None, dtype).alias(name) for name, dtype in _OPTIONAL_COLUMNS.items() if name not in rows.columns]
+    rows = rows.with_columns(absent).select(
+        *key, *(pl.col(name).cast(dtype) for name, dtype in _OPTIONAL_COLUMNS.items())
+    )
     if witness.samples is not None:
         rows = rows.join(witness.samples, on=key, how="left", maintain_order="left")
     rows = rows.cast({name: FEATURE_FRAME.schema[name] for name in key})
@@ -224,12 +231,12 @@ def _combine_samples(asked: pl.DataFrame, untimed: Sequence[pl.DataFrame]) -> pl
     return combine_weights(asked, SAMPLES, WEIGHT, n_untimed).drop(SAMPLES)
 
 
-def _within(part: pl.DataFrame, first: datetime | None, last: datetime | None) -> pl.DataFrame:
+def _select_windows(part: pl.DataFrame, first: datetime | None, last: datetime | None) -> pl.DataFrame:
     window = pl.col("window")
     return part.filter(window.is_null() if last is None else window.is_between(first, last))
 
 
-def _represents(part: pl.DataFrame, n: int, at_random: bool) -> bool:
+def _is_representative(part: pl.DataFrame, n: int, at_random: bool) -> bool:
     """Whether the asked responses represent all `n` of a row, and not only some of their time."""
     weights = part[WEIGHT]
     if at_random or not weights.count():
@@ -237,7 +244,7 @@ def _represents(part: pl.DataFrame, n: int, at_random: bool) -> bool:
     return bool(weights.sum() >= LEAST_SHARE * n)
 
 
-def _estimate(
+def _estimate_row(
     asked: AskedWitness,
     number: int,
     part: pl.DataFrame,
@@ -247,12 +254,12 @@ def _estimate(
     level: float,
 ) -> _AskedEstimate | None:
     """The values of COLUMNS; null if the witness gives no estimate of the slice."""
-    estimated, alone = float(estimator.accuracies[place]), np.full(len(estimator.of_slices), np.nan)
+    estimated, alone = float(estimator.accuracies[place]), np.full(len(estimator.slice_accuracies), np.nan)
     one = asked.describe_slice(number, part, n, estimated)
     if one is None:
         return None
     averaged = not np.isnan(estimated)
-    errors = asked.errors(estimator.of_slices if averaged else alone)
+    errors = asked.errors(estimator.slice_accuracies if averaged else alone)
     if averaged and len(errors.errors) < PRIOR.freedom:
         # The errors of the mean are unknown, but at most the mean of both errors.
         errors = asked.errors(alone)
@@ -265,7 +272,7 @@ def _estimate(
         return None
     basis = FROM_MEAN if averaged else FROM_OPINION if asked.is_opinion else FROM_JUDGE
     name = asked.witness.name if asked.is_opinion else f"{asked.witness.name}, calibrated"
-    notes = _notes(asked, len(errors.errors))
+    notes = _collect_notes(asked, len(errors.errors))
     return _AskedEstimate(
         n_asked=len(part),
         accuracy=accuracy.estimate,
@@ -278,7 +285,7 @@ def _estimate(
     )
 
 
-def _notes(asked: AskedWitness, n_slices: int) -> dict[AccuracyNote, str]:
+def _collect_notes(asked: AskedWitness, n_slices: int) -> dict[AccuracyNote, str]:
     """The notes about an estimate that labels have not checked, or hardly."""
     notes = {}
     if asked.check is not None and asked.check.verdict == PartnerVerdict.UNCHECKED:

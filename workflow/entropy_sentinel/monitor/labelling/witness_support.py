@@ -10,7 +10,7 @@ import polars as pl
 from entropy_sentinel.api.input_checks import WEIGHT
 from entropy_sentinel.api.witness_reading import Witness
 from entropy_sentinel.judges.answer_matching import COMPARABLE_SHARE
-from entropy_sentinel.monitor.labelling.monitor_witnesses import cluster_numbers
+from entropy_sentinel.monitor.labelling.monitor_witnesses import number_clusters
 from entropy_sentinel.schemas.witness_schema import COMPARABLE, LOGGED_RIGHT, PARTNER_RIGHT, VALUE, WitnessKind
 from entropy_sentinel.statistics.monitoring.partner_strength import (
     PartnerCheck,
@@ -71,8 +71,8 @@ class AskedWitness:
         referenced, labelled = rows.drop_nulls([PARTNER_RIGHT, LOGGED_RIGHT]), rows.drop_nulls(PEOPLE)
         if len(referenced) > len(labelled):
             partner, logged = (referenced[name].cast(pl.Float64) for name in (PARTNER_RIGHT, LOGGED_RIGHT))
-            return check_by_reference(partner, logged, referenced[VALUE], cluster_numbers(referenced))
-        return check_partner(labelled[PEOPLE].cast(pl.Float64), labelled[VALUE], cluster_numbers(labelled))
+            return check_by_reference(partner, logged, referenced[VALUE], number_clusters(referenced))
+        return check_partner(labelled[PEOPLE].cast(pl.Float64), labelled[VALUE], number_clusters(labelled))
 
     @property
     def is_refused(self) -> bool:
@@ -92,7 +92,7 @@ class AskedWitness:
             weights = part[WEIGHT].fill_null(np.nan).to_numpy()
         labels = part[PEOPLE].cast(pl.Float64).fill_null(np.nan).to_numpy()
         return WitnessedSlice(
-            values, labels, n, weights, cluster_numbers(part), None if np.isnan(estimated) else estimated
+            values, labels, n, weights, number_clusters(part), None if np.isnan(estimated) else estimated
         )
 
     def errors(self, accuracies: np.ndarray) -> WitnessErrors:
@@ -119,7 +119,7 @@ class AskedWitness:
         return dict(accuracies.filter(pl.col("n") >= FEWEST_LABELS).select("slice", PEOPLE).iter_rows())
 
     @cached_property
-    def _labelled(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _label_arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The slices, values and labels of the responses with a label by people, (n,) each."""
         labelled = self.rows.drop_nulls(PEOPLE)
         slices, values, labels = (labelled[name].cast(pl.Float64).to_numpy() for name in ("slice", VALUE, PEOPLE))
@@ -127,11 +127,11 @@ class AskedWitness:
 
     def _calibrate(self, number: int, part: pl.DataFrame) -> np.ndarray | None:
         """P(correct) of a slice's responses by the labels of the other slices; null with too few of these."""
-        slices, values, labels = self._labelled
-        left = slices != number
-        key = -1 if left.all() else number
+        slices, values, labels = self._label_arrays
+        is_other_slice = slices != number
+        key = -1 if is_other_slice.all() else number
         if key not in self._calibrations:
-            self._calibrations[key] = calibrate_verdicts(values[left], labels[left])
+            self._calibrations[key] = calibrate_verdicts(values[is_other_slice], labels[is_other_slice])
         calibration = self._calibrations[key]
         return None if calibration is None else calibration.probabilities(part[VALUE])
 

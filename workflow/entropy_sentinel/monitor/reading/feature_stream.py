@@ -57,7 +57,7 @@ from entropy_sentinel.monitor.reading.problem_collection import Problems, Traini
 from entropy_sentinel.monitor.reading.problem_records import identify_left_out
 from entropy_sentinel.monitor.reading.time_zones import DTYPE
 from entropy_sentinel.monitor.reading.window_times import Clock
-from entropy_sentinel.monitor.slice_columns import MADE, made_of
+from entropy_sentinel.monitor.slice_columns import READING_COLUMNS, list_source_columns
 from entropy_sentinel.schemas.generation_schema import GENERATIONS, LOGPROBS
 from entropy_sentinel.schemas.response_schema import RESPONSE
 from entropy_sentinel.schemas.signal_schema import with_reasons
@@ -74,9 +74,9 @@ SLICE_PREFIX = "by."
 # The prefix of columns with numbers of which quantiles are reported.
 NUMBER_PREFIX = "number."
 # The columns that statistics use: columns of feature files, columns only of traces, and other columns of a log.
-_FEATURE_COLUMNS = [name for name in made_of() if name in FEATURE_FRAME.schema]
-_TRACE_COLUMNS = [name for name in made_of() if name in GENERATIONS.schema and name not in _FEATURE_COLUMNS]
-_LOG_COLUMNS = [name for name in made_of() if name not in (*_FEATURE_COLUMNS, *_TRACE_COLUMNS)]
+_FEATURE_COLUMNS = [name for name in list_source_columns() if name in FEATURE_FRAME.schema]
+_TRACE_COLUMNS = [name for name in list_source_columns() if name in GENERATIONS.schema and name not in _FEATURE_COLUMNS]
+_LOG_COLUMNS = [name for name in list_source_columns() if name not in (*_FEATURE_COLUMNS, *_TRACE_COLUMNS)]
 
 
 def load_with_checksum(
@@ -429,9 +429,19 @@ class EstimatorInputs:
         self.data_filter.count(frame)
         self.exclusions.add(count_exclusions(frame, keys))
         hashes = [] if self._repeat_finder is None else HASH_COLUMNS
-        columns = dict.fromkeys((*FEATURES, *self._signals, *RESPONSE, *made_of(), *hashed_tokens.SCHEMA))
+        columns = dict.fromkeys((*FEATURES, *self._signals, *RESPONSE, *list_source_columns(), *hashed_tokens.SCHEMA))
         return frame.select(
-            *columns, *MADE, CODE, "grain", CLUSTER, STRATUM, *hashes, *keys, *measures, *self._texts, *self._labels
+            *columns,
+            *READING_COLUMNS,
+            CODE,
+            "grain",
+            CLUSTER,
+            STRATUM,
+            *hashes,
+            *keys,
+            *measures,
+            *self._texts,
+            *self._labels,
         )
 
     def _read_column(self, batch: pl.DataFrame, name: str) -> pl.Series:

@@ -27,10 +27,10 @@ from entropy_sentinel.schemas.contract import PROVENANCE_KEY, read_provenance
 
 # Limits of the page: slices with responses, tokens of a response, and alternatives per token.
 MOST_SLICES, MOST_TOKENS, ALTERNATIVES = 10, 200, 3
-_WHO = ("benchmark", "item_id", "sample")
+_KEY = ("benchmark", "item_id", "sample")
 
 
-def behind(
+def find_least_certain(
     alerts: Sequence[Alert], window: str | None, state: State, reading: Reading, most: int
 ) -> list[AlertResponses]:
     """At most `most` responses for each slice and window with an alert, the least likely correct ones first.
@@ -40,24 +40,24 @@ def behind(
     by_slice: dict[str, Alert] = {}
     for alert in alerts:
         if alert.has_responses:
-            by_slice[repr((alert.slice, _window_of(alert)))] = alert
+            by_slice[repr((alert.slice, _find_window(alert)))] = alert
     shown_alerts = list(by_slice.values())[:MOST_SLICES]
-    chosen = [_chosen(alert, window, state, reading, most) for alert in shown_alerts]
+    chosen = [_choose_responses(alert, window, state, reading, most) for alert in shown_alerts]
     responses, missing = _read_all(chosen, state, reading)
     behind_alerts = []
     for alert, rows in zip(shown_alerts, chosen, strict=True):
-        ids = rows.select("key", *_WHO).iter_rows()
+        ids = rows.select("key", *_KEY).iter_rows()
         of_alert = tuple(responses[who] for who in ids if who in responses)
-        note = _note(rows, len(of_alert), missing)
-        behind_alerts.append(AlertResponses(alert.slice, _window_of(alert), of_alert, note))
+        note = _describe_missing(rows, len(of_alert), missing)
+        behind_alerts.append(AlertResponses(alert.slice, _find_window(alert), of_alert, note))
     return behind_alerts
 
 
-def _window_of(alert: Alert) -> datetime | None:
+def _find_window(alert: Alert) -> datetime | None:
     return None if alert.window is None else alert.window.window
 
 
-def _chosen(alert: Alert, window: str | None, state: State, reading: Reading, most: int) -> pl.DataFrame:
+def _choose_responses(alert: Alert, window: str | None, state: State, reading: Reading, most: int) -> pl.DataFrame:
     """The least certain responses of an alert's slice: the `key` of the file, their ids, and `p`."""
     same = [pl.col(f"{SLICE_PREFIX}{name}").eq_missing(pl.lit(alert.slice[name], pl.String)) for name in reading.by]
     if window is not None and alert.window is not None:
@@ -69,11 +69,11 @@ def _chosen(alert: Alert, window: str | None, state: State, reading: Reading, mo
     frames = []
     for key in state.files:
         for frame in state.responses(key):
-            of_slice = frame.filter(pl.lit(True), *same).select(pl.lit(key).alias("key"), *_WHO, "p")
-            frames.append(of_slice.sort("p", *_WHO).head(most))
+            of_slice = frame.filter(pl.lit(True), *same).select(pl.lit(key).alias("key"), *_KEY, "p")
+            frames.append(of_slice.sort("p", *_KEY).head(most))
     if not frames:
-        return pl.DataFrame(schema={"key": pl.String, **dict.fromkeys(_WHO, pl.String), "p": pl.Float64})
-    return pl.concat(frames).sort("p", "key", *_WHO).head(most)
+        return pl.DataFrame(schema={"key": pl.String, **dict.fromkeys(_KEY, pl.String), "p": pl.Float64})
+    return pl.concat(frames).sort("p", "key", *_KEY).head(most)
 
 
 def _read_all(
@@ -84,40 +84,40 @@ def _read_all(
     missing: dict[str, str] = {}
     if not chosen:
         return responses, missing
-    rows = pl.concat(chosen).unique(["key", *_WHO], maintain_order=True)
+    rows = pl.concat(chosen).unique(["key", *_KEY], maintain_order=True)
     for (key,), part in rows.group_by("key", maintain_order=True):
         path = state.files[key].path
-        predictions = {tuple(who): p for *who, p in part.select(*_WHO, "p").iter_rows()}
+        predictions = {tuple(who): p for *who, p in part.select(*_KEY, "p").iter_rows()}
         try:
             if not Path(path).is_file():
                 missing[key] = f"'{path}' cannot be read a second time"
             elif holds_features(path):
                 missing[key] = f"'{path}' contains features, which have no texts"
             else:
-                for who, response in _read(path, reading, predictions):
+                for who, response in _read_log(path, reading, predictions):
                     responses[(key, *who)] = response
         except EntropySentinelError as error:
             missing[key] = str(error)
     return responses, missing
 
 
-def _read(
+def _read_log(
     path: str, reading: Reading, predictions: Mapping[tuple[Any, ...], float]
 ) -> Iterator[tuple[tuple[Any, ...], LoggedResponse]]:
     """Yield the responses of a log that have one of the `predictions`, with their ids; stop when all are found."""
     has_provenance = Path(path).suffix == ".parquet" and PROVENANCE_KEY in pl.read_parquet_metadata(path)
-    texts, left = TokenTexts(read_provenance(path) if has_provenance else {}), dict(predictions)
+    texts, wanted = TokenTexts(read_provenance(path) if has_provenance else {}), dict(predictions)
     for frame in open_log(path, reading, strict=False, extra_columns=(QUESTION,)):
-        candidates = frame.filter(pl.col("item_id").is_in([item_id for _, item_id, _ in left]))
+        candidates = frame.filter(pl.col("item_id").is_in([item_id for _, item_id, _ in wanted]))
         for row in candidates.iter_rows(named=True):
-            who = tuple(row[name] for name in _WHO)
-            if who in left:
-                yield who, _response(row, left.pop(who), texts)
-        if not left:
+            who = tuple(row[name] for name in _KEY)
+            if who in wanted:
+                yield who, _make_response(row, wanted.pop(who), texts)
+        if not wanted:
             return
 
 
-def _response(row: Mapping[str, Any], p: float, texts: TokenTexts) -> LoggedResponse:
+def _make_response(row: Mapping[str, Any], p: float, texts: TokenTexts) -> LoggedResponse:
     question = row.get(QUESTION)
     return LoggedResponse(
         item_id=row["item_id"],
@@ -132,7 +132,7 @@ def _response(row: Mapping[str, Any], p: float, texts: TokenTexts) -> LoggedResp
     )
 
 
-def _note(rows: pl.DataFrame, n_shown: int, missing: Mapping[str, str]) -> str:
+def _describe_missing(rows: pl.DataFrame, n_shown: int, missing: Mapping[str, str]) -> str:
     if rows.is_empty():
         return "This slice pools several slices, so its responses cannot be shown."
     if n_shown == len(rows):

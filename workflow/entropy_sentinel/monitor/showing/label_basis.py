@@ -7,7 +7,7 @@ from entropy_sentinel.formatting.text_format import counted, listed
 from entropy_sentinel.monitor.labelling.label_proposal import FEWEST
 from entropy_sentinel.monitor.labelling.monitor_witnesses import LEAST_SHARE
 from entropy_sentinel.monitor.monitor_options import MODEL
-from entropy_sentinel.monitor.monitor_result import SHOWN, Monitored, names_of
+from entropy_sentinel.monitor.monitor_result import MOST_SLICES, Monitored, name_slices
 from entropy_sentinel.schemas.witness_schema import WitnessKind
 
 _MOST_MODELS = 5
@@ -23,7 +23,7 @@ _REASONS = {
 }
 
 
-def model_mixture(result: Monitored) -> list[str]:
+def describe_models(result: Monitored) -> list[str]:
     """A line about a log with several models that the slices do not tell apart."""
     models = result.provenance["models"]
     if len(models) < 2 or MODEL in result.by:
@@ -35,7 +35,7 @@ def model_mixture(result: Monitored) -> list[str]:
     ]
 
 
-def unlabelled_slices(result: Monitored) -> list[str]:
+def list_unlabelled_slices(result: Monitored) -> list[str]:
     """Lines about the slices, and about those of the newest window, that have no label, and what to do."""
     if result.has_estimates:
         return []
@@ -46,7 +46,8 @@ def unlabelled_slices(result: Monitored) -> list[str]:
         kinds = {witness["kind"] for witness in result.provenance["judge"] or ()}
         reasons = "".join(f" {reason}" for kind, reason in _REASONS.items() if kind in kinds)
         lines.append(
-            f"no accuracy for {listed(names_of(result, unlabelled), SHOWN, '; ')}: no labels.{reasons} Label at least "
+            f"no accuracy for {listed(name_slices(result, unlabelled), MOST_SLICES, '; ')}: no labels.{reasons} "
+            "Label at least "
             f"{FEWEST} responses of each: `sample LOGS{by}` chooses them"
         )
     if result.newest:
@@ -63,12 +64,13 @@ def _unrepresented_now(result: Monitored) -> list[str]:
     if rows.is_empty():
         return []
     return [
-        f"no accuracy of the newest {window} for {listed(names_of(result, rows), SHOWN, '; ')}: the labels represent "
+        f"no accuracy of the newest {window} for {listed(name_slices(result, rows), MOST_SLICES, '; ')}: the labels "
+        "represent "
         f"less than {LEAST_SHARE:.0%} of its responses; label more of them"
     ]
 
 
-def unlabelled_draws(result: Monitored) -> list[str]:
+def describe_unlabelled_draws(result: Monitored) -> list[str]:
     """A line about drawn responses without a label, if they are many."""
     drawn = result.provenance.get("labels_drawn") or {"n": 0, "n_labelled": 0}
     n_without = drawn["n"] - drawn["n_labelled"]
@@ -93,6 +95,7 @@ def _unlabelled_now(result: Monitored, unlabelled: pl.DataFrame) -> list[str]:
     window = result.provenance["window"]
     return [
         f"no labels of the newest {window}, and of those pooled with it: "
-        f"{listed(names_of(result, rows), SHOWN, '; ')}{consequence}. Label some of these responses to see the "
+        f"{listed(name_slices(result, rows), MOST_SLICES, '; ')}{consequence}. Label some of these responses to see "
+        "the "
         "accuracy now"
     ]

@@ -26,12 +26,12 @@ _CLOUD = "https://cloud.langfuse.com"
 # Attempts to send a score.
 _ATTEMPTS = 3
 # The largest number of ids in an error.
-_NAMED = 100
+_MOST_NAMES = 100
 
 
 def check_keys() -> None:
     """Raise ConfigError if a key is not in the environment, or the address is not one."""
-    _connection()
+    _read_connection()
 
 
 def send_scores(scores: pl.DataFrame, target: Target) -> int:
@@ -77,17 +77,19 @@ def send_to_queue(responses: pl.DataFrame, target: Target, queue: str) -> int:
     if failed:
         remedy = "Nothing was added: run the command again"
         if len(failed) < len(ids):
-            remedy = f"Add them in Langfuse, because the command would add the others twice: {listed(failed, _NAMED)}"
+            remedy = (
+                f"Add them in Langfuse, because the command would add the others twice: {listed(failed, _MOST_NAMES)}"
+            )
         raise InputError(f"Langfuse did not take {len(failed):,} of {len(ids):,} responses: {delivery.words}. {remedy}")
     return len(ids)
 
 
 def _send_each(contents: Sequence[Mapping[str, Any]], path: str, attempts: int) -> Delivery:
-    host, headers = _connection()
+    host, headers = _read_connection()
     return post_each(contents, f"{host}{path}", headers, attempts)
 
 
-def _connection() -> tuple[str, dict[str, str]]:
+def _read_connection() -> tuple[str, dict[str, str]]:
     """The address of the server, and the headers with the keys."""
     for name in (_PUBLIC, _SECRET):
         if not os.environ.get(name):

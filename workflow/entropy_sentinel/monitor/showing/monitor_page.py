@@ -13,35 +13,39 @@ from entropy_sentinel.estimators.familiarity import NO_WORDS
 from entropy_sentinel.formatting.text_format import counted, listed
 from entropy_sentinel.monitor.alert import Alert
 from entropy_sentinel.monitor.alert_codes import Flag
-from entropy_sentinel.monitor.labelling.label_proposal import proposals
-from entropy_sentinel.monitor.monitor_options import FROM_ESTIMATE, Reference, period_text
+from entropy_sentinel.monitor.labelling.label_proposal import propose_slices
+from entropy_sentinel.monitor.monitor_options import FROM_ESTIMATE, Reference, format_period
 from entropy_sentinel.monitor.monitor_result import (
-    LABELLED,
-    NAMED,
-    SHOWN,
+    LABEL_COLUMN,
+    MOST_NAMED,
+    MOST_SLICES,
     LoggedResponse,
     Monitored,
-    alert_text,
-    label_basis,
-    names_of,
-    silence,
-    since_newest,
-    slice_name,
-    table_of,
-    verdicts_of,
-    window_events,
-    without_row,
+    describe_alert,
+    describe_label_basis,
+    describe_missing_windows,
+    describe_silence,
+    describe_window_events,
+    format_verdicts,
+    make_table,
+    name_slice,
+    name_slices,
+    select_absent,
 )
-from entropy_sentinel.monitor.showing.label_basis import model_mixture, unlabelled_draws, unlabelled_slices
+from entropy_sentinel.monitor.showing.label_basis import (
+    describe_models,
+    describe_unlabelled_draws,
+    list_unlabelled_slices,
+)
 from entropy_sentinel.monitor.showing.monitor_terminal import (
-    labels_and_estimates,
-    labels_of_a_part,
-    reasons,
-    same_models,
-    untested,
-    witness_lines,
+    collect_reasons,
+    describe_chosen_accuracies,
+    describe_partial_labels,
+    describe_same_models,
+    describe_witness_quality,
+    list_untested,
 )
-from entropy_sentinel.monitor.showing.page_pictures import labelled, newest_window, over_time, ranked
+from entropy_sentinel.monitor.showing.page_pictures import compare_labels, draw_over_time, newest_window, rank_slices
 from entropy_sentinel.monitor.showing.witness_lines import describe_witnesses
 from entropy_sentinel.monitor.slice_columns import STATISTICS
 from entropy_sentinel.rendering.html_pages import render
@@ -50,32 +54,38 @@ from entropy_sentinel.statistics.slice_intervals import NOTES
 
 _TEMPLATE = Path(__file__).with_name("monitor.html.j2")
 # Largest number of rows in a table, so that browsers can open the page even with a million slices.
-MOST_ROWS = 10 * SHOWN
+MOST_ROWS = 10 * MOST_SLICES
 # Largest numbers of alerts, and of lines about traffic that is left out before the numbers.
 MOST_ALERTS, MOST_LINES = 100, 5
 
 
 def write_page(result: Monitored, path: str | Path) -> None:
     """Write the page in one step."""
-    write_whole(path, page(result))
+    write_whole(path, render_page(result))
 
 
-def page(result: Monitored) -> str:
+def render_page(result: Monitored) -> str:
     """The page's HTML."""
     about = result.provenance
-    models = listed([*about["models"]], NAMED)
+    models = listed([*about["models"]], MOST_NAMED)
     if result.has_estimates:
         models = ", ".join(str(estimator["model"]) for estimator in about["estimators"])
-    alerts, left_out = _alerts(result), _left_out(result)
-    notes = [*labels_and_estimates(result), *witness_lines(result), *describe_witnesses(result)]
+    alerts, left_out = _group_alerts(result), _list_left_out(result)
+    notes = [*describe_chosen_accuracies(result), *describe_witness_quality(result), *describe_witnesses(result)]
     notes += result.problems.lines()
-    verdicts = [f"Estimates of {each['model']}: {verdicts_of(each)}." for each in about["estimators"]]
-    warnings = [*silence(result), *same_models(result)]
+    verdicts = [f"Estimates of {each['model']}: {format_verdicts(each)}." for each in about["estimators"]]
+    warnings = [*describe_silence(result), *describe_same_models(result)]
     if result.has_estimates:
-        notes = [*labels_of_a_part(result), *unlabelled_draws(result), *notes]
+        notes = [*describe_partial_labels(result), *describe_unlabelled_draws(result), *notes]
     else:
-        verdicts += [f"{line[0].upper()}{line[1:]}." for line in (label_basis(result), *model_mixture(result))]
-        warnings += [*unlabelled_slices(result), *labels_of_a_part(result), *unlabelled_draws(result)]
+        verdicts += [
+            f"{line[0].upper()}{line[1:]}." for line in (describe_label_basis(result), *describe_models(result))
+        ]
+        warnings += [
+            *list_unlabelled_slices(result),
+            *describe_partial_labels(result),
+            *describe_unlabelled_draws(result),
+        ]
     return render(
         _TEMPLATE,
         title="Estimated accuracy by slice" if result.has_estimates else "Accuracy by slice, from labels",
@@ -85,7 +95,7 @@ def page(result: Monitored) -> str:
         general={flag: reason.split("; ") for flag, reason in about["general_flags"].items()},
         alerts=alerts[:MOST_ALERTS],
         n_more_alerts=max(len(alerts) - MOST_ALERTS, 0),
-        no_alerts=_no_alerts(result),
+        no_alerts=_describe_no_alerts(result),
         warnings=warnings,
         left_out=left_out[:MOST_LINES],
         n_more_left_out=max(len(left_out) - MOST_LINES, 0),
@@ -93,20 +103,20 @@ def page(result: Monitored) -> str:
         full=FULL,
         cut=cut,
         parts=parts,
-        sections=_sections(result),
-        labelled=labelled(result),
+        sections=_make_sections(result),
+        labelled=compare_labels(result),
         interval=" ".join(NOTES[basis] for basis in result.slices["basis"].drop_nulls().unique(maintain_order=True)),
         statistics=[entry for entry in STATISTICS.values() if entry.heading],
-        proposals=proposals(result),
+        proposals=propose_slices(result),
         by=", ".join(result.by) or "slice",
         period=about["window"] or "log",
-        flags=reasons(result),
-        facts=_facts(result),
+        flags=collect_reasons(result),
+        facts=_list_facts(result),
         problems=[line for line in notes if line not in left_out[:MOST_LINES]],
     )
 
 
-def _no_alerts(result: Monitored) -> str:
+def _describe_no_alerts(result: Monitored) -> str:
     """What to say if there are no alerts: which ones are watched for, or how to set some."""
     kinds = list(result.provenance["alert_on"])
     limit = result.provenance["fail_below"]
@@ -117,7 +127,7 @@ def _no_alerts(result: Monitored) -> str:
     return f"None. Watched for: {', '.join(kinds)}."
 
 
-def _left_out(result: Monitored) -> list[str]:
+def _list_left_out(result: Monitored) -> list[str]:
     """A line for each kind of traffic that the numbers do not cover."""
     return result.problems.lines(with_notes=False)
 
@@ -133,21 +143,21 @@ class _AlertEntry:
     note: str
 
 
-def _alerts(result: Monitored) -> list[_AlertEntry]:
+def _group_alerts(result: Monitored) -> list[_AlertEntry]:
     """The alerts by slice and window, with the responses behind them, the newest window first."""
     entries: dict[str, _AlertEntry] = {}
     for alert in sorted(result.alerts, key=_newest_time, reverse=True):
         when = ""
         if alert.window is not None:
             when = f", {result.provenance['window']} from {alert.window.window:%Y-%m-%d %H:%M}"
-        name = slice_name(alert.slice.values())
+        name = name_slice(alert.slice.values())
         if alert.subject is not None:
             name = f"Not watched: {alert.subject.name}"
-        behind = next((shown for shown in result.behind if shown.is_of(alert)), None)
+        behind = next((entry for entry in result.behind if entry.is_of(alert)), None)
         responses, note = (behind.responses, behind.note) if behind else ((), "")
         key = repr((alert.subject, alert.slice, when))
         entry = entries.setdefault(key, _AlertEntry(name, when, [], responses, note))
-        entry.messages.append(alert_text(alert))
+        entry.messages.append(describe_alert(alert))
     return list(entries.values())
 
 
@@ -155,56 +165,61 @@ def _newest_time(alert: Alert) -> float:
     return -math.inf if alert.window is None else alert.window.window.timestamp()
 
 
-def _sections(result: Monitored) -> list[dict[str, Any]]:
+def _make_sections(result: Monitored) -> list[dict[str, Any]]:
     """Headings with pictures and tables: the newest window first, because alerts are about it.
 
     Without an estimator, the whole time comes first, because a window seldom has labels.
     """
     if result.recent is None:
-        section = _section(result, "Where errors are expected", result.slices, [*untested(result)])
-        return [{**section, "summary": _summary(result, result.slices), "ranked": ranked(result)}]
+        section = _make_section(result, "Where errors are expected", result.slices, [*list_untested(result)])
+        return [{**section, "summary": _summarise_rows(result, result.slices), "ranked": rank_slices(result)}]
     sections = []
     for window in reversed(result.newest):
         rows = result.recent.filter(pl.col("window") == window)
-        notes = [note] if (note := _without_row(result, window, rows)) else []
+        notes = [note] if (note := _describe_absent(result, window, rows)) else []
         heading = f"{result.provenance['window'].title()} from {window:%Y-%m-%d %H:%M} {result.provenance['timezone']}"
-        heading += window_events(result, window)
+        heading += describe_window_events(result, window)
         if window == result.newest[-1]:
-            notes += untested(result)
-            section = _section(result, f"{heading}{since_newest(result)}", rows, notes)
-            picture = {"ranked": ranked(result, newest=True), "over_time": over_time(result)}
-            above = {"above": "Where errors are expected", "summary": _summary(result, rows, newest_window(result))}
+            notes += list_untested(result)
+            section = _make_section(result, f"{heading}{describe_missing_windows(result)}", rows, notes)
+            picture = {"ranked": rank_slices(result, newest=True), "over_time": draw_over_time(result)}
+            above = {
+                "above": "Where errors are expected",
+                "summary": _summarise_rows(result, rows, newest_window(result)),
+            }
             sections.append({**section, **above, **picture})
-            whole = _section(result, "The whole time", result.slices, [])
-            sections.append({**whole, "summary": _summary(result, result.slices), "ranked": ranked(result)})
+            whole = _make_section(result, "The whole time", result.slices, [])
+            sections.append({**whole, "summary": _summarise_rows(result, result.slices), "ranked": rank_slices(result)})
         elif len(rows):
-            sections.append(_section(result, heading, rows, notes))
+            sections.append(_make_section(result, heading, rows, notes))
         else:
             sections[0]["notes"] += [f"{heading}: {note}" for note in notes]
     if not result.has_estimates:
-        newest, whole, *others = sections
+        newest, whole, *earlier_sections = sections
         newest["above"], whole["above"] = whole["above"], newest["above"]
         newest["over_time"], whole["over_time"] = whole["over_time"], newest["over_time"]
-        return [whole, newest, *others]
+        return [whole, newest, *earlier_sections]
     return sections
 
 
-def _summary(result: Monitored, rows: pl.DataFrame, window: str = "") -> str:
+def _summarise_rows(result: Monitored, rows: pl.DataFrame, window: str = "") -> str:
     """A sentence about the rows of the whole time, or of a window."""
     n_responses, unlike = int(rows["n_responses"].sum()), pl.col("flag_codes").list.contains(Flag.UNFAMILIAR)
     accuracy, lower, upper = result.accuracy_columns
     worst = rows.filter(pl.col(accuracy).is_not_null(), ~unlike).head(1)
-    is_estimate = pl.col("rests_on") == FROM_ESTIMATE if LABELLED in rows.columns else pl.lit(True)
-    unknown = names_of(result, rows.filter(unlike, is_estimate))
+    is_estimate = pl.col("rests_on") == FROM_ESTIMATE if LABEL_COLUMN in rows.columns else pl.lit(True)
+    unknown = name_slices(result, rows.filter(unlike, is_estimate))
     summary = f"{counted(n_responses, 'response')} in {counted(len(rows), 'slice')}."
     if window:
-        summary = f"{window[0].upper()}{window[1:]}{since_newest(result)}: {summary}"
-        old = names_of(result, rows.filter(pl.col("window_to") < pl.col("window")))
+        summary = f"{window[0].upper()}{window[1:]}{describe_missing_windows(result)}: {summary}"
+        old = name_slices(result, rows.filter(pl.col("window_to") < pl.col("window")))
         if old:
-            summary += f" Without estimated responses in it, so that their numbers are older: {listed(old, NAMED)}."
+            summary += (
+                f" Without estimated responses in it, so that their numbers are older: {listed(old, MOST_NAMED)}."
+            )
     if len(worst):
         row = worst.row(0, named=True)
-        name = slice_name(row[column] for column in result.by)
+        name = name_slice(row[column] for column in result.by)
         summary += (
             f" The most errors are expected in {name}: about "
             f"{row['expected_errors']:,.0f} of {row['n_estimated']:,} responses "
@@ -214,16 +229,16 @@ def _summary(result: Monitored, rows: pl.DataFrame, window: str = "") -> str:
     if unknown:
         summary += (
             f" {counted(len(unknown), 'slice')} unlike all labelled domains, so the accuracy there is not known: "
-            f"{listed(unknown, NAMED)}. Label some of these responses first."
+            f"{listed(unknown, MOST_NAMED)}. Label some of these responses first."
         )
     return summary
 
 
-def _without_row(result: Monitored, window: datetime, rows: pl.DataFrame) -> str:
+def _describe_absent(result: Monitored, window: datetime, rows: pl.DataFrame) -> str:
     """A note that names the slices that a window's table lacks, and why."""
-    pools = set(names_of(result, result.now.filter(pl.col("window_from") <= window)))
+    pools = set(name_slices(result, result.now.filter(pl.col("window_from") <= window)))
     pooled, silent = [], []
-    for name in names_of(result, without_row(result, rows)):
+    for name in name_slices(result, select_absent(result, rows)):
         if name in pools:
             pooled.append(name)
         else:
@@ -237,9 +252,9 @@ def _without_row(result: Monitored, window: datetime, rows: pl.DataFrame) -> str
     return " ".join(notes)
 
 
-def _section(result: Monitored, heading: str, rows: pl.DataFrame, notes: list[str]) -> dict[str, Any]:
+def _make_section(result: Monitored, heading: str, rows: pl.DataFrame, notes: list[str]) -> dict[str, Any]:
     """A heading with a table, for the template."""
-    headings, lines = table_of(result, rows, MOST_ROWS)
+    headings, lines = make_table(result, rows, MOST_ROWS)
     return {
         "heading": heading,
         "columns": [", ".join(result.by) or "slice", *headings],
@@ -254,7 +269,7 @@ def _section(result: Monitored, heading: str, rows: pl.DataFrame, notes: list[st
     }
 
 
-def _facts(result: Monitored) -> dict[str, str | list[str]]:
+def _list_facts(result: Monitored) -> dict[str, str | list[str]]:
     """The facts about the estimators and the files; several names are a list."""
     about = result.provenance
     files = about["files"]
@@ -270,7 +285,7 @@ def _facts(result: Monitored) -> dict[str, str | list[str]]:
     if result.has_estimates:
         reference = "none"
         if about["reference"]:
-            reference = period_text(Reference(*map(datetime.fromisoformat, about["reference"])))
+            reference = format_period(Reference(*map(datetime.fromisoformat, about["reference"])))
         unfamiliar = "are flagged" if about["recognises_unfamiliar"] else NO_WORDS
         facts_of_estimates = {"reference": reference, "unfamiliar slices": unfamiliar}
     else:

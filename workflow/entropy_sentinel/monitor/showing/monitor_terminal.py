@@ -12,20 +12,24 @@ from entropy_sentinel.monitor.labelling.monitor_witnesses import LEAST_SHARE
 from entropy_sentinel.monitor.labelling.witness_table import WitnessQuality
 from entropy_sentinel.monitor.monitor_options import FROM_BOTH, FROM_JUDGE, FROM_LABELS, FROM_MEAN, FROM_OPINION
 from entropy_sentinel.monitor.monitor_result import (
-    LABELLED,
-    SHOWN,
+    LABEL_COLUMN,
+    MOST_SLICES,
     Monitored,
-    alert_line,
-    names_of,
-    shown_rows,
-    silence,
-    slice_name,
-    table_of,
-    whose,
-    without_row,
+    describe_silence,
+    describe_sources,
+    format_alert,
+    list_tables,
+    make_table,
+    name_slice,
+    name_slices,
+    select_absent,
 )
 from entropy_sentinel.monitor.reading.window_times import list_windows
-from entropy_sentinel.monitor.showing.label_basis import model_mixture, unlabelled_draws, unlabelled_slices
+from entropy_sentinel.monitor.showing.label_basis import (
+    describe_models,
+    describe_unlabelled_draws,
+    list_unlabelled_slices,
+)
 from entropy_sentinel.monitor.showing.witness_lines import describe_witnesses
 from entropy_sentinel.rendering.terminal_text import Part, table
 from entropy_sentinel.statistics.slice_intervals import NOTES, PRIOR
@@ -46,7 +50,7 @@ _RESTS_ON = {
 }
 
 
-def same_models(result: Monitored) -> list[str]:
+def describe_same_models(result: Monitored) -> list[str]:
     """A line about each model whose name counts as another's."""
     return [SameModelComparison.from_dict(about).describe() for about in result.provenance["same_models"]]
 
@@ -57,12 +61,12 @@ def intervals_from_prior(result: Monitored) -> list[str]:
     if rows.is_empty():
         return []
     n_other = result.slices["basis"].drop_nulls().len() - len(rows)
-    names = listed(names_of(result, rows), SHOWN, "; ") if n_other else "all slices"
+    names = listed(name_slices(result, rows), MOST_SLICES, "; ") if n_other else "all slices"
     note = NOTES[PRIOR]
     return [f"{names}: {note[0].lower()}{note[1:]}"]
 
 
-def untested(result: Monitored) -> list[str]:
+def list_untested(result: Monitored) -> list[str]:
     """A line about changes without q, which raise no alert however large they are."""
     least = max(result.provenance["min_responses"], 1)
     rows = result.now.filter(
@@ -72,18 +76,18 @@ def untested(result: Monitored) -> list[str]:
         return []
     return [
         f"changes not tested (fewer than {least} responses in or after the reference), so they raise no "
-        f"alert: {listed(names_of(result, rows), SHOWN, '; ')}"
+        f"alert: {listed(name_slices(result, rows), MOST_SLICES, '; ')}"
     ]
 
 
-def labels_of_a_part(result: Monitored) -> list[str]:
+def describe_partial_labels(result: Monitored) -> list[str]:
     """A line about labels that do not represent their slice."""
-    if LABELLED not in result.slices.columns:
+    if LABEL_COLUMN not in result.slices.columns:
         return []
     unused = result.slices.filter(pl.col("n_labelled") > 0, pl.col("improved_accuracy").is_null())
     if unused.is_empty():
         return []
-    names = listed(names_of(result, unused), SHOWN, "; ")
+    names = listed(name_slices(result, unused), MOST_SLICES, "; ")
     if drawn := result.provenance.get("labels_drawn_by"):
         by = " ".join(f"--by {name}" for name in result.provenance["reading"]["by"])
         return [
@@ -99,33 +103,33 @@ def labels_of_a_part(result: Monitored) -> list[str]:
     return [f"labels ignored for {names}: they do not cover the whole slice"]
 
 
-def labels_and_estimates(result: Monitored) -> list[str]:
+def describe_chosen_accuracies(result: Monitored) -> list[str]:
     """A line about what the accuracy to use rests on, and notes about slices with labels."""
-    if LABELLED not in result.now.columns or not result.has_estimates:
+    if LABEL_COLUMN not in result.now.columns or not result.has_estimates:
         return []
     kinds = result.now["rests_on"].unique().to_list()
     assumptions = [words for kind, words in _RESTS_ON.items() if kind in kinds]
     if not assumptions:
         return []
-    rows = result.now.filter(pl.col("note").is_not_null()).head(SHOWN)
+    rows = result.now.filter(pl.col("note").is_not_null()).head(MOST_SLICES)
     slices: dict[str, list[str]] = {}
-    for name, note in zip(names_of(result, rows), rows["note"], strict=True):
+    for name, note in zip(name_slices(result, rows), rows["note"], strict=True):
         slices.setdefault(note, []).append(name)
     notes = [f"{'; '.join(names)}: {note}" for note, names in slices.items()]
     return [" ".join(["the accuracy to use is in the column 'use'.", *assumptions]), *notes]
 
 
-def witness_lines(result: Monitored) -> list[str]:
+def describe_witness_quality(result: Monitored) -> list[str]:
     """A line about how good each witness is by the labels, and one about what a label is worth with them."""
     lines = [WitnessQuality.from_dict(kept).line() for kept in result.provenance["judge"]]
     worth = result.provenance["label_worth"]
     if worth is not None and any(kept["used"] for kept in result.provenance["judge"]):
-        others = "P(correct) and these witnesses" if result.has_estimates else "these witnesses"
-        lines.append(f"with {others}, one label counts as {worth:.1f}")
+        alternatives = "P(correct) and these witnesses" if result.has_estimates else "these witnesses"
+        lines.append(f"with {alternatives}, one label counts as {worth:.1f}")
     return lines
 
 
-def pooled(result: Monitored) -> list[str]:
+def describe_pooled_windows(result: Monitored) -> list[str]:
     """A line about pooling if any slice pools windows, else nothing."""
     if not (result.now["n_windows"] > 1).any():
         return []
@@ -136,7 +140,7 @@ def pooled(result: Monitored) -> list[str]:
     ]
 
 
-def without_traffic(result: Monitored) -> list[str]:
+def list_empty_windows(result: Monitored) -> list[str]:
     """A line that lists the windows without responses between the first and the newest window."""
     if result.windows is None or not result.newest:
         return []
@@ -149,26 +153,27 @@ def without_traffic(result: Monitored) -> list[str]:
     if not missing:
         return []
     return [
-        f"{counted(len(missing), window)} without responses ({result.provenance['timezone']}): {listed(missing, SHOWN)}"
+        f"{counted(len(missing), window)} without responses ({result.provenance['timezone']}): "
+        f"{listed(missing, MOST_SLICES)}"
     ]
 
 
-def absent(result: Monitored) -> list[str]:
+def list_absent_slices(result: Monitored) -> list[str]:
     """A line with the slices that have no row for the newest window, because they have no responses in it."""
     if not result.newest:
         return []
-    rest = without_row(result, result.now)
+    rest = select_absent(result, result.now)
     if rest.is_empty():
         return []
     when = f"{result.provenance['window']} from {result.newest[-1]:%Y-%m-%d %H:%M}"
-    return [f"no responses in the {when}: {listed(names_of(result, rest), SHOWN, '; ')}"]
+    return [f"no responses in the {when}: {listed(name_slices(result, rest), MOST_SLICES, '; ')}"]
 
 
-def reasons(result: Monitored) -> dict[str, str]:
+def collect_reasons(result: Monitored) -> dict[str, str]:
     """The reasons for each flag of the slices shown; slices with the same reason are named together."""
     slices: dict[tuple[str, str], list[str]] = {}  # by flag and reason
-    for row in result.slices.head(SHOWN).iter_rows(named=True):
-        name = slice_name(row[column] for column in result.by)
+    for row in result.slices.head(MOST_SLICES).iter_rows(named=True):
+        name = name_slice(row[column] for column in result.by)
         for flag, reason, code in zip(row["flags"], row["reasons"], row["flag_codes"], strict=True):
             if code not in result.provenance["general_flag_codes"]:
                 slices.setdefault((flag, reason), []).append(name)
@@ -178,7 +183,7 @@ def reasons(result: Monitored) -> dict[str, str]:
     return {flag: "; ".join(parts) for flag, parts in texts.items()}
 
 
-def _beginning(reason: str) -> str:
+def _shorten_reason(reason: str) -> str:
     """The first parts of a long reason, such as those of a verdict, which is the same every night."""
     if len(reason) <= LONGEST_REASON:
         return reason
@@ -187,39 +192,39 @@ def _beginning(reason: str) -> str:
     return f"{whole_parts or beginning}; ... (all reasons: --json, --page)"
 
 
-def parts(result: Monitored) -> list[Part]:
+def make_parts(result: Monitored) -> list[Part]:
     """The parts to print: estimator and input, slices, newest window, reasons for the flags, alerts."""
-    shown: list[Part] = [*whose(result), *model_mixture(result)]
-    for title, rows in shown_rows(result):
-        shown += _table(result, rows, title)
-    shown += [*without_traffic(result), *absent(result)]
+    printed: list[Part] = [*describe_sources(result), *describe_models(result)]
+    for title, rows in list_tables(result):
+        printed += _make_table(result, rows, title)
+    printed += [*list_empty_windows(result), *list_absent_slices(result)]
     if result.newest:
-        shown += pooled(result)
+        printed += describe_pooled_windows(result)
     for flag, reason in result.provenance["general_flags"].items():
-        shown.append(f"{flag}: {_beginning(reason)}")
+        printed.append(f"{flag}: {_shorten_reason(reason)}")
     if result.has_estimates and not result.provenance["recognises_unfamiliar"]:
-        shown.append(NO_WORDS)
-    shown += same_models(result)
-    shown.extend(intervals_from_prior(result))
-    shown += [*unlabelled_slices(result), *labels_of_a_part(result), *unlabelled_draws(result)]
-    shown += labels_and_estimates(result)
-    shown += [*witness_lines(result), *describe_witnesses(result)]
-    shown += [f"{flag}: {reason}" for flag, reason in reasons(result).items()]
-    shown += [*untested(result), *map(_coloured, result.alerts), *silence(result)]
-    return [make_one_line(part) if isinstance(part, str) else part for part in shown]
+        printed.append(NO_WORDS)
+    printed += describe_same_models(result)
+    printed.extend(intervals_from_prior(result))
+    printed += [*list_unlabelled_slices(result), *describe_partial_labels(result), *describe_unlabelled_draws(result)]
+    printed += describe_chosen_accuracies(result)
+    printed += [*describe_witness_quality(result), *describe_witnesses(result)]
+    printed += [f"{flag}: {reason}" for flag, reason in collect_reasons(result).items()]
+    printed += [*list_untested(result), *map(_colour_alert, result.alerts), *describe_silence(result)]
+    return [make_one_line(part) if isinstance(part, str) else part for part in printed]
 
 
-def _coloured(alert: Alert) -> Text:
+def _colour_alert(alert: Alert) -> Text:
     """The line of an alert: red if it is to be reported, green if it is over."""
     style = "bold red" if alert.to_report else ""
     if alert.is_over:
         style = "green"
-    return Text(make_one_line(alert_line(alert)), style=style)
+    return Text(make_one_line(format_alert(alert)), style=style)
 
 
-def _table(result: Monitored, rows: pl.DataFrame, title: str) -> list[Part]:
+def _make_table(result: Monitored, rows: pl.DataFrame, title: str) -> list[Part]:
     """A table of slices, and a line about those that it leaves out."""
-    headings, lines = table_of(result, rows, SHOWN)
+    headings, lines = make_table(result, rows, MOST_SLICES)
     slices = table([f"{', '.join(result.by)} ({title})", *headings], lines)
     if headings[-1] == "flags":
         slices.columns[-1].justify = "left"

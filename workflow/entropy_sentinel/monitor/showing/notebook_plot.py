@@ -10,7 +10,13 @@ from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.core.whole_files import write_whole
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.monitor.monitor_result import Monitored
-from entropy_sentinel.monitor.showing.page_pictures import AccuracyOverTime, Ranges, labelled, over_time, ranked
+from entropy_sentinel.monitor.showing.page_pictures import (
+    AccuracyOverTime,
+    Ranges,
+    compare_labels,
+    draw_over_time,
+    rank_slices,
+)
 from entropy_sentinel.monitor.showing.validation_diagrams import (
     Diagram,
     compare_domains,
@@ -110,14 +116,14 @@ def plot(shown: Monitored | FittedEstimator) -> Picture:
         validation = shown.validation
         diagrams = [draw_domains(validation), draw_reliability(validation)]
         nothing = "no labelled domain was estimated without its labels"
-        return _picture([compare_domains(validation)], None, nothing, diagrams)
+        return _draw_picture([compare_domains(validation)], None, nothing, diagrams)
     if isinstance(shown, Monitored):
-        first = ranked(shown, newest=bool(shown.newest))
-        return _picture([first, labelled(shown)], over_time(shown), "no slice has an estimate")
+        first = rank_slices(shown, newest=bool(shown.newest))
+        return _draw_picture([first, compare_labels(shown)], draw_over_time(shown), "no slice has an estimate")
     raise InputError(f"plot: must be an estimator or a result of `monitor`, got {type(shown).__name__}")
 
 
-def _picture(
+def _draw_picture(
     ranges: Sequence[Ranges | None],
     panels: AccuracyOverTime | None,
     nothing: str,

@@ -10,7 +10,7 @@ from entropy_sentinel.monitor.estimating.verdict_coverage import explain_verdict
 EVENT, NAME = "gen_ai.evaluation.result", "entropy_sentinel.p_correct"
 
 
-def events(scores: pl.DataFrame) -> Iterator[dict[str, Any]]:
+def make_events(scores: pl.DataFrame) -> Iterator[dict[str, Any]]:
     """Yield an event for each row of the result of `score`; JSON-serialisable.
 
     The label is the verdict that covers the response. A response without P(correct) has the code of the reason as
@@ -21,16 +21,16 @@ def events(scores: pl.DataFrame) -> Iterator[dict[str, Any]]:
             "gen_ai.evaluation.name": NAME,
             "gen_ai.evaluation.score.value": row["p_correct"],
             "gen_ai.evaluation.score.label": row["verdict"],
-            "gen_ai.evaluation.explanation": row["reason"] or _explanation(row),
+            "gen_ai.evaluation.explanation": row["reason"] or _explain_row(row),
             "gen_ai.response.id": row["item_id"],
             "gen_ai.response.model": row["model"],
             "error.type": row["reason_code"],
         }
-        known = {name: value for name, value in attributes.items() if value is not None}
-        yield {"event_name": EVENT, "attributes": known}
+        filled = {name: value for name, value in attributes.items() if value is not None}
+        yield {"event_name": EVENT, "attributes": filled}
 
 
-def _explanation(row: Mapping[str, Any]) -> str | None:
+def _explain_row(row: Mapping[str, Any]) -> str | None:
     """More than the label says; null if it says everything."""
     words = explain_verdict(row["verdict"], row["familiarity_reason"])
     return words if words != row["verdict"] else None

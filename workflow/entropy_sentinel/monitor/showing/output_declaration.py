@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from entropy_sentinel.monitor.monitor_result import Monitored
 
 
-def _accept(target: Any) -> None:
+def _accept_target(target: Any) -> None:
     """Accept any target."""
 
 
@@ -30,6 +30,6 @@ class Output:
     metavar: str = "FILE"
     short: str | None = None
     is_file: bool = True
-    check: Callable[[Any], None] = _accept
+    check: Callable[[Any], None] = _accept_target
     variable: str | None = None
     has_all_windows: bool = True

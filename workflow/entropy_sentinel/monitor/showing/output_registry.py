@@ -20,26 +20,26 @@ if TYPE_CHECKING:
     from entropy_sentinel.monitor.monitor_result import Monitored
 
 # The command's other options and arguments.
-_TAKEN = {*MonitorOptions.model_fields, "event", "estimator", "logs", "state", "json", "help"}
+_RESERVED = {*MonitorOptions.model_fields, "event", "estimator", "logs", "state", "json", "help"}
 
 
-def _checked(outputs: dict[str, Output]) -> dict[str, Output]:
+def _check_outputs(outputs: dict[str, Output]) -> dict[str, Output]:
     """The outputs; raises ConfigError for a name that cannot be an option's."""
     for name in outputs:
         problem = ""
         if not re.fullmatch(r"[a-z][a-z0-9]*", name):
             problem = "it must be a word in lower case"
-        elif name in _TAKEN:
+        elif name in _RESERVED:
             problem = f"`--{name}` is another option"
         elif keyword.iskeyword(name):
             problem = "it is a keyword of Python"
         if problem:
             where = extensions.describe_place("outputs", name)
             raise ConfigError(f"{where}: the output '{name}' needs another name, because {problem}")
-    return {name: _guarded(output) for name, output in outputs.items()}
+    return {name: _guard_output(output) for name, output in outputs.items()}
 
 
-def _guarded(output: Output) -> Output:
+def _guard_output(output: Output) -> Output:
     """An output whose functions name the extension if they fail; one of the package's stays as it is."""
     if is_built_in("outputs", output.name):
         return output
@@ -52,4 +52,4 @@ def _guarded(output: Output) -> Output:
     return replace(output, write=write, check=check)
 
 
-OUTPUTS: dict[str, Output] = _checked(load_entries("outputs", Output))
+OUTPUTS: dict[str, Output] = _check_outputs(load_entries("outputs", Output))

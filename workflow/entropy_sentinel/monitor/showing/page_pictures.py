@@ -15,13 +15,13 @@ from entropy_sentinel.formatting.text_format import counted
 from entropy_sentinel.monitor.alert_codes import Flag
 from entropy_sentinel.monitor.episodes import Episode
 from entropy_sentinel.monitor.monitor_options import FROM_WITNESSES
-from entropy_sentinel.monitor.monitor_result import Monitored, slice_name
+from entropy_sentinel.monitor.monitor_result import Monitored, name_slice
 from entropy_sentinel.monitor.reading.window_times import list_windows, shift_window
 
 # Largest number of slices in a picture; files contain all.
-RANKED = 20
+MOST_RANKED = 20
 # A column that rows have only if labels are given; it is null if the labels do not represent the slice.
-LABELLED = "improved_accuracy"
+LABEL_COLUMN = "improved_accuracy"
 ESTIMATE = ("estimated_accuracy", "lower", "upper")
 _ERRORS = ("expected_errors", "expected_errors_lower", "expected_errors_upper")
 _WITH_LABELS = ("use_accuracy", "use_lower", "use_upper")
@@ -47,7 +47,7 @@ class Mark:
     high: float
 
     @classmethod
-    def of(cls, row: Mapping[str, Any], kind: str, names: Sequence[str], full: float, form: str) -> "Mark":
+    def from_row(cls, row: Mapping[str, Any], kind: str, names: Sequence[str], full: float, form: str) -> "Mark":
         """The mark of the columns `names`, a value and its limits, on a bar that ends at `full`.
 
         Without the value, `unknown` is the kind, because the slice is unlike all labelled domains. A row without
@@ -60,10 +60,12 @@ class Mark:
             text, lower, upper = f"{value:{form}}", value, value
         else:
             text = f"{value:{form}} ({lower:{form}} to {upper:{form}})"
-        return cls(kind, text, _percent(value, full), _percent(lower, full), _percent(upper, full))
+        return cls(
+            kind, text, _compute_percent(value, full), _compute_percent(lower, full), _compute_percent(upper, full)
+        )
 
 
-def _percent(number: float, full: float) -> float:
+def _compute_percent(number: float, full: float) -> float:
     """A number in per cent of `full`, at least 0 and at most 100."""
     return round(min(max(100 * number / full, 0.0), 100.0), 2)
 
@@ -89,7 +91,7 @@ class Ranges:
     headings: tuple[str, ...] = ()
 
 
-def ranked(result: Monitored, newest: bool = False) -> Ranges | None:
+def rank_slices(result: Monitored, newest: bool = False) -> Ranges | None:
     """Accuracy and expected errors of the slices with the most expected errors; null without estimates.
 
     They are those of the whole time, or of the newest window.
@@ -104,8 +106,8 @@ def ranked(result: Monitored, newest: bool = False) -> Ranges | None:
     if not result.has_estimates:
         kind, scale = "labels", "accuracy from labels"
     for row in rows.iter_rows(named=True):
-        accuracy = Mark.of(row, kind, result.accuracy_columns, 1, ".3f")
-        errors = Mark.of(row, "errors", _ERRORS, full, ",.0f")
+        accuracy = Mark.from_row(row, kind, result.accuracy_columns, 1, ".3f")
+        errors = Mark.from_row(row, "errors", _ERRORS, full, ",.0f")
         lines.append(Line(name_of(result, row), ((accuracy,), (errors,))))
     return Ranges(
         ((scale, "0", "1"), ("errors expected", "0", f"{full:,.0f}")),
@@ -115,7 +117,7 @@ def ranked(result: Monitored, newest: bool = False) -> Ranges | None:
     )
 
 
-def labelled(result: Monitored) -> Ranges | None:
+def compare_labels(result: Monitored) -> Ranges | None:
     """The estimates without and with labels of each slice; null if no slice has an estimate with labels."""
     rows, when = _labelled_rows(result)
     if rows.is_empty():
@@ -124,9 +126,9 @@ def labelled(result: Monitored) -> Ranges | None:
     if rows["rests_on"].is_in(FROM_WITNESSES).any():
         kinds, pronoun = "labels, a second opinion or a calibrated judge", "these"
     lines = []
-    for row in rows.head(RANKED).iter_rows(named=True):
-        estimate = Mark.of(row, "estimate", ESTIMATE, 1, ".3f")
-        with_labels = Mark.of(row, "labels", _WITH_LABELS, 1, ".3f")
+    for row in rows.head(MOST_RANKED).iter_rows(named=True):
+        estimate = Mark.from_row(row, "estimate", ESTIMATE, 1, ".3f")
+        with_labels = Mark.from_row(row, "labels", _WITH_LABELS, 1, ".3f")
         lines.append(Line(name_of(result, row), ((estimate, with_labels),)))
     return Ranges(
         (("accuracy", "0", "1"),),
@@ -139,7 +141,7 @@ def labelled(result: Monitored) -> Ranges | None:
 
 def most_errors(result: Monitored, rows: pl.DataFrame) -> pl.DataFrame:
     """At most RANKED of the rows of slices, those with the most expected errors."""
-    return rows.drop_nulls(result.accuracy_columns[0]).head(RANKED)
+    return rows.drop_nulls(result.accuracy_columns[0]).head(MOST_RANKED)
 
 
 def newest_window(result: Monitored) -> str:
@@ -160,20 +162,20 @@ def _alerted_first(result: Monitored) -> pl.DataFrame:
     return pl.concat([first, worst.join(keys, on=by, how="anti", nulls_equal=True, maintain_order="left")])
 
 
-def _familiar(rows: pl.DataFrame) -> pl.DataFrame:
+def _select_familiar(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.filter(~pl.col("flag_codes").list.contains(Flag.UNFAMILIAR))
 
 
 def name_of(result: Monitored, row: Mapping[str, Any]) -> str:
     """The name of a row's slice."""
-    return slice_name(row[column] for column in result.by)
+    return name_slice(row[column] for column in result.by)
 
 
 def _labelled_rows(result: Monitored) -> tuple[pl.DataFrame, str]:
     """The rows that labels represent, over the whole time or in the newest window, whichever has more slices."""
-    if LABELLED not in result.slices.columns:
+    if LABEL_COLUMN not in result.slices.columns:
         return result.slices.head(0), ""
-    is_shown = pl.col(LABELLED).is_not_null() | pl.col("rests_on").is_in(FROM_WITNESSES)
+    is_shown = pl.col(LABEL_COLUMN).is_not_null() | pl.col("rests_on").is_in(FROM_WITNESSES)
     rows, when = result.slices.filter(is_shown), ""
     if result.newest and len(now := result.now.filter(is_shown)) > len(rows):
         rows, when = now, f" in the {newest_window(result)}"
@@ -211,7 +213,7 @@ class AccuracyOverTime:
     levels = tuple((round(BOTTOM - share * (BOTTOM - TOP), 1), f"{share:g}") for share in (0, 0.5, 1))
 
 
-def over_time(result: Monitored) -> AccuracyOverTime | None:
+def draw_over_time(result: Monitored) -> AccuracyOverTime | None:
     """The slices with the most expected errors, by window; null with fewer than two windows.
 
     Slices and windows that are unlike all labelled domains are left out: their accuracy is not known.
@@ -219,20 +221,20 @@ def over_time(result: Monitored) -> AccuracyOverTime | None:
     if result.windows is None:
         return None
     accuracy = result.accuracy_columns
-    windows = _familiar(result.windows).drop_nulls(["window", accuracy[0]]).sort("window")
+    windows = _select_familiar(result.windows).drop_nulls(["window", accuracy[0]]).sort("window")
     times, worst = windows["window"].unique().sort(), _alerted_first(result)
-    first = _familiar(worst).head(MOST_PANELS)
+    first = _select_familiar(worst).head(MOST_PANELS)
     if len(times) < 2 or first.is_empty():
         return None
     newest = times.tail(MOST_WINDOWS)
-    axis = _Axis.of(newest, result.provenance["window"])
-    grey, panels = _reference(result, axis), []
+    axis = _Axis.from_windows(newest, result.provenance["window"])
+    grey, panels = _find_reference(result, axis), []
     for row in first.iter_rows(named=True):
         slice_ = {name: row[name] for name in result.by}
-        same = [pl.col(name).eq_missing(value) for name, value in slice_.items()]
+        is_slice = [pl.col(name).eq_missing(value) for name, value in slice_.items()]
         drops = [drop for drop in result.drops if drop.slice == slice_]
-        rows = windows.filter(pl.col("window") >= newest[0], *same)
-        panels.append(_panel(name_of(result, row), rows, accuracy, axis, grey, drops))
+        rows = windows.filter(pl.col("window") >= newest[0], *is_slice)
+        panels.append(_make_panel(name_of(result, row), rows, accuracy, axis, grey, drops))
     zone = result.provenance["timezone"]
     what = "Estimated accuracy" if result.has_estimates else "Accuracy from labels"
     sentences = [
@@ -240,10 +242,10 @@ def over_time(result: Monitored) -> AccuracyOverTime | None:
         f"intervals, of the {counted(len(first), 'slice')} with "
         f"{'alerts, then of those with ' if _has_alerts(result) else ''}the most expected errors."
     ]
-    n_more = len(_familiar(result.slices.drop_nulls(accuracy[0]))) - len(first)
+    n_more = len(_select_familiar(result.slices.drop_nulls(accuracy[0]))) - len(first)
     if n_more > 0:
         sentences.append(f"{counted(n_more, 'further slice')} not drawn: use --output to get all.")
-    if len(_familiar(worst)) < len(worst):
+    if len(_select_familiar(worst)) < len(worst):
         sentences.append("Slices unlike all labelled domains are left out.")
     if grey:
         sentences.append("Grey: the reference.")
@@ -253,7 +255,7 @@ def over_time(result: Monitored) -> AccuracyOverTime | None:
         sentences.append(
             f"Only the newest {MOST_WINDOWS} of {len(times):,} windows are drawn: use --output to get all."
         )
-    events, sentence = _events(result, axis)
+    events, sentence = _mark_events(result, axis)
     if sentence:
         sentences.append(sentence)
     return AccuracyOverTime(tuple(panels), " ".join(sentences), events)
@@ -266,7 +268,7 @@ class _Axis:
     edges: list[datetime]
 
     @classmethod
-    def of(cls, windows: pl.Series, kind: str) -> "_Axis":
+    def from_windows(cls, windows: pl.Series, kind: str) -> "_Axis":
         return cls(list_windows(windows[0], shift_window(windows[-1], 1, kind), kind).to_list())
 
     def number(self, window: datetime) -> int:
@@ -305,7 +307,7 @@ class _Axis:
             year = when.year
 
 
-def _panel(
+def _make_panel(
     name: str,
     rows: pl.DataFrame,
     columns: Sequence[str],
@@ -325,10 +327,10 @@ def _panel(
         is_fallen = any(axis.is_within(number, drop) for drop in drops)
         if last is None or number - last > 1:
             runs.append(_Run())
-        x, y = axis.middle(number), _y(value)
+        x, y = axis.middle(number), _scale_y(value)
         runs[-1].estimates.append((x, y))
-        runs[-1].lower.append((x, _y(lower)))
-        runs[-1].upper.append((x, _y(upper)))
+        runs[-1].lower.append((x, _scale_y(lower)))
+        runs[-1].upper.append((x, _scale_y(upper)))
         points.append((x, y, is_fallen, text))
         last = number
     return SlicePanel(
@@ -355,7 +357,7 @@ def _has_alerts(result: Monitored) -> bool:
     return any(not alert.is_over and bool(alert.slice) for alert in result.alerts)
 
 
-def _events(result: Monitored, axis: _Axis) -> tuple[tuple[tuple[float, str, str], ...], str]:
+def _mark_events(result: Monitored, axis: _Axis) -> tuple[tuple[tuple[float, str, str], ...], str]:
     """The events on a time axis, and the sentence that names them; at most MOST_EVENTS, the newest."""
     events = result.provenance.get("events", ())
     zone = axis.edges[0].tzinfo
@@ -370,15 +372,15 @@ def _events(result: Monitored, axis: _Axis) -> tuple[tuple[tuple[float, str, str
         words.append(f"{label} {text}".strip())
     if not words:
         return (), ""
-    more = f" ({len(times) - MOST_EVENTS} earlier ones not drawn)" if len(times) > MOST_EVENTS else ""
-    return tuple(marks), f"Dashed: {'; '.join(words)}{more}."
+    omitted = f" ({len(times) - MOST_EVENTS} earlier ones not drawn)" if len(times) > MOST_EVENTS else ""
+    return tuple(marks), f"Dashed: {'; '.join(words)}{omitted}."
 
 
-def _y(accuracy: float) -> float:
+def _scale_y(accuracy: float) -> float:
     return round(BOTTOM - accuracy * (BOTTOM - TOP), 1)
 
 
-def _reference(result: Monitored, axis: _Axis) -> Point | None:
+def _find_reference(result: Monitored, axis: _Axis) -> Point | None:
     if result.provenance["reference"] is None:
         return None
     first, last = map(datetime.fromisoformat, result.provenance["reference"])

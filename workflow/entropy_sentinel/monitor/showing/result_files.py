@@ -17,7 +17,7 @@ from entropy_sentinel.core.whole_files import whole_file, write_whole
 from entropy_sentinel.formatting.spreadsheet import write_csv
 from entropy_sentinel.monitor.alert import JsonRecord, Subject
 from entropy_sentinel.monitor.alert_codes import Flag
-from entropy_sentinel.monitor.monitor_result import NAMED, Monitored, verdicts_of
+from entropy_sentinel.monitor.monitor_result import MOST_NAMED, Monitored, format_verdicts
 from entropy_sentinel.monitor.slice_columns import CATALOGUE
 from entropy_sentinel.monitor.summing.sum_merging import NOTHING
 from entropy_sentinel.schemas.contract import PROVENANCE_KEY
@@ -35,7 +35,7 @@ _STAGE = "monitor"
 NONE = "no estimator"
 
 
-def metrics(result: Monitored) -> str:
+def format_metrics(result: Monitored) -> str:
     """The Prometheus text of a result."""
     registry = CollectorRegistry()
     registry.register(_Families(result))
@@ -46,7 +46,7 @@ class _Families(Collector):
     """The result of a monitor, in the interface of the Prometheus client."""
 
     def __init__(self, result: Monitored) -> None:
-        self._result, self._names = result, label_names(result.by)
+        self._result, self._names = result, make_label_names(result.by)
 
     def collect(self) -> Iterator[Metric]:
         """Yield the families that have a sample."""
@@ -63,42 +63,46 @@ class _Families(Collector):
         if self._result.recent is not None:
             meaning = "Start of the newest window in which the slice had an estimated response."
             samples = self._times(self._result.now, "window_to")
-            yield _gauge("newest_response_window_start_seconds", meaning, samples, "seconds")
+            yield _make_gauge("newest_response_window_start_seconds", meaning, samples, "seconds")
         if "last_labelled" in self._result.slices.columns:
             meaning = "Start of the newest window with a label of the slice."
             samples = self._times(self._result.slices, "last_labelled")
-            yield _gauge("last_labelled_timestamp_seconds", meaning, samples, "seconds")
+            yield _make_gauge("last_labelled_timestamp_seconds", meaning, samples, "seconds")
         yield from self._numbers()
-        yield _gauge("number", "A quantile of a column with numbers.", self._quantiles())
-        yield _gauge("flag", "1 if the slice has the flag.", self._flags())
+        yield _make_gauge("number", "A quantile of a column with numbers.", self._quantiles())
+        yield _make_gauge("flag", "1 if the slice has the flag.", self._flags())
         meaning = "1 for an alert of this kind that lasts and is not acknowledged."
-        yield _gauge("alert", meaning, [(labels, 1) for labels, _ in self._alerts()])
+        yield _make_gauge("alert", meaning, [(labels, 1) for labels, _ in self._alerts()])
         since = [(labels, int(start.timestamp())) for labels, start in self._alerts() if start is not None]
         lasting = [alert for alert in self._result.alerts if alert.subject is not None and alert.until is None]
         unwatched = [
-            (subject_labels(alert.subject), float(alert.details["n_unwatched"]))
+            (label_subject(alert.subject), float(alert.details["n_unwatched"]))
             for alert in lasting
             if alert.subject is not None and "n_unwatched" in alert.details
         ]
-        yield _gauge("unwatched_responses", "Responses since the alert began that are not watched.", unwatched)
+        yield _make_gauge("unwatched_responses", "Responses since the alert began that are not watched.", unwatched)
         meaning = "Start of the window in which this alert began."
-        yield _gauge("alert_since_timestamp_seconds", meaning, since, "seconds")
-        yield _gauge("event_timestamp_seconds", "When a known event began.", self._events(), "seconds")
+        yield _make_gauge("alert_since_timestamp_seconds", meaning, since, "seconds")
+        yield _make_gauge("event_timestamp_seconds", "When a known event began.", self._events(), "seconds")
         yield self._about()
 
     def _when(self) -> Iterator[Metric]:
         """Yield the time of the run, the window of the gauges, and the last usable window of each slice."""
         result, run_at = self._result, datetime.fromisoformat(self._result.provenance["made"])
-        yield _gauge("last_run_timestamp_seconds", "When the monitor ran.", [({}, int(run_at.timestamp()))], "seconds")
+        yield _make_gauge(
+            "last_run_timestamp_seconds", "When the monitor ran.", [({}, int(run_at.timestamp()))], "seconds"
+        )
         newest: list[Sample] = [({}, int(begin.timestamp())) for begin in result.newest[-1:]]
-        yield _gauge("window_start_seconds", "Start of the window that the other gauges describe.", newest, "seconds")
+        yield _make_gauge(
+            "window_start_seconds", "Start of the window that the other gauges describe.", newest, "seconds"
+        )
         if result.last_usable is not None:
             meaning = (
                 "Start of the last window in which the slice had enough responses, together with the pooled "
                 "windows before it."
             )
             samples = self._times(result.last_usable, "last_usable")
-            yield _gauge("last_usable_window_start_seconds", meaning, samples, "seconds")
+            yield _make_gauge("last_usable_window_start_seconds", meaning, samples, "seconds")
 
     def _times(self, rows: pl.DataFrame, column: str) -> Iterator[Sample]:
         """Yield the times of a column, as seconds since 1970."""
@@ -110,8 +114,8 @@ class _Families(Collector):
         """Yield the number of all slices, and the number of slices with enough responses now."""
         result = self._result
         enough = (result.now["n_estimated"] >= max(result.provenance["min_responses"], 1)).sum()
-        yield _gauge("slices", "Slices over the whole time.", [({}, len(result.slices))])
-        yield _gauge("usable_slices", "Slices with enough responses in the newest windows.", [({}, enough)])
+        yield _make_gauge("slices", "Slices over the whole time.", [({}, len(result.slices))])
+        yield _make_gauge("usable_slices", "Slices with enough responses in the newest windows.", [({}, enough)])
 
     def _numbers(self) -> Iterator[Metric]:
         """Yield the columns of the slices that have a metric in the catalogue."""
@@ -120,8 +124,8 @@ class _Families(Collector):
         for column in CATALOGUE.values():
             if column.metric and column.name in rows.columns:
                 samples = zip(every_label, rows[column.name].to_list(), strict=True)
-                known = [(labels, value) for labels, value in samples if value is not None]
-                yield _gauge(column.metric, column.meaning, known)
+                present = [(labels, value) for labels, value in samples if value is not None]
+                yield _make_gauge(column.metric, column.meaning, present)
 
     def _quantiles(self) -> Iterator[Sample]:
         rows = self._result.now
@@ -150,7 +154,7 @@ class _Families(Collector):
         """Yield the labels of the alerts that last, with the beginning of each; null if it is not known."""
         for alert in self._result.alerts:
             if not alert.is_over and alert.until is None and not alert.acknowledged:
-                labels = self._labels(alert.slice) if alert.subject is None else subject_labels(alert.subject)
+                labels = self._labels(alert.slice) if alert.subject is None else label_subject(alert.subject)
                 yield {**labels, "kind": alert.kind.slug, KIND_CODE: alert.kind.number}, alert.since
 
     def _events(self) -> list[Sample]:
@@ -169,15 +173,15 @@ class _Families(Collector):
                 "model": estimator["model"] or "",
                 "sha256": estimator["sha256"] or "",
                 "estimator": estimator["name"],
-                "verdict": verdicts_of(estimator),
+                "verdict": format_verdicts(estimator),
                 "flags": ", ".join(about["general_flags"]),
                 "overridden": "; ".join(about["overridden"]),
             }
             samples.append((labels, 1))
         if not samples:
-            labels = {"model": ", ".join([*about["models"]][:NAMED]), "sha256": "", "overridden": "", "flags": ""}
+            labels = {"model": ", ".join([*about["models"]][:MOST_NAMED]), "sha256": "", "overridden": "", "flags": ""}
             samples.append(({**labels, "estimator": NONE, "verdict": NONE}, 1))
-        return _gauge("monitor_info", "Always 1; the labels describe where the numbers come from.", samples)
+        return _make_gauge("monitor_info", "Always 1; the labels describe where the numbers come from.", samples)
 
     def _labels_of(self, rows: pl.DataFrame) -> list[dict[str, str]]:
         return [self._labels(row) for row in rows.iter_rows(named=True)]
@@ -191,12 +195,12 @@ class _Families(Collector):
         return labels
 
 
-def subject_labels(subject: Subject) -> dict[str, str]:
+def label_subject(subject: Subject) -> dict[str, str]:
     """The labels of an alert about traffic that is not watched."""
     return {"code": subject.code, "subject": subject.name}
 
 
-def label_names(columns: Sequence[str]) -> dict[str, str]:
+def make_label_names(columns: Sequence[str]) -> dict[str, str]:
     """The columns by unique label name, which consists of letters, digits and `_`."""
     names: dict[str, str] = {}
     for column in columns:
@@ -211,7 +215,7 @@ def label_names(columns: Sequence[str]) -> dict[str, str]:
     return names
 
 
-def _gauge(name: str, meaning: str, samples: Iterable[Sample], unit: str = "") -> Metric:
+def _make_gauge(name: str, meaning: str, samples: Iterable[Sample], unit: str = "") -> Metric:
     """A gauge with its samples."""
     gauge = GaugeMetricFamily(f"{PREFIX}{name}", meaning, unit=unit)
     for labels, value in samples:
@@ -235,46 +239,50 @@ def check_rows_path(path: Path) -> None:
 
 def write_alerts(result: Monitored, path: str | Path) -> None:
     """Write the alerts with the provenance, even if there are no alerts."""
-    write_whole(path, json.dumps({"alerts": as_dicts(result.alerts), "provenance": result.provenance}, indent=1))
+    write_whole(path, json.dumps({"alerts": convert_records(result.alerts), "provenance": result.provenance}, indent=1))
 
 
-def as_dicts(records: Iterable[JsonRecord]) -> list[dict[str, Any]]:
+def convert_records(records: Iterable[JsonRecord]) -> list[dict[str, Any]]:
     """Records, such as alerts; JSON-serialisable."""
     return [record.as_dict() for record in records]
 
 
 def write_metrics(result: Monitored, path: str | Path) -> None:
     """Write Prometheus text in one step, so that the textfile collector never reads half a file."""
-    write_whole(path, metrics(result))
+    write_whole(path, format_metrics(result))
 
 
-def plain(rows: pl.DataFrame) -> pl.DataFrame:
+def format_times(rows: pl.DataFrame) -> pl.DataFrame:
     """The rows with windows as text, such as 2026-11-01T00:00Z, or with the offset of another zone."""
     times = [name for name in ("window", "window_from", "window_to", "last_labelled") if name in rows.columns]
     return rows.with_columns(pl.col(times).dt.strftime("%Y-%m-%dT%H:%M%:z").str.replace(r"\+00:00$", "Z"))
 
 
-def _csv(result: Monitored, path: Path) -> None:
+def _write_csv(result: Monitored, path: Path) -> None:
     lists = pl.col(pl.List(pl.String)).list.join("; ")
-    write_csv(plain(result.frame).with_columns(lists), path)
+    write_csv(format_times(result.frame).with_columns(lists), path)
 
 
-def _parquet(result: Monitored, path: Path) -> None:
+def _write_parquet(result: Monitored, path: Path) -> None:
     provenance = json.dumps({**result.provenance, "stage": _STAGE}, sort_keys=True)
     result.frame.write_parquet(path, compression="zstd", metadata={PROVENANCE_KEY: provenance})
 
 
-def as_json(result: Monitored) -> dict[str, Any]:
+def make_json(result: Monitored) -> dict[str, Any]:
     """The rows by slice and (with windows) by window, the alerts and the provenance; JSON-serialisable."""
-    rows: dict[str, Any] = {"slices": plain(result.slices).to_dicts()}
+    rows: dict[str, Any] = {"slices": format_times(result.slices).to_dicts()}
     if result.windows is not None and result.recent is not None:
-        rows |= {"windows": plain(result.windows).to_dicts(), "recent": plain(result.recent).to_dicts()}
-        rows["drops"] = as_dicts(result.drops)
-    return {**rows, "alerts": as_dicts(result.alerts), "provenance": result.provenance}
+        rows |= {"windows": format_times(result.windows).to_dicts(), "recent": format_times(result.recent).to_dicts()}
+        rows["drops"] = convert_records(result.drops)
+    return {**rows, "alerts": convert_records(result.alerts), "provenance": result.provenance}
 
 
-def _json(result: Monitored, path: Path) -> None:
-    path.write_text(json.dumps(as_json(result), indent=1))
+def _write_json(result: Monitored, path: Path) -> None:
+    path.write_text(json.dumps(make_json(result), indent=1))
 
 
-_WRITERS: dict[str, Callable[[Monitored, Path], None]] = {".csv": _csv, ".parquet": _parquet, ".json": _json}
+_WRITERS: dict[str, Callable[[Monitored, Path], None]] = {
+    ".csv": _write_csv,
+    ".parquet": _write_parquet,
+    ".json": _write_json,
+}

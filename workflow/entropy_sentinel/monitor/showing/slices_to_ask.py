@@ -9,7 +9,7 @@ import polars as pl
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.formatting.spreadsheet import write_table
 from entropy_sentinel.monitor.alert_codes import AlertKind, Flag
-from entropy_sentinel.monitor.monitor_result import LABELLED, Monitored
+from entropy_sentinel.monitor.monitor_result import LABEL_COLUMN, Monitored
 from entropy_sentinel.monitor.summing.sum_merging import OTHERS
 from entropy_sentinel.statistics.monitoring.requested_slices import FEWEST_LABELS
 
@@ -36,27 +36,27 @@ def list_slices_to_ask(result: Monitored) -> pl.DataFrame:
     """A row for each slice to ask about: the slice's columns, and WHY (`drop`, `unfamiliar`, `new`)."""
     by = list(result.by)
     reasons: dict[tuple[Any, ...], str] = {}
-    for values, why in (*_dropped(result, by), *_unfamiliar(result, by), *_new(result, by)):
+    for values, why in (*_list_dropped(result, by), *_list_unfamiliar(result, by), *_list_new(result, by)):
         if OTHERS not in values:
             reasons.setdefault(values, why)
     rows = [(*values, why) for values, why in reasons.items()]
     return pl.DataFrame(rows, schema=dict.fromkeys((*by, WHY), pl.String), orient="row")
 
 
-def _dropped(result: Monitored, by: list[str]) -> Iterator[tuple[tuple[Any, ...], str]]:
+def _list_dropped(result: Monitored, by: list[str]) -> Iterator[tuple[tuple[Any, ...], str]]:
     for alert in result.alerts:
         is_drop = alert.kind == AlertKind.DROP and not alert.is_over
         if is_drop and float(alert.details.get("n_opinion_after", 0)) < ENOUGH_ASKED:
             yield tuple(alert.slice[name] for name in by), AlertKind.DROP.slug
 
 
-def _unfamiliar(result: Monitored, by: list[str]) -> Iterator[tuple[tuple[Any, ...], str]]:
-    rows = result.slices.filter(pl.col("flag_codes").list.contains(Flag.UNFAMILIAR), _unasked(result))
+def _list_unfamiliar(result: Monitored, by: list[str]) -> Iterator[tuple[tuple[Any, ...], str]]:
+    rows = result.slices.filter(pl.col("flag_codes").list.contains(Flag.UNFAMILIAR), _is_unasked(result))
     for values in rows.select(by).rows():
         yield values, Flag.UNFAMILIAR.slug
 
 
-def _new(result: Monitored, by: list[str]) -> Iterator[tuple[tuple[Any, ...], str]]:
+def _list_new(result: Monitored, by: list[str]) -> Iterator[tuple[tuple[Any, ...], str]]:
     """Yield the slices whose first window is among the last NEW_WINDOWS, if there are earlier windows."""
     if result.windows is None:
         return
@@ -65,13 +65,13 @@ def _new(result: Monitored, by: list[str]) -> Iterator[tuple[tuple[Any, ...], st
     if len(last) <= NEW_WINDOWS:
         return
     first = windows.group_by(by).agg(pl.col("window").min()).filter(pl.col("window") >= last[-NEW_WINDOWS])
-    asked = result.slices.filter(_unasked(result))
+    asked = result.slices.filter(_is_unasked(result))
     for values in asked.join(first, on=by, nulls_equal=True, maintain_order="left").select(by).rows():
         yield values, "new"
 
 
-def _unasked(result: Monitored) -> pl.Expr:
+def _is_unasked(result: Monitored) -> pl.Expr:
     """Whether a slice has too few opinions and labels by people."""
-    if LABELLED not in result.slices.columns:
+    if LABEL_COLUMN not in result.slices.columns:
         return pl.lit(True)
     return (pl.col("n_asked") < ENOUGH_ASKED) & (pl.col("n_labelled") < FEWEST_LABELS)

@@ -114,8 +114,8 @@ def compare_domains(validation: Validation | None) -> Ranges | None:
         true = min(max(domain.true, 0.0), 1.0)  # with a judge it may lie outside of [0, 1]
         row = {"estimated": domain.estimated, "lower": lower, "upper": upper, "true": true, "none": None}
         marks = (
-            Mark.of(row, "estimate", ("estimated", "lower", "upper"), 1, ".3f"),
-            Mark.of(row, "labels", ("true", "none", "none"), 1, ".3f"),
+            Mark.from_row(row, "estimate", ("estimated", "lower", "upper"), 1, ".3f"),
+            Mark.from_row(row, "labels", ("true", "none", "none"), 1, ".3f"),
         )
         lines.append(Line(domain.domain, (marks,)))
     return Ranges(

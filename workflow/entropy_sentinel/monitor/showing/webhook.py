@@ -14,7 +14,13 @@ from entropy_sentinel.core.printable import make_one_line
 from entropy_sentinel.formatting.text_format import listed
 from entropy_sentinel.monitor.alert import Alert
 from entropy_sentinel.monitor.estimating.flags import VERDICT_FLAGS
-from entropy_sentinel.monitor.monitor_result import Monitored, alert_text, label_basis, slice_name, verdicts_of
+from entropy_sentinel.monitor.monitor_result import (
+    Monitored,
+    describe_alert,
+    describe_label_basis,
+    format_verdicts,
+    name_slice,
+)
 
 # Characters that have a meaning in a chat, and what is shown instead. A slice may be called <!channel>, @channel or
 # [here](http://...): Slack has escapes for its own control characters, and Mattermost, which accepts the same format,
@@ -31,7 +37,7 @@ _LINK = re.compile(r"://|\bwww\.", re.IGNORECASE)
 # What would end the address between < and >.
 _ADDRESS = str.maketrans({"<": "%3C", ">": "%3E", "|": "%7C"})
 # Longest text of an alert in a message, and largest number of slices that the second line names.
-_LONGEST, _NAMED = 300, 5
+_LONGEST, _MOST_NAMED_SLICES = 300, 5
 
 
 def check_address(address: str) -> None:
@@ -48,8 +54,8 @@ def post_json(result: Monitored, address: str) -> None:
     Raises:
         InputError: If the server does not take them within TIMEOUT_S seconds.
     """
-    if alerts := _to_report(result):
-        _post({"alerts": [alert.as_dict() for alert in alerts], "provenance": result.provenance}, address)
+    if alerts := _select_alerts(result):
+        _post_content({"alerts": [alert.as_dict() for alert in alerts], "provenance": result.provenance}, address)
 
 
 def post_message(result: Monitored, address: str) -> None:
@@ -58,67 +64,68 @@ def post_message(result: Monitored, address: str) -> None:
     Raises:
         InputError: If the server does not take them within TIMEOUT_S seconds.
     """
-    if _to_report(result):
-        _post({"text": message(result)}, address)
+    if _select_alerts(result):
+        _post_content({"text": write_message(result)}, address)
 
 
-def message(result: Monitored) -> str:
+def write_message(result: Monitored) -> str:
     """Two lines: the first alert to report; the others and the verdict. A third has the page's address."""
     about = result.provenance
-    alerts = sorted(_to_report(result), key=lambda alert: alert.is_over)
-    lines = [f"{_code(about['monitor'])}: {_first_alert(alerts[0])}"] if alerts else []
-    further = [f"{_code(_name(alert))} ({_plain(alert.kind.slug)})" for alert in alerts[1:]]
+    alerts = sorted(_select_alerts(result), key=lambda alert: alert.is_over)
+    lines = [f"{_format_code(about['monitor'])}: {_first_alert(alerts[0])}"] if alerts else []
+    later_alerts = [f"{_format_code(_name_alert(alert))} ({_escape_text(alert.kind.slug)})" for alert in alerts[1:]]
     verdicts = [
-        f"estimates of {_code(str(each['model']))}: {_plain(verdicts_of(each))}" for each in about["estimators"]
+        f"estimates of {_format_code(str(each['model']))}: {_escape_text(format_verdicts(each))}"
+        for each in about["estimators"]
     ]
     if not verdicts:
-        verdicts.append(_plain(label_basis(result)))
+        verdicts.append(_escape_text(describe_label_basis(result)))
     general = zip(about["general_flags"], about["general_flag_codes"], strict=True)
     flags = [flag for flag, code in general if code not in VERDICT_FLAGS.values()]
-    if further:
-        verdicts.insert(0, f"and {listed(further, _NAMED)}")
-    lines.append("; ".join([*verdicts, *(_plain(f"about all slices: {flag}") for flag in flags)]))
+    if later_alerts:
+        verdicts.insert(0, f"and {listed(later_alerts, _MOST_NAMED_SLICES)}")
+    lines.append("; ".join([*verdicts, *(_escape_text(f"about all slices: {flag}") for flag in flags)]))
     if about["page_url"]:
         lines.append(f"<{about['page_url'].translate(_ADDRESS)}>")
     return "\n".join(lines)
 
 
 def _first_alert(alert: Alert) -> str:
-    name = _code(_name(alert))
+    name = _format_code(_name_alert(alert))
     word = f"OVER {name}" if alert.is_over else f"NOT WATCHED {name}" if alert.subject is not None else f"ALERT {name}"
-    text = _plain(_shortened(alert_text(alert)))
+    text = _escape_text(_shorten_text(describe_alert(alert)))
     interval = ""
     if alert["lower"] is not None:
         interval = f" ({alert['level']:.0%} interval {alert['lower']:.3f} to {alert['upper']:.3f})"
     return f"{word}: {text}{interval}"
 
 
-def _name(alert: Alert) -> str:
-    return slice_name(alert.slice.values()) if alert.subject is None else alert.subject.name
+def _name_alert(alert: Alert) -> str:
+    return name_slice(alert.slice.values()) if alert.subject is None else alert.subject.name
 
 
-def _plain(text: str) -> str:
+def _escape_text(text: str) -> str:
     """A text without anything that a chat would act on: mentions, links and Markdown."""
     text = _MENTION.sub("＠", make_one_line(text))
     without_links = _LINK.sub(lambda found: found[0].replace(":", "：").replace(".", "．"), text)
     return without_links.translate(_HARMLESS)
 
 
-def _code(text: str) -> str:
+def _format_code(text: str) -> str:
     """A name as code, in which chats also leave addresses and underscores as they are."""
-    return f"`{_plain(_shortened(text)) or ' '}`"
+    return f"`{_escape_text(_shorten_text(text)) or ' '}`"
 
 
-def _shortened(text: str) -> str:
+def _shorten_text(text: str) -> str:
     if len(text) <= _LONGEST:
         return text
     return f"{text[:_LONGEST].rpartition(' ')[0] or text[:_LONGEST]} ..."
 
 
-def _to_report(result: Monitored) -> list[Alert]:
+def _select_alerts(result: Monitored) -> list[Alert]:
     return [alert for alert in result.alerts if alert.to_report]
 
 
-def _post(content: Mapping[str, Any], address: str) -> None:
+def _post_content(content: Mapping[str, Any], address: str) -> None:
     if problem := send_json(content, address):
         raise InputError(f"the alerts were not sent: {problem.words}")

@@ -7,7 +7,7 @@ from entropy_sentinel.formatting.text_format import counted, listed
 from entropy_sentinel.monitor.labelling.monitor_witnesses import LEAST_SHARE
 from entropy_sentinel.monitor.labelling.witness_estimates import FEWEST_ASKED
 from entropy_sentinel.monitor.monitor_options import FROM_WITNESSES
-from entropy_sentinel.monitor.monitor_result import LABELLED, SHOWN, Monitored
+from entropy_sentinel.monitor.monitor_result import LABEL_COLUMN, MOST_SLICES, Monitored
 from entropy_sentinel.schemas.witness_schema import WitnessKind
 from entropy_sentinel.statistics.monitoring.partner_strength import ENOUGH, FEWEST, PartnerVerdict
 from entropy_sentinel.statistics.monitoring.requested_slices import PRIOR
@@ -15,14 +15,14 @@ from entropy_sentinel.statistics.monitoring.requested_slices import PRIOR
 
 def describe_witnesses(result: Monitored) -> list[str]:
     """A line about each second opinion, and about each judge whose calibrated verdicts are an estimate."""
-    if LABELLED not in result.slices.columns:
+    if LABEL_COLUMN not in result.slices.columns:
         return []
     lines = []
     used = any(rows["rests_on"].is_in(FROM_WITNESSES).any() for rows in (result.slices, result.now))
     if used and result.provenance["general_flags"]:
         flags = ", ".join(f"'{flag}'" for flag in result.provenance["general_flags"])
         lines.append(f"{flags}: about the estimates, not about accuracies from a second opinion or a judge")
-    named = {*result.slices["witness"].drop_nulls(), *result.now["witness"].drop_nulls()}
+    used_names = {*result.slices["witness"].drop_nulls(), *result.now["witness"].drop_nulls()}
     matched = {about["name"] for about in result.provenance["witness_estimates"] if about["n_asked"]}
     for about in result.provenance["witness_estimates"]:
         if not about["n_asked"]:  # with several models, that of another model
@@ -34,13 +34,15 @@ def describe_witnesses(result: Monitored) -> list[str]:
             continue
         name = f"{about['name']}, on {about['watched']}" if "watched" in about else about["name"]
         if about["kind"] == WitnessKind.SECOND_OPINION:
-            lines.append(f"{name}: {_partner(about['partner'])}{_errors(about)}{_comparable(about)}")
-        elif any(name.startswith(about["name"]) for name in named):
-            lines.append(f"{name}: calibrated by the labels of other slices.{_errors(about)}")
+            lines.append(
+                f"{name}: {_describe_partner(about['partner'])}{_describe_errors(about)}{_describe_comparable(about)}"
+            )
+        elif any(name.startswith(about["name"]) for name in used_names):
+            lines.append(f"{name}: calibrated by the labels of other slices.{_describe_errors(about)}")
     return lines
 
 
-def _partner(partner: Mapping[str, Any]) -> str:
+def _describe_partner(partner: Mapping[str, Any]) -> str:
     """Whether a partner is strong enough, with the numbers that tell."""
     n, verdict = partner["n"], partner["verdict"]
     if partner["has_reference"]:
@@ -66,22 +68,22 @@ def _partner(partner: Mapping[str, Any]) -> str:
     )
 
 
-def _errors(about: Mapping[str, Any]) -> str:
+def _describe_errors(about: Mapping[str, Any]) -> str:
     """How far off a witness is on labelled slices, beside the estimator and the plain mean."""
     if about["error"] is None:
         return f" No slice has enough labels to show its errors, so intervals assume errors of {PRIOR.scale:.2f}."
-    others = []
+    comparisons = []
     if about["estimator_error"] is not None:
-        others.append(f"the estimator by {about['estimator_error']:.2f}")
+        comparisons.append(f"the estimator by {about['estimator_error']:.2f}")
     if about["mean_error"] is not None:
-        others.append(f"the mean of the other slices by {about['mean_error']:.2f}")
-    beside = f" ({', '.join(others)})" if others else ""
+        comparisons.append(f"the mean of the other slices by {about['mean_error']:.2f}")
+    beside = f" ({', '.join(comparisons)})" if comparisons else ""
     return (
         f" As an estimate it is off by {about['error']:.2f} on {counted(about['n_slices'], 'labelled slice')}{beside}."
     )
 
 
-def _comparable(about: Mapping[str, Any]) -> str:
+def _describe_comparable(about: Mapping[str, Any]) -> str:
     """In which slices the answers cannot be compared, or do not represent the slice."""
     line = ""
     if about["kind"] == WitnessKind.SECOND_OPINION and not about["says_comparable"]:
@@ -94,6 +96,6 @@ def _comparable(about: Mapping[str, Any]) -> str:
     if about["partial"]:
         line += (
             f" Its answers are fewer than {FEWEST_ASKED}, or about less than {LEAST_SHARE:.0%} of the responses, in "
-            f"{listed(about['partial'], SHOWN, '; ')}; they do not count as an estimate. Ask about more there."
+            f"{listed(about['partial'], MOST_SLICES, '; ')}; they do not count as an estimate. Ask about more there."
         )
     return line

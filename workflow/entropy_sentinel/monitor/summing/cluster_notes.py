@@ -7,10 +7,10 @@ from entropy_sentinel.monitor.monitor_options import MonitorOptions
 from entropy_sentinel.monitor.reading.dependence import find_conversation_column
 from entropy_sentinel.monitor.reading.problem_codes import ProblemKind
 from entropy_sentinel.monitor.reading.problem_collection import Problems
-from entropy_sentinel.monitor.summing.file_sums import FileSums
+from entropy_sentinel.monitor.summing.file_sums import FileRecord
 
 
-def note_clusters(problems: Problems, files: Collection[FileSums], settings: MonitorOptions) -> None:
+def note_clusters(problems: Problems, files: Collection[FileRecord], settings: MonitorOptions) -> None:
     """Note responses whose cluster is unknown, where intervals or a promise depend on it."""
     unknown = sum(file.n_responses - file.n_clustered for file in files if file.n_clustered is not None)
     if not unknown:

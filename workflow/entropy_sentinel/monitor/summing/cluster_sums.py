@@ -19,9 +19,9 @@ from entropy_sentinel.schemas.response_schema import RESPONSE
 from entropy_sentinel.statistics.design_effects import LAGS, ClusterMoments
 
 # Largest number of clusters of a slice and window; a design effect then has an error of about a tenth per window.
-KEPT = 64
+MOST_CLUSTERS = 64
 # Rows in memory while a file is read, about 20 MB.
-_HELD = 200_000
+_MOST_ROWS = 200_000
 # Per cluster: its number of responses, and the sums of their values and of the squares of these.
 _SUMS = ("n", "x", "xx")
 _LIMIT = "(limit)"
@@ -34,24 +34,28 @@ _SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
 }
 
 
-def cluster_sums(frame: pl.DataFrame, values: np.ndarray) -> pl.DataFrame:
+def sum_clusters(frame: pl.DataFrame, values: np.ndarray) -> pl.DataFrame:
     """The sums by slice, window and cluster of estimated responses with the estimator's values, (n, k).
 
     The value of a response is the mean of its k values. A response without a cluster is its own; if all are, the result
     is empty.
     """
     by = [name for name in frame.columns if name.startswith(SLICE_PREFIX)]
-    alone = frame[CLUSTER].is_null()
+    has_no_cluster = frame[CLUSTER].is_null()
     rows = frame.select(*by, "grain", CLUSTER).with_columns(x=pl.Series(values.mean(axis=1), dtype=pl.Float64))
-    if alone.all():
+    if has_no_cluster.all():
         rows = rows.clear()
-    elif alone.any():
-        keys = frame.filter(alone).select(pl.concat_str(pl.col(RESPONSE).cast(pl.String), separator="\0")).to_series()
-        rows = rows.with_columns(rows[CLUSTER].scatter(alone.arg_true(), hash_texts(keys)))
+    elif has_no_cluster.any():
+        keys = (
+            frame.filter(has_no_cluster)
+            .select(pl.concat_str(pl.col(RESPONSE).cast(pl.String), separator="\0"))
+            .to_series()
+        )
+        rows = rows.with_columns(rows[CLUSTER].scatter(has_no_cluster.arg_true(), hash_texts(keys)))
     sums = rows.group_by(*by, "grain", CLUSTER).agg(
         pl.len().cast(pl.UInt32).alias("n"), pl.col("x").sum(), (pl.col("x") ** 2).sum().alias("xx")
     )
-    return _smallest(sums, [*by, "grain"])
+    return _select_smallest(sums, [*by, "grain"])
 
 
 class ClusterAccumulator:
@@ -65,10 +69,10 @@ class ClusterAccumulator:
         """Add a frame's sums; return the sums so far and start again if they are too many to hold, else None."""
         self._waiting.append(sums)
         self._rows += len(sums)
-        if self._rows <= _HELD:
+        if self._rows <= _MOST_ROWS:
             return None
-        whole = _together(self._waiting)
-        if len(whole) > _HELD // 2:
+        whole = _sum_parts(self._waiting)
+        if len(whole) > _MOST_ROWS // 2:
             self._waiting, self._rows = [], 0
             return whole
         self._waiting, self._rows = [whole], len(whole)
@@ -76,35 +80,35 @@ class ClusterAccumulator:
 
     def rest(self) -> pl.DataFrame | None:
         """The remaining sums, or None."""
-        return _together(self._waiting) if self._waiting else None
+        return _sum_parts(self._waiting) if self._waiting else None
 
 
-def _together(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
+def _sum_parts(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """Add up the sums of parts of a log."""
     keys = [name for name in parts[0].columns if name not in (CLUSTER, *_SUMS)]
-    limited = pl.concat([_with_limit(part, keys) for part in parts])
-    return _complete(limited, keys)
+    limited = pl.concat([_add_limit(part, keys) for part in parts])
+    return _sum_complete_clusters(limited, keys)
 
 
-def _with_limit(sums: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+def _add_limit(sums: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     """Add up to which hash the clusters of each key are complete, null if all are."""
-    full = pl.len().over(keys) >= KEPT
+    full = pl.len().over(keys) >= MOST_CLUSTERS
     return sums.with_columns(pl.when(full).then(pl.col(CLUSTER).max().over(keys)).alias(_LIMIT))
 
 
-def _complete(limited: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+def _sum_complete_clusters(limited: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     """Add up clusters by key, without those that a part with a limit may lack."""
     limit = pl.col(_LIMIT).min().over(keys)
     complete = limited.filter((pl.col(CLUSTER) <= limit).fill_null(True))
     sums = complete.group_by(*keys, CLUSTER).agg(pl.col(_SUMS).sum())
-    return _smallest(sums, keys)
+    return _select_smallest(sums, keys)
 
 
-def _smallest(sums: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+def _select_smallest(sums: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     """The KEPT clusters of each key with the smallest hashes."""
-    if len(sums) <= KEPT:
+    if len(sums) <= MOST_CLUSTERS:
         return sums
-    return sums.filter(pl.col(CLUSTER).rank("ordinal").over(keys) <= KEPT)
+    return sums.filter(pl.col(CLUSTER).rank("ordinal").over(keys) <= MOST_CLUSTERS)
 
 
 class SliceClusters:
@@ -115,9 +119,9 @@ class SliceClusters:
         waiting = [pl.DataFrame(schema=_SCHEMA)]
         for slices, sums in parts:
             keys = [name for name in sums.columns if name not in (CLUSTER, *_SUMS)]
-            limited = _with_limit(sums, keys).with_columns(pl.Series("slice", slices, dtype=pl.Int64))
+            limited = _add_limit(sums, keys).with_columns(pl.Series("slice", slices, dtype=pl.Int64))
             waiting.append(limited.select(*_SCHEMA))
-        rows = _complete(pl.concat(waiting), ["slice", "grain"])
+        rows = _sum_complete_clusters(pl.concat(waiting), ["slice", "grain"])
         self._rows = rows.with_columns(window=find_window_starts(pl.col("grain"), window or "day"))
 
     @property
@@ -126,22 +130,22 @@ class SliceClusters:
         n = pl.col("n").sum().over("slice", CLUSTER)
         return not self._rows.is_empty() and bool(self._rows.select((n > 1).any()).item())
 
-    def within(self, start: datetime | None, end: datetime | None) -> "SliceClusters":
+    def select_period(self, start: datetime | None, end: datetime | None) -> "SliceClusters":
         """The clusters of the smallest windows from `start`, if given, and before `end`, if given."""
-        chosen = SliceClusters((), None)
+        period = SliceClusters((), None)
         rows = self._rows
         if start is not None:
             rows = rows.filter(pl.col("grain") >= start)
         if end is not None:
             rows = rows.filter(pl.col("grain") < end)
-        chosen._rows = rows
-        return chosen
+        period._rows = rows
+        return period
 
-    def of_grains(self, grains: pl.DataFrame) -> ClusterMoments:
+    def measure_grains(self, grains: pl.DataFrame) -> ClusterMoments:
         """The moments in each of n smallest windows of slices, (n,); `grains` has `slice` and `grain`."""
-        return self._of(grains, ["slice", "grain"])
+        return self._measure_groups(grains, ["slice", "grain"])
 
-    def recurrences(self, grains: pl.DataFrame) -> pl.DataFrame:
+    def measure_recurrences(self, grains: pl.DataFrame) -> pl.DataFrame:
         """How clusters recur in the smallest windows of slices: `squares`, `near` and `every`, (n,) each.
 
         `grains` (n,) has `slice` and `grain`, in order. `statistics.design_effects.recurrence_effects` uses the
@@ -149,7 +153,7 @@ class SliceClusters:
         """
         numbered = grains.with_row_index("place").with_columns(at=pl.int_range(pl.len()).over("slice"))
         rows = self._rows.join(numbered, on=["slice", "grain"], nulls_equal=True)
-        full = pl.len().over("place") >= KEPT
+        full = pl.len().over("place") >= MOST_CLUSTERS
         rows = rows.with_columns(pl.when(full).then(pl.col(CLUSTER).max().over("place")).alias(_LIMIT))
         rows = rows.filter((pl.col(CLUSTER) <= pl.col(_LIMIT).min().over("slice")).fill_null(True))
         mean = pl.col("x").sum().over("place") / pl.col("n").sum().over("place")
@@ -174,30 +178,32 @@ class SliceClusters:
             result = result.join(part, on="place", how="left", maintain_order="left")
         return result.select("squares", "near", "every").fill_null(0.0)
 
-    def of_rows(self, rows: pl.DataFrame) -> ClusterMoments:
+    def measure_rows(self, rows: pl.DataFrame) -> ClusterMoments:
         """The moments of n rows, (n,), with a `slice` and, if they are by window, `window_from` and `window`.
 
         A cluster in several windows of a row counts once.
         """
         if "window" not in rows.columns:
-            return self._of(rows, ["slice"])
+            return self._measure_groups(rows, ["slice"])
         if rows["window"].eq_missing(rows["window_from"]).all():
-            return self._of(rows, ["slice", "window"])
-        within = pl.col("grain_window").is_between("window_from", "window")
-        return self._of(rows, ["slice"], within | (pl.col("grain_window").is_null() & pl.col("window").is_null()))
+            return self._measure_groups(rows, ["slice", "window"])
+        is_in_row = pl.col("grain_window").is_between("window_from", "window")
+        return self._measure_groups(
+            rows, ["slice"], is_in_row | (pl.col("grain_window").is_null() & pl.col("window").is_null())
+        )
 
-    def _of(self, groups: pl.DataFrame, on: list[str], within: pl.Expr | None = None) -> ClusterMoments:
+    def _measure_groups(self, groups: pl.DataFrame, key: list[str], is_in_row: pl.Expr | None = None) -> ClusterMoments:
         numbered = groups.with_row_index("group")
-        if within is None:
-            numbered = numbered.select("group", *on)
-        rows = self._rows if "window" in on else self._rows.rename({"window": "grain_window"})
-        joined = rows.join(numbered, on=on, nulls_equal=True)
-        return _moments(joined if within is None else joined.filter(within), len(groups))
+        if is_in_row is None:
+            numbered = numbered.select("group", *key)
+        rows = self._rows if "window" in key else self._rows.rename({"window": "grain_window"})
+        joined = rows.join(numbered, on=key, nulls_equal=True)
+        return _sum_moments(joined if is_in_row is None else joined.filter(is_in_row), len(groups))
 
 
-def _moments(rows: pl.DataFrame, n_groups: int) -> ClusterMoments:
+def _sum_moments(rows: pl.DataFrame, n_groups: int) -> ClusterMoments:
     """The moments of groups, from rows with `group` and the sums of a cluster in a window."""
-    full = pl.len().over("group", "grain") >= KEPT
+    full = pl.len().over("group", "grain") >= MOST_CLUSTERS
     limited = rows.with_columns(pl.when(full).then(pl.col(CLUSTER).max().over("group", "grain")).alias(_LIMIT))
     complete = limited.filter((pl.col(CLUSTER) <= pl.col(_LIMIT).min().over("group")).fill_null(True))
     clusters = complete.group_by("group", CLUSTER).agg(pl.col(_SUMS).sum()).with_columns(pl.col("n").cast(pl.Float64))

@@ -12,10 +12,10 @@ from entropy_sentinel.monitor.reading.feature_stream import EstimatorInputs, Sou
 from entropy_sentinel.monitor.reading.problem_collection import Problems
 from entropy_sentinel.monitor.reading.problem_records import Problem
 from entropy_sentinel.monitor.summing.cluster_sums import ClusterAccumulator
-from entropy_sentinel.monitor.summing.file_sums import FileSums
+from entropy_sentinel.monitor.summing.file_sums import FileRecord
 from entropy_sentinel.monitor.summing.missing_files import Collector
 from entropy_sentinel.monitor.summing.monitor_state import CLUSTERS, EXCLUSIONS, HASHES, RESPONSES, SUMS
-from entropy_sentinel.monitor.summing.slice_sums import Accumulator, responses, sums_of
+from entropy_sentinel.monitor.summing.slice_sums import SumsAccumulator, select_responses, sum_frame
 from entropy_sentinel.monitor.summing.state_file import Writer
 from entropy_sentinel.schemas.response_schema import RESPONSE
 
@@ -44,13 +44,13 @@ class FileReading:
     """Adds up the responses of a file for an estimator, and writes them to its state."""
 
     def __init__(
-        self, collector: Collector, about: FileSums, writer: Writer, compare: bool, kept: KeptRows | None
+        self, collector: Collector, about: FileRecord, writer: Writer, compare: bool, kept: KeptRows | None
     ) -> None:
         self._kept_rows, self._kept_frames = kept, list[pl.DataFrame]()
         self._collector, self._about, self._writer = collector, about, writer
         saved, strict = collector.saved, collector.reading.strict
         self._support, self._familiarity = saved.metadata.support, saved.metadata.familiarity
-        self._others = collector.state.others(about) if compare else None
+        self._repeat_finder = collector.state.make_finder(about) if compare else None
         about.strata = list(collector.state.strata)
         model = str(saved.metadata.model or "")
         self._problems = Problems(strict, model)
@@ -58,17 +58,17 @@ class FileReading:
             saved.metadata,
             collector.reading,
             self._problems,
-            self._others,
+            self._repeat_finder,
             strata=about.strata,
             only_model=collector.only_model,
             labels=kept is not None,
         )
-        self._sums, self._clusters = Accumulator(), ClusterAccumulator()
+        self._sums, self._clusters = SumsAccumulator(), ClusterAccumulator()
 
     @classmethod
     @contextmanager
-    def opened(
-        cls, collector: Collector, about: FileSums, compare: bool, kept: KeptRows | None = None
+    def open(
+        cls, collector: Collector, about: FileRecord, compare: bool, kept: KeptRows | None = None
     ) -> Iterator["FileReading"]:
         """Yield the reading of a file; the file counts once the block has ended."""
         with collector.state.writing(about) as writer:
@@ -85,14 +85,14 @@ class FileReading:
             self._kept_frames.append(self._kept_rows.select(frame))
         about.n_responses += len(frame)
         about.add_times(frame["grain"])
-        if self._others is not None:
+        if self._repeat_finder is not None:
             writer.add_frame(HASHES, frame.select(*HASH_COLUMNS))
         if self._collector.keeps_responses:
-            writer.add_frame(RESPONSES, responses(frame, saved))
-        of_frame = sums_of(frame, saved.estimator, self._support, self._familiarity)
-        if full := self._sums.add_frame(of_frame.slices):
-            writer.add_frame(SUMS, full.frame())
-        if (full_clusters := self._clusters.add_frame(of_frame.clusters)) is not None:
+            writer.add_frame(RESPONSES, select_responses(frame, saved))
+        frame_sums = sum_frame(frame, saved.estimator, self._support, self._familiarity)
+        if full := self._sums.add_frame(frame_sums.slices):
+            writer.add_frame(SUMS, full.to_frame())
+        if (full_clusters := self._clusters.add_frame(frame_sums.clusters)) is not None:
             writer.add_frame(CLUSTERS, full_clusters)
         about.n_clustered = (about.n_clustered or 0) + frame[CLUSTER].count()
 
@@ -100,7 +100,7 @@ class FileReading:
         """Write the rest; `problems` are those of reading that depend on no estimator."""
         about, writer, inputs = self._about, self._writer, self._inputs
         if rest := self._sums.rest():
-            writer.add_frame(SUMS, rest.frame())
+            writer.add_frame(SUMS, rest.to_frame())
         if (rest_of_clusters := self._clusters.rest()) is not None:
             writer.add_frame(CLUSTERS, rest_of_clusters)
         about.seen = sorted(reader.seen_columns | inputs.seen_columns)
@@ -111,9 +111,9 @@ class FileReading:
         about.mismatches = [(*mismatch, n) for mismatch, n in inputs.data_filter.excluded_counts.items()]
         about.taken = dict(inputs.data_filter.override_counts)
         about.other_models, about.same_models = inputs.exclusions.models, dict(inputs.data_filter.same_models)
-        if self._others is not None:
-            self._others.add_problems(self._problems, about.path)
-            if self._others.all_repeated:
+        if self._repeat_finder is not None:
+            self._repeat_finder.add_problems(self._problems, about.path)
+            if self._repeat_finder.all_repeated:
                 writer.discard()
                 self._kept_frames.clear()
                 about.n_responses, about.mismatches, about.taken = 0, [], {}

@@ -15,11 +15,11 @@ from entropy_sentinel.monitor.reading.problem_records import Problem, load_probl
 from entropy_sentinel.monitor.slice_columns import STATISTICS, VERSIONS
 
 # What a file lacks that was read before clusters were recorded.
-REPEATS = "repeated questions"
+REPEATED_QUESTIONS = "repeated questions"
 
 
 @dataclass
-class FileSums:
+class FileRecord:
     """The row of a file: everything except its sums.
 
     `replaces` are the keys of earlier files whose content the file begins with. `seen` are the columns with a value,
@@ -66,17 +66,17 @@ class FileSums:
             raise ValueError("a time without its zone")
         return TimeSpan(begin, end, untimed)
 
-    def as_row(self) -> dict[str, Any]:
+    def to_row(self) -> dict[str, Any]:
         """The row; JSON-serialisable."""
         return asdict(self) | {"problems": [problem.to_row() for problem in self.problems]}
 
     def add_times(self, grains: pl.Series) -> None:
         """Add the starts of the smallest windows of some responses, (n,), to the span."""
         before = TimeSpan() if self.span is None else self.times
-        self.span = span_as_list(before.merge(TimeSpan.from_times(grains)))
+        self.span = format_span(before.merge(TimeSpan.from_times(grains)))
 
     @property
-    def unknown(self) -> list[str]:
+    def unknown_statistics(self) -> list[str]:
         """The statistics that the file's sums lack or have in another version."""
         unknown = []
         for name, version in VERSIONS.items():
@@ -85,26 +85,26 @@ class FileSums:
                 unknown.append(name)
         return unknown
 
-    def reads_otherwise(self, names: SameModels) -> list[str]:
+    def find_changed_models(self, names: SameModels) -> list[str]:
         """The models of the file that would be estimated, or not, if it was read with these names."""
         now = [model for model in self.other_models if names.find_old_name(model) is not None]
         return now + [model for model in self.same_models if names.find_old_name(model) is None]
 
     @property
-    def unrecorded(self) -> list[str]:
+    def missing_records(self) -> list[str]:
         """What an earlier version did not record: statistics, and which responses have the same request."""
-        return self.unknown + ([REPEATS] if self.n_clustered is None else [])
+        return self.unknown_statistics + ([REPEATED_QUESTIONS] if self.n_clustered is None else [])
 
 
-_FILE_SUMS = TypeAdapter(FileSums)
+_FILE_RECORD = TypeAdapter(FileRecord)
 
 
-def file_sums_of(key: str, content: Any) -> FileSums:
+def parse_file_record(key: str, content: Any) -> FileRecord:
     """The row of a file; raises ValueError if it has another form."""
     if not isinstance(content, dict):
         raise ValueError("its row is not a JSON object")
     try:
-        about = _FILE_SUMS.validate_json(json.dumps(content | {"problems": []}))  # strict only about JSON's types
+        about = _FILE_RECORD.validate_json(json.dumps(content | {"problems": []}))  # strict only about JSON's types
     except ValidationError as error:
         raise ValueError(describe_error(error.errors()[0])) from None
     # An earlier version did not record the model of a state.
@@ -120,7 +120,7 @@ def file_sums_of(key: str, content: Any) -> FileSums:
     return about
 
 
-def span_as_list(span: TimeSpan) -> list[Any]:
+def format_span(span: TimeSpan) -> list[Any]:
     """A span as a row has it."""
     if span.first is None or span.last is None:
         return [None, None, span.has_untimed]

@@ -19,12 +19,12 @@ from entropy_sentinel.monitor.reading.problem_codes import ProblemKind
 from entropy_sentinel.monitor.reading.problem_collection import Problems
 from entropy_sentinel.monitor.slice_columns import STATISTICS
 from entropy_sentinel.monitor.summing.file_reading import FileReading, KeptRows
-from entropy_sentinel.monitor.summing.file_sums import FileSums
-from entropy_sentinel.monitor.summing.missing_files import Collector, check_use
-from entropy_sentinel.monitor.summing.state_file import is_state, on_disk
+from entropy_sentinel.monitor.summing.file_sums import FileRecord
+from entropy_sentinel.monitor.summing.missing_files import Collector, check_usable
+from entropy_sentinel.monitor.summing.state_file import is_state, read_file_stat
 
 log = logging.getLogger(__name__)
-_OF_THE_RUN = (ProblemKind.NO_ESTIMATOR, ProblemKind.UNNAMED_MODELS)
+_RUN_PROBLEMS = (ProblemKind.NO_ESTIMATOR, ProblemKind.UNNAMED_MODELS)
 
 
 class _FileChanged(Exception):
@@ -70,13 +70,13 @@ class LogPass:
                 elif str(source) == STANDARD_INPUT:
                     self._read_standard_input()
                 else:
-                    self._read_unknown(str(source))
+                    self._read_new_file(str(source))
 
     def check(self) -> None:
-        """Call `check_use` for each estimator; if it raises an error, remove the files that this run has added."""
+        """Call `check_usable` for each estimator; if it raises an error, remove the files that this run has added."""
         try:
             for each in self.collectors:
-                check_use(each.state.files.values(), self._sources, each.reading, each.saved.metadata)
+                check_usable(each.state.files.values(), self._sources, each.reading, each.saved.metadata)
         except EntropySentinelError:
             for each in self.collectors:
                 each.drop_files()
@@ -84,21 +84,21 @@ class LogPass:
 
     def columns(self) -> Sequence[str]:
         """The columns of the first record that can define slices; none if nothing was read now."""
-        if not any(each.read for each in self.collectors):
+        if not any(each.new_files for each in self.collectors):
             return []
         return [] if self._begins_with_state else list_first_columns(self._sources[0])
 
-    def _read_unknown(self, path: str) -> None:
+    def _read_new_file(self, path: str) -> None:
         """Read a file for the states that do not know it."""
-        unknown = []
+        lacking = []
         for collector in self.collectors:
-            if (known := collector.find_known(path)) is not None:
-                collector.count_known(known)
+            if (file := collector.find_unchanged(path)) is not None:
+                collector.count_known(file)
             else:
-                unknown.append(collector)
-        if not unknown:
+                lacking.append(collector)
+        if not lacking:
             return
-        self._read_content(unknown, path, path, on_disk(path))
+        self._read_content(lacking, path, path, read_file_stat(path))
 
     def _read_standard_input(self) -> None:
         with TemporaryDirectory() as folder:
@@ -133,7 +133,7 @@ class LogPass:
     def _read(
         self,
         source: Source,
-        rows: Sequence[FileSums],
+        rows: Sequence[FileRecord],
         collectors: Sequence[Collector] | None = None,
         file_stat: list[int] | None = None,
     ) -> None:
@@ -152,7 +152,7 @@ class LogPass:
         )
         with ExitStack() as stack:
             readings = [
-                stack.enter_context(FileReading.opened(each, about, self._compare, self._kept_rows))
+                stack.enter_context(FileReading.open(each, about, self._compare, self._kept_rows))
                 for each, about in zip(collectors, rows, strict=True)
             ]
             for batch in reader.read_frames(source):
@@ -160,7 +160,7 @@ class LogPass:
                     self._kept_rows.add_labels(str(source), batch)
                 for reading in readings:
                     reading.add_batch(batch)
-            if file_stat is not None and on_disk(str(source)) != file_stat:
+            if file_stat is not None and read_file_stat(str(source)) != file_stat:
                 raise _FileChanged
             for reading in readings:
                 reading.finish(reader, list(problems))
@@ -174,22 +174,24 @@ def sum_problems(collectors: Sequence[Collector]) -> Problems:
     """
     problems, counted = Problems(), set[str]()
     files = [
-        (each, about, about.key in {file.key for file in each.read})
+        (each, about, about.key in {file.key for file in each.new_files})
         for each in collectors
-        for about in each.given.values()
+        for about in each.run_files.values()
         if about.key in each.state.files
     ]
     for _, about, is_new in sorted(files, key=lambda entry: not entry[2]):
-        found = [problem for problem in about.problems if problem.model is not None or about.key not in counted]
+        file_problems = [problem for problem in about.problems if problem.model is not None or about.key not in counted]
         counted.add(about.key)
         if is_new:
-            problems.add_all(found)
+            problems.add_all(file_problems)
         else:
             # Which models have an estimator is a fact of this run; alerts tell of traffic that is not watched.
-            found = [problem for problem in found if problem.kind not in _OF_THE_RUN]
-            problems.earlier.add_file(about.key, found, about.times.first, about.times.last)
+            file_problems = [problem for problem in file_problems if problem.kind not in _RUN_PROBLEMS]
+            problems.earlier.add_file(about.key, file_problems, about.times.first, about.times.last)
     n_twice = sum(
-        each.state.overlap.count_repeats() for each in collectors if any(about.of_part for about in each.given.values())
+        each.state.hash_index.count_repeats()
+        for each in collectors
+        if any(about.of_part for about in each.run_files.values())
     )
     if n_twice:
         problems.add(ProblemKind.IN_TWO_PARTS, (), n_twice)
@@ -201,19 +203,19 @@ def sum_problems(collectors: Sequence[Collector]) -> Problems:
 
 def _list_outdated_files(collectors: Sequence[Collector]) -> list[tuple[ProblemKind, str | None, dict[str, None]]]:
     """The files of which earlier versions or other options did not record something, each once."""
-    read_otherwise, repeats_unknown = dict[str, None](), dict[str, None]()
+    changed_models, repeats_unknown = dict[str, None](), dict[str, None]()
     unknown: dict[str, dict[str, None]] = {name: {} for name in STATISTICS}
     for each in collectors:
-        read_now = {file.key for file in each.read}
+        read_now = {file.key for file in each.new_files}
         for about in each.state.files.values():
-            if about.n_responses and about.key not in read_now and about.reads_otherwise(each.names):
-                read_otherwise[about.path] = None
+            if about.n_responses and about.key not in read_now and about.find_changed_models(each.names):
+                changed_models[about.path] = None
             if about.n_responses and about.n_clustered is None:
                 repeats_unknown[about.path] = None
-            for name in about.unknown if about.n_responses else ():
+            for name in about.unknown_statistics if about.n_responses else ():
                 unknown[name][about.path] = None
     return [
-        (ProblemKind.OTHER_SAME_MODEL, None, read_otherwise),
+        (ProblemKind.OTHER_SAME_MODEL, None, changed_models),
         *((ProblemKind.STATISTIC_UNKNOWN, name, paths) for name, paths in unknown.items()),
         (ProblemKind.REPEATS_UNKNOWN, None, repeats_unknown),
     ]

@@ -13,14 +13,14 @@ from entropy_sentinel.monitor.reading.deduplication import ContentDigest
 from entropy_sentinel.monitor.reading.exclusions import Mismatch
 from entropy_sentinel.monitor.reading.feature_stream import Source, check_columns, resolve_same_models
 from entropy_sentinel.monitor.reading.problem_collection import make_mismatch_error
-from entropy_sentinel.monitor.summing.file_sums import FileSums
+from entropy_sentinel.monitor.summing.file_sums import FileRecord
 from entropy_sentinel.monitor.summing.monitor_state import State
 
 log = logging.getLogger(__name__)
 
 
-def check_use(
-    files: Collection[FileSums],
+def check_usable(
+    files: Collection[FileRecord],
     sources: Sequence[Source],
     reading: Reading,
     metadata: FitMetadata,
@@ -30,20 +30,20 @@ def check_use(
     Raises ProvenanceError if no response has the model and log-probabilities of the estimator (according to
     its `metadata`), and InputError for a column that is empty for every response.
     """
-    n_responses, seen, rejected = 0, set[str](), Counter[Mismatch]()
+    n_responses, seen, excluded_counts = 0, set[str](), Counter[Mismatch]()
     for file in files:
         n_responses += file.n_responses
         seen.update(file.seen)
-        rejected.update({Mismatch(setting, value): n for setting, value, n in file.mismatches})
+        excluded_counts.update({Mismatch(setting, value): n for setting, value, n in file.mismatches})
     check_columns(reading, seen, sources, n_responses > 0)
-    if rejected and rejected.total() == n_responses:
-        raise make_mismatch_error(rejected, metadata)
+    if excluded_counts and excluded_counts.total() == n_responses:
+        raise make_mismatch_error(excluded_counts, metadata)
 
 
 class Collector:
     """Adds files to the state of an estimator.
 
-    `given` are the files of this run, by their keys in the state. Of these, the files in `read` were read now, and
+    `run_files` are the files of this run, by their keys in the state. Of these, the `new_files` were read now, and
     `n_known` were read before.
 
     Files are identified by their content only if the state is `lasting`, which means that later runs use it. Single
@@ -65,38 +65,38 @@ class Collector:
         self.saved, self.reading, self.state, self.only_model = saved, reading, state, only_model
         self.names = resolve_same_models(saved.metadata, reading.same_model, watched_models or ())
         self.lasting, self.keeps_responses = lasting, lasting or single
-        self.given: dict[str, FileSums] = {}
-        self.read: list[FileSums] = []
+        self.run_files: dict[str, FileRecord] = {}
+        self.new_files: list[FileRecord] = []
         self.n_known = 0
 
-    def find_known(self, path: str) -> FileSums | None:
+    def find_unchanged(self, path: str) -> FileRecord | None:
         """The file at a path if its size and time are those of a file that need not be read again."""
-        known = self.state.known(path)
-        return None if known is None or known.reads_otherwise(self.names) else known
+        file = self.state.find_unchanged(path)
+        return None if file is None or file.find_changed_models(self.names) else file
 
-    def plan_reading(self, digests: ContentDigest, name: str) -> FileSums | None:
+    def plan_reading(self, digests: ContentDigest, name: str) -> FileRecord | None:
         """The row of a file that is to be read; null if the state has its content."""
         replaces: list[str] = []
-        if lacking := self.state.lacking(digests.key):
+        if lacking := self.state.list_missing(digests.key):
             log.warning("%s: reading it again, because %s was not recorded before", name, ", ".join(lacking))
             replaces = self.state.files[digests.key].replaces
             self.state.forget(digests.key)
-        elif (known := self.state.holder(digests.key)) and (models := known.reads_otherwise(self.names)):
+        elif (file := self.state.find_holder(digests.key)) and (models := file.find_changed_models(self.names)):
             option = format_option("same_model")
             log.info("%s: reading it again, because %s has changed for %s", name, option, ", ".join(models))
-            replaces = known.replaces
-            self.state.forget(known.key)
-        if known := self.state.holder(digests.key):
-            if known.path != name:
-                log.info("%s: has the same content as %s; counted once", name, known.path)
-            self.count_known(known)
+            replaces = file.replaces
+            self.state.forget(file.key)
+        if file := self.state.find_holder(digests.key):
+            if file.path != name:
+                log.info("%s: has the same content as %s; counted once", name, file.path)
+            self.count_known(file)
             return None
-        replaces += self.state.begun_by(digests)
-        return FileSums(name, digests.key, digests.n_bytes, replaces)
+        replaces += self.state.find_beginnings(digests)
+        return FileRecord(name, digests.key, digests.n_bytes, replaces)
 
-    def number_file(self, name: str) -> FileSums:
+    def number_file(self, name: str) -> FileRecord:
         """The row of a file for a state that later runs do not use."""
-        return FileSums(name, f"{len(self.read):06d}", 0)
+        return FileRecord(name, f"{len(self.new_files):06d}", 0)
 
     def take_over(self, path: Path) -> None:
         """Add the files of the state of a part."""
@@ -104,19 +104,19 @@ class Collector:
         for about in self.state.take_over(path):
             if about.key not in before:
                 self.count_read(about)
-            self.given[about.key] = about
+            self.run_files[about.key] = about
 
-    def count_read(self, about: FileSums) -> None:
+    def count_read(self, about: FileRecord) -> None:
         """Count a file that was read now."""
-        self.read.append(about)
-        self.given[about.key] = about
+        self.new_files.append(about)
+        self.run_files[about.key] = about
 
-    def count_known(self, about: FileSums) -> None:
+    def count_known(self, about: FileRecord) -> None:
         """Count a file that was read before."""
         self.n_known += 1
-        self.given[about.key] = about
+        self.run_files[about.key] = about
 
     def drop_files(self) -> None:
         """Remove the files that this run has added."""
-        for file in self.read:
+        for file in self.new_files:
             self.state.drop(file.key)

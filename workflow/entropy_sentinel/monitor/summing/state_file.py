@@ -65,20 +65,20 @@ class StateFile:
         """Take over a connection that has the lock and the tables."""
         self._connection, self.path = connection, path
 
-    def place(self, path: str) -> str:
+    def find_key(self, path: str) -> str:
         """The key of the file at a path if its size and time are unchanged; else an empty text."""
-        place, look = "SELECT key FROM places WHERE (path, size, changed_ns) = (?, ?, ?)", on_disk(path)
-        (row,) = next(self.rows(place, _place(path), *look), [None])
+        statement, file_stat = "SELECT key FROM places WHERE (path, size, changed_ns) = (?, ?, ?)", read_file_stat(path)
+        (row,) = next(self.rows(statement, _resolve_path(path), *file_stat), [None])
         key, _, digest = str(row).partition(" ")
         # The record only saves time, so one that was damaged, or that an earlier version wrote, is ignored.
-        return key if digest == _digest_of_place(path, look, key) else ""
+        return key if digest == _digest_place(path, file_stat, key) else ""
 
-    def remember(self, path: str, look: list[int], key: str) -> None:
-        """Record the key, size and time (`look`) of the file at a path."""
-        row = f"{key} {_digest_of_place(path, look, key)}"
+    def remember(self, path: str, file_stat: list[int], key: str) -> None:
+        """Record the key, size and time (`file_stat`) of the file at a path."""
+        row = f"{key} {_digest_place(path, file_stat, key)}"
         # The record only saves time, so errors are ignored: a state that cannot be written can still be read.
         with suppress(EntropySentinelError):
-            self.execute("INSERT OR REPLACE INTO places VALUES (?, ?, ?, ?)", _place(path), *look, row)
+            self.execute("INSERT OR REPLACE INTO places VALUES (?, ?, ?, ?)", _resolve_path(path), *file_stat, row)
 
     def frames(self, key: str, part: str, checksum: str | None) -> Iterator[pl.DataFrame]:
         """Check the `checksum` of a part of a file, then yield the frames; without a checksum there are none."""
@@ -89,65 +89,65 @@ class StateFile:
         for (content,) in self.rows(contents, key, part):
             digest.update(content)
         if digest.hexdigest() != checksum:
-            raise _damaged(self.path, f"{part} of {key[:12]} do not match their SHA-256")
+            raise _make_damage_error(self.path, f"{part} of {key[:12]} do not match their SHA-256")
         for (content,) in self.rows(contents, key, part):
             try:
                 yield pl.read_parquet(content)
             except (pl.exceptions.PolarsError, OSError, ValueError):
-                raise self.damaged(f"{part} of {key[:12]} are not a table") from None
+                raise self.make_damage_error(f"{part} of {key[:12]} are not a table") from None
 
-    def about(self) -> dict[str, Any]:
+    def read_file_rows(self) -> dict[str, Any]:
         """The row of each file by its key, sorted by key."""
-        return self._checked_rows("about")
+        return self._read_rows("about")
 
-    def damaged(self, why: str) -> DamagedFileError:
+    def make_damage_error(self, why: str) -> DamagedFileError:
         """The error about content that is not as it was written, and what to do."""
-        return _damaged(self.path, why)
+        return _make_damage_error(self.path, why)
 
-    def _checked_rows(self, table: str) -> dict[str, Any]:
+    def _read_rows(self, table: str) -> dict[str, Any]:
         """The content of each row of a table by its key, sorted by key; check its checksum."""
         rows = {}
         for key, content, digest in self.rows(f"SELECT key, {_CONTENT}, sha256 FROM {table} ORDER BY key"):
-            if digest != _digest(key, content):
-                raise self.damaged("a row does not match its SHA-256")
+            if digest != _digest_row(key, content):
+                raise self.make_damage_error("a row does not match its SHA-256")
             try:
                 rows[key] = json.loads(content)
             except (ValueError, RecursionError):
-                raise self.damaged("a row is not JSON") from None
+                raise self.make_damage_error("a row is not JSON") from None
         return rows
 
-    def put(self, key: str, about: dict[str, Any]) -> None:
+    def put_row(self, key: str, about: dict[str, Any]) -> None:
         """Write the row of a file."""
         content = json.dumps(about).encode()
-        self.execute("INSERT INTO about VALUES (?, ?, ?)", key, content, _digest(key, content))
+        self.execute("INSERT INTO about VALUES (?, ?, ?)", key, content, _digest_row(key, content))
 
-    def record(self, name: str) -> Any:
+    def read_record(self, name: str) -> Any:
         """The content of a record, null without one; the caller checks its form."""
-        return self._checked_rows("records").get(name) if self._has_table("records") else None
+        return self._read_rows("records").get(name) if self._has_table("records") else None
 
     def put_record(self, name: str, record: Any) -> None:
         """Replace a record, if it differs."""
-        if record == self.record(name):
+        if record == self.read_record(name):
             return
         content = json.dumps(record).encode()
         self.execute(_RECORDS)
-        self.execute("INSERT OR REPLACE INTO records VALUES (?, ?, ?)", name, content, _digest(name, content))
+        self.execute("INSERT OR REPLACE INTO records VALUES (?, ?, ?)", name, content, _digest_row(name, content))
 
     def reported_alerts(self) -> Any:
         """The alerts that were reported, as `put_alerts` wrote them; the caller checks their form."""
-        alerts = self.record(ALERTS)
+        alerts = self.read_record(ALERTS)
         if alerts is None and self._has_table("told"):
             return list(map(list, self.rows("SELECT kind, slice, content FROM told ORDER BY kind, slice")))
         return [] if alerts is None else alerts
 
     def put_alerts(self, alerts: Iterable[Sequence[str]]) -> None:
         """Replace the alerts that were reported, if they differ; each has the kind, the slice, and the rest as JSON."""
-        rows, of_earlier_version = sorted(map(list, alerts)), self._has_table("told")
-        if rows == self.reported_alerts() and not of_earlier_version:
+        rows, has_earlier_table = sorted(map(list, alerts)), self._has_table("told")
+        if rows == self.reported_alerts() and not has_earlier_table:
             return
         with self.transaction():
             self.put_record(ALERTS, rows)
-            if of_earlier_version:
+            if has_earlier_table:
                 self.execute("DROP TABLE told")
 
     def _has_table(self, name: str) -> bool:
@@ -172,7 +172,7 @@ class StateFile:
 
     def rows(self, statement: str, *values: Any) -> Iterator[Any]:
         """Yield the rows that a statement selects."""
-        with _errors(self.path):
+        with _translate_errors(self.path):
             yield from self._connection.execute(statement, values)
 
     def execute(self, statement: str, *values: Any) -> None:
@@ -181,7 +181,7 @@ class StateFile:
 
 
 @contextmanager
-def opened(path: Path | None) -> Iterator[StateFile]:
+def open_state_file(path: Path | None) -> Iterator[StateFile]:
     """Open or create a state file (temporary without a path); raise ConfigError if the file is not a state."""
     if path is not None:
         if path.is_dir():
@@ -189,11 +189,11 @@ def opened(path: Path | None) -> Iterator[StateFile]:
         path.parent.mkdir(parents=True, exist_ok=True)
         check_size(path, STATE)
     with ExitStack() as stack:
-        with _errors(path):
+        with _translate_errors(path):
             # Without a name, SQLite uses a hidden temporary file.
             connection = sqlite3.connect(path or "", timeout=_POLL_S, isolation_level=None)
             stack.enter_context(closing(connection))
-            _lock(connection, path)
+            _acquire_lock(connection, path)
             prepare_database(connection, path or "", STATE)
         yield StateFile(connection, path)
 
@@ -234,25 +234,25 @@ def is_state(path: str | Path) -> bool:
     return head.startswith(_MAGIC) and head[_APPLICATION] == STATE.application.to_bytes(4, "big")
 
 
-def on_disk(path: str) -> list[int]:
+def read_file_stat(path: str) -> list[int]:
     """The size of a file and the time of its last change."""
     status = Path(path).stat()
     return [status.st_size, status.st_mtime_ns]
 
 
-def _place(path: str) -> str:
+def _resolve_path(path: str) -> str:
     return str(Path(path).absolute())
 
 
-def _digest_of_place(path: str, look: Sequence[int], key: str) -> str:
-    return hashlib.sha256("\0".join(map(str, (_place(path), *look, key))).encode()).hexdigest()
+def _digest_place(path: str, file_stat: Sequence[int], key: str) -> str:
+    return hashlib.sha256("\0".join(map(str, (_resolve_path(path), *file_stat, key))).encode()).hexdigest()
 
 
-def _digest(key: str, content: bytes) -> bytes:
+def _digest_row(key: str, content: bytes) -> bytes:
     return hashlib.sha256(f"{key}\0".encode() + content).digest()
 
 
-def _lock(connection: sqlite3.Connection, path: Path | None) -> None:
+def _acquire_lock(connection: sqlite3.Connection, path: Path | None) -> None:
     """Take the lock, after waiting for any run that holds it; the kernel releases it when the process ends."""
     connection.execute("PRAGMA locking_mode = EXCLUSIVE")
     waiting = False
@@ -269,26 +269,26 @@ def _lock(connection: sqlite3.Connection, path: Path | None) -> None:
 
 
 @contextmanager
-def _errors(path: Path | None) -> Iterator[None]:
+def _translate_errors(path: Path | None) -> Iterator[None]:
     """Turn SQLite's errors into ours, which say what to do."""
     try:
         yield
     except sqlite3.Error as error:
-        raise _unusable(path, error) from None
+        raise _translate_error(path, error) from None
 
 
-def _unusable(path: Path | None, error: sqlite3.Error) -> EntropySentinelError:
+def _translate_error(path: Path | None, error: sqlite3.Error) -> EntropySentinelError:
     # If a text is not UTF-8, Python itself raises the error, so it has no SQLite code.
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
     if code == sqlite3.SQLITE_NOTADB:
         return ConfigError(f"state: must be {STATE.name} or a new file, got {path}; name another file")
     if code in _DAMAGE:
-        return _damaged(path, str(error))
+        return _make_damage_error(path, str(error))
     return EntropySentinelError(
         f"{path}: the state cannot be used: {error}. Check that the file and its folder are writable and that the "
         "disk has room. The earlier content is unchanged"
     )
 
 
-def _damaged(path: Path | None, why: str) -> DamagedFileError:
+def _make_damage_error(path: Path | None, why: str) -> DamagedFileError:
     return DamagedFileError(f"{path}: is damaged ({why}); delete it and give all the logs to rebuild it")

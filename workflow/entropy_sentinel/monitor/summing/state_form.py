@@ -25,29 +25,29 @@ _MOST = 1e100
 _RESPONSES: dict[str, Any] = {column.name: column.dtype for column in RESPONSE_COLUMNS}
 
 
-def checked_sums(
+def check_sums(
     frame: pl.DataFrame, by: Sequence[str], statistics: Collection[str], n_values: int | None
 ) -> pl.DataFrame:
-    """A frame of `Partial.frame`: its slice columns, its window, the known `statistics`, and the lists.
+    """A frame of `KeyedSums.to_frame`: its slice columns, its window, the known `statistics`, and the lists.
 
     `n_values` is the number of values that the estimator computes for a response, null if it is not known.
     """
     sums = {STATISTICS[name].kept_as: pl.Float64 for name in statistics}
-    checked = _checked_columns(frame, {**_keys(by), **sums})
+    checked = _check_columns(frame, {**_make_key_schema(by), **sums})
     for name in statistics:
         # A statistic of an extension may have any sum, if it is no count.
         if name.startswith("n_") or is_built_in("statistics", name):
             _check_between(frame[STATISTICS[name].kept_as], 0, 2**53)
     if n_values is None:
-        n_values = _width(frame, "values")
-    if _width(frame, "values") != n_values or _width(frame, "products") != n_values * (n_values + 1) // 2:
+        n_values = _read_width(frame, "values")
+    if _read_width(frame, "values") != n_values or _read_width(frame, "products") != n_values * (n_values + 1) // 2:
         raise ValueError("the sums of values and of their products are not those of the estimator")
     for name in ("values", "products"):
         _check_between(frame[name].explode(), -_MOST, _MOST)
     return checked.with_columns(frame[name] for name in LISTS if name in frame.columns)
 
 
-def checked_responses(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
+def check_responses(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     """A frame of responses: their ids, slice columns, window, cluster and prediction.
 
     Predictions are numbers, or all null.
@@ -58,40 +58,40 @@ def checked_responses(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     if IS_TRAINING not in frame.columns:
         frame = frame.with_columns(pl.lit(False).alias(IS_TRAINING), pl.lit(None, pl.Float64).alias(P_OUT_OF_FOLD))
     training = {IS_TRAINING: pl.Boolean(), P_OUT_OF_FOLD: pl.Float64()}
-    columns = {**_RESPONSES, **_keys(by), **hashes, **training, "p": pl.Float64}
+    columns = {**_RESPONSES, **_make_key_schema(by), **hashes, **training, "p": pl.Float64}
     nullable = ["model", "benchmark", "item_id", P_OUT_OF_FOLD, *hashes]
     if "p" in frame.columns and frame["p"].null_count() == len(frame):  # without an estimator
         nullable.append("p")
-    checked = _checked_columns(frame, columns, nullable)
+    checked = _check_columns(frame, columns, nullable)
     for name in ("p", P_OUT_OF_FOLD):
         _check_between(frame[name].drop_nulls(), 0, 1)
     return checked
 
 
-def checked_exclusions(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
+def check_exclusions(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     """A frame of exclusions, with their slice columns."""
-    checked = _checked_columns(frame, {**_keys(by), **SCHEMA}, nullable=("subject", "hash"))
+    checked = _check_columns(frame, {**_make_key_schema(by), **SCHEMA}, nullable=("subject", "hash"))
     _check_between(frame["n"], 0, 2**53)
     return checked
 
 
-def checked_clusters(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
+def check_clusters(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     """A frame of the sums of clusters, with their slice columns and window."""
-    checked = _checked_columns(frame, {**_keys(by), **CLUSTER_COLUMNS})
+    checked = _check_columns(frame, {**_make_key_schema(by), **CLUSTER_COLUMNS})
     for name in ("x", "xx"):
         _check_between(frame[name], -_MOST, _MOST)
     _check_between(frame["n"], 1, 2**32 - 1)
     return checked
 
 
-def checked_hashes(frame: pl.DataFrame, _: Sequence[str]) -> pl.DataFrame:
+def check_hashes(frame: pl.DataFrame, _: Sequence[str]) -> pl.DataFrame:
     """A frame of the responses' hashes."""
-    return _checked_columns(frame, HASH_COLUMNS)
+    return _check_columns(frame, HASH_COLUMNS)
 
 
-def widths(frame: pl.DataFrame) -> tuple[int, ...]:
+def list_widths(frame: pl.DataFrame) -> tuple[int, ...]:
     """The number of values in each list of a frame of sums, which is the same in all frames of a state."""
-    return tuple(_width(frame, name) for name in LISTS)
+    return tuple(_read_width(frame, name) for name in LISTS)
 
 
 def check_state(row: Any) -> None:
@@ -101,11 +101,11 @@ def check_state(row: Any) -> None:
         raise ValueError("the row about the state has another form")
 
 
-def _keys(by: Sequence[str]) -> dict[str, Any]:
+def _make_key_schema(by: Sequence[str]) -> dict[str, Any]:
     return {**{f"{SLICE_PREFIX}{name}": pl.String for name in by}, "grain": DTYPE}
 
 
-def _checked_columns(frame: pl.DataFrame, columns: Mapping[str, Any], nullable: Sequence[str] = ()) -> pl.DataFrame:
+def _check_columns(frame: pl.DataFrame, columns: Mapping[str, Any], nullable: Sequence[str] = ()) -> pl.DataFrame:
     for name, kind in columns.items():
         if frame.schema.get(name) != kind:
             raise ValueError(f"the column '{name}' must be {kind}, got {frame.schema.get(name, 'missing')}")
@@ -119,7 +119,7 @@ def _check_between(numbers: pl.Series, least: float, most: float) -> None:
         raise ValueError(f"the column '{numbers.name}' must have numbers from {least:g} to {most:g}")
 
 
-def _width(frame: pl.DataFrame, name: str) -> int:
+def _read_width(frame: pl.DataFrame, name: str) -> int:
     """The number of values in each row of a list, 0 without the list."""
     kind = frame.schema.get(name)
     if kind is None:
