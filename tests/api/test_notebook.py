@@ -1,5 +1,6 @@
 """What somebody types in a notebook: paths for tables, one name for a list, and errors that name arguments."""
 
+import inspect
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -102,3 +103,9 @@ def test_errors_of_a_command_name_its_options(tmp_path: Path, capsys: pytest.Cap
         )
         with pytest.raises(EntropySentinelError, match="any_model=True takes them"):
             es.monitor(fitted("log-3d"), log)
+
+
+@pytest.mark.parametrize("name", es._VERBS)
+def test_help_names_arguments(name: str) -> None:
+    """Commands are code in it, such as `monitor --ask`."""
+    assert "--" not in re.sub(r"`[^`]*`", "", inspect.getdoc(es._verb(name)) or "")

@@ -55,6 +55,8 @@ def test_without_common_domains_errors_count_as_independent() -> None:
     domains = [replace(domain, domain=f"{domain.domain} of others") for domain in second.validation.domains]
     second = change_metadata(second, validation=replace(second.validation, domains=tuple(domains)))
     result = es.compare(first, second, both())
+    assert repr(result).startswith("accuracy of b minus that of a: 1 slice\n")
+    assert "<table>" in result._repr_html_()
     [row] = result.rows.iter_rows(named=True)
     alone = es.monitor([first, second], both()).slices
     halves = [max(est - low, up - est) for est, low, up in alone.select("estimated_accuracy", "lower", "upper").rows()]

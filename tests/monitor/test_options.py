@@ -112,7 +112,9 @@ def test_the_command_has_every_option(name: str) -> None:
 def test_the_docstring_has_every_option_with_its_bounds() -> None:
     entries = re.sub(r"\n {9,}", " ", monitor.__doc__)  # each on one line
     for option in MonitorOptions.model_fields.keys() - {"by"}:  # which has words of its own there
-        assert f"    {option}: {MonitorOptions.model_fields[option].description.rstrip('.')}" in entries
+        description = MonitorOptions.model_fields[option].description.rstrip(".")
+        named = re.sub(r"--([a-z-]+)", lambda found: found[1].replace("-", "_"), description)  # arguments, not options
+        assert f"    {option}: {named}" in entries
     assert re.search(r"    min_responses: [^\n]* \(1 or more\)\.\n", entries)
     assert MonitorOptions.model_json_schema()["properties"]["min_responses"]["minimum"] == 1
 

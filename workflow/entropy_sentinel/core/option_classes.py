@@ -28,6 +28,7 @@ Verb = TypeVar("Verb", bound=Callable[..., Any])
 # The entry of `**options` in a verb's docstring, and the width of its lines.
 _ENTRY = re.compile(r"^( *)\*\*options: .*\n(?:\1 +.*\n)*", re.MULTILINE)
 _WIDTH = 120
+_CODE_OR_OPTION = re.compile(r"`[^`]*`|--([a-z][a-z-]*[a-z])")
 
 
 class Panel(StrEnum):
@@ -218,12 +219,17 @@ def document_options(options: type[Options]) -> Callable[[Verb], Verb]:
     return decorate
 
 
+def _name_arguments(description: str) -> str:
+    """A description with arguments in place of options of the command; code, such as `monitor --ask`, stays."""
+    return _CODE_OR_OPTION.sub(lambda found: found[1].replace("-", "_") if found[1] else found[0], description)
+
+
 def _list_options(fields: Mapping[str, FieldInfo], indent: str) -> str:
     """The entries of options in a docstring."""
     lines = []
     for name, field in fields.items():
         lines += textwrap.wrap(
-            f"{name}: {format_meaning(field)}",
+            f"{name}: {_name_arguments(format_meaning(field))}",
             _WIDTH,
             initial_indent=indent,
             subsequent_indent=f"{indent}    ",

@@ -12,10 +12,11 @@ from entropy_sentinel.api.estimation import saved_estimator
 from entropy_sentinel.api.verb_options import EstimateKeywords
 from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.core.option_classes import document_options
+from entropy_sentinel.core.printable import make_one_line
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.estimators.validation_record import Domain, residuals_of
 from entropy_sentinel.estimators.verdict import USABLE
-from entropy_sentinel.formatting.text_format import counted, number
+from entropy_sentinel.formatting.text_format import counted, html, number
 from entropy_sentinel.monitor.alert_codes import Flag
 from entropy_sentinel.monitor.batch import make_unpooled_options
 from entropy_sentinel.monitor.monitor_options import MODEL, EstimateOptions
@@ -34,7 +35,7 @@ from entropy_sentinel.statistics.monitoring.accuracy_differences import (
 from entropy_sentinel.statistics.slice_intervals import Residuals, sampling_variance
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """The differences of two models by slice.
 
@@ -54,6 +55,17 @@ class Comparison:
     rows: pl.DataFrame
     notes: tuple[str, ...]
     problems: Problems
+
+    def __repr__(self) -> str:
+        return "\n  ".join(map(make_one_line, [self._heading, *self.notes]))
+
+    def _repr_html_(self) -> str:
+        return html(self._heading, self.notes, self.table())
+
+    @property
+    def _heading(self) -> str:
+        first, second = self.models
+        return f"accuracy of {second} minus that of {first}: {counted(len(self.rows), 'slice')}"
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Headings and rows of a table with the differences."""
