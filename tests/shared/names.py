@@ -36,7 +36,7 @@ PRESCRIBED = frozenset({"__init__.py", "rules.smk", "names.smk", "report.html.j2
 CEILINGS: Mapping[str, float] = {
     "words": 504,
     "prepositions": 3.0,
-    "participles": 164,
+    "participles": 163,
     "one_word": 837,
     "returns": 0.0,
     "repeated_files": 0,

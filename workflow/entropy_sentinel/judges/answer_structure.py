@@ -58,7 +58,7 @@ class Structure:
         return self.notation == "vector" or bool(re.fullmatch(r"\d+x\d+", self.notation))
 
     @property
-    def ordered(self) -> bool:
+    def is_ordered(self) -> bool:
         """Whether the order of the parts matters."""
         return self.notation not in ("", r"\{\}", "cup")
 

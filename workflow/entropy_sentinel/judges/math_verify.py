@@ -214,7 +214,7 @@ class _Comparison:
             same = [self.same(reference, part) for part in actual_structure.parts]
             return bool(same) and all(same)
         if actual_structure is not None and len(actual_structure.parts) > 1:
-            if actual_structure.ordered and _UNIT_VECTOR.search(reference):
+            if actual_structure.is_ordered and _UNIT_VECTOR.search(reference):
                 raise Unclear("a vector in unit vectors, or a formula")
             return False
         return self._same_single(reference, answer)
@@ -227,10 +227,10 @@ class _Comparison:
         if actual_structure is None:
             if is_uncalculated(answer) and sorted(re.findall(r"\d+", reference)) == sorted(re.findall(r"\d+", answer)):
                 raise Unclear("a range, or the numbers at its ends")
-            if structure.ordered and _UNIT_VECTOR.search(answer):
+            if structure.is_ordered and _UNIT_VECTOR.search(answer):
                 raise Unclear("a vector in unit vectors, or a formula")
             return _is_set(structure) and "\\" in answer and self._same_formula(reference, answer)
-        if structure.ordered and any(strip_name(part)[0] for part in actual_structure.parts):
+        if structure.is_ordered and any(strip_name(part)[0] for part in actual_structure.parts):
             raise Unclear("names where the reference has an order")
         if {structure.notation, actual_structure.notation} == {"", "cup"} and self._same_in_any_order(
             structure.parts, actual_structure.parts
@@ -253,7 +253,7 @@ class _Comparison:
     def _same_parts(self, structure: Structure, actual_structure: Structure) -> bool:
         if len(structure.parts) != len(actual_structure.parts):
             return False
-        if structure.ordered:
+        if structure.is_ordered:
             return all(
                 self.same(part, answer_part)
                 for part, answer_part in zip(structure.parts, actual_structure.parts, strict=True)

@@ -2,6 +2,16 @@
 
 Pieces name an item of the reply and not the reply itself. The item belongs to the reply that has no item yet; if there
 are several, only the closing event can say whose it is, by the items of its output.
+
+| State of a reply | Event | Next state |
+|---|---|---|
+| none | an event with the reply so far | open, without an item |
+| open, without an item | a piece of a new item, and no other reply is without one | open, with this item |
+| open | a piece of a new item, every reply has an item, and no other one is open | open, with this item, too |
+| several could have it, or none | a piece of a new item | the item is pooled; only closing events can tell its reply |
+| none, or open | its closing event | closed, with the pooled items that its output names |
+| open | its closing event, which names none of the pooled items, and it has none | closed and refused: mixed |
+| open | the end of the file | closed, interrupted; the pooled items are refused if several streams are mixed in them |
 """
 
 from collections.abc import Mapping

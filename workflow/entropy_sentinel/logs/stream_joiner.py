@@ -1,6 +1,8 @@
-"""Join the pieces of streamed replies of any server, as `streams` declares them.
+"""Join the pieces of streamed replies of any server, as `stream_declarations` declares them.
 
 A reply is in one of these states. Its key is what its pieces share: an id, or else a model or a slot, or nothing.
+An open reply is in `Joiner._open_replies`, one that has ended also in `_ended_keys`; of a closed one
+`_closed_fingerprints` has the first piece.
 
 | State | Event | Next state |
 |---|---|---|
@@ -134,19 +136,22 @@ class Joiner:
         return []
 
     def _begins_reply(self, reply: PartialReply, index: Any, part: Mapping[str, Any]) -> bool:
+        """Whether a piece of an open reply begins another reply with its key.
+
+        It does after the end of its choice, if it has the field that only first pieces have, such as the role, which
+        some servers repeat in each piece. Without an id and such a field, only the end separates two replies.
+        """
         choice, stream = reply.choices.get(index), self._stream
         if choice is None or not choice.n_ends:
             return False
-        if (
-            reply.has_unique_key and stream.goes_on and reply.fingerprint == self._fingerprint([(index, part)])
-        ):  # logged twice
+        may_be_logged_twice = reply.has_unique_key and stream.goes_on
+        if may_be_logged_twice and reply.fingerprint == self._fingerprint([(index, part)]):
             return True
         if stream.is_last_piece(part):  # another finish reason, which some servers send
             return False
-        # Without an id and a first field, only the end separates two replies.
-        return (stream.is_first_piece(part) and not choice.always_begins) or (
-            not reply.has_unique_key and not choice.n_begins
-        )
+        has_first_field = stream.is_first_piece(part) and not choice.always_begins
+        only_ends_separate = not reply.has_unique_key and not choice.n_begins
+        return has_first_field or only_ends_separate
 
     def _is_whole_again(self, reply: PartialReply, record: Mapping[str, Any], parts: Parts) -> bool:
         """Whether a record is another whole reply with the id of one that was whole in one record, too.
