@@ -29,7 +29,7 @@ from entropy_sentinel.monitor.alert_codes import Flag
 from entropy_sentinel.statistics.ambiguity import LEAST_STABLE_CLASSES, count_stable_classes
 from entropy_sentinel.study.semantic_clustering.backend_interface import Question
 from entropy_sentinel.study.semantic_clustering.exact_backend import ExactBackend
-from entropy_sentinel.study.semantic_clustering.greedy_clustering import classes
+from entropy_sentinel.study.semantic_clustering.greedy_clustering import cluster_answers
 
 DEMO = Path(__file__).parents[1] / "demo"
 BENCHMARKS = ("facts-single", "facts-several")
@@ -104,7 +104,7 @@ def responses(folder: Path, samples: int) -> pl.DataFrame:
         message = dict(texts.group_by("item_id", maintain_order=True).agg("text").iter_rows())
         right = {one: [[name] for name in names] for one, names in asked.select("item_id", "answers").iter_rows()}
         whole = [(Question(one, tuple(map(tuple, right[one]))), answers) for one, answers in message.items()]
-        stable = [count_stable_classes(np.bincount(numbers)) for numbers in classes(whole, ExactBackend())]
+        stable = [count_stable_classes(np.bincount(numbers)) for numbers in cluster_answers(whole, ExactBackend())]
         features = es.features(es.read_logs(path)).join(texts, on=["item_id", "sample"], maintain_order="left")
         result.append(
             features.join(pl.DataFrame({"item_id": list(message), "stable_classes": stable}), on="item_id")

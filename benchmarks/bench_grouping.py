@@ -22,7 +22,7 @@ from text_models import MNLI, saved
 from transformers import BertConfig, BertForSequenceClassification
 
 from entropy_sentinel.study.semantic_clustering.backend_interface import Question
-from entropy_sentinel.study.semantic_clustering.greedy_clustering import Answered, classes
+from entropy_sentinel.study.semantic_clustering.greedy_clustering import AnsweredQuestion, cluster_answers
 from entropy_sentinel.study.semantic_clustering.nli_backend import NliBackend
 from entropy_sentinel.study.semantic_clustering.pair_scores import TextPair
 from entropy_sentinel.study.semantic_clustering.text_encoders import PairClassifier, Weights
@@ -69,7 +69,7 @@ def main() -> None:
             backend = NliBackend(weights, arguments.batch_size)
             if not arguments.weights:
                 backend._classifier.__class__ = ByMeaning
-            asked: list[Answered] = [
+            asked: list[AnsweredQuestion] = [
                 (
                     Question(f"question{number} question{number + 1}"),
                     answers(generator, arguments.samples, arguments.meanings, arguments.wordings),
@@ -77,7 +77,7 @@ def main() -> None:
                 for number in range(arguments.questions)
             ]
             start = time.process_time()
-            result = classes(asked, backend)
+            result = cluster_answers(asked, backend)
             cpu_s, counts = time.process_time() - start, backend.provenance
             told.append(
                 {

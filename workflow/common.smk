@@ -95,7 +95,7 @@ if workflow.is_main_process:
     from entropy_sentinel.study.planning.preflight.pending_work import PendingWork
 
     # A dry run, which has no `onstart`, tells this too, and a run before it has planned thousands of jobs.
-    for problem in find_missing_keys(PendingWork.of_absent_files(CONFIG, REUSABLE.keys())):
+    for problem in find_missing_keys(PendingWork.from_absent_files(CONFIG, REUSABLE.keys())):
         print(problem, file=sys.stderr)
 
 

@@ -8,7 +8,7 @@ from typing import Any, TypedDict
 import polars as pl
 
 from entropy_sentinel.schemas.file_sets import read_several
-from entropy_sentinel.study.items.row_fields import normalised
+from entropy_sentinel.study.items.row_fields import normalize_answer
 from papers.ambiguity.ambiguity_exhibits import ANSWERS, COMPARED, KL
 from papers.ambiguity.ambiguity_frames import ALIGNED, AUROCS, CONCORDANCES, ESTIMATES, P_STARS, UNCERTAINTIES
 from papers.ambiguity.concordance import concordance, separation
@@ -38,7 +38,7 @@ def p_stars(answers: pl.DataFrame, source: str) -> Iterator[dict[str, Any]]:
 
 
 def _named(own: pl.DataFrame) -> dict[str, float]:
-    return {normalised(name): share for name, share in own.select("name", "p_star").iter_rows()}
+    return {normalize_answer(name): share for name, share in own.select("name", "p_star").iter_rows()}
 
 
 def _divergence(first: Mapping[str, float], second: Mapping[str, float]) -> float:

@@ -18,8 +18,8 @@ from entropy_sentinel.schemas.contract import read_provenance, readable
 from entropy_sentinel.schemas.response_schema import RESPONSE
 from entropy_sentinel.schemas.signal_schema import contract_of
 from entropy_sentinel.signal_families.signal_registry import FAMILIES
-from entropy_sentinel.study.items.benchmark_rows import local_rows
-from entropy_sentinel.study.items.row_fields import look_up, normalised, one_text, read_answers, read_counts
+from entropy_sentinel.study.items.benchmark_rows import read_local_rows
+from entropy_sentinel.study.items.row_fields import look_up, normalize_answer, read_answers, read_counts, to_text
 from entropy_sentinel.study.semantic_clustering.backend_interface import Backend, Pair, Question, make_backend
 from entropy_sentinel.study.semantic_clustering.backend_settings import GroupingSettings
 from entropy_sentinel.study.semantic_clustering.exact_backend import ExactBackend
@@ -69,9 +69,9 @@ def of_file(path: str, benchmark: str) -> dict[str, PStar]:
     p_stars: dict[str, PStar] = {}
     rows: dict[str, int] = {}
     n_rows = uncounted = 0
-    for n_rows, row in enumerate(local_rows(path), start=1):
+    for n_rows, row in enumerate(read_local_rows(path), start=1):
         where = f"{path}: row {n_rows - 1}"
-        question = one_text(look_up(_QUESTION, row, where), f"{where}: '{_QUESTION}'")
+        question = to_text(look_up(_QUESTION, row, where), f"{where}: '{_QUESTION}'")
         if rows.setdefault(question, n_rows - 1) != n_rows - 1:
             raise InputError(f"{where}: has the question of row {rows[question]}; keep one row for each question")
         answers = read_answers(_ANSWERS, row, where)
@@ -92,9 +92,9 @@ def of_file(path: str, benchmark: str) -> dict[str, PStar]:
 
 def _with_further_names(names: tuple[str, ...], answers: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     """The names, extended by those of the first answer in `answers` that shares a name with them."""
-    own = set(map(normalised, names))
+    own = set(map(normalize_answer, names))
     for other in answers:
-        if own & set(map(normalised, other)):
+        if own & set(map(normalize_answer, other)):
             return (*names, *other)
     return names
 

@@ -15,7 +15,7 @@ from entropy_sentinel.core.printable import describe_json
 from entropy_sentinel.core.whole_files import whole_file
 from entropy_sentinel.schemas.response_schema import ITEM
 from entropy_sentinel.study.engines.generation_section import PromptSettings
-from entropy_sentinel.study.items.benchmark_rows import local_rows
+from entropy_sentinel.study.items.benchmark_rows import read_local_rows
 from entropy_sentinel.study.stages.generation_stage import fill_prompt
 from papers.selection.selection_frames import CANDIDATES, SELECTIONS
 from papers.selection.selection_strategies import CandidateFiles, read_candidates, select
@@ -30,7 +30,7 @@ def read_solutions(paths: Iterable[str]) -> dict[str, str]:
     """
     solutions = {}
     for path in paths:
-        for number, row in enumerate(local_rows(path)):
+        for number, row in enumerate(read_local_rows(path)):
             for name in (QUESTION, SOLUTION):
                 if not isinstance(row.get(name), str):
                     raise InputError(

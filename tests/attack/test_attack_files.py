@@ -17,8 +17,8 @@ from entropy_sentinel.schemas.contract import PROVENANCE_KEY
 from entropy_sentinel.study.analyses.accuracy.measuring.accuracy_measures import write_domains, write_sweep
 from entropy_sentinel.study.config.group_estimates import estimation_settings, split_settings
 from entropy_sentinel.study.jobs.job_inputs import check_inputs
-from entropy_sentinel.study.planning.file_plan import study_files
-from entropy_sentinel.study.planning.study_pace import progress
+from entropy_sentinel.study.planning.file_plan import plan_files
+from entropy_sentinel.study.planning.study_pace import describe_progress
 from entropy_sentinel.study.stages.estimate_stage import write_estimates, write_estimators
 from entropy_sentinel.study.stages.observation_stage import write_observations
 
@@ -85,7 +85,7 @@ class WholeStudy(Study):
         write_domains([self.observations], [MODEL], self.auroc, self.domains)
 
     def show_progress(self) -> None:
-        progress(self.config, study_files(self.config), time.time())
+        describe_progress(self.config, plan_files(self.config), time.time())
 
     # What reads which files.
     READS = {

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from entropy_sentinel.study.semantic_clustering.backend_interface import Backend
-from entropy_sentinel.study.semantic_clustering.greedy_clustering import Answered, classes
+from entropy_sentinel.study.semantic_clustering.greedy_clustering import AnsweredQuestion, cluster_answers
 
 
 @dataclass(frozen=True)
@@ -21,14 +21,16 @@ class OrderDependence:
     spread: float
 
 
-def order_dependence(asked: Sequence[Answered], backend: Backend, orders: int = 10, seed: int = 0) -> OrderDependence:
+def order_dependence(
+    asked: Sequence[AnsweredQuestion], backend: Backend, orders: int = 10, seed: int = 0
+) -> OrderDependence:
     """Group the answers again in so many random orders; `asked` must not be empty."""
     generator = np.random.default_rng(seed)
-    given = classes(asked, backend)
+    given = cluster_answers(asked, backend)
     counts, changed = [[max(one, default=-1) + 1 for one in given]], 0
     for _ in range(orders):
         shuffled = [generator.permutation(len(answers)) for _, answers in asked]
-        result = classes(
+        result = cluster_answers(
             [(one, [of[at] for at in order]) for (one, of), order in zip(asked, shuffled, strict=True)], backend
         )
         counts.append([max(one, default=-1) + 1 for one in result])

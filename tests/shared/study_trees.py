@@ -9,7 +9,7 @@ import polars as pl
 from studies import PAPER, without_api_judges
 
 from entropy_sentinel.study.config.config_loading import Config
-from entropy_sentinel.study.planning.file_plan import study_files
+from entropy_sentinel.study.planning.file_plan import plan_files
 
 NOW = 1_800_000_000.0
 
@@ -43,13 +43,13 @@ def make(path: str | Path, age_s: float, columns: Mapping[str, Sequence[Any]] | 
 
 def make_all(config: Config, age_s: float = 5000) -> None:
     """Every file of the study, each stage a minute after the one before it."""
-    groups = study_files(config).axes["group_id"]
+    groups = plan_files(config).axes["group_id"]
     pairs = [(model, group) for model in config.run.models for group in groups]
     held = {
         "generations": {"n_tokens": [200] * 100},
         "observations": {"benchmark": config.run.benchmarks},
         "sweep": {"model": [model for model, _ in pairs], "group": [group for _, group in pairs]},
     }
-    for number, (stage, paths) in enumerate(study_files(config).stages.items()):
+    for number, (stage, paths) in enumerate(plan_files(config).stages.items()):
         for path in paths:
             make(path, age_s - 60 * number, held.get(stage, 1))

@@ -104,9 +104,9 @@ def test_a_study_makes_the_families_that_it_names(project: Project) -> None:
     assert counts["signals_area"] == counts["signals_short"] == counts["feature"]
     code = """
 from entropy_sentinel.study.config.config_loading import load_config, read_config
-from entropy_sentinel.study.planning.file_plan import study_files
+from entropy_sentinel.study.planning.file_plan import plan_files
 
-files = study_files(load_config(read_config(["config.yaml", "demo/config.yaml", "mine.yaml"])))
+files = plan_files(load_config(read_config(["config.yaml", "demo/config.yaml", "mine.yaml"])))
 observed = next(iter(files.stages["observations"].values()))
 print(json.dumps([len(files.stages["signals"]), sum("/signals/" in str(one) for one in observed)]))
 """

@@ -10,7 +10,7 @@ import pytest
 from entropy_sentinel.study.engines.engine_interface import NextToken
 from entropy_sentinel.study.signal_families.forced_answer.forced_answer_frames import FORCED_ANSWERS
 from entropy_sentinel.study.signal_families.forced_answer.requery.forced_contexts import ask
-from entropy_sentinel.study.signal_families.forced_answer.requery.trajectory import area, chosen
+from entropy_sentinel.study.signal_families.forced_answer.requery.trajectory import choose_positions, compute_area
 
 OPTIONS = "Which colour?\nA. red\nB. green\nC. blue\nD. grey"
 BOX = "\\boxed{"
@@ -108,10 +108,10 @@ def test_of_each_item_only_the_first_samples_are_asked_about() -> None:
     ],
 )
 def test_positions_include_both_ends(which: str | int, last: int, expected: list[int]) -> None:
-    assert chosen(which, ["One", " two.", " And", " three!", " so"], last) == expected
+    assert choose_positions(which, ["One", " two.", " And", " three!", " so"], last) == expected
 
 
 def test_the_area_has_what_lies_between_positions() -> None:
     """0 + 1 + 2 + 1: at the second position the mean of its neighbours."""
-    assert area([1, 3, 4], [0.0, 2.0, 1.0], 4) == 4
-    assert area([1, 2, 3], [0.5, 1.0, 0.25], 3) == 1.75
+    assert compute_area([1, 3, 4], [0.0, 2.0, 1.0], 4) == 4
+    assert compute_area([1, 2, 3], [0.5, 1.0, 0.25], 3) == 1.75

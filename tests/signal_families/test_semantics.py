@@ -10,7 +10,7 @@ import pytest
 from answered import Said, write_answered
 
 from entropy_sentinel.schemas.contract import read_provenance
-from entropy_sentinel.study.signal_families.semantics.answer_spread import answer_of
+from entropy_sentinel.study.signal_families.semantics.answer_spread import extract_answer
 from entropy_sentinel.study.signal_families.semantics.semantics_family import Semantics
 from entropy_sentinel.study.stages.signal_stage import write_signals
 
@@ -131,4 +131,4 @@ def test_fewer_answers_than_others_and_none(tmp_path: Path, caplog: pytest.LogCa
     ],
 )
 def test_the_answer_of_a_response(response: str, truncated: bool, expected: str) -> None:
-    assert answer_of(response, truncated) == expected
+    assert extract_answer(response, truncated) == expected

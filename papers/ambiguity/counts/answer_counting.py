@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.core.printable import describe_json
-from entropy_sentinel.study.items.row_fields import Row, is_empty, look_up, one_text, read_answers
+from entropy_sentinel.study.items.row_fields import Row, is_empty, look_up, read_answers, to_text
 from papers.ambiguity.counts.corpus_index import Index
 
 if TYPE_CHECKING:  # it imports LiteLLM, which plain counting does not need
@@ -57,7 +57,7 @@ def counted(
         if entailment is None:
             yield [index.count(*together, names) for names in right]
         else:
-            question = one_text(look_up(columns.question, row, where), f"{where}: question ({columns.question})")
+            question = to_text(look_up(columns.question, row, where), f"{where}: question ({columns.question})")
             counts = []
             for names in right:
                 texts = index.texts(*together, names, most=MOST)
@@ -72,4 +72,4 @@ def _keywords(name: str, row: Row, where: str) -> list[str]:
         raise InputError(
             f"{where} must have a keyword, or a list of them, in column '{name}', got {describe_json(value)}"
         )
-    return [one_text(text, f"{where}: keywords ({name})") for text in texts]
+    return [to_text(text, f"{where}: keywords ({name})") for text in texts]

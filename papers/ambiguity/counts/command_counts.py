@@ -62,7 +62,7 @@ def command(
 
     from entropy_sentinel.core.errors import InputError
     from entropy_sentinel.core.whole_files import check_outputs, write_whole
-    from entropy_sentinel.study.items.benchmark_rows import local_rows
+    from entropy_sentinel.study.items.benchmark_rows import read_local_rows
     from papers.ambiguity.counts.answer_counting import Columns, counted
     from papers.ambiguity.counts.corpus_index import opened
 
@@ -70,7 +70,7 @@ def command(
         raise InputError(f"--output: must end with .jsonl, got '{output}'")
     index_file = index_file or output.with_name(f"{output.name}.index")
     check_outputs({"--output": output, "--index": index_file}, [questions, corpus])
-    rows = list(local_rows(str(questions)))
+    rows = list(read_local_rows(str(questions)))
     columns = Columns(question, keywords, answers)
     entailment = None
     if model:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from entropy_sentinel.core.database import DatabaseKind, prepare_database
 from entropy_sentinel.core.errors import InputError
-from entropy_sentinel.study.items.benchmark_rows import local_rows, text_lines
+from entropy_sentinel.study.items.benchmark_rows import read_local_rows, read_text_lines
 
 # Suffixes of corpus files.
 FORMATS = (".txt", ".txt.gz", ".jsonl", ".jsonl.gz")
@@ -38,7 +38,7 @@ def chunks(path: Path, column: str) -> Iterator[str]:
     Blank lines separate paragraphs. Raises InputError with file and line if a line is too long or not UTF-8, and with
     the row if the column is missing.
     """
-    texts: Iterable[Iterable[str]] = [(line for _, line in text_lines(path))]
+    texts: Iterable[Iterable[str]] = [(line for _, line in read_text_lines(path))]
     if ".jsonl" in path.suffixes:
         texts = _texts_of_rows(path, column)
     for text in texts:
@@ -86,7 +86,7 @@ def _sentences(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _texts_of_rows(path: Path, column: str) -> Iterator[list[str]]:
-    for number, row in enumerate(local_rows(str(path))):
+    for number, row in enumerate(read_local_rows(str(path))):
         text = row.get(column)
         if not isinstance(text, str):
             has = f"'{column}' was {type(text).__name__}" if column in row else f"has {', '.join(row)}"

@@ -17,7 +17,7 @@ from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
 from entropy_sentinel.schemas.contract import read_provenance
 from entropy_sentinel.schemas.label_schema import LABELS
 from entropy_sentinel.study.semantic_clustering.backend_interface import Pair, Question
-from entropy_sentinel.study.semantic_clustering.greedy_clustering import classes as grouped
+from entropy_sentinel.study.semantic_clustering.greedy_clustering import cluster_answers as grouped
 from papers.entropy_area.area_frames import ANSWER_CLASSES
 
 # Kinds of judges that compare by rules: no network, no money.

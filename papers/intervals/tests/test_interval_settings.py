@@ -11,7 +11,7 @@ from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.study.config import generation_requests
 from entropy_sentinel.study.config.config_loading import load_config, read_config
 from entropy_sentinel.study.config.study_config import Config
-from entropy_sentinel.study.planning.file_plan import study_files
+from entropy_sentinel.study.planning.file_plan import plan_files
 from entropy_sentinel.study.stages.generation_stage import fill_prompt
 
 ROOT = Path(__file__).parents[3]
@@ -44,12 +44,12 @@ def test_levels_are_numbers_and_variants_that_are_not_run_are_left_out() -> None
 
 def test_no_label_is_waited_for() -> None:
     config = load()
-    stages = study_files(config).stages
+    stages = plan_files(config).stages
     assert len(stages["generations"]) == 8
     assert not stages["labels"]
     assert not stages["observations"]
     both = config.model_copy(update={"run": config.run.model_copy(update={"analyses": ["intervals", "responses"]})})
-    assert len(study_files(both).stages["labels"]) == 8
+    assert len(plan_files(both).stages["labels"]) == 8
 
 
 def test_without_both_halves_or_anything_stated_there_is_nothing_to_make() -> None:

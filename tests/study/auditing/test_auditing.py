@@ -23,7 +23,7 @@ from entropy_sentinel.schemas.generation_schema import GENERATIONS
 from entropy_sentinel.schemas.label_schema import LABELS
 from entropy_sentinel.statistics.judge_agreement import wilson_interval
 from entropy_sentinel.study.auditing import auditor_answers as terminal
-from entropy_sentinel.study.auditing.audit_sample import AuditSample, draw, material, read_sample
+from entropy_sentinel.study.auditing.audit_sample import AuditSample, collect_material, draw_strata, read_sample
 from entropy_sentinel.study.auditing.auditor_answers import (
     add_answers,
     read_answers,
@@ -32,7 +32,7 @@ from entropy_sentinel.study.auditing.auditor_answers import (
     write_answers,
     write_page,
 )
-from entropy_sentinel.study.auditing.judge_error import audit, parts
+from entropy_sentinel.study.auditing.judge_error import describe_audit, measure_judge
 from entropy_sentinel.study.config.config_loading import load_config, read_config
 from entropy_sentinel.study.config.study_paths import StudyLayout
 
@@ -50,7 +50,7 @@ def cautions(shown: pl.DataFrame) -> dict[str, str | None]:
 def drawn_of(sizes: list[int], n: int) -> list[int]:
     """How many of strata of these sizes are drawn."""
     strata = (people(size).with_columns(model=pl.lit(f"{n}"), verdict=pl.lit("null")) for n, size in enumerate(sizes))
-    return [one["drawn"] for one in draw(pl.concat(strata), n, 1)[1]]
+    return [one["drawn"] for one in draw_strata(pl.concat(strata), n, 1)[1]]
 
 
 def test_allocation() -> None:
@@ -71,7 +71,7 @@ def people(n: int) -> pl.DataFrame:
 
 
 def test_the_draw_is_stratified_and_the_same_for_the_same_seed() -> None:
-    rows, strata = draw(people(600), 60, 1)
+    rows, strata = draw_strata(people(600), 60, 1)
     assert len(rows) == 60
     assert len(strata) == len({(one["model"], one["verdict"]) for one in strata}) == 5
     for one in strata:
@@ -79,8 +79,8 @@ def test_the_draw_is_stratified_and_the_same_for_the_same_seed() -> None:
         assert one["n"] == len(of_population)
         results = rows.filter(model=one["model"], verdict=one["verdict"])
         assert len(results) == one["drawn"] == pytest.approx(one["n"] / 10, abs=1)
-    assert rows.equals(draw(people(600).reverse(), 60, 1)[0])
-    assert not rows.equals(draw(people(600), 60, 2)[0])
+    assert rows.equals(draw_strata(people(600).reverse(), 60, 1)[0])
+    assert not rows.equals(draw_strata(people(600), 60, 2)[0])
     assert rows.select("item_id").is_unique().all()
 
 
@@ -153,13 +153,17 @@ def drawn(folder: Path, *arguments: str) -> tuple[AuditSample, pl.DataFrame]:
     """The sample of the study, drawn by writing the page, and what a person is shown."""
     run("-c", "study.yaml", "--html", "page.html", *arguments)
     sample = read_sample("audited", "math-verify")
-    return sample, material(load_config(read_config(["config.yaml", "study.yaml"])), sample)
+    return sample, collect_material(load_config(read_config(["config.yaml", "study.yaml"])), sample)
 
 
 def test_the_sample_omits_responses_that_a_person_cannot_judge(study: Path, capsys: pytest.CaptureFixture) -> None:
     sample, shown = drawn(study, "--size", "8")
     assert sample.rows["benchmark"].unique().to_list() == ["a"]
-    assert {one["verdict"]: one["n"] for one in sample.about["strata"]} == {"correct": 6, "incorrect": 4, "null": 2}
+    assert {one["verdict"]: one["n"] for one in sample.provenance["strata"]} == {
+        "correct": 6,
+        "incorrect": 4,
+        "null": 2,
+    }
     assert "8 responses drawn from 3 of 3 strata" in capsys.readouterr().out
     assert "verdict" not in shown.columns
     run("-c", "study.yaml", "--html", "page.html", "--size", "9", code=1)
@@ -340,7 +344,7 @@ def test_bad_answers_are_named(text: str | bytes, expected: str, tmp_path: Path)
 
 
 def test_earlier_answers_are_imported(tmp_path: Path) -> None:
-    rows, strata = draw(people(20), 10, 1)
+    rows, strata = draw_strata(people(20), 10, 1)
     sample = AuditSample(rows, {"strata": strata})
     one, two = rows.select("model", "benchmark", "item_id", "sample").rows()[:2]
     write_answers({one: "correct", two: "unsure"}, tmp_path / "kept.csv")
@@ -447,7 +451,7 @@ def test_strata_are_weighted_by_size() -> None:
     100) = 12.195 answers. Correct are 810 + 50, 810 of them called so; incorrect 90 + 50, 50 called so.
     """
     strata = {"correct": (900, "ccccccccci"), "incorrect": (100, "iiiiiccccc"), "null": (10, "ciu-")}
-    results = audit(*sample_of(strata))
+    results = measure_judge(*sample_of(strata))
     (in_all,) = results.agreement.filter(by="all").rows(named=True)
     assert (in_all["agreement"], in_all["n_same"], in_all["n_answers"]) == (pytest.approx(0.86), 14, 20)
     n = 1000**2 / (10 * 90**2 + 10 * 10**2)
@@ -469,20 +473,20 @@ def test_strata_are_weighted_by_size() -> None:
 
 
 def test_a_stratum_without_an_answer_is_not_covered() -> None:
-    results = audit(*sample_of({"correct": (900, "ccc"), "incorrect": (100, "---")}))
+    results = measure_judge(*sample_of({"correct": (900, "ccc"), "incorrect": (100, "---")}))
     assert results.covered == 0.9
     assert results.kappa.reason == "both judges always give the same verdict"
     (domain,) = results.domains.rows(named=True)
     assert (domain["corrected"], domain["reason"]) == (None, "no response of the sample is incorrect")
     assert results.correct_among_nulls.reason == "no pair"
-    lines = {part for part in parts(results) if isinstance(part, str)}
+    lines = {part for part in describe_audit(results) if isinstance(part, str)}
     assert {f"Cohen's kappa: {results.kappa.reason}.", f"Not corrected: {domain['reason']}."} <= lines
     with pytest.raises(InputError, match="nothing to compare yet"):
-        audit(*sample_of({"correct": (900, "uu-"), "null": (5, "c")}))
+        measure_judge(*sample_of({"correct": (900, "uu-"), "null": (5, "c")}))
 
 
 def test_perfect_agreement() -> None:
-    results = audit(*sample_of({"correct": (30, "ccc"), "incorrect": (10, "ii")}))
+    results = measure_judge(*sample_of({"correct": (30, "ccc"), "incorrect": (10, "ii")}))
     (in_all,) = results.agreement.filter(by="all").rows(named=True)
     assert (in_all["agreement"], in_all["upper"], results.kappa.estimate) == (1, 1, 1)
     assert results.kappa.lower < 0.5  # from so few answers next to nothing follows

@@ -11,9 +11,9 @@ from entropy_sentinel.study.items.benchmark_settings import Benchmark, ItemsSett
 
 
 def test_items_depend_on_the_whole_section_of_their_benchmark() -> None:
-    assert ItemsSettings.__optional_keys__ == Benchmark.LATER | {"content"}
+    assert ItemsSettings.__optional_keys__ == Benchmark.LATER_KEYS | {"content"}
     of_the_study = {"version", "benchmark", "limit", "seed"}
-    always = set(Benchmark.model_fields) - Benchmark.BESIDE - Benchmark.LATER
+    always = set(Benchmark.model_fields) - Benchmark.IGNORED_KEYS - Benchmark.LATER_KEYS
     assert ItemsSettings.__required_keys__ == of_the_study | always
 
 

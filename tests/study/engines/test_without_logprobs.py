@@ -22,7 +22,7 @@ from entropy_sentinel.schemas.generation_schema import GENERATIONS
 from entropy_sentinel.schemas.label_schema import LABELS
 from entropy_sentinel.signal_families.observation_frame import OBSERVATIONS
 from entropy_sentinel.study.analyses.responses.response_page import write_page
-from entropy_sentinel.study.cli.response_terminal import ModelFiles, one_response
+from entropy_sentinel.study.cli.response_terminal import ModelFiles, describe_response
 from entropy_sentinel.study.config.config_loading import load_config
 from entropy_sentinel.study.config.generation_requests import generation_settings, server_settings
 from entropy_sentinel.study.config.label_requests import judge_settings
@@ -109,7 +109,7 @@ def test_from_request_to_page(answered: tuple[Path, list[dict[str, Any]]]) -> No
     for text in (*ANSWERS.values(), ">right<", ">wrong<", ">no label<", "7 tokens"):
         assert text in shown
     assert "left out" not in shown
-    parts = one_response(
+    parts = describe_response(
         ModelFiles(*(str(folder / f"{file}.parquet") for file in ("items", "traces", "labels", "seen")), None, None),
         *("gsm8k", ("gsm8k-00001", 0), "entropy", 5),
     )

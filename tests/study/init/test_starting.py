@@ -13,7 +13,7 @@ from workflow_runs import Project, job_counts
 from entropy_sentinel.cli.main import main
 from entropy_sentinel.study.config.config_loading import load_config, read_config
 from entropy_sentinel.study.init import config_writing
-from entropy_sentinel.study.init.row_sources import look_at, name_of
+from entropy_sentinel.study.init.row_sources import detect_columns, make_name
 
 ROOT = Path(__file__).parents[3]
 LOG = ROOT / "demo/logs/week-1.jsonl.gz"
@@ -111,7 +111,7 @@ def test_a_cpu_build_uses_all_cores(here: Path, monkeypatch: pytest.MonkeyPatch,
 )
 def test_a_column_for_each_option_is_found(here: Path, names: list[str]) -> None:
     row = {"question": "Lightest?", **dict(zip(names, ["Neon", "Helium", "Argon"], strict=True)), "answer": "B"}
-    found = look_at(lines("a.jsonl", [row]))
+    found = detect_columns(lines("a.jsonl", [row]))
     assert (found.options, found.reference, found.reference_is) == (tuple(names), "answer", None)
     result = written("a.jsonl", lines("b.jsonl", [row | {"question": "Heaviest?"}]), "--model", "weights")
     assert (result["benchmarks"]["a"]["options"], result["benchmarks"]["a"]["judge"]) == (names, "choice")
@@ -119,14 +119,14 @@ def test_a_column_for_each_option_is_found(here: Path, names: list[str]) -> None
 
 def test_columns_that_skip_a_letter_are_no_options(here: Path) -> None:
     row = {"question": "a or c?", "a": "1", "c": "2", "answer": "1"}
-    assert look_at(lines("a.jsonl", [row])).options is None
+    assert detect_columns(lines("a.jsonl", [row])).options is None
 
 
 def test_an_ambiguous_option_number_is_marked_for_checking(here: Path) -> None:
     rows = [{"question": "Lightest?", "options": ["Neon", "Helium", "Argon"], "answer": 1}]
-    assert look_at(lines("a.jsonl", rows)).reference_is == "index"
-    assert look_at(lines("a.jsonl", [rows[0] | {"answer": 0}])).reference_is is None
-    assert look_at(lines("a.jsonl", [rows[0] | {"answer": "argon"}])).reference_is is None
+    assert detect_columns(lines("a.jsonl", rows)).reference_is == "index"
+    assert detect_columns(lines("a.jsonl", [rows[0] | {"answer": 0}])).reference_is is None
+    assert detect_columns(lines("a.jsonl", [rows[0] | {"answer": "argon"}])).reference_is is None
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_an_ambiguous_option_number_is_marked_for_checking(here: Path) -> None:
     [("a/b/rows.v2.jsonl.gz", "rows.v2"), ("Qwen/New Model", "New-Model"), ("über.csv", "ber"), ("...", "rows")],
 )
 def test_names_are_valid_file_names(name: str, expected: str) -> None:
-    assert name_of(name) == expected
+    assert make_name(name) == expected
 
 
 @pytest.mark.parametrize(

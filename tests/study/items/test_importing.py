@@ -256,9 +256,9 @@ def test_the_step_is_counted_within_its_response(monkeypatch: pytest.MonkeyPatch
         {"token_logprobs": [[-0.5] * n for n in lengths], "top_logprobs": top},
         schema={name: GENERATIONS.schema[name] for name in ("token_logprobs", "top_logprobs")},
     )
-    assert steps.impossible_step(frame)[:3] == (4, 2, "top_logprobs")
-    assert steps.impossible_step(frame[:4]) is None
-    assert steps.impossible_step(frame[1:3]) is None
+    assert steps.find_impossible_step(frame)[:3] == (4, 2, "top_logprobs")
+    assert steps.find_impossible_step(frame[:4]) is None
+    assert steps.find_impossible_step(frame[1:3]) is None
 
 
 def test_file_without_a_column_or_of_another_format_is_named(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from studies import study
 
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.study.config.generation_requests import benchmark_settings
-from entropy_sentinel.study.items.benchmark_rows import folder_rows, local_rows
+from entropy_sentinel.study.items.benchmark_rows import read_folder_rows, read_local_rows
 from entropy_sentinel.study.items.item_conversion import read_items
 
 ROOT = Path(__file__).parents[3]
@@ -39,7 +39,7 @@ def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def made_up(name: str) -> list[dict[str, Any]]:
-    return list(local_rows(str(ROOT / "tests" / "rows" / f"{name}.jsonl")))
+    return list(read_local_rows(str(ROOT / "tests" / "rows" / f"{name}.jsonl")))
 
 
 def test_all_benchmarks_of_the_paper_have_made_up_rows() -> None:
@@ -74,7 +74,7 @@ def test_folder_of_a_data_set_gives_the_same_items_as_a_local_file(name: str, tm
     parts = {config: rows[n * share : (n + 1) * share] for n, config in enumerate(configs[:-1])}
     parts[configs[-1]] = rows[(len(configs) - 1) * share :]
     folder = data_set(tmp_path / "set", mapping["split"], parts)
-    result = folder_rows(folder, mapping["configs"], mapping["split"], name)
+    result = read_folder_rows(folder, mapping["configs"], mapping["split"], name)
     assert read_items(result, mapping, name) == read_items(rows, mapping, name)
 
 
@@ -91,7 +91,7 @@ def test_pictures_of_a_data_set_are_seen_and_not_decoded(tmp_path: Path, built: 
     folder = tmp_path / "set" / "data"
     folder.mkdir(parents=True)
     datasets.Dataset.from_dict(columns, features=features).to_parquet(folder / "test-00000-of-00001.parquet")
-    result = list(folder_rows(str(tmp_path / "set"), [], "test", "theoremqa"))
+    result = list(read_folder_rows(str(tmp_path / "set"), [], "test", "theoremqa"))
     assert [sorted(row["Picture"] or {}) for row in result] == [[], ["bytes", "path"], [], []]
     items, left_out = read_items(result, benchmark_settings(PAPER, "theoremqa"), "theoremqa")
     assert [item["reference"] for item in items] == ["False", "[2, 3]", "False"]
@@ -110,4 +110,4 @@ def test_unknown_configuration_or_split(
 ) -> None:
     folder = data_set(tmp_path / "set", "test", {"default": made_up("gsm8k")})
     with pytest.raises(InputError, match=expected):
-        list(folder_rows(folder, configs, split, "owner/sums"))
+        list(read_folder_rows(folder, configs, split, "owner/sums"))

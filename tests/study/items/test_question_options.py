@@ -9,7 +9,7 @@ from item_files import item_settings
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.judges import text_judges
 from entropy_sentinel.judges.judge_interface import Case
-from entropy_sentinel.study.items.item_conversion import drawn_order, read_items, read_options, right_options
+from entropy_sentinel.study.items.item_conversion import draw_order, match_references, read_items, read_options
 
 GASES = ["Helium", "Neon", "Hydrogen", "Argon"]
 
@@ -60,22 +60,22 @@ def test_invalid_options_are_refused(value: Any, expected: str) -> None:
 )
 def test_a_reference_is_letter_number_or_text(references: list[str | None], right: list[int | None]) -> None:
     places = [f"rows: row {number}" for number in range(3)]
-    assert right_options(references, [GASES] * 3, None, places) == right
+    assert match_references(references, [GASES] * 3, None, places) == right
 
 
 def test_two_readings_that_differ_are_asked_about() -> None:
     numbers, places = ["1", "2", "3", "4"], ["rows: row 0", "rows: row 1"]
-    assert right_options(["1", "2"], [GASES] * 2, "index", places) == [1, 2]
-    assert right_options(["1", "2"], [GASES] * 2, "number", places) == [0, 1]
+    assert match_references(["1", "2"], [GASES] * 2, "index", places) == [1, 2]
+    assert match_references(["1", "2"], [GASES] * 2, "number", places) == [0, 1]
     # From 1 and as a text it is the same option: nothing to ask, since 4 cannot be counted from 0.
-    assert right_options(["1", "4"], [numbers] * 2, None, places) == [0, 3]
+    assert match_references(["1", "4"], [numbers] * 2, None, places) == [0, 3]
     for references, form, message in (
         (["1", "2"], None, "row 0: in all 2 rows .*number from 0 or the number from 1"),
         (["Neon", "Xenon"], None, "row 1: reference 'Xenon' .* 4 options"),
         (["Neon", "Neon"], "letter", "row 0: reference 'Neon' .*letter"),
     ):
         with pytest.raises(InputError, match=message):
-            right_options(references, [GASES] * 2, form, places)
+            match_references(references, [GASES] * 2, form, places)
 
 
 def test_items_ask_with_options_and_the_judge_knows_them() -> None:
@@ -104,4 +104,4 @@ def test_drawn_orders_move_the_right_option_about_and_stay_the_same() -> None:
     # 100 each by chance, with a standard deviation of 8.7.
     assert sorted(counts) == ["(A)", "(B)", "(C)", "(D)"]
     assert min(counts.values()) > 65
-    assert sorted(drawn_order(10, 42, "gases-00000")) == list(range(10))
+    assert sorted(draw_order(10, 42, "gases-00000")) == list(range(10))

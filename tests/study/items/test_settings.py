@@ -9,7 +9,7 @@ from studies import study
 from entropy_sentinel.study.config.config_loading import Config
 from entropy_sentinel.study.config.generation_requests import benchmark_settings
 from entropy_sentinel.study.items.benchmark_settings import Benchmark
-from entropy_sentinel.study.planning.response_cost import item_counts
+from entropy_sentinel.study.planning.response_cost import count_items
 
 # What every result of the paper's gsm8k was made with so far; another dict, or another order, would make all again.
 GSM8K = {
@@ -65,6 +65,6 @@ def test_a_benchmarks_own_limit_comes_before_the_studys() -> None:
     for limit, own, expected in ((None, 7, 7), (5, 7, 7), (9, 7, 7), (5, None, 5)):
         config = limited(limit, own)
         assert repr(benchmark_settings(config, "gsm8k")) == repr(GSM8K | {"limit": expected})
-        assert item_counts(config)["gsm8k"] == expected
+        assert count_items(config)["gsm8k"] == expected
         assert benchmark_settings(config, "svamp")["limit"] == limit
-    assert item_counts(limited())["gsm8k"] == 1319
+    assert count_items(limited())["gsm8k"] == 1319

@@ -14,9 +14,9 @@ from entropy_sentinel.study.jobs import reuse_plan
 from entropy_sentinel.study.jobs.job_records import StudyRecords
 from entropy_sentinel.study.jobs.result_reuse import REUSE_KEY, compute_reuse_key
 from entropy_sentinel.study.jobs.reuse_plan import describe_reusable, find_reusable
-from entropy_sentinel.study.planning.file_plan import study_files
-from entropy_sentinel.study.planning.forecast import forecast
-from entropy_sentinel.study.planning.response_cost import Outlook, responses
+from entropy_sentinel.study.planning.file_plan import plan_files
+from entropy_sentinel.study.planning.forecast import forecast_costs
+from entropy_sentinel.study.planning.response_cost import Outlook, count_responses
 
 COMMIT = "1" * 40
 
@@ -50,10 +50,10 @@ def test_a_second_study_is_told_what_it_copies(first: Config, capsys: pytest.Cap
     second = study("second")
     path = Path("results/first/generations/qwen3-4b/gsm8k.parquet")
     assert find_reusable(second) == {("qwen3-4b", "gsm8k"): path}
-    counts = responses(second, study_files(second), find_reusable(second))
+    counts = count_responses(second, plan_files(second), find_reusable(second))
     assert [counts[model, "gsm8k"].left for model in second.run.models] == [0, 100]
     # A copy takes disk space, and no time of an engine.
-    cost = forecast(Outlook(second, study_files(second)), [], [])["qwen3-4b"]
+    cost = forecast_costs(Outlook(second, plan_files(second)), [], [])["qwen3-4b"]
     assert (cost.tokens, cost.gpu_h, cost.disk_gb) == (0, 0, path.stat().st_size / 1e9)
     assert describe_reusable(find_reusable(second))[0].startswith("1 file of responses is copied from other studies ")
     assert capsys.readouterr().err == ""

@@ -13,7 +13,7 @@ import yaml
 from workflow_runs import Project
 
 from entropy_sentinel.study.config.config_loading import Config, load_config, read_config
-from entropy_sentinel.study.planning.file_plan import study_files
+from entropy_sentinel.study.planning.file_plan import plan_files
 
 pytestmark = pytest.mark.slow
 
@@ -69,7 +69,7 @@ def origins(graph: Mapping[str, set[str]]) -> Graph:
 
 
 def known(config: Config) -> Graph:
-    return {str(path): set(map(str, sources)) for path, sources in study_files(config).inputs.items()}
+    return {str(path): set(map(str, sources)) for path, sources in plan_files(config).inputs.items()}
 
 
 @pytest.mark.parametrize("name", STUDIES)
@@ -92,7 +92,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, Config]:
     back = Path.cwd()
     project, config = started(tmp_path_factory.mktemp("made"), STUDIES["one judge"])
     graph = planned(project)
-    pairs = [(model, group) for model in config.run.models for group in study_files(config).axes["group_id"]]
+    pairs = [(model, group) for model in config.run.models for group in plan_files(config).axes["group_id"]]
     held = {"observations": pl.DataFrame({"benchmark": BENCHMARKS})}
     held["math-verify"] = pl.DataFrame(pairs, schema=["model", "group"], orient="row")
     start = time.time() - 10_000
@@ -130,7 +130,7 @@ def test_missing_files_match_snakemake(
             path.unlink()
         for path in newer:
             os.utime(path)
-        files = study_files(config)
+        files = plan_files(config)
         expected = {path for path in planned(project) if Path(path) in files.inputs}
         assert {str(path) for path in files.to_make} == expected
         assert bool(expected) == (name != "a deleted file that nothing waits for")

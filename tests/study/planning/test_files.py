@@ -11,7 +11,7 @@ from study_trees import PAPER, make, make_all, small_study
 from entropy_sentinel.core.analysis import load_sections
 from entropy_sentinel.study.config.config_loading import Config, load_config
 from entropy_sentinel.study.jobs.job_records import StudyRecords
-from entropy_sentinel.study.planning.file_plan import study_files
+from entropy_sentinel.study.planning.file_plan import plan_files
 
 RESULTS = Path("results/paper")
 
@@ -30,12 +30,12 @@ def config() -> Config:
 
 
 def to_make(config: Config) -> set[str]:
-    return {path.relative_to(RESULTS).as_posix() for path in study_files(config).to_make}
+    return {path.relative_to(RESULTS).as_posix() for path in plan_files(config).to_make}
 
 
 def counts(config: Config) -> list[int]:
     """Files to be made per stage."""
-    files = study_files(config)
+    files = plan_files(config)
     return [sum(path in files.to_make for path in paths) for paths in files.stages.values()]
 
 
@@ -50,7 +50,7 @@ FROM_OBSERVATION = {
 
 
 def test_stages_have_their_files(config: Config) -> None:
-    files = study_files(config)
+    files = plan_files(config)
     assert {stage: len(paths) for stage, paths in files.stages.items()} == {
         "benchmarks": 2,
         "generations": 4,
@@ -72,7 +72,7 @@ def test_stages_have_their_files(config: Config) -> None:
 
 def test_full_study_of_the_paper_has_its_files() -> None:
     config, start = load_config(PAPER), time.process_time()
-    stages = study_files(config).stages
+    stages = plan_files(config).stages
     assert time.process_time() - start < 2, "seconds of CPU time; 0.05 on the machine that it was written on"
     assert [len(stages[stage]) for stage in ("generations", "labels", "features", "estimates")] == [
         *(90, 2 * 90, 90),
@@ -141,7 +141,7 @@ def test_damaged_files_are_found_and_named(config: Config, content: bytes) -> No
     made = path.stat()
     path.write_bytes(content)
     os.utime(path, (made.st_atime, made.st_mtime))
-    assert study_files(config).damaged == {path}
+    assert plan_files(config).damaged_files == {path}
     assert to_make(config) == FROM_OBSERVATION
 
 
@@ -155,7 +155,7 @@ def test_estimates_of_a_judge_without_a_report_cover_the_comparison() -> None:
     raw["judges"]["other"] = {"kind": "math-verify"}
     raw["run"] |= {"judges": ["math-verify", "other"], "analyses": ["accuracy", "agreement"]}
     raw["analyses"] |= {"accuracy": {"judges": ["math-verify"]}}
-    stages = study_files(load_config(raw)).stages
+    stages = plan_files(load_config(raw)).stages
     groups, shown = (
         {path.stem for path in stages["estimates"] if path.parts[-3] == judge} for judge in ("math-verify", "other")
     )
@@ -170,14 +170,14 @@ def test_a_study_without_the_report_does_not_wait_for_it() -> None:
     raw["run"]["analyses"] = ["rejection", "responses"]
     config = load_config(raw)
     make_all(config)
-    assert list(study_files(config).stages)[-1] == "estimators"
+    assert list(plan_files(config).stages)[-1] == "estimators"
     assert to_make(config) == set()
 
 
 def test_names_of_analyses_and_stages_differ() -> None:
     declared = [stage for section in load_sections().values() for stage in section.STAGES]
     assert declared == ["sweep", "report"]
-    pipeline = list(study_files(load_config(PAPER)).stages)[: -len(declared)]
+    pipeline = list(plan_files(load_config(PAPER)).stages)[: -len(declared)]
     assert len({*pipeline, *declared}) == len(pipeline) + len(declared)
 
 
@@ -229,9 +229,9 @@ def test_a_family_that_asks_the_model_needs_one_pass_per_file_of_traces() -> Non
         assert {name for name in made if name.startswith(stage)} == {f"{stage}/forced_answer/{pair}" for pair in pairs}
     assert made >= FROM_OBSERVATION, "the observations lack the signals"
     make_all(config)
-    for path in study_files(config).stages["observations"]:
+    for path in plan_files(config).stages["observations"]:
         rows = {"benchmark": config.run.benchmarks, "eas": [1.0, 2.0], "mean_eas": [0.1, 0.2]}
-        make(path, 5000 - 60 * list(study_files(config).stages).index("observations"), rows)
+        make(path, 5000 - 60 * list(plan_files(config).stages).index("observations"), rows)
     assert to_make(config) == set()
     Path(RESULTS / "passes/forced_answer/qwen3-4b/gsm8k.parquet").unlink()
     assert to_make(config) == set(), "nothing waits for it"

@@ -18,12 +18,12 @@ from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
 from entropy_sentinel.schemas.contract import PROVENANCE_KEY
 from entropy_sentinel.signal_families.signal_registry import FAMILIES
 from entropy_sentinel.study.config.config_loading import Config, load_config
-from entropy_sentinel.study.planning.file_plan import study_files
-from entropy_sentinel.study.planning.forecast import Cost, forecast, plan
+from entropy_sentinel.study.planning.file_plan import plan_files
+from entropy_sentinel.study.planning.forecast import Cost, describe_forecast, forecast_costs
 from entropy_sentinel.study.planning.job_measurements import measured_speed, read_measurements
-from entropy_sentinel.study.planning.judge_cost import judging
-from entropy_sentinel.study.planning.pass_cost import passes
-from entropy_sentinel.study.planning.response_cost import Outlook, item_counts, model_rates
+from entropy_sentinel.study.planning.judge_cost import plan_judging
+from entropy_sentinel.study.planning.pass_cost import plan_passes
+from entropy_sentinel.study.planning.response_cost import Outlook, count_items, model_rates
 
 ROOT = Path(__file__).parents[3]
 RATES = {
@@ -67,13 +67,13 @@ def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def costs(config: Config) -> dict[str, Cost]:
-    outlook = Outlook(config, study_files(config))
-    return forecast(outlook, judging(outlook), passes(outlook))
+    outlook = Outlook(config, plan_files(config))
+    return forecast_costs(outlook, plan_judging(outlook), plan_passes(outlook))
 
 
 def text(config: Config) -> str:
     out = StringIO()
-    show(plan(config), out)
+    show(describe_forecast(config), out)
     return out.getvalue()
 
 
@@ -98,7 +98,7 @@ def test_costs_by_hand() -> None:
 
 def test_engines_on_cpus_have_hours_without_a_price() -> None:
     out = StringIO()
-    show(plan(study(), on_cpu=True), out)
+    show(describe_forecast(study(), on_cpu=True), out)
     assert "engine-hours" in out.getvalue()
     assert "GPU-hours" not in out.getvalue()
     # As ONE_GPU, without its 3 USD per hour.
@@ -158,11 +158,13 @@ def test_a_plan_goes_by_what_finished_jobs_took() -> None:
         "s\th:m:s\tmax_rss\tmax_vms\tmax_uss\tmax_pss\tio_in\tio_out\tmean_load\tcpu_time\n"
         "0.1\t0:00:00\tNA\tNA\tNA\tNA\tNA\tNA\tNA\tNA\n"
     )
-    files = study_files(config)
+    files = plan_files(config)
     outlook = Outlook(config, files)
-    cost = forecast(outlook, judging(outlook), passes(outlook), measured=read_measurements(config))["one"]
+    cost = forecast_costs(outlook, plan_judging(outlook), plan_passes(outlook), measured=read_measurements(config))[
+        "one"
+    ]
     # svamp is left: 2 x 300 responses of as many tokens as a model may write; no start is added.
-    assert cost.tokens == 600 * outlook.longest("one")
+    assert cost.tokens == 600 * outlook.max_response_tokens("one")
     assert cost.gpu_h == pytest.approx(cost.tokens / 200 / 3600)
     assert cost.estimate_cpu_h == pytest.approx(2 * 30 / 3600)
     shown = text(config)
@@ -263,12 +265,12 @@ def test_rates_of_a_model_override_the_general_ones() -> None:
         "served": {"api": {"model": "openai/x"}},
     }
     config = study(models=models)
-    rates = model_rates(config, study_files(config))
+    rates = model_rates(config, plan_files(config))
     assert (rates["one"][0].tokens_per_response, rates["one"][0].tokens_per_s) == (900, 1000)
     assert rates["two"][0].tokens_per_response == 500
     # Another model's files tell more than what is said of all, and less than what is said of this one.
     make("results/paper/generations/two/svamp.parquet", 800, {"n_tokens": [200]})
-    rates = model_rates(config, study_files(config))
+    rates = model_rates(config, plan_files(config))
     lengths = {model: (result.tokens_per_response, origin) for model, (result, origin) in rates.items()}
     assert lengths == {"one": (900, "config"), "two": (200, "own files"), "served": (200, "others' files")}
 
@@ -289,7 +291,7 @@ def test_the_plan_says_which_speeds_were_measured_and_where() -> None:
 
 
 def test_limit_bounds_every_benchmark() -> None:
-    assert item_counts(study(limit=400)) == {"gsm8k": 400, "svamp": 300}
+    assert count_items(study(limit=400)) == {"gsm8k": 400, "svamp": 300}
 
 
 def without_counts(**settings: Any) -> dict[str, Any]:
@@ -304,14 +306,14 @@ def without_counts(**settings: Any) -> dict[str, Any]:
 def test_items_are_counted_in_local_files_and_earlier_results() -> None:
     Path("rows.jsonl").write_text('{"q": 1, "a": 2}\n' * 7)
     config = study(benchmarks=without_counts(path="rows.jsonl"))
-    assert item_counts(config) == {"gsm8k": None, "svamp": 7}
+    assert count_items(config) == {"gsm8k": None, "svamp": 7}
     # Nine usable items in the source, of which an earlier limit left two.
     rows = {"item_id": ["a", "b"], "question": ["?", "?"], "reference": ["1", "2"], "duplicate_of": ["a", "b"]}
     made = Path("results/paper/benchmarks/gsm8k.parquet")
     BENCHMARKS.write(BENCHMARKS.frame(rows), made, {"items_in_source": 9})
-    assert item_counts(config) == {"gsm8k": 9, "svamp": 7}
+    assert count_items(config) == {"gsm8k": 9, "svamp": 7}
     made.write_bytes(b"damaged")
-    assert item_counts(config) == {"gsm8k": None, "svamp": 7}
+    assert count_items(config) == {"gsm8k": None, "svamp": 7}
 
 
 def test_the_plan_names_what_it_omits() -> None:

@@ -13,9 +13,9 @@ from entropy_sentinel.rendering.terminal_text import show
 from entropy_sentinel.study.config.config_loading import Config, load_config
 from entropy_sentinel.study.config.generation_requests import get_ledger_path
 from entropy_sentinel.study.config.label_requests import judge_settings
-from entropy_sentinel.study.planning.file_plan import study_files
-from entropy_sentinel.study.planning.forecast import forecast, plan
-from entropy_sentinel.study.planning.judge_cost import Judging, judging
+from entropy_sentinel.study.planning.file_plan import plan_files
+from entropy_sentinel.study.planning.forecast import describe_forecast, forecast_costs
+from entropy_sentinel.study.planning.judge_cost import Judging, plan_judging
 from entropy_sentinel.study.planning.response_cost import Outlook
 
 PRICES = {"usd_per_million_input_tokens": 2.0, "usd_per_million_output_tokens": 10.0}
@@ -35,12 +35,12 @@ def study(**judge: Any) -> Config:
 
 
 def found(config: Config) -> list[Judging]:
-    return judging(Outlook(config, study_files(config)))
+    return plan_judging(Outlook(config, plan_files(config)))
 
 
 def text(config: Config) -> str:
     out = StringIO()
-    show(plan(config), out)
+    show(describe_forecast(config), out)
     return out.getvalue()
 
 
@@ -52,8 +52,8 @@ def test_before_the_first_request_the_plan_uses_rates() -> None:
     assert found(config)[0] == expected
     assert [one.model for one in found(config)] == ["qwen3-4b", "qwen3-8b"]
     # The study's total has it beside the GPU-hours.
-    outlook = Outlook(config, study_files(config))
-    costs = forecast(outlook, judging(outlook), [])
+    outlook = Outlook(config, plan_files(config))
+    costs = forecast_costs(outlook, plan_judging(outlook), [])
     assert costs["qwen3-4b"].usd == pytest.approx(costs["qwen3-4b"].gpu_h * 2.5 + usd)
 
 

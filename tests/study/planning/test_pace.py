@@ -10,9 +10,15 @@ from study_trees import NOW, make, make_all, small_study
 
 from entropy_sentinel.rendering.terminal_text import show
 from entropy_sentinel.study.config.config_loading import Config, load_config
-from entropy_sentinel.study.planning.file_plan import study_files
-from entropy_sentinel.study.planning.response_cost import responses
-from entropy_sentinel.study.planning.study_pace import Amount, all_responses, jobs, progress, speed
+from entropy_sentinel.study.planning.file_plan import plan_files
+from entropy_sentinel.study.planning.response_cost import count_responses
+from entropy_sentinel.study.planning.study_pace import (
+    Amount,
+    count_jobs,
+    describe_progress,
+    measure_speed,
+    sum_responses,
+)
 
 ROOT = Path(__file__).parents[3]
 RESULTS = Path("results/paper")
@@ -28,18 +34,18 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
 
 
 def generated(config: Config) -> Amount:
-    return all_responses(responses(config, study_files(config)).values(), NOW)
+    return sum_responses(count_responses(config, plan_files(config)).values(), NOW)
 
 
 def lines(config: Config) -> dict[str, list[str]]:
     """Each line of the table, split, by its first word."""
     out = StringIO()
-    show(progress(config, study_files(config), NOW), out)
+    show(describe_progress(config, plan_files(config), NOW), out)
     return {line.split()[0]: line.split()[1:] for line in out.getvalue().splitlines() if line.strip()}
 
 
 def test_empty_folder_has_nothing_done(config: Config) -> None:
-    assert [amount.done for amount in jobs(study_files(config), NOW).values()] == [0] * 9
+    assert [amount.done for amount in count_jobs(plan_files(config), NOW).values()] == [0] * 9
     assert generated(config) == Amount(0, 400, None)
     assert generated(config).left_s is None
 
@@ -61,7 +67,7 @@ def test_responses_count_finished_files_and_parts(config: Config) -> None:
     amount = generated(config)
     assert amount.speed == pytest.approx(0.4)
     assert amount.left_s == pytest.approx(244 / 0.4)
-    assert jobs(study_files(config), NOW)["generations"] == Amount(1, 4, None)
+    assert count_jobs(plan_files(config), NOW)["generations"] == Amount(1, 4, None)
 
 
 def test_the_total_follows_existing_files(config: Config) -> None:
@@ -73,17 +79,17 @@ def test_the_total_follows_existing_files(config: Config) -> None:
 def test_speed_starts_at_the_first_event_of_the_window() -> None:
     # 300, 200 and 100 s ago: the amounts of the last two in 300 s; the one of 700 s ago is out of the window.
     events = [(NOW - 100, 7), (NOW - 300, 9), (NOW - 200, 5), (NOW - 700, 1)]
-    assert speed(events, NOW) == 12 / 300
-    assert speed(events, NOW, until=NOW - 100) == 12 / 200
-    assert speed(events[:1], NOW) is None
-    assert speed([], NOW) is None
+    assert measure_speed(events, NOW) == 12 / 300
+    assert measure_speed(events, NOW, until=NOW - 100) == 12 / 200
+    assert measure_speed(events[:1], NOW) is None
+    assert measure_speed([], NOW) is None
 
 
 def test_speed_ends_with_the_work() -> None:
     # One every 20 s, the last 60 s ago: still counted after three times that, and a minute; not a second later.
     events = [(NOW - 100, 1), (NOW - 80, 1), (NOW - 60, 1)]
-    assert speed(events, NOW) == 2 / 100
-    assert speed(events, NOW + 1) is None
+    assert measure_speed(events, NOW) == 2 / 100
+    assert measure_speed(events, NOW + 1) is None
 
 
 def test_no_remaining_time_is_shown_if_nothing_will_come(config: Config) -> None:

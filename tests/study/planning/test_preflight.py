@@ -16,7 +16,7 @@ from study_trees import make, make_all, small_study
 from entropy_sentinel.core.section_base import merge_sections
 from entropy_sentinel.llm_client.reply_cache import ReplyCache
 from entropy_sentinel.study.config.config_loading import Config, load_config
-from entropy_sentinel.study.planning.file_plan import study_files
+from entropy_sentinel.study.planning.file_plan import plan_files
 from entropy_sentinel.study.planning.preflight import hub_access
 from entropy_sentinel.study.planning.preflight.hub_access import find_missing_access
 from entropy_sentinel.study.planning.preflight.machine_resources import (
@@ -66,7 +66,7 @@ def raw_study(judges: dict[str, Any], judge: str, **changes: Any) -> dict[str, A
 
 
 def pending(config: Config) -> PendingWork:
-    return PendingWork(config, study_files(config).to_make)
+    return PendingWork(config, plan_files(config).to_make)
 
 
 def codes(problems: Any) -> list[tuple[ProblemCode, Severity, str]]:
@@ -94,13 +94,13 @@ def test_keys_of_judges(judges, judge, expected) -> None:
 
 def test_a_key_is_needed_only_for_work_that_is_left() -> None:
     config = load_config(raw_study({"grok": GROK, "exact": EXACT}, "grok"))
-    (problem,) = find_missing_keys(PendingWork.of_absent_files(config))
+    (problem,) = find_missing_keys(PendingWork.from_absent_files(config))
     assert "XAI_API_KEY" in problem.message
     # What the remedy proposes works.
     assert "`run: {judges: [exact]}`" in problem.remedy
     assert not list(find_missing_keys(pending(load_config(raw_study({"grok": GROK, "exact": EXACT}, "exact")))))
     make_all(config)
-    assert not list(find_missing_keys(PendingWork.of_absent_files(config)))
+    assert not list(find_missing_keys(PendingWork.from_absent_files(config)))
     assert not list(find_missing_keys(pending(config)))
     keep_responses(Path("results/paper"))
     assert codes(find_missing_keys(pending(config))) == MISSING
@@ -142,7 +142,7 @@ def test_labels_of_another_study_need_no_key_so_a_run_may_go_on() -> None:
     make_all(config)
     Path("results/paper").rename("results/earlier")
     pairs = {(model, benchmark) for model in config.run.models for benchmark in config.run.benchmarks}
-    work = PendingWork(config, study_files(config).to_make, reusable=pairs)
+    work = PendingWork(config, plan_files(config).to_make, reusable=pairs)
     assert codes(find_missing_keys(work)) == [(ProblemCode.MISSING_KEY, Severity.WARNING, "judges.grok")]
     assert not work.models
     assert codes(find_missing_keys(pending(config))) == MISSING
@@ -210,7 +210,7 @@ def test_gpus_of_this_machine(visible, severity, monkeypatch: pytest.MonkeyPatch
     work = pending(load_config(raw))
     monkeypatch.setattr("entropy_sentinel.study.planning.preflight.machine_resources.is_cpu_build", lambda: False)
     monkeypatch.setattr(
-        "entropy_sentinel.study.planning.preflight.machine_resources.visible", lambda _: visible.split(",")
+        "entropy_sentinel.study.planning.preflight.machine_resources.list_visible_devices", lambda _: visible.split(",")
     )
     found = codes(find_missing_gpus(work, Executor.LOCAL))
     assert found == ([(ProblemCode.TOO_FEW_GPUS, severity, "models.qwen3-8b")] if severity else [])

@@ -9,7 +9,7 @@ import pytest
 from order_dependence import order_dependence
 
 from entropy_sentinel.study.semantic_clustering.backend_interface import Pair, Question
-from entropy_sentinel.study.semantic_clustering.greedy_clustering import classes
+from entropy_sentinel.study.semantic_clustering.greedy_clustering import cluster_answers
 
 WHICH = Question("Which?")
 
@@ -33,7 +33,7 @@ class Table:
 
 
 def of(answers: str, *same: tuple[str, str]) -> list[int]:
-    return classes([(WHICH, answers.split())], Table(*same))[0]
+    return cluster_answers([(WHICH, answers.split())], Table(*same))[0]
 
 
 def algorithm_1(answers: Sequence[str], table: Table) -> list[int]:
@@ -66,27 +66,30 @@ def test_any_relation_gives_the_classes_of_algorithm_1(seed: int) -> None:
     letters = list("abcdefgh")
     pairs = [pair for pair in combinations(letters, 2) if generator.random() < 0.3]
     table, asked = Table(*pairs), [generator.choice(letters, size=size).tolist() for size in (1, 5, 12, 30)]
-    result = classes([(WHICH, answers) for answers in asked], table)
+    result = cluster_answers([(WHICH, answers) for answers in asked], table)
     assert result == [algorithm_1(answers, table) for answers in asked]
 
 
 def test_what_is_asked() -> None:
     """The first answer without a class, with each other such answer; the same text never, and all items at once."""
     table = Table(("a", "b"))
-    assert classes([(WHICH, ["a", "b", "a", "c", "d"]), (WHICH, ["x", "x "])], table) == [[0, 0, 0, 1, 2], [0, 0]]
+    assert cluster_answers([(WHICH, ["a", "b", "a", "c", "d"]), (WHICH, ["x", "x "])], table) == [
+        [0, 0, 0, 1, 2],
+        [0, 0],
+    ]
     assert table.pairs == [("a", "b"), ("a", "c"), ("a", "d"), ("c", "d")]
     assert table.calls == 3
 
 
 def test_empty_answers_are_a_class_of_their_own_and_nobody_is_asked_about_them() -> None:
     table = Table(("", "a"), ("a", ""))
-    assert classes([(WHICH, ["", "a", " ", "b"]), (WHICH, ["a", "\n", ""])], table) == [[0, 1, 0, 2], [0, 1, 1]]
+    assert cluster_answers([(WHICH, ["", "a", " ", "b"]), (WHICH, ["a", "\n", ""])], table) == [[0, 1, 0, 2], [0, 1, 1]]
     assert all(first and second for first, second in table.pairs)
 
 
 def test_no_answers() -> None:
-    assert classes([(WHICH, [])], Table()) == [[]]
-    assert classes([], Table()) == []
+    assert cluster_answers([(WHICH, [])], Table()) == [[]]
+    assert cluster_answers([], Table()) == []
 
 
 def test_how_much_the_order_matters() -> None:

@@ -13,7 +13,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.study.semantic_clustering.backend_interface import Pair, Question, make_backend
 from entropy_sentinel.study.semantic_clustering.backend_settings import Grouping
-from entropy_sentinel.study.semantic_clustering.greedy_clustering import classes
+from entropy_sentinel.study.semantic_clustering.greedy_clustering import cluster_answers
 from entropy_sentinel.study.semantic_clustering.nli_backend import NliBackend
 
 pytestmark = pytest.mark.slow  # torch is loaded
@@ -67,12 +67,12 @@ def test_only_the_pairs_that_can_still_be_one_are_asked_back(tmp_path: Path) -> 
     folder = entailing(tmp_path / "classifier", WORTH)
     asked = [(WHICH, ["red", "crimson", "navy", "red", "blue"]), (WHICH, ["crimson", "red"])]
     backend = load(folder)
-    assert classes(asked, backend) == [[0, 0, 1, 0, 2], [0, 0]]
+    assert cluster_answers(asked, backend) == [[0, 0, 1, 0, 2], [0, 0]]
     # There: red with crimson, navy and blue, crimson with red; then navy with blue. Back: crimson with red and red with
     # crimson, which are known by then.
     assert counts(backend) == (5, 2)
     again = load(folder)
-    assert classes(asked, again) == [[0, 0, 1, 0, 2], [0, 0]]
+    assert cluster_answers(asked, again) == [[0, 0, 1, 0, 2], [0, 0]]
     assert counts(again) == (0, 7)
 
 

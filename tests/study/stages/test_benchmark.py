@@ -13,7 +13,7 @@ from production import log_file
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
 from entropy_sentinel.schemas.contract import read_provenance
-from entropy_sentinel.study.items.item_conversion import draw, read_items
+from entropy_sentinel.study.items.item_conversion import draw_items, read_items
 from entropy_sentinel.study.stages.benchmark_stage import write_benchmark
 
 ROWS = [
@@ -137,13 +137,13 @@ def test_local_formats_give_the_same_items(tmp_path: Path, name: str) -> None:
 
 def test_limit_is_nested_and_keeps_the_order() -> None:
     items = [{"item_id": f"a-{number:05d}"} for number in range(100)]
-    few, more = draw(items, 10, 42), draw(items, 40, 42)
+    few, more = draw_items(items, 10, 42), draw_items(items, 40, 42)
     assert len(few) == 10
     assert all(item in more for item in few)
     assert few == sorted(few, key=lambda item: item["item_id"])
     assert few != items[:10]
-    assert draw(items, 10, 43) != few
-    assert draw(items, 1000, 42) == items
+    assert draw_items(items, 10, 43) != few
+    assert draw_items(items, 1000, 42) == items
 
 
 @pytest.mark.parametrize(

@@ -18,10 +18,10 @@ from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.features.token_lists import ZERO_PROBABILITY
 from entropy_sentinel.schemas.generation_schema import WAS_REFUSED
 from entropy_sentinel.statistics.array_types import Numbers
-from entropy_sentinel.study.semantic_clustering.backend_interface import questions_of, tell_fewer
+from entropy_sentinel.study.semantic_clustering.backend_interface import read_questions, warn_few_answers
 from entropy_sentinel.study.semantic_clustering.backend_settings import WeightsSettings
-from entropy_sentinel.study.semantic_clustering.pair_scores import KeptScores, TextPair
-from entropy_sentinel.study.semantic_clustering.text_encoders import PairClassifier, Weights, located
+from entropy_sentinel.study.semantic_clustering.pair_scores import CachedScores, TextPair
+from entropy_sentinel.study.semantic_clustering.text_encoders import PairClassifier, Weights, locate_weights
 
 
 class Similarity:
@@ -35,7 +35,7 @@ class Similarity:
                 f"{weights.name}: a cross-encoder of similarity must have one output, has {n_labels}: "
                 f"{', '.join(self._classifier.labels.values())}; use one that was trained on similarities (STS)"
             )
-        self._scores = KeptScores(self._similarity, [weights.revision, "similarity"], batch_size)
+        self._scores = CachedScores(self._similarity, [weights.revision, "similarity"], batch_size)
 
     def of(self, pairs: Iterable[TextPair]) -> dict[TextPair, float]:
         """The similarity of each distinct pair, in [0, 1]; it depends on the order of the two texts."""
@@ -53,7 +53,7 @@ class Similarity:
 
 def make(settings: WeightsSettings) -> Similarity:
     """The cross-encoder that the settings name."""
-    return Similarity(located(settings), settings["batch_size"])
+    return Similarity(locate_weights(settings), settings["batch_size"])
 
 
 TEMPERATURE = 0.001
@@ -140,8 +140,8 @@ def of_items(traces: pl.LazyFrame, benchmark: str, similarity: Similarity, sampl
     if samples is not None:
         first = first.filter(pl.col("number") < samples)
     items = first.partition_by("item_id", maintain_order=True)
-    tell_fewer([len(responses) for responses in items])
-    questions = questions_of(benchmark)
+    warn_few_answers([len(responses) for responses in items])
+    questions = read_questions(benchmark)
     values: list[tuple[str, float | None, str | None]] = []
     for start in range(0, len(items), _AT_ONCE):
         part = []

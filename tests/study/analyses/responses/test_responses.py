@@ -292,7 +292,7 @@ def test_a_terminal_shows_a_response_and_its_most_uncertain_tokens(tmp_path, tok
     ids = tokenizer.encode("19", add_special_tokens=False).ids
     assert len(ids) == 2
     paths = written(tmp_path, [generation("b-0", ids, [step(0.9, 0.1), step(0.5, 0.5)])], {"weights": TINY})
-    text = said(terminal.one_response(study(paths), "b", ("b-0", 0), "entropy", 1))
+    text = said(terminal.describe_response(study(paths), "b", ("b-0", 0), "entropy", 1))
     assert "b-0, sample 0: incorrect" in text
     assert "P(correct) 0.250 by Random forest, 10D, balanced, isotonic." in text
     assert "Reference: 12; answer: 13" in text
@@ -300,7 +300,7 @@ def test_a_terminal_shows_a_response_and_its_most_uncertain_tokens(tmp_path, tok
     last = text.splitlines()[-2].split()
     assert last[:5] == ["2", "'9'", "50.0%", "0.69", "0.69"]
     with pytest.raises(InputError, match="has no response to item 'b-7', sample 0; ids look like 'b-0'"):
-        terminal.one_response(study(paths), "b", ("b-7", 0), "entropy", 1)
+        terminal.describe_response(study(paths), "b", ("b-7", 0), "entropy", 1)
 
 
 def test_a_response_does_nothing_to_the_terminal(tmp_path, tokenizer):
@@ -308,7 +308,7 @@ def test_a_response_does_nothing_to_the_terminal(tmp_path, tokenizer):
     evil = "\x1b[31m\x07\u202e"
     row = generation("b-0", [5, 6], [step(0.5, 0.5)] * 2, text=evil, finish_reason=evil, tokens=[evil, "b"])
     paths = written(tmp_path, [row], {}, question=evil)
-    parts = terminal.one_response(study(paths), "b", ("b-0", 0), "entropy", 2)
+    parts = terminal.describe_response(study(paths), "b", ("b-0", 0), "entropy", 2)
     text = said(parts)
     assert not set("\x1b\x07\u202e") & set(text)
     assert text.count("␛[31m") >= 3
@@ -320,18 +320,18 @@ def test_a_terminal_colours_by_uncertainty(tmp_path, tokenizer):
     (response,) = read_responses(files(paths), [("b-0", 0)], FOREST, 400, 2)
     # 20 equally likely tokens have an entropy of ln 20, all but full.
     assert response.tokens[1].entropy / FULL == pytest.approx(math.log(20) / 3)
-    (span,) = terminal.coloured(response, "entropy").spans
+    (span,) = terminal.colour_tokens(response, "entropy").spans
     assert (span.start, span.end) == (1, 2)
     assert span.style.bgcolor.get_truecolor() == (213, 94, 0)
     with Console(file=io.StringIO(), force_terminal=True, color_system="truecolor") as console:
-        console.print(terminal.coloured(response, "surprise"))
+        console.print(terminal.colour_tokens(response, "surprise"))
 
 
 def test_a_terminal_lists_what_is_worth_a_look(tmp_path):
     paths = written(tmp_path, [generation(f"b-{n}", [5], [step(0.5)]) for n in range(4)], {"weights": TINY})
-    text = said(terminal.candidates(study(paths), "b", 1))
+    text = said(terminal.list_candidates(study(paths), "b", 1))
     assert len([line for line in text.splitlines() if line.startswith("b-")]) == 2
     assert "most certain, wrong but certain" in text
     missing = study(paths | {"observations": str(tmp_path / "none.parquet")})
     with pytest.raises(InputError, match=r"none.parquet: does not exist"):
-        terminal.candidates(missing, "b", 1)
+        terminal.list_candidates(missing, "b", 1)

@@ -64,20 +64,20 @@ class AuditSample:
     """Rows of AUDIT_SAMPLE in the order of labelling, and their provenance."""
 
     rows: pl.DataFrame
-    about: SampleProvenance
+    provenance: SampleProvenance
 
 
-def folder_of(study: str, judge: str) -> Path:
+def get_audit_folder(study: str, judge: str) -> Path:
     """The folder of an audit; it is outside `results`, because people's work cannot be rebuilt."""
     return Path("audits") / study / judge
 
 
 def sample_file(study: str, judge: str) -> Path:
     """The file of an audit's sample."""
-    return folder_of(study, judge) / "sample.parquet"
+    return get_audit_folder(study, judge) / "sample.parquet"
 
 
-def draw(population: pl.DataFrame, size: int, seed: int) -> tuple[pl.DataFrame, list[Stratum]]:
+def draw_strata(population: pl.DataFrame, size: int, seed: int) -> tuple[pl.DataFrame, list[Stratum]]:
     """Draw rows of `population` (columns of AUDIT_SAMPLE) at random; also return the strata.
 
     Each stratum gets one row if `size` is enough, else only the largest do; the rest is in proportion to the sizes of
@@ -98,7 +98,7 @@ def draw(population: pl.DataFrame, size: int, seed: int) -> tuple[pl.DataFrame, 
 
 def draw_sample(population: pl.DataFrame, study: str, judge: str, size: int, seed: int) -> AuditSample:
     """Draw the sample of an audit from `population` and write its file."""
-    rows, strata = draw(population, size, seed)
+    rows, strata = draw_strata(population, size, seed)
     about = SampleProvenance(study=study, judge=judge, size=size, seed=seed, strata=strata)
     AUDIT_SAMPLE.write(rows, sample_file(study, judge), about)
     return AuditSample(rows, about)
@@ -112,7 +112,7 @@ def read_sample(study: str, judge: str) -> AuditSample:
         return AuditSample(AUDIT_SAMPLE.read(path), cast(SampleProvenance, read_provenance(path)))
 
 
-def population(config: Config, judge: str) -> pl.DataFrame:
+def read_population(config: Config, judge: str) -> pl.DataFrame:
     """Every response that the judge has labelled or could not label, as rows of AUDIT_SAMPLE.
 
     Unlabelled responses to items without a reference are omitted, because people could not label them either. Raises
@@ -128,7 +128,7 @@ def population(config: Config, judge: str) -> pl.DataFrame:
 def _labelled_responses(config: Config, judge: str, model: str, benchmark: str) -> pl.DataFrame:
     names = {"judge": judge, "model": model, "benchmark": benchmark}
     labels = LABELS.read(config.layout.labels.format(**names), ["item_id", "sample", "label"])
-    rows = labels.join(material_of(config, model, benchmark), on=SAMPLE, how="inner")
+    rows = labels.join(read_material(config, model, benchmark), on=SAMPLE, how="inner")
     verdict = pl.when("label").then(pl.lit("correct")).otherwise(pl.lit("incorrect"))
     hashes = [response_hash(text) for text in rows["response"]]
     return (
@@ -143,7 +143,7 @@ def _labelled_responses(config: Config, judge: str, model: str, benchmark: str) 
     )
 
 
-def material_of(config: Config, model: str, benchmark: str) -> pl.DataFrame:
+def read_material(config: Config, model: str, benchmark: str) -> pl.DataFrame:
     """What people see: columns item_id, sample, question, reference (or null), response, cut_off."""
     layout, names = config.layout, {"model": model, "benchmark": benchmark}
     responses = GENERATIONS.read(layout.generations.format(**names), ["item_id", "sample", "text", "finish_reason"])
@@ -152,26 +152,26 @@ def material_of(config: Config, model: str, benchmark: str) -> pl.DataFrame:
     return responses.rename({"text": "response"}).join(items, on="item_id", how="inner", maintain_order="left")
 
 
-def material(config: Config, sample: AuditSample) -> pl.DataFrame:
+def collect_material(config: Config, sample: AuditSample) -> pl.DataFrame:
     """The sample with what people see and a label's `caution`, without the judge's verdicts.
 
     Raises InputError if a response has changed since the sample was drawn.
     """
-    layout, judge, parts = config.layout, sample.about["judge"], []
+    layout, judge, parts = config.layout, sample.provenance["judge"], []
     for model, benchmark in sample.rows.select("model", "benchmark").unique(maintain_order=True).rows():
         path = layout.labels.format(judge=judge, model=model, benchmark=benchmark)
         cautions = LABELS.read(path, ["item_id", "sample", "caution"])
-        part = material_of(config, model, benchmark).join(cautions, on=SAMPLE, how="left", maintain_order="left")
+        part = read_material(config, model, benchmark).join(cautions, on=SAMPLE, how="left", maintain_order="left")
         parts.append(part.with_columns(model=pl.lit(model), benchmark=pl.lit(benchmark)))
-    shown = sample.rows.drop("verdict").join(pl.concat(parts), on=RESPONSE, how="left", maintain_order="left")
-    for row in shown.iter_rows(named=True):
+    rows = sample.rows.drop("verdict").join(pl.concat(parts), on=RESPONSE, how="left", maintain_order="left")
+    for row in rows.iter_rows(named=True):
         if row["response"] is None or response_hash(row["response"]) != row["response_hash"]:
-            file = sample_file(sample.about["study"], judge)
+            file = sample_file(sample.provenance["study"], judge)
             raise InputError(
                 f"{file}: the response of {row['model']} to {row['item_id']} has changed since the sample was drawn; "
                 "draw again with --new; answers for unchanged responses are kept"
             )
-    return shown
+    return rows
 
 
 def response_hash(text: str) -> str:

@@ -19,7 +19,7 @@ from entropy_sentinel.core.printable import make_printable
 from entropy_sentinel.core.whole_files import write_whole
 from entropy_sentinel.rendering.labelling_page import ANSWERS, labelling_page
 from entropy_sentinel.schemas.response_schema import RESPONSE
-from entropy_sentinel.study.auditing.audit_sample import AuditSample, folder_of
+from entropy_sentinel.study.auditing.audit_sample import AuditSample, get_audit_folder
 
 COLUMNS = (*RESPONSE, "label")
 LABELS = ("correct", "incorrect", "unsure")
@@ -31,7 +31,7 @@ _KEYS = "   ".join([*map(" ".join, ANSWERS.items()), "b back", "q quit (all is s
 
 def answers_file(study: str, judge: str) -> Path:
     """The file with the answers of an audit."""
-    return folder_of(study, judge) / "answers.csv"
+    return get_audit_folder(study, judge) / "answers.csv"
 
 
 def read_answers(path: Path) -> Answers:
@@ -49,14 +49,14 @@ def read_answers(path: Path) -> Answers:
     for number, row in enumerate(table[1:], start=1):
         if len(row) != len(head):
             raise InputError(f"{path}: row {number}: must have {len(head)} fields, has {len(row)}")
-        response, label = _answer(dict(zip(head, row, strict=True)), f"{path}: row {number}")
+        response, label = _parse_answer(dict(zip(head, row, strict=True)), f"{path}: row {number}")
         if response in answers:
             raise InputError(f"{path}: row {number}: 'item_id' must occur once per model and sample: {response[2]}")
         answers[response] = label
     return answers
 
 
-def _answer(row: Mapping[str, str], where: str) -> tuple[Response, str]:
+def _parse_answer(row: Mapping[str, str], where: str) -> tuple[Response, str]:
     if row["label"] not in LABELS:
         raise InputError(f"{where}: 'label' must be one of {', '.join(LABELS)}; got '{row['label'][:100]}'")
     if not row["sample"].isdecimal():
@@ -67,27 +67,27 @@ def _answer(row: Mapping[str, str], where: str) -> tuple[Response, str]:
 def write_answers(answers: Answers, path: Path) -> None:
     """Write all answers in one step."""
     rows = [(*response, label) for response, label in answers.items()]
-    _write([COLUMNS, *rows], path)
+    _write_csv([COLUMNS, *rows], path)
 
 
-def save_answers(new: Answers, path: Path, known: Answers | None = None) -> tuple[Answers, Answers]:
-    """Add `new` to the answers in `path`, to which others may save at the same time.
+def save_answers(new_answers: Answers, path: Path, previous_answers: Answers | None = None) -> tuple[Answers, Answers]:
+    """Add `new_answers` to the answers in `path`, to which others may save at the same time.
 
     Returns all answers, and the replaced ones. Replaced answers no longer count; they are kept in `replaced_file`
-    unless they are among `known`, the caller's own answers, which were changed on purpose.
+    unless they are among `previous_answers`, the caller's own, which were changed on purpose.
     """
-    known = known or {}
+    previous_answers = previous_answers or {}
     with hold_lock(path.with_name(f".{path.name}.lock")):
-        kept = read_answers(path) if path.exists() else {}
+        saved = read_answers(path) if path.exists() else {}
         replaced = {}
-        for response, label in new.items():
-            before = kept.get(response, label)
-            if before not in (label, known.get(response)):
-                replaced[response] = before
+        for response, label in new_answers.items():
+            previous = saved.get(response, label)
+            if previous not in (label, previous_answers.get(response)):
+                replaced[response] = previous
         if replaced:
-            _keep_replaced(replaced, new, replaced_file(path))
-        write_answers(kept | new, path)
-    return kept | new, replaced
+            _keep_replaced(replaced, new_answers, replaced_file(path))
+        write_answers(saved | new_answers, path)
+    return saved | new_answers, replaced
 
 
 def replaced_file(path: Path) -> Path:
@@ -99,38 +99,38 @@ def _keep_replaced(replaced: Answers, new: Answers, path: Path) -> None:
     with path.open(encoding="utf-8", newline="") if path.exists() else nullcontext(()) as lines:
         before = list(csv.reader(lines))[1:]
     rows = [(*response, label, new[response]) for response, label in replaced.items()]
-    _write([(*COLUMNS, "replaced_by"), *before, *rows], path)
+    _write_csv([(*COLUMNS, "replaced_by"), *before, *rows], path)
 
 
-def _write(rows: Iterable[Sequence[object]], path: Path) -> None:
+def _write_csv(rows: Iterable[Sequence[object]], path: Path) -> None:
     text = io.StringIO(newline="")
     csv.writer(text, lineterminator="\n").writerows(rows)
     write_whole(path, text.getvalue())
 
 
-def add_answers(sample: AuditSample, given: Path, kept: Path) -> tuple[int, int, int]:
-    """Add the answers in the file `given` to the file `kept`.
+def add_answers(sample: AuditSample, new_file: Path, path: Path) -> tuple[int, int, int]:
+    """Add the answers in `new_file` to the file at `path`.
 
     Returns how many are for responses of the sample, how many for others, and how many replace another answer. Raises
     InputError if none is for a response of the sample.
     """
-    new, known = read_answers(given), set(sample.rows.select(RESPONSE).rows())
-    used = {response: label for response, label in new.items() if response in known}
+    new_answers, responses = read_answers(new_file), set(sample.rows.select(RESPONSE).rows())
+    used = {response: label for response, label in new_answers.items() if response in responses}
     if not used:
-        raise InputError(f"{given}: none of its {len(new)} answers is for a response of this sample")
-    _, replaced = save_answers(used, kept)
-    return len(used), len(new) - len(used), len(replaced)
+        raise InputError(f"{new_file}: none of its {len(new_answers)} answers is for a response of this sample")
+    _, replaced = save_answers(used, path)
+    return len(used), len(new_answers) - len(used), len(replaced)
 
 
-def write_page(sample: AuditSample, shown: pl.DataFrame, answers: Answers, path: Path, command: str) -> None:
-    """Write the page for labelling `shown`, the sample's material, with the existing `answers`.
+def write_page(sample: AuditSample, material: pl.DataFrame, answers: Answers, path: Path, command: str) -> None:
+    """Write the page for labelling the sample's `material`, with the existing `answers`.
 
     The page omits the judge's verdicts. It names `command`, which reads the saved file.
     """
-    responses = shown.select(RESPONSE).rows()
+    responses = material.select(RESPONSE).rows()
     content = labelling_page(
-        f"Audit: {sample.about['study']}",
-        shown.select(*RESPONSE, "question", "reference", "response", "cut_off", "caution").to_dicts(),
+        f"Audit: {sample.provenance['study']}",
+        material.select(*RESPONSE, "question", "reference", "response", "cut_off", "caution").to_dicts(),
         RESPONSE,
         COLUMNS,
         [answers.get(response) for response in responses],
@@ -143,45 +143,46 @@ def write_page(sample: AuditSample, shown: pl.DataFrame, answers: Answers, path:
 
 
 def label_in_terminal(
-    shown: pl.DataFrame, answers: Answers, path: Path, key: Callable[[], str], console: Console
+    material: pl.DataFrame, answers: Answers, path: Path, key: Callable[[], str], console: Console
 ) -> Answers:
     """Show the responses without an answer one by one; return all answers, which are also saved in `path`.
 
     Answers that others save there meanwhile count too. `key` waits for a key. The function ends after the last answer,
     with `q`, and if there are no more keys.
     """
-    rows, responses = shown.rows(named=True), shown.select(RESPONSE).rows()
-    place = _next(responses, answers, 0)
+    rows, responses = material.rows(named=True), material.select(RESPONSE).rows()
+    place = _find_next(responses, answers, 0)
     while place is not None:
         done = sum(response in answers for response in responses)
         console.rule(f"{place + 1} of {len(rows)}, {done} answered")
-        _show(console, rows[place], answers.get(responses[place]))
-        pressed = _pressed(key)
+        _show_response(console, rows[place], answers.get(responses[place]))
+        pressed = _read_key(key)
         if pressed == "q":
             break
         if pressed == "b":
             place = max(place - 1, 0)
         elif pressed in ANSWERS:
             answers, replaced = save_answers({responses[place]: ANSWERS[pressed]}, path, answers)
-            for other in replaced.values():
+            for replaced_label in replaced.values():
                 console.print(
-                    f"somebody else answered '{other}' meanwhile; that answer is kept in {replaced_file(path)}",
+                    f"somebody else answered '{replaced_label}' meanwhile; that answer is kept in "
+                    f"{replaced_file(path)}",
                     highlight=False,
                 )
-            place = _next(responses, answers, place + 1)
+            place = _find_next(responses, answers, place + 1)
         else:
             console.print(f"unknown key; {_KEYS}", highlight=False)
     return answers
 
 
-def _pressed(key: Callable[[], str]) -> str:
+def _read_key(key: Callable[[], str]) -> str:
     try:
         return key().lower() or "q"
     except (EOFError, KeyboardInterrupt):
         return "q"
 
 
-def _next(responses: Sequence[Response], answers: Answers, start: int) -> int | None:
+def _find_next(responses: Sequence[Response], answers: Answers, start: int) -> int | None:
     """The first response without an answer from `start` on, or else before it."""
     for place in chain(range(start, len(responses)), range(min(start, len(responses)))):
         if responses[place] not in answers:
@@ -189,7 +190,7 @@ def _next(responses: Sequence[Response], answers: Answers, start: int) -> int | 
     return None
 
 
-def _show(console: Console, row: dict[str, Any], answer: str | None) -> None:
+def _show_response(console: Console, row: dict[str, Any], answer: str | None) -> None:
     response = "Response (cut off)" if row["cut_off"] else "Response"
     reference = "none" if row["reference"] is None else row["reference"]
     for title, text in {"Question": row["question"], response: row["response"], "Reference": reference}.items():

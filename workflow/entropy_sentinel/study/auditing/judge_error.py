@@ -28,7 +28,7 @@ from entropy_sentinel.statistics.judge_agreement import (
 from entropy_sentinel.study.auditing.audit_sample import STRATUM, AuditSample, SampleOrigin
 from entropy_sentinel.study.auditing.auditor_answers import LABELS, Answers
 
-_SAYS = ("correct", "incorrect")
+_VERDICTS = ("correct", "incorrect")
 _RATES = {
     "kappa": "Cohen's kappa",
     "sensitivity": "correct responses that the judge calls correct",
@@ -57,56 +57,56 @@ class Audit:
     domains: pl.DataFrame
 
 
-def audit(sample: AuditSample, answers: Answers) -> Audit:
+def measure_judge(sample: AuditSample, answers: Answers) -> Audit:
     """Compute the figures of `answers`; raise InputError if none is for a response that the judge has labelled."""
-    about = sample.about
+    about = sample.provenance
     labels = [answers.get(response) for response in sample.rows.select(RESPONSE).rows()]
     rows = sample.rows.with_columns(answer=pl.Series(labels, dtype=pl.String))
     strata = pl.DataFrame(about["strata"])
-    decided = rows.filter(pl.col("answer").is_in(_SAYS)).join(strata.select(*STRATUM, "n"), on=STRATUM, how="left")
+    decided = rows.filter(pl.col("answer").is_in(_VERDICTS)).join(strata.select(*STRATUM, "n"), on=STRATUM, how="left")
     decided = decided.with_columns(weight=pl.col("n") / pl.len().over(STRATUM))
-    judged = decided.filter(pl.col("verdict").is_in(_SAYS)).with_columns(same=pl.col("answer") == pl.col("verdict"))
+    judged = decided.filter(pl.col("verdict").is_in(_VERDICTS)).with_columns(same=pl.col("answer") == pl.col("verdict"))
     if judged.is_empty():
         raise InputError("no answer is for a response that the judge has labelled, so there is nothing to compare yet")
     right, wrong = judged.filter(answer="correct"), judged.filter(answer="incorrect")
     nulls = decided.filter(verdict="null").with_columns(same=pl.col("answer") == "correct")
-    labelled = strata.filter(pl.col("verdict").is_in(_SAYS))
-    covered = _sum(labelled.join(judged, on=STRATUM, how="semi")["n"]) / _sum(labelled["n"])
+    labelled = strata.filter(pl.col("verdict").is_in(_VERDICTS))
+    covered = _sum_series(labelled.join(judged, on=STRATUM, how="semi")["n"]) / _sum_series(labelled["n"])
     return Audit(
         about=SampleOrigin(study=about["study"], judge=about["judge"], size=about["size"], seed=about["seed"]),
         counts={label: labels.count(label) for label in LABELS} | {"not_answered": labels.count(None)},
         covered=covered,
         agreement=pl.DataFrame(list(_agreement_rows(judged, strata)), infer_schema_length=None),
-        kappa=_kappa(judged),
-        sensitivity=_share(right),
-        specificity=_share(wrong),
-        correct_among_nulls=_share(nulls),
+        kappa=_estimate_kappa(judged),
+        sensitivity=_estimate_share(right),
+        specificity=_estimate_share(wrong),
+        correct_among_nulls=_estimate_share(nulls),
         domains=pl.DataFrame(list(_domain_rows(labelled, right, wrong)), infer_schema_length=None),
     )
 
 
-def _share(rows: pl.DataFrame) -> Interval:
+def _estimate_share(rows: pl.DataFrame) -> Interval:
     """The weighted share of rows that are the `same`."""
     size = weighted_sample_size(rows["weight"])
-    return wilson_interval(_weighted(rows) * size, size) if size else wilson_interval(0, 0)
+    return wilson_interval(_compute_weighted_share(rows) * size, size) if size else wilson_interval(0, 0)
 
 
-def _weighted(rows: pl.DataFrame) -> float:
-    return _sum(rows.filter("same")["weight"]) / _sum(rows["weight"])
+def _compute_weighted_share(rows: pl.DataFrame) -> float:
+    return _sum_series(rows.filter("same")["weight"]) / _sum_series(rows["weight"])
 
 
-def _sum(numbers: pl.Series) -> float:
+def _sum_series(numbers: pl.Series) -> float:
     return float(numbers.to_frame().sum().item())
 
 
-def _kappa(judged: pl.DataFrame) -> Interval:
-    scale = weighted_sample_size(judged["weight"]) / _sum(judged["weight"])
+def _estimate_kappa(judged: pl.DataFrame) -> Interval:
+    scale = weighted_sample_size(judged["weight"]) / _sum_series(judged["weight"])
 
     def cells(verdict: str) -> list[float]:
         rows = judged.filter(verdict=verdict)
-        return [_sum(rows.filter(answer=answer)["weight"]) * scale for answer in _SAYS]
+        return [_sum_series(rows.filter(answer=answer)["weight"]) * scale for answer in _VERDICTS]
 
-    return cohen_kappa([cells(verdict) for verdict in _SAYS])
+    return cohen_kappa([cells(verdict) for verdict in _VERDICTS])
 
 
 def _agreement_rows(judged: pl.DataFrame, strata: pl.DataFrame) -> Iterator[dict[str, Any]]:
@@ -115,16 +115,16 @@ def _agreement_rows(judged: pl.DataFrame, strata: pl.DataFrame) -> Iterator[dict
     for name in ("verdict", "model", "benchmark"):
         for (value,), part in judged.sort(name).group_by(name, maintain_order=True):
             yield _agreement_row(name, part, {name: value})
-    for stratum in strata.filter(pl.col("verdict").is_in(_SAYS)).sort(STRATUM).iter_rows(named=True):
-        whose = {name: stratum[name] for name in STRATUM}
-        yield _agreement_row("stratum", judged.filter(**whose), whose) | {"n_responses": stratum["n"]}
+    for stratum in strata.filter(pl.col("verdict").is_in(_VERDICTS)).sort(STRATUM).iter_rows(named=True):
+        stratum_key = {name: stratum[name] for name in STRATUM}
+        yield _agreement_row("stratum", judged.filter(**stratum_key), stratum_key) | {"n_responses": stratum["n"]}
 
 
-def _agreement_row(by: str, rows: pl.DataFrame, whose: dict[str, str]) -> dict[str, Any]:
-    share = _share(rows)
+def _agreement_row(by: str, rows: pl.DataFrame, key: dict[str, str]) -> dict[str, Any]:
+    share = _estimate_share(rows)
     return {
         "by": by,
-        **{name: whose.get(name) for name in STRATUM},
+        **{name: key.get(name) for name in STRATUM},
         "n_responses": None,
         "n_answers": len(rows),
         "n_same": int(rows["same"].sum()),
@@ -136,7 +136,7 @@ def _agreement_row(by: str, rows: pl.DataFrame, whose: dict[str, str]) -> dict[s
 
 def _domain_rows(labelled: pl.DataFrame, right: pl.DataFrame, wrong: pl.DataFrame) -> Iterator[dict[str, Any]]:
     """Yield each domain's accuracy by the judge's labels, and corrected by its error rates, equal in all domains."""
-    sensitivity, specificity = _same_of(right), _same_of(wrong)
+    sensitivity, specificity = _count_same(right), _count_same(wrong)
     domains = labelled.sort("model", "benchmark").group_by("model", "benchmark", maintain_order=True)
     for (model, benchmark), part in domains:
         n, n_correct = int(part["n"].sum()), int(part.filter(verdict="correct")["n"].sum())
@@ -153,10 +153,10 @@ def _domain_rows(labelled: pl.DataFrame, right: pl.DataFrame, wrong: pl.DataFram
         }
 
 
-def _same_of(rows: pl.DataFrame) -> tuple[float, float]:
+def _count_same(rows: pl.DataFrame) -> tuple[float, float]:
     """The effective numbers of rows that are the `same`, and of all rows."""
     size = weighted_sample_size(rows["weight"])
-    return (_weighted(rows) * size if size else 0.0), size
+    return (_compute_weighted_share(rows) * size if size else 0.0), size
 
 
 def write_audit(figures: Audit, folder: Path) -> list[Path]:
@@ -177,24 +177,24 @@ def write_audit(figures: Audit, folder: Path) -> list[Path]:
     return [agreement, domains, report]
 
 
-def parts(figures: Audit) -> list[Part]:
+def describe_audit(figures: Audit) -> list[Part]:
     """The lines and tables for the terminal."""
     counts = ", ".join(f"{count} {label.replace('_', ' ')}" for label, count in figures.counts.items())
-    of_all, *others = figures.agreement.filter(pl.col("by") != "stratum").rows(named=True)
-    rates, undefined = [["agreement with the judge", *_numbers(of_all, "agreement", "lower", "upper")]], []
+    total, *rows = figures.agreement.filter(pl.col("by") != "stratum").rows(named=True)
+    rates, undefined = [["agreement with the judge", *_format_numbers(total, "agreement", "lower", "upper")]], []
     for name, text in _RATES.items():
         rate = getattr(figures, name)
-        rates.append([text, *_numbers(rate._asdict(), "estimate", "lower", "upper")])
+        rates.append([text, *_format_numbers(rate._asdict(), "estimate", "lower", "upper")])
         if rate.reason:
             undefined.append(f"{text}: {rate.reason}.")
     agreement = []
-    for row in others:
+    for row in rows:
         cells = [f"{row['by']} {row[row['by']]}", str(row["n_answers"]), str(row["n_same"])]
-        agreement.append(cells + _numbers(row, "agreement", "lower", "upper"))
+        agreement.append(cells + _format_numbers(row, "agreement", "lower", "upper"))
     domains = []
     for row in figures.domains.iter_rows(named=True):
         cells = [f"{row['model']}, {row['benchmark']}", str(row["n_labelled"])]
-        domains.append(cells + _numbers(row, "accuracy", "corrected", "lower", "upper"))
+        domains.append(cells + _format_numbers(row, "accuracy", "corrected", "lower", "upper"))
     uncorrected = figures.domains["reason"].drop_nulls().unique().sort()
     return [
         f"Audit of judge '{figures.about['judge']}' in study '{figures.about['study']}': {counts}.",
@@ -210,5 +210,5 @@ def parts(figures: Audit) -> list[Part]:
     ]
 
 
-def _numbers(row: dict[str, Any], *names: str) -> list[str]:
+def _format_numbers(row: dict[str, Any], *names: str) -> list[str]:
     return [number(row[name]) for name in names]

@@ -23,7 +23,9 @@ Size = Annotated[int | None, typer.Option(min=1, help=f"Number of responses to d
 Seed = Annotated[int | None, typer.Option(min=0, help=f"Seed of the draw; by default {SEED}.")]
 New = Annotated[bool, typer.Option("--new", help="Draw a new sample; answers for responses in both samples are kept.")]
 Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a page to label in a browser.")]
-Given = Annotated[Path | None, typer.Option("--answers", metavar="FILE", help="Add the answers that the page saved.")]
+SavedAnswers = Annotated[
+    Path | None, typer.Option("--answers", metavar="FILE", help="Add the answers that the page saved.")
+]
 
 app = typer.Typer(no_args_is_help=False)
 
@@ -37,7 +39,7 @@ def command(
     seed: Seed = None,
     new: New = False,
     html: Html = None,
-    answers: Given = None,
+    answers: SavedAnswers = None,
 ) -> None:
     """Label a sample of responses to see how far to trust a judge.
 
@@ -48,27 +50,37 @@ def command(
         context.obj = (configfile, judge)
         return
     from entropy_sentinel.core.whole_files import check_outputs
-    from entropy_sentinel.study.auditing.audit_sample import material, sample_file
+    from entropy_sentinel.study.auditing.audit_sample import collect_material, sample_file
     from entropy_sentinel.study.auditing.auditor_answers import add_answers, answers_file, read_answers, replaced_file
 
-    config, judge = _judged(configfile, judge)
-    call = _call(configfile, config, judge)
-    kept, drawn = answers_file(config.study, judge), sample_file(config.study, judge)
-    inputs: list[str | Path] = [BASE, *configfile, kept, replaced_file(kept), drawn, config.layout.results]
+    config, judge = _load_judge(configfile, judge)
+    call = _quote_command(configfile, config, judge)
+    answers_path, sample_path = answers_file(config.study, judge), sample_file(config.study, judge)
+    inputs: list[str | Path] = [
+        BASE,
+        *configfile,
+        answers_path,
+        replaced_file(answers_path),
+        sample_path,
+        config.layout.results,
+    ]
     check_outputs({"--html": html}, inputs)
-    sample = _sample(config, judge, size, seed, new)
+    sample = _load_sample(config, judge, size, seed, new)
     if answers is not None:
-        used, others, replaced = add_answers(sample, answers, kept)
-        say(f"{kept}: added {used} answers from {answers}; {others} are for other responses")
-        if replaced:
-            say(f"{replaced} of them replaced an earlier answer, which is kept in {replaced_file(kept)}")
+        n_used, n_other, n_replaced = add_answers(sample, answers, answers_path)
+        say(f"{answers_path}: added {n_used} answers from {answers}; {n_other} are for other responses")
+        if n_replaced:
+            say(f"{n_replaced} of them replaced an earlier answer, which is kept in {replaced_file(answers_path)}")
         return
-    shown, known = material(config, sample), read_answers(kept) if kept.exists() else {}
+    material, existing_answers = (
+        collect_material(config, sample),
+        read_answers(answers_path) if answers_path.exists() else {},
+    )
     if html is not None:
         from entropy_sentinel.study.auditing.auditor_answers import write_page
 
-        write_page(sample, shown, known, html, f"{call} --answers FILE")
-        say(f"{html}: {len(shown)} responses; open it in a browser, then: {call} --answers FILE")
+        write_page(sample, material, existing_answers, html, f"{call} --answers FILE")
+        say(f"{html}: {len(material)} responses; open it in a browser, then: {call} --answers FILE")
         return
     from rich.console import Console
 
@@ -77,9 +89,9 @@ def command(
 
     if not sys.stdin.isatty():
         raise InputError("audit: labelling by keys needs a terminal; to label in a browser instead, add --html FILE")
-    known = label_in_terminal(shown, known, kept, typer.getchar, Console())
-    done = sum(response in known for response in sample.rows.select(RESPONSE).rows())
-    say(f"{kept}: {done} of {len(shown)} answered")
+    existing_answers = label_in_terminal(material, existing_answers, answers_path, typer.getchar, Console())
+    done = sum(response in existing_answers for response in sample.rows.select(RESPONSE).rows())
+    say(f"{answers_path}: {done} of {len(material)} answered")
 
 
 @app.command("report")
@@ -90,24 +102,29 @@ def report(context: typer.Context, configfile: ConfigFiles = [], judge: Judge = 
     report.json, agreement.csv and domains.csv beside the answers.
     """
     from entropy_sentinel.rendering.terminal_text import show
-    from entropy_sentinel.study.auditing.audit_sample import folder_of, material, read_sample, sample_file
+    from entropy_sentinel.study.auditing.audit_sample import (
+        collect_material,
+        get_audit_folder,
+        read_sample,
+        sample_file,
+    )
     from entropy_sentinel.study.auditing.auditor_answers import answers_file, read_answers
-    from entropy_sentinel.study.auditing.judge_error import audit, parts, write_audit
+    from entropy_sentinel.study.auditing.judge_error import describe_audit, measure_judge, write_audit
 
-    files, named = context.obj
+    files, parent_judge = context.obj
     files = [*files, *configfile]
-    config, judge = _judged(files, judge or named)
-    kept = answers_file(config.study, judge)
-    if not sample_file(config.study, judge).exists() or not kept.exists():
-        raise InputError(f"{kept}: no answers yet; label some with: {_call(files, config, judge)}")
+    config, judge = _load_judge(files, judge or parent_judge)
+    answers_path = answers_file(config.study, judge)
+    if not sample_file(config.study, judge).exists() or not answers_path.exists():
+        raise InputError(f"{answers_path}: no answers yet; label some with: {_quote_command(files, config, judge)}")
     sample = read_sample(config.study, judge)
-    material(config, sample)  # raises an error if a response has changed since
-    figures = audit(sample, read_answers(kept))
-    written = write_audit(figures, folder_of(config.study, judge))
-    show([*parts(figures), f"Written: {', '.join(map(str, written))}"])
+    collect_material(config, sample)  # raises an error if a response has changed since
+    figures = measure_judge(sample, read_answers(answers_path))
+    written = write_audit(figures, get_audit_folder(config.study, judge))
+    show([*describe_audit(figures), f"Written: {', '.join(map(str, written))}"])
 
 
-def _judged(files: list[Path], judge: str | None) -> "tuple[Config, str]":
+def _load_judge(files: list[Path], judge: str | None) -> "tuple[Config, str]":
     """The study and the name of the audited judge."""
     config = load_made_study(files)
     judge = config.run.judges[0] if judge is None else judge
@@ -116,7 +133,7 @@ def _judged(files: list[Path], judge: str | None) -> "tuple[Config, str]":
     return config, judge
 
 
-def _call(files: list[Path], config: "Config", judge: str) -> str:
+def _quote_command(files: list[Path], config: "Config", judge: str) -> str:
     """The command that labels this sample, quoted for a shell."""
     words = ["entropy-sentinel", "audit"]
     for file in files:
@@ -126,15 +143,15 @@ def _call(files: list[Path], config: "Config", judge: str) -> str:
     return shlex.join(words)
 
 
-def _sample(config: "Config", judge: str, size: int | None, seed: int | None, new: bool) -> "AuditSample":
+def _load_sample(config: "Config", judge: str, size: int | None, seed: int | None, new: bool) -> "AuditSample":
     """The existing or a new sample; raises InputError if the existing one has another size or seed."""
-    from entropy_sentinel.study.auditing.audit_sample import draw_sample, population, read_sample, sample_file
+    from entropy_sentinel.study.auditing.audit_sample import draw_sample, read_population, read_sample, sample_file
 
     path = sample_file(config.study, judge)
     if new or not path.exists():
         size, seed = SIZE if size is None else size, SEED if seed is None else seed
-        sample = draw_sample(population(config, judge), config.study, judge, size, seed)
-        strata = sample.about["strata"]
+        sample = draw_sample(read_population(config, judge), config.study, judge, size, seed)
+        strata = sample.provenance["strata"]
         n_drawn = sum(stratum["drawn"] > 0 for stratum in strata)
         say(
             f"{path}: {len(sample.rows)} responses drawn from {n_drawn} of {len(strata)} strata "
@@ -142,7 +159,7 @@ def _sample(config: "Config", judge: str, size: int | None, seed: int | None, ne
         )
         return sample
     sample = read_sample(config.study, judge)
-    about = sample.about
+    about = sample.provenance
     for name, value, drawn in (("size", size, about["size"]), ("seed", seed, about["seed"])):
         if value is not None and value != drawn:
             raise InputError(f"{path}: was drawn with --{name} {drawn}, not {value}; add --new to draw again")

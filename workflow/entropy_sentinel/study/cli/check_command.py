@@ -36,7 +36,7 @@ def command(
     """
     from entropy_sentinel.study.config.config_loading import dump_resolved_yaml
     from entropy_sentinel.study.jobs.reuse_plan import find_reusable
-    from entropy_sentinel.study.planning.file_plan import study_files
+    from entropy_sentinel.study.planning.file_plan import plan_files
     from entropy_sentinel.study.planning.preflight.machine_resources import Executor
     from entropy_sentinel.study.planning.preflight.pending_work import PendingWork
     from entropy_sentinel.study.planning.preflight.preflight_checks import find_problems
@@ -49,7 +49,7 @@ def command(
         if resolved:
             typer.echo(dump_resolved_yaml(study), nl=False)
             return
-        work = PendingWork(study, study_files(study).to_make, find_reusable(study).keys())
+        work = PendingWork(study, plan_files(study).to_make, find_reusable(study).keys())
         problems = find_problems(work, Executor.SLURM if slurm else Executor.LOCAL)
     except extensions.TooLateError:
         raise  # the command begins again with the study's extensions
@@ -59,7 +59,7 @@ def command(
         remedy = "Nothing else is checked before these are corrected."
         problems = [Problem(ProblemCode.CONFIG, Severity.ERROR, "", str(error), remedy)]
     if json:
-        print_json({"study": name, "problems": [problem.as_dict() for problem in problems]})
+        print_json({"study": name, "problems": [problem.to_dict() for problem in problems]})
     else:
         for problem in problems:
             for line in str(problem).splitlines():

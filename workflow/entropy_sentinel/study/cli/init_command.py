@@ -12,7 +12,7 @@ from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.study.cli.study_loading import find_study
 
 if TYPE_CHECKING:
-    from entropy_sentinel.study.init.config_writing import Start
+    from entropy_sentinel.study.init.config_writing import StudyDraft
 
 Study = Annotated[Path, typer.Argument(metavar="STUDY.yaml", help="The config file to write; it must not exist yet.")]
 RowFiles = Annotated[
@@ -76,7 +76,7 @@ def command(
     """
     from entropy_sentinel.core.whole_files import whole_file
     from entropy_sentinel.study.config.config_loading import load_config, read_config
-    from entropy_sentinel.study.init.config_writing import text_of
+    from entropy_sentinel.study.init.config_writing import compose_config
 
     base = find_study()
     _check_new(study)
@@ -86,22 +86,22 @@ def command(
         _check_new(study.with_suffix(""))
     if not log and not (rows and model):
         raise ConfigError("give files of rows and --model, or --log")
-    with _nothing_left(study.with_suffix("") if log else None):
+    with _remove_on_failure(study.with_suffix("") if log else None):
         if log and by is not None:
-            start = _of_log(study, log, by, labels, scorer)
+            draft = _draft_from_log(study, log, by, labels, scorer)
         else:
-            start = _of_rows(study, rows, model, question, reference)
+            draft = _draft_from_rows(study, rows, model, question, reference)
         study.parent.mkdir(parents=True, exist_ok=True)
         with whole_file(study) as partial:
-            partial.write_text(text_of(start, str(study)), encoding="utf-8")
+            partial.write_text(compose_config(draft, str(study)), encoding="utf-8")
             load_config(read_config([base, partial]), str(study))
-    for name, benchmark in start.benchmarks.items():
+    for name, benchmark in draft.benchmarks.items():
         facts = [benchmark.path, f"question '{benchmark.question}'"]
         if benchmark.reference:
             facts.append(f"reference '{benchmark.reference}'")
         if benchmark.options:
-            facts.append(f"options {_columns(benchmark.options)}")
-        if name not in start.labelled:
+            facts.append(f"options {_format_columns(benchmark.options)}")
+        if name not in draft.labelled_benchmarks:
             facts.append("no labels")
         typer.echo(f"{name}: {', '.join(facts)}")
     snakefile = "" if base.parent == Path() else f"--snakefile {base.parent / 'Snakefile'} "
@@ -109,7 +109,7 @@ def command(
 
 
 @contextmanager
-def _nothing_left(folder: Path | None) -> Iterator[None]:
+def _remove_on_failure(folder: Path | None) -> Iterator[None]:
     """Delete the new folder if the block fails; otherwise the next attempt would refuse to replace it."""
     try:
         yield
@@ -124,27 +124,29 @@ def _check_new(path: Path) -> None:
         raise ConfigError(f"{path}: already exists and is not replaced; name another file, or delete this one")
 
 
-def _of_rows(study: Path, files: list[str], models: list[str], question: str | None, reference: str | None) -> "Start":
+def _draft_from_rows(
+    study: Path, files: list[str], models: list[str], question: str | None, reference: str | None
+) -> "StudyDraft":
     from entropy_sentinel.study.config.yaml_values import read_yaml
-    from entropy_sentinel.study.init.config_writing import Start, named_models, named_rows
-    from entropy_sentinel.study.init.row_sources import look_at, name_of
+    from entropy_sentinel.study.init.config_writing import StudyDraft, name_benchmarks, name_models
+    from entropy_sentinel.study.init.row_sources import detect_columns, make_name
 
     base = read_yaml(find_study())
-    benchmarks = named_rows([look_at(path, question, reference) for path in files], base["benchmarks"])
-    return Start(name_of(str(study)), benchmarks, named_models(models, benchmarks, base["models"]))
+    benchmarks = name_benchmarks([detect_columns(path, question, reference) for path in files], base["benchmarks"])
+    return StudyDraft(make_name(str(study)), benchmarks, name_models(models, benchmarks, base["models"]))
 
 
-def _of_log(study: Path, log: list[str], by: str, labels: list[str], scorer: str | None) -> "Start":
+def _draft_from_log(study: Path, log: list[str], by: str, labels: list[str], scorer: str | None) -> "StudyDraft":
     from entropy_sentinel.study.config.yaml_values import read_yaml
-    from entropy_sentinel.study.init.config_writing import Start, source_lines
-    from entropy_sentinel.study.init.row_sources import name_of, split_log
+    from entropy_sentinel.study.init.config_writing import StudyDraft, write_source_lines
+    from entropy_sentinel.study.init.row_sources import make_name, split_log
 
     folder, base = study.with_suffix(""), read_yaml(find_study())
     model, rows, labelled = split_log(log, by, labels, scorer, folder, base)
-    lines = source_lines(str(folder / "traces"))
-    return Start(name_of(str(study)), rows, {model: lines}, str(folder / "labels"), labelled)
+    lines = write_source_lines(str(folder / "traces"))
+    return StudyDraft(make_name(str(study)), rows, {model: lines}, str(folder / "labels"), labelled)
 
 
-def _columns(names: str | tuple[str, ...]) -> str:
+def _format_columns(names: str | tuple[str, ...]) -> str:
     columns = [names] if isinstance(names, str) else names
     return ", ".join(f"'{name}'" for name in columns)

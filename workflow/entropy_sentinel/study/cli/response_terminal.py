@@ -46,33 +46,33 @@ class ModelFiles:
     scores: str | None
     estimator: str | None
 
-    def of(self, benchmark: str) -> ResponseFiles:
+    def find_benchmark_files(self, benchmark: str) -> ResponseFiles:
         """The files of one benchmark; raises InputError if it has no traces yet."""
         traces, labels = self.generations.format(benchmark=benchmark), self.labels.format(benchmark=benchmark)
         if not Path(traces).is_file():
             raise InputError(f"{traces}: does not exist; build it with: snakemake generations")
-        known_labels = labels if Path(labels).is_file() else None
-        return ResponseFiles(self.items.format(benchmark=benchmark), traces, known_labels, self.scores)
+        existing_labels = labels if Path(labels).is_file() else None
+        return ResponseFiles(self.items.format(benchmark=benchmark), traces, existing_labels, self.scores)
 
 
-def study_files(config: Config, judge: str, model: str) -> ModelFiles:
+def find_model_files(config: Config, judge: str, model: str) -> ModelFiles:
     """The files of a model of the study; P(correct) is from the group that `analyses.responses` names."""
     layout, groups = config.layout, find_report_groups(config)
     group_name = dict(config.analyses)["responses"].group
     name = group_name if group_name in groups else next(iter(groups), None)
-    known = {"judge": judge, "model": model, "name": name, "benchmark": "{benchmark}"}
-    scores = layout.scores.format(**known)
+    names = {"judge": judge, "model": model, "name": name, "benchmark": "{benchmark}"}
+    scores = layout.scores.format(**names)
     return ModelFiles(
-        items=layout.items.format(**known),
-        generations=layout.generations.format(**known),
-        labels=layout.labels.format(**known),
-        observations=layout.observations.format(**known),
+        items=layout.items.format(**names),
+        generations=layout.generations.format(**names),
+        labels=layout.labels.format(**names),
+        observations=layout.observations.format(**names),
         scores=scores if name in list_kept_estimators(config) and Path(scores).is_file() else None,
         estimator=groups[name].estimator if name else None,
     )
 
 
-def candidates(study: ModelFiles, benchmark: str, per_kind: int) -> list[Part]:
+def list_candidates(study: ModelFiles, benchmark: str, per_kind: int) -> list[Part]:
     """List a benchmark's most instructive responses in a table."""
     if not Path(study.observations).is_file():
         raise InputError(f"{study.observations}: does not exist yet; name an item, or build it with snakemake")
@@ -82,20 +82,20 @@ def candidates(study: ModelFiles, benchmark: str, per_kind: int) -> list[Part]:
         scores = SCORES.read(study.scores).filter(pl.col("estimator") == estimator)
     observations = OBSERVATIONS.read(study.observations).filter(pl.col("benchmark") == benchmark)
     chosen = choose(observations, scores, per_kind)
-    responses = read_responses(study.of(benchmark), chosen, estimator, 0, 0)
+    responses = read_responses(study.find_benchmark_files(benchmark), chosen, estimator, 0, 0)
     rows = []
     for response in responses:
         kinds = ", ".join(chosen[response.item_id, response.sample])
         rows.append((response.item_id, str(response.sample), kinds, number(response.p_correct), response.verdict))
-    return [table(("item", "sample", "kind", "P(correct)", "label"), rows), _estimator(estimator)]
+    return [table(("item", "sample", "kind", "P(correct)", "label"), rows), _describe_estimator(estimator)]
 
 
-def one_response(study: ModelFiles, benchmark: str, which: Which, by: str, listed: int) -> list[Part]:
-    """A response with its tokens coloured by `by` (`entropy`, `surprise`), and the `listed` most uncertain ones.
+def describe_response(study: ModelFiles, benchmark: str, which: Which, by: str, n_listed: int) -> list[Part]:
+    """A response with its tokens coloured by `by` (`entropy`, `surprise`), and the `n_listed` most uncertain ones.
 
     Raises InputError if there is no such response.
     """
-    files = study.of(benchmark)
+    files = study.find_benchmark_files(benchmark)
     estimator = estimator_of(study.scores, study.estimator)
     responses = read_responses(files, [which], estimator, most_tokens=10**9, alternatives=_ALTERNATIVES)
     if not responses:
@@ -106,17 +106,17 @@ def one_response(study: ModelFiles, benchmark: str, which: Which, by: str, liste
     response = responses[0]
     missing = None if response.has_token_texts else TokenTexts(read_provenance(files.generations)).missing
     heading = Text(f"{response.item_id}, sample {response.sample}: {response.verdict}", style="bold")
-    probability = _estimator(estimator, f" {number(response.p_correct)}")
+    probability = _describe_estimator(estimator, f" {number(response.p_correct)}")
     answer = f"Reference: {response.reference or 'none'}" + (f"; answer: {response.answer}" if response.answer else "")
     length = f"{response.n_tokens} tokens, ended by {response.finish_reason}"
     parts: list[Part] = [heading, probability, answer, length, "", Text(response.question, style="italic"), ""]
     parts += [f"Tokens are shown by their position: {missing}.", response.text] if missing else []
-    parts.append(coloured(response, by) if response.tokens else response.text)
-    worst = sorted(response.tokens, key=lambda token: getattr(token, by), reverse=True)[:listed]
-    return [*parts, _tokens(worst)] if worst else parts
+    parts.append(colour_tokens(response, by) if response.tokens else response.text)
+    uncertain_tokens = sorted(response.tokens, key=lambda token: getattr(token, by), reverse=True)[:n_listed]
+    return [*parts, _tabulate_tokens(uncertain_tokens)] if uncertain_tokens else parts
 
 
-def coloured(response: AnnotatedResponse, by: str) -> Text:
+def colour_tokens(response: AnnotatedResponse, by: str) -> Text:
     """Colour the tokens of a response: the more uncertain, the more orange, with full colour at 3 nats of `by`."""
     text = Text()
     for token in response.tokens:
@@ -127,7 +127,7 @@ def coloured(response: AnnotatedResponse, by: str) -> Text:
     return text
 
 
-def _tokens(tokens: Sequence[Token]) -> Table:
+def _tabulate_tokens(tokens: Sequence[Token]) -> Table:
     rows = []
     for token in tokens:
         alternatives = [f"{p:.1%}" if text is None else f"{text!r} {p:.1%}" for text, p in token.alternatives]
@@ -143,7 +143,7 @@ def _tokens(tokens: Sequence[Token]) -> Table:
     return table(("token", "text", "probability", "entropy (nats)", "surprise (nats)", "most likely"), rows)
 
 
-def _estimator(estimator: str | None, p: str = "") -> str:
+def _describe_estimator(estimator: str | None, p: str = "") -> str:
     if estimator is None:
         return "There is no P(correct): no estimator that gives one is kept, or it has not been built yet."
     return f"P(correct){p} by {title(estimator)}."

@@ -65,9 +65,9 @@ def plan(configfile: ConfigFiles = [], config: ConfigValues = []) -> None:
     """
     from entropy_sentinel.rendering.terminal_text import show
     from entropy_sentinel.study.engines.cpu_settings import is_cpu_build
-    from entropy_sentinel.study.planning.forecast import plan
+    from entropy_sentinel.study.planning.forecast import describe_forecast
 
-    show(plan(load_study(configfile, config), is_cpu_build()))
+    show(describe_forecast(load_study(configfile, config), is_cpu_build()))
 
 
 def progress(configfile: ConfigFiles = [], watch: Watch = None) -> None:
@@ -79,13 +79,13 @@ def progress(configfile: ConfigFiles = [], watch: Watch = None) -> None:
     --quiet rules`.
     """
     from entropy_sentinel.rendering.terminal_text import show
-    from entropy_sentinel.study.planning.file_plan import study_files
-    from entropy_sentinel.study.planning.study_pace import progress
+    from entropy_sentinel.study.planning.file_plan import plan_files
+    from entropy_sentinel.study.planning.study_pace import describe_progress
 
     config = load_study(configfile)
     while True:
-        files = study_files(config)
-        show(progress(config, files, time.time()))
+        files = plan_files(config)
+        show(describe_progress(config, files, time.time()))
         if watch is None or not files.to_make:
             return
         time.sleep(watch)
@@ -113,14 +113,14 @@ def show(
     config = load_made_study(configfile)
     judge = judge or config.run.judges[0]
     for axis, name in (("models", model), ("benchmarks", benchmark), ("judges", judge)):
-        known = getattr(config.run, axis)
-        if name not in known:
-            raise ConfigError(f"'{name}' is not in run.{axis}: {', '.join(known)}")
-    study = terminal.study_files(config, judge, model)
+        names = getattr(config.run, axis)
+        if name not in names:
+            raise ConfigError(f"'{name}' is not in run.{axis}: {', '.join(names)}")
+    study = terminal.find_model_files(config, judge, model)
     if item is None:
-        show(terminal.candidates(study, benchmark, max(1, tokens)))
+        show(terminal.list_candidates(study, benchmark, max(1, tokens)))
     else:
-        show(terminal.one_response(study, benchmark, (item, sample), by, tokens))
+        show(terminal.describe_response(study, benchmark, (item, sample), by, tokens))
 
 
 def serve(

@@ -69,10 +69,10 @@ def load_study(files: Iterable[Path], values: Iterable[str] = ()) -> "Config":
         read_config,
     )
 
-    paths, given = [find_study(), *files], parse_values(values)
-    own = merge_sections(read_config(paths[1:]), given) if paths[1:] or given else None
-    source = " + ".join([*map(str, paths), *(["--config"] if given else [])])
-    config = load_config(merge_sections(read_config(paths), given), source, own)
+    paths, overrides = [find_study(), *files], parse_values(values)
+    user_config = merge_sections(read_config(paths[1:]), overrides) if paths[1:] or overrides else None
+    source = " + ".join([*map(str, paths), *(["--config"] if overrides else [])])
+    config = load_config(merge_sections(read_config(paths), overrides), source, user_config)
     for line in [*config.left_out, *describe_unversioned_kinds(config)]:
         say(line, err=True)
     return config
@@ -83,9 +83,9 @@ def load_made_study(files: Iterable[Path]) -> "Config":
     config = load_study(files)
     studies = sorted(path.name for path in Path("results").glob("*") if path.is_dir())
     if config.study not in studies:
-        others = f"; there are results of {', '.join(studies)}" if studies else ""
+        hint = f"; there are results of {', '.join(studies)}" if studies else ""
         raise InputError(
-            f"results/{config.study}: no results of study '{config.study}'{others}. Name the config of "
+            f"results/{config.study}: no results of study '{config.study}'{hint}. Name the config of "
             "another study with -c, such as -c demo/config.yaml after `make demo`"
         )
     return config

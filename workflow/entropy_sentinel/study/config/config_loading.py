@@ -21,7 +21,7 @@ from entropy_sentinel.study.config.config_completion import complete_config
 from entropy_sentinel.study.config.local_files import find_missing_files, find_unfit_rows
 from entropy_sentinel.study.config.study_config import Config
 from entropy_sentinel.study.config.yaml_values import NESTING_PROBLEM, find_value_problems, read_yaml
-from entropy_sentinel.study.items.benchmark_settings import with_own_sources
+from entropy_sentinel.study.items.benchmark_settings import prefer_user_sources
 
 
 def read_config(paths: Iterable[str | Path]) -> dict[str, Any]:
@@ -151,7 +151,7 @@ def _prefer_user_sources(raw: Mapping[str, Any], user_config: Mapping[str, Any])
     benchmarks, user_benchmarks = raw.get("benchmarks"), user_config.get("benchmarks")
     if not isinstance(benchmarks, Mapping) or not isinstance(user_benchmarks, Mapping):
         return dict(raw)
-    return {**raw, "benchmarks": with_own_sources(benchmarks, user_benchmarks)}
+    return {**raw, "benchmarks": prefer_user_sources(benchmarks, user_benchmarks)}
 
 
 def add_declared_benchmarks(raw: Mapping[str, Any]) -> dict[str, Any]:
@@ -161,7 +161,7 @@ def add_declared_benchmarks(raw: Mapping[str, Any]) -> dict[str, Any]:
         return dict(raw)
     declared_benchmarks: dict[str, Any] = load_values("benchmarks", dict)
     all_benchmarks = merge_sections(declared_benchmarks, benchmarks or {})
-    return {**raw, "benchmarks": with_own_sources(all_benchmarks, benchmarks or {})}
+    return {**raw, "benchmarks": prefer_user_sources(all_benchmarks, benchmarks or {})}
 
 
 def _describe_problem(problem: Mapping[str, Any]) -> str:

@@ -202,13 +202,13 @@ def get_ledger_path(config: Config, server: str) -> str:
 def benchmark_settings(config: Config, benchmark: str) -> ItemsSettings:
     """The settings that the rows of a benchmark depend on."""
     settings = config.benchmarks[benchmark]
-    unset = {key for key in settings.LATER if not getattr(settings, key)}
+    unset = {key for key in settings.LATER_KEYS if not getattr(settings, key)}
     job = {
         "version": BENCHMARK_VERSION,
         "benchmark": benchmark,
         "limit": find_item_limit(config, benchmark),
         "seed": config.seed,
-        **settings.model_dump(exclude={*settings.BESIDE, *unset}),
+        **settings.model_dump(exclude={*settings.IGNORED_KEYS, *unset}),
     }
     return cast(ItemsSettings, job)
 

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.schemas.generation_schema import TOP_K
-from entropy_sentinel.study.items.table_import import impossible_step
+from entropy_sentinel.study.items.table_import import find_impossible_step
 
 # How a vLLM server writes a token as an id: several tokens can have the same text.
 _ID = re.compile(r"token_id:(\d+)")
@@ -225,7 +225,7 @@ def find_logprobs_problem(steps: Steps) -> str | None:
     top = [sorted(step, reverse=True)[:TOP_K] for step in steps.top_logprobs]
     columns = {"token_logprobs": [steps.sampled_logprobs], "top_logprobs": [top]}
     schema = {"token_logprobs": pl.List(pl.Float32), "top_logprobs": pl.List(pl.Array(pl.Float32, TOP_K))}
-    wrong = impossible_step(pl.DataFrame(columns, schema=schema, strict=False))
+    wrong = find_impossible_step(pl.DataFrame(columns, schema=schema, strict=False))
     if wrong is None:
         return None
     was = wrong.was[:3] if isinstance(wrong.was, list) else wrong.was

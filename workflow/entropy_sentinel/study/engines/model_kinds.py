@@ -15,7 +15,7 @@ from entropy_sentinel.schemas.generation_schema import NO_LOGPROBS
 from entropy_sentinel.study.engines.generation_section import LoadingSettings
 from entropy_sentinel.study.engines.model_base import Model
 from entropy_sentinel.study.engines.model_weights import GGUF_END, find_gguf_problem, fingerprint_folder
-from entropy_sentinel.study.items.benchmark_settings import SOURCE_ENDS
+from entropy_sentinel.study.items.benchmark_settings import SOURCE_SUFFIXES
 
 if TYPE_CHECKING:
     from entropy_sentinel.study.engines.engine_interface import Engine
@@ -237,7 +237,7 @@ class SourceModel(Model):
 
     def file(self, benchmark: str) -> str:
         """The first file that exists: Parquet, a log, inspect_ai's latest log of this task; else the Parquet."""
-        files = [Path(self.source) / f"{benchmark}{end}" for end in SOURCE_ENDS]
+        files = [Path(self.source) / f"{benchmark}{end}" for end in SOURCE_SUFFIXES]
         evaluations = sorted(Path(self.source).glob(f"*_{glob.escape(benchmark)}_*.eval"), reverse=True)
         return str(next((file for file in [*files, *evaluations] if file.is_file()), files[0]))
 

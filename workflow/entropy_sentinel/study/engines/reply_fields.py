@@ -22,7 +22,7 @@ from entropy_sentinel.study.engines.engine_interface import (
     RenderedPrompt,
     Response,
 )
-from entropy_sentinel.study.items.table_import import impossible_step
+from entropy_sentinel.study.items.table_import import find_impossible_step
 
 # Traces have whole numbers in 32 bits.
 _LARGEST = 2**32 - 1
@@ -103,7 +103,7 @@ def _step_problem(sampled: np.ndarray, top: np.ndarray, response: Response) -> P
     if not _are_exactly_possible(sampled, top):  # the other rules allow for rounding, and take ten times as long
         columns = {"token_logprobs": [sampled], "top_logprobs": [top]}
         schema = {"token_logprobs": pl.List(pl.Float32), "top_logprobs": pl.List(pl.Array(pl.Float32, TOP_K))}
-        wrong = impossible_step(pl.DataFrame(columns, schema=schema))
+        wrong = find_impossible_step(pl.DataFrame(columns, schema=schema))
         if wrong is not None:
             return Problem(wrong.column, wrong.must, f"{_format_numbers(wrong.was)} at step {wrong.step}", _LOGARITHMS)
     return _sampled_token_problem(sampled, top, response)

@@ -19,9 +19,9 @@ from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.logs.reader_base import QUESTION as QUESTION_OF_A_LOG
 from entropy_sentinel.logs.response_keys import UNKNOWN_MODEL
 from entropy_sentinel.schemas.generation_schema import UNUSABLE
-from entropy_sentinel.study.items.benchmark_rows import local_rows
+from entropy_sentinel.study.items.benchmark_rows import read_local_rows
 from entropy_sentinel.study.items.benchmark_settings import FORMATS
-from entropy_sentinel.study.items.item_conversion import read_options, right_options
+from entropy_sentinel.study.items.item_conversion import match_references, read_options
 from entropy_sentinel.study.items.row_fields import fill_first, is_empty
 
 # Names that data sets use, the likeliest first; case does not matter.
@@ -43,7 +43,7 @@ REFERENCE = (
 )
 OPTIONS = ("options", "choices")
 # Names of columns with an option each, by its letter.
-LETTERED = ("{}", "option_{}", "option {}", "option{}", "choice_{}")
+OPTION_FORMS = ("{}", "option_{}", "option {}", "option{}", "choice_{}")
 LETTERS = "abcdefghij"
 # The mark before the final answer in references with reasoning, as in GSM8K.
 MARK = "####"
@@ -55,39 +55,39 @@ _ROWS = 500
 class Rows:
     """A file of rows and its columns; `reference` and `options` may be None.
 
-    `reference_is` is set if the rows do not show how references name options; `marked` means that final answers are
-    after MARK; `n` is the number of inspected rows, at most 500.
+    `reference_is` is set if the rows do not show how references name options; `has_mark` means that final answers are
+    after MARK; `n_rows` is the number of inspected rows, at most 500.
     """
 
     path: str
-    n: int
+    n_rows: int
     question: str
     reference: str | None
-    marked: bool
+    has_mark: bool
     options: str | tuple[str, ...] | None
     reference_is: str | None
 
 
-def look_at(path: str, question: str | None = None, reference: str | None = None) -> Rows:
+def detect_columns(path: str, question: str | None = None, reference: str | None = None) -> Rows:
     """Describe a file by its first rows; `question` and `reference` are columns that the user names.
 
     Raises InputError for a file that cannot be read, has no rows, or no column for the question.
     """
-    rows = list(islice(local_rows(path), _ROWS))
+    rows = list(islice(read_local_rows(path), _ROWS))
     if not rows:
         raise InputError(f"{path}: must have rows, has none")
     columns = list(dict.fromkeys(chain.from_iterable(rows)))
     for name in filter(None, (question, reference)):
         if name not in columns:
             raise InputError(f"{path}: has no column '{name}'; columns: {', '.join(columns)}")
-    question_column = question or _named(columns, QUESTION)
+    question_column = question or _find_column(columns, QUESTION)
     if question_column is None:
         raise InputError(
             f"{path}: which column is the question? Name it with --question; columns: {', '.join(columns)}"
         )
-    options = _options(rows, _named(columns, OPTIONS)) or _by_letter(columns)
-    taken = {question_column, *([options] if isinstance(options, str) else options or ())}
-    reference_column = reference or _named([name for name in columns if name not in taken], REFERENCE)
+    options = _find_options(rows, _find_column(columns, OPTIONS)) or _find_option_columns(columns)
+    used_columns = {question_column, *([options] if isinstance(options, str) else options or ())}
+    reference_column = reference or _find_column([name for name in columns if name not in used_columns], REFERENCE)
     references: list[str] = []
     if reference_column:
         answered = [row for row in rows if reference_column in row]
@@ -96,34 +96,34 @@ def look_at(path: str, question: str | None = None, reference: str | None = None
         reference_column = None
     return Rows(
         path,
-        n=len(rows),
+        n_rows=len(rows),
         question=question_column,
         reference=reference_column,
-        marked=sum(MARK in text for text in references) > len(references) / 2,
+        has_mark=sum(MARK in text for text in references) > len(references) / 2,
         options=options,
-        reference_is=_reading(rows, options, reference_column, path) if options and reference_column else None,
+        reference_is=_detect_reading(rows, options, reference_column, path) if options and reference_column else None,
     )
 
 
-def name_of(path: str) -> str:
+def make_name(path: str) -> str:
     """A name for a benchmark or model from its file's name, without suffixes and forbidden characters."""
     stem = Path(path).name
     for end in (".gz", *FORMATS, ".json", ".yaml", ".yml"):
         stem = stem.removesuffix(end)
-    kept = "".join(char if char.isascii() and (char.isalnum() or char in "._-") else "-" for char in stem)
-    return kept.strip("._-")[:80] or "rows"
+    cleaned = "".join(char if char.isascii() and (char.isalnum() or char in "._-") else "-" for char in stem)
+    return cleaned.strip("._-")[:80] or "rows"
 
 
-def free_name(name: str, taken: Iterable[str]) -> str:
+def find_free_name(name: str, used_names: Iterable[str]) -> str:
     """The name, with a number if it is taken."""
-    names, candidate, number = set(taken), name, 1
+    names, candidate, number = set(used_names), name, 1
     while candidate in names:
         number += 1
         candidate = f"{name}-{number}"
     return candidate
 
 
-def _named(columns: Sequence[str], likely: Sequence[str]) -> str | None:
+def _find_column(columns: Sequence[str], likely: Sequence[str]) -> str | None:
     """The column with the likeliest name, except names that a format string cannot contain."""
     by_name = {name.casefold(): name for name in columns if not set(name) & set("{}[].:!")}
     for name in likely:
@@ -132,7 +132,7 @@ def _named(columns: Sequence[str], likely: Sequence[str]) -> str | None:
     return None
 
 
-def _options(rows: Sequence[Mapping[str, Any]], column: str | None) -> str | None:
+def _find_options(rows: Sequence[Mapping[str, Any]], column: str | None) -> str | None:
     """The column with the options, or the part of it that is a list."""
     if column is None:
         return None
@@ -144,10 +144,10 @@ def _options(rows: Sequence[Mapping[str, Any]], column: str | None) -> str | Non
     return column if all(isinstance(value, list | Mapping) for value in values) else None
 
 
-def _by_letter(columns: Sequence[str]) -> tuple[str, ...] | None:
+def _find_option_columns(columns: Sequence[str]) -> tuple[str, ...] | None:
     """The columns of a table with a column per option, such as `A`, `B`, `C` or `option_a`; None without."""
     by_name = {name.casefold(): name for name in columns}
-    for form in LETTERED:
+    for form in OPTION_FORMS:
         names = [form.format(letter) for letter in LETTERS]
         present = [name for name in names if name in by_name]
         # Without a gap: `a` and `c` are no options.
@@ -156,21 +156,21 @@ def _by_letter(columns: Sequence[str]) -> tuple[str, ...] | None:
     return None
 
 
-def _reading(
+def _detect_reading(
     rows: Sequence[Mapping[str, Any]], options: str | tuple[str, ...], reference: str, path: str
 ) -> str | None:
     """`reference_is`: None if the rows show it; `index`, which the user must check, if several readings fit."""
     columns = [options] if isinstance(options, str) else options
-    offered, references, places = [], [], []
+    options_by_row, references, places = [], [], []
     for row in rows:
         if reference in row:
-            offered.append(read_options(columns, row, path))
+            options_by_row.append(read_options(columns, row, path))
             references.append(fill_first([f"{{{reference}}}"], row, path))
             places.append(path)
     try:
-        right_options(references, offered, None, places)
+        match_references(references, options_by_row, None, places)
     except InputError:
-        right_options(references, offered, "index", places)
+        match_references(references, options_by_row, "index", places)
         return "index"
     return None
 
@@ -209,14 +209,14 @@ def split_log(
         usable = usable.drop("label", strict=False).join(verdicts, on="item_id", how="left", maintain_order="left")
     if usable.schema.get("label") is None:
         raise InputError(f"{files}: has no labels; name files of labels with --labels")
-    model = free_name(name_of(models[0]), base["models"])
-    domains, labelled = dict[str, Rows](), set[str]()
+    model = find_free_name(make_name(models[0]), base["models"])
+    domains, labelled_domains = dict[str, Rows](), set[str]()
     for (value,), part in usable.group_by(by, maintain_order=True):
-        name = free_name(name_of(str(value)), [*base["benchmarks"], *domains])
+        name = find_free_name(make_name(str(value)), [*base["benchmarks"], *domains])
         domains[name] = _write_domain(part, name, model, folder)
         if part["label"].count():
-            labelled.add(name)
-    return model, domains, labelled
+            labelled_domains.add(name)
+    return model, domains, labelled_domains
 
 
 def _write_domain(part: pl.DataFrame, name: str, model: str, folder: Path) -> Rows:
@@ -233,10 +233,10 @@ def _write_domain(part: pl.DataFrame, name: str, model: str, folder: Path) -> Ro
     items.select("item_id", "label").write_parquet(labels)
     return Rows(
         str(rows),
-        n=len(part),
+        n_rows=len(part),
         question=QUESTION_OF_A_LOG,
         reference=None,
-        marked=False,
+        has_mark=False,
         options=None,
         reference_is=None,
     )

@@ -16,26 +16,26 @@ from entropy_sentinel.study.items.benchmark_settings import FORMATS
 LONGEST_LINE = 64 << 20
 
 
-def kind_of(path: str) -> str | None:
+def find_suffix(path: str) -> str | None:
     """The suffix in FORMATS of a local file's name; None if it has no such suffix."""
     return next((suffix for suffix in Path(path).suffixes if suffix in FORMATS), None)
 
 
-def local_rows(path: str, most: int | None = None) -> Iterator[dict[str, Any]]:
+def read_local_rows(path: str, max_rows: int | None = None) -> Iterator[dict[str, Any]]:
     """Yield the rows of a local file: JSON Lines, CSV (with all values as text), either also as `.gz`, or Parquet.
 
-    At most `most` rows of a table are read; JSON Lines are read one by one, on demand. Raises InputError, with file and
-    line, for a line that is not a JSON object, and for a file of another kind.
+    At most `max_rows` rows of a table are read; JSON Lines are read one by one, on demand. Raises InputError, with file
+    and line, for a line that is not a JSON object, and for a file of another kind.
     """
-    kind = kind_of(path)
+    kind = find_suffix(path)
     if kind == ".jsonl":
-        yield from _json_lines(path)
+        yield from _read_json_lines(path)
         return
     try:
         if kind == ".csv":
-            table = pl.read_csv(path, infer_schema=False, n_rows=most)
+            table = pl.read_csv(path, infer_schema=False, n_rows=max_rows)
         elif kind == ".parquet":
-            table = pl.read_parquet(path, n_rows=most)
+            table = pl.read_parquet(path, n_rows=max_rows)
         else:
             raise InputError(f"{path}: must be one of {', '.join(FORMATS)} (or .gz of it); convert it to one of these")
     except (pl.exceptions.PolarsError, OSError) as error:
@@ -43,13 +43,13 @@ def local_rows(path: str, most: int | None = None) -> Iterator[dict[str, Any]]:
     yield from table.iter_rows(named=True)
 
 
-def _json_lines(path: str) -> Iterator[dict[str, Any]]:
-    for number, line in text_lines(path):
+def _read_json_lines(path: str) -> Iterator[dict[str, Any]]:
+    for number, line in read_text_lines(path):
         if line.strip():
-            yield _json_object(line, f"{path}: line {number} must be a JSON object")
+            yield _parse_json_object(line, f"{path}: line {number} must be a JSON object")
 
 
-def text_lines(path: str | Path) -> Iterator[tuple[int, str]]:
+def read_text_lines(path: str | Path) -> Iterator[tuple[int, str]]:
     """Yield the numbered lines of a text file or its .gz, decoded one by one so that an error names its line.
 
     Raises InputError with the number of a line that is too long for memory or not UTF-8, and for an unreadable file.
@@ -59,12 +59,12 @@ def text_lines(path: str | Path) -> Iterator[tuple[int, str]]:
         with open_stream(path) as file:
             while line := file.readline(LONGEST_LINE + 1):
                 number += 1
-                yield number, _decoded(line, f"{path}: line {number}")
+                yield number, _decode_line(line, f"{path}: line {number}")
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{path}: cannot be read after line {number}: {error}") from None
 
 
-def _decoded(line: bytes, where: str) -> str:
+def _decode_line(line: bytes, where: str) -> str:
     if len(line) > LONGEST_LINE:
         raise InputError(f"{where} has more than {LONGEST_LINE >> 20} MiB; break it into several lines")
     try:
@@ -73,7 +73,7 @@ def _decoded(line: bytes, where: str) -> str:
         raise InputError(f"{where} must be UTF-8: {error}; convert the file") from None
 
 
-def _json_object(line: str, must: str) -> dict[str, Any]:
+def _parse_json_object(line: str, must: str) -> dict[str, Any]:
     try:
         row = json.loads(line)
     except (ValueError, RecursionError) as error:  # broken, a number of 5,000 digits; nested too deep
@@ -83,7 +83,7 @@ def _json_object(line: str, must: str) -> dict[str, Any]:
     return row
 
 
-def folder_rows(folder: str, configs: Iterable[str], split: str, dataset: str) -> Iterator[dict[str, Any]]:
+def read_folder_rows(folder: str, configs: Iterable[str], split: str, dataset: str) -> Iterator[dict[str, Any]]:
     """Yield the rows of a data set's configurations in sequence; `folder` has the files of one commit.
 
     The data set is loaded from the folder, not by its id, because when offline `datasets` silently uses whichever

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, field_validator, mo
 from entropy_sentinel.core.section_base import DISTINCT, Name, Number, Positive, Revision, Settings, Text
 
 # Suffixes of files with imported traces; the first existing file counts.
-SOURCE_ENDS = (".parquet", ".jsonl", ".jsonl.gz", ".json", ".json.gz", ".eval")
+SOURCE_SUFFIXES = (".parquet", ".jsonl", ".jsonl.gz", ".json", ".json.gz", ".eval")
 
 _FORMATTER = string.Formatter()
 
@@ -22,33 +22,33 @@ FIELD = re.compile(r"([^\[\].{}]+)((?:\[[^\[\]{}]+\])*)")
 # Ways in which a reference can name one of several options.
 Reading = Literal["letter", "index", "number", "text"]
 READINGS: tuple[Reading, ...] = get_args(Reading)
-_LISTED = BeforeValidator(
+_AS_LIST = BeforeValidator(
     lambda names: [names] if isinstance(names, str) else names, json_schema_input_type=str | list[str]
 )
 # The keys of each kind of source; a source in one config file replaces sources in other config files.
 _SOURCES = {"path": ("path",), "dataset": ("dataset", "configs", "split", "revision")}
 
 
-def _dataset_id(name: str) -> str:
+def _check_dataset_id(name: str) -> str:
     if not re.fullmatch(r"[\w.-]{1,96}(/[\w.-]{1,96})?", name):
         raise ValueError("must be a Hugging Face id, owner/name; for a local file use 'path'")
     return name
 
 
-def _local_file(path: str) -> str:
+def _check_local_file(path: str) -> str:
     if not any(suffix in FORMATS for suffix in Path(path).suffixes):
         raise ValueError(f"'{path}' must be a file of type {', '.join(FORMATS)} (or .gz of it)")
     return path
 
 
-def named_columns(benchmark: "ItemsSettings") -> list[str]:
+def list_columns(benchmark: "ItemsSettings") -> list[str]:
     """The columns that a benchmark's settings name, in format strings and as options, answers and pictures."""
     texts = [*benchmark["question"], *benchmark["reference"], *(benchmark.get("group") or [])]
     fields = []
     for text in texts:
         fields += [name for _, name, _, _ in _FORMATTER.parse(text) if name]
     fields += benchmark.get("options") or []
-    fields += _columns(benchmark.get("answers")) + _columns(benchmark.get("counts"))
+    fields += _list_names(benchmark.get("answers")) + _list_names(benchmark.get("counts"))
     columns: dict[str, None] = {}
     for match in map(FIELD.fullmatch, fields):
         if match:
@@ -56,29 +56,29 @@ def named_columns(benchmark: "ItemsSettings") -> list[str]:
     return list(columns | dict.fromkeys(benchmark["only_if_empty"]))
 
 
-def _columns(named: str | list[str] | None) -> list[str]:
-    return [named] if isinstance(named, str) else named or []
+def _list_names(names: str | list[str] | None) -> list[str]:
+    return [names] if isinstance(names, str) else names or []
 
 
-def with_own_sources(benchmarks: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """The section `benchmarks`, in which the sources of the user's `own` files replace other sources.
+def prefer_user_sources(benchmarks: Mapping[str, Any], user_sections: Mapping[str, Any]) -> dict[str, Any]:
+    """The section `benchmarks`, in which the sources in `user_sections`, of the user's files, replace other sources.
 
-    A benchmark whose `own` settings name both kinds of source, even if one is null, is unchanged.
+    A benchmark whose user's settings name both kinds of source, even if one is null, is unchanged.
     """
-    return {name: _with_own_source(benchmark, own.get(name)) for name, benchmark in benchmarks.items()}
+    return {name: _prefer_user_source(benchmark, user_sections.get(name)) for name, benchmark in benchmarks.items()}
 
 
-def _with_own_source(benchmark: Any, own: Any) -> Any:
-    if not isinstance(own, Mapping):
+def _prefer_user_source(benchmark: Any, user_section: Any) -> Any:
+    if not isinstance(user_section, Mapping):
         return benchmark
-    named = [source for source in _SOURCES if source in own]
-    if len(named) != 1 or own[named[0]] is None:
+    sources = [source for source in _SOURCES if source in user_section]
+    if len(sources) != 1 or user_section[sources[0]] is None:
         return benchmark
-    replaced = set[str]()
+    dropped_keys = set[str]()
     for source, keys in _SOURCES.items():
-        if source not in named:
-            replaced.update(keys)
-    return {key: value for key, value in benchmark.items() if key in own or key not in replaced}
+        if source not in sources:
+            dropped_keys.update(keys)
+    return {key: value for key, value in benchmark.items() if key in user_section or key not in dropped_keys}
 
 
 class Tolerance(Settings):
@@ -94,7 +94,7 @@ class Tolerance(Settings):
     whole_numbers: bool = Field(True, description="false: whole-number references must be matched exactly")
 
     @model_validator(mode="after")
-    def _one_measure(self) -> "Tolerance":
+    def _check_measure(self) -> "Tolerance":
         if (self.relative is None) == (self.significant_digits is None):
             raise ValueError("needs exactly one of 'relative' (0.05 for 5 %) and 'significant_digits'")
         return self
@@ -109,9 +109,9 @@ class Benchmark(Settings):
     """
 
     # Keys that the items do not depend on.
-    BESIDE: ClassVar[set[str]] = {"title", "expected_items", "limit", "tolerance", "judge"}
+    IGNORED_KEYS: ClassVar[set[str]] = {"title", "expected_items", "limit", "tolerance", "judge"}
     # Keys added later: a job's settings omit them unless they are set, so that existing files stay valid.
-    LATER: ClassVar[frozenset[str]] = frozenset(
+    LATER_KEYS: ClassVar[frozenset[str]] = frozenset(
         ("options", "reference_is", "shuffle_options", "group", "answers", "counts", "only_if_counted")
     )
 
@@ -119,7 +119,7 @@ class Benchmark(Settings):
         None,
         description="name displayed in the paper's tables and figures (analyses.accuracy.style); null for the key",
     )
-    dataset: Annotated[str, AfterValidator(_dataset_id)] | None = Field(
+    dataset: Annotated[str, AfterValidator(_check_dataset_id)] | None = Field(
         None,
         description="Hugging Face id of the data set; a study keeps the commit that it first resolved "
         "(results/<study>/revisions)",
@@ -127,7 +127,7 @@ class Benchmark(Settings):
     configs: Annotated[list[Text], DISTINCT] = Field([], description="configurations of the data set, read in sequence")
     split: Text = Field("test", description="split of the data set")
     revision: Revision | None = Field(None, description="commit, tag or branch of the data set")
-    path: Annotated[str, AfterValidator(_local_file)] | None = Field(
+    path: Annotated[str, AfterValidator(_check_local_file)] | None = Field(
         None,
         description="local file instead of a data set: .jsonl, .csv, .parquet, or .gz of the first two; it unsets "
         "`dataset`, `configs`, `split` and `revision` from other config files",
@@ -149,7 +149,7 @@ class Benchmark(Settings):
         description="keep only the text after the last occurrence of this mark in the reference; rows "
         "without the mark have no reference",
     )
-    options: Annotated[list[Text], Field(min_length=1), DISTINCT, _LISTED] | None = Field(
+    options: Annotated[list[Text], Field(min_length=1), DISTINCT, _AS_LIST] | None = Field(
         None,
         description="the column with the list of options of a multiple-choice question, or a list of "
         "columns, one per option. Options are appended to the question as `A. text`, and the reference "
@@ -204,7 +204,7 @@ class Benchmark(Settings):
 
     @field_validator("question", "reference", "group")
     @classmethod
-    def _formats_name_columns(cls, templates: list[str]) -> list[str]:
+    def _check_formats(cls, templates: list[str]) -> list[str]:
         for template in templates:
             try:
                 parts = _FORMATTER.parse(template)
@@ -217,14 +217,14 @@ class Benchmark(Settings):
 
     @field_validator("options", "answers", "counts")
     @classmethod
-    def _are_columns(cls, given: list[str] | str | None) -> list[str] | str | None:
-        for name in _columns(given):
+    def _check_columns(cls, value: list[str] | str | None) -> list[str] | str | None:
+        for name in _list_names(value):
             if not FIELD.fullmatch(name):
                 raise ValueError(f"'{name}' must be a column, or a part of one such as column[part], without braces")
-        return given
+        return value
 
     @model_validator(mode="after")
-    def _one_source(self) -> "Benchmark":
+    def _check_source(self) -> "Benchmark":
         if (self.dataset is None) == (self.path is None):
             has = "but has neither" if self.path is None else "but both are set; leave one out"
             raise ValueError(f"needs exactly one of 'dataset' (a Hugging Face id) and 'path' (a local file), {has}")
@@ -240,7 +240,7 @@ class Benchmark(Settings):
 
 
 class ItemsSettings(TypedDict):
-    """The settings that the items of a benchmark depend on; Snakemake compares them. Keys in `LATER` may be missing."""
+    """What the items of a benchmark depend on; Snakemake compares these. Keys in `LATER_KEYS` may be missing."""
 
     version: int
     benchmark: str

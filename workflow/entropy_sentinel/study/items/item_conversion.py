@@ -16,17 +16,17 @@ import polars as pl
 
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
-from entropy_sentinel.study.items.benchmark_rows import kind_of, local_rows
-from entropy_sentinel.study.items.benchmark_settings import READINGS, ItemsSettings, Reading, named_columns
+from entropy_sentinel.study.items.benchmark_rows import find_suffix, read_local_rows
+from entropy_sentinel.study.items.benchmark_settings import READINGS, ItemsSettings, Reading, list_columns
 from entropy_sentinel.study.items.row_fields import (
     Row,
-    column,
     fill_first,
+    get_column,
     is_empty,
     look_up,
-    one_text,
     read_answers,
     read_counts,
+    to_text,
 )
 
 LETTERS = "ABCDEFGHIJ"  # the letters that the judge `choice` reads
@@ -43,19 +43,19 @@ def read_options(columns: Sequence[str], row: Row, where: str) -> list[str]:
     """
     values: list[Any] = []
     for name in columns:
-        values += _offered(look_up(name, row, where), f"{where}: '{name}'")
+        values += _list_options(look_up(name, row, where), f"{where}: '{name}'")
     while values and is_empty(values[-1]):
         values.pop()
-    named = f"{where}: options ({', '.join(columns)})"
+    subject = f"{where}: options ({', '.join(columns)})"
     if values and not 2 <= len(values) <= len(LETTERS):
-        raise InputError(f"{named} must be 2 to {len(LETTERS)}, got {len(values)}")
+        raise InputError(f"{subject} must be 2 to {len(LETTERS)}, got {len(values)}")
     for letter, value in zip(LETTERS, values, strict=False):
         if is_empty(value):
-            raise InputError(f"{named} must not have gaps; {letter} is empty")
-    return [" ".join(one_text(value, named).split()) for value in values]
+            raise InputError(f"{subject} must not have gaps; {letter} is empty")
+    return [" ".join(to_text(value, subject).split()) for value in values]
 
 
-def _offered(value: Any, where: str) -> Sequence[Any]:
+def _list_options(value: Any, where: str) -> Sequence[Any]:
     """The options in one column: a list, one text, or texts by letter, {"A": ..., "B": ...}."""
     if isinstance(value, Mapping):
         if [str(key).upper() for key in value] != list(LETTERS[: len(value)]):
@@ -65,13 +65,13 @@ def _offered(value: Any, where: str) -> Sequence[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def lettered(question: str, options: Sequence[str]) -> str:
+def append_options(question: str, options: Sequence[str]) -> str:
     """The question with a line for each option below it."""
     lines = [f"{letter}. {text}" for letter, text in zip(LETTERS, options, strict=False)]
     return "\n".join([question, *lines])
 
 
-def right_options(
+def match_references(
     references: Sequence[str | None], options: Sequence[Sequence[str]], reading: Reading | None, places: Sequence[str]
 ) -> list[int | None]:
     """For each item the number (from 0) of the option that its reference names; None if either is missing.
@@ -79,34 +79,36 @@ def right_options(
     `reading` is one of READINGS; by default, the reading that fits all items is used. Raises InputError (starting with
     the item's entry in `places`) for a reference that names no option, and if several readings fit but disagree.
     """
-    known_rows = [(place, known) for place, known in enumerate(references) if known is not None and options[place]]
-    named = {}
-    for way in [reading] if reading else READINGS:
-        read = _READ[way]
-        named[way] = [read(known, options[place]) for place, known in known_rows]
-    fitting = {way: numbers for way, numbers in named.items() if None not in numbers}
+    rows = [
+        (place, reference) for place, reference in enumerate(references) if reference is not None and options[place]
+    ]
+    numbers_by_reading = {}
+    for name in [reading] if reading else READINGS:
+        read = _READERS[name]
+        numbers_by_reading[name] = [read(reference, options[place]) for place, reference in rows]
+    fitting = {name: numbers for name, numbers in numbers_by_reading.items() if None not in numbers}
     if not fitting:
-        closest = min(named, key=lambda way: named[way].count(None))
-        misfit, known = known_rows[named[closest].index(None)]
+        closest = min(numbers_by_reading, key=lambda name: numbers_by_reading[name].count(None))
+        misfit, reference = rows[numbers_by_reading[closest].index(None)]
         raise InputError(
-            f"{places[misfit]}: reference '{known}' is not the {_WORDS[closest]} of one of the "
+            f"{places[misfit]}: reference '{reference}' is not the {_WORDS[closest]} of one of the "
             f"{len(options[misfit])} options; correct the row, or set reference_is to how references name options: "
             f"{', '.join(READINGS)}"
         )
-    (first, numbers), *others = fitting.items()
-    for way, other in others:
-        if other != numbers:
+    (first, numbers), *rest = fitting.items()
+    for name, rest_numbers in rest:
+        if rest_numbers != numbers:
             raise InputError(
-                f"{places[known_rows[0][0]]}: in all {len(known_rows)} rows the reference could be either the "
-                f"{_WORDS[first]} or the {_WORDS[way]} of an option; set reference_is to one of {', '.join(READINGS)}"
+                f"{places[rows[0][0]]}: in all {len(rows)} rows the reference could be either the "
+                f"{_WORDS[first]} or the {_WORDS[name]} of an option; set reference_is to one of {', '.join(READINGS)}"
             )
     right: list[int | None] = [None] * len(references)
-    for (place, _), number in zip(known_rows, numbers, strict=True):
+    for (place, _), number in zip(rows, numbers, strict=True):
         right[place] = number
     return right
 
 
-def drawn_order(n_options: int, seed: int, item_id: str) -> list[int]:
+def draw_order(n_options: int, seed: int, item_id: str) -> list[int]:
     """The option numbers in a random order for the item; the same seed gives the same order."""
 
     def lot(option: int) -> bytes:
@@ -115,36 +117,36 @@ def drawn_order(n_options: int, seed: int, item_id: str) -> list[int]:
     return sorted(range(n_options), key=lot)
 
 
-def _letter(reference: str, options: Sequence[str]) -> int | None:
+def _read_letter(reference: str, options: Sequence[str]) -> int | None:
     letter = re.fullmatch(r"\(?([A-Za-z])[).]?", reference.strip())
-    return _within(string.ascii_uppercase.index(letter[1].upper()), options) if letter else None
+    return _check_range(string.ascii_uppercase.index(letter[1].upper()), options) if letter else None
 
 
-def _number(first: int) -> Callable[[str, Sequence[str]], int | None]:
+def _make_number_reader(first: int) -> Callable[[str, Sequence[str]], int | None]:
     def read(reference: str, options: Sequence[str]) -> int | None:
-        plain = reference.strip()
-        return _within(int(plain) - first, options) if re.fullmatch(r"\d{1,3}", plain) else None
+        digits = reference.strip()
+        return _check_range(int(digits) - first, options) if re.fullmatch(r"\d{1,3}", digits) else None
 
     return read
 
 
-def _text(reference: str, options: Sequence[str]) -> int | None:
+def _find_text(reference: str, options: Sequence[str]) -> int | None:
     for place, text in enumerate(options):
-        if _plain(text) == _plain(reference):
+        if _normalize(text) == _normalize(reference):
             return place
     return None
 
 
-def _plain(text: str) -> str:
+def _normalize(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
-def _within(place: int, options: Sequence[str]) -> int | None:
+def _check_range(place: int, options: Sequence[str]) -> int | None:
     return place if 0 <= place < len(options) else None
 
 
-_READ: Mapping[Reading, Callable[[str, Sequence[str]], int | None]] = dict(
-    zip(READINGS, (_letter, _number(0), _number(1), _text), strict=True)
+_READERS: Mapping[Reading, Callable[[str, Sequence[str]], int | None]] = dict(
+    zip(READINGS, (_read_letter, _make_number_reader(0), _make_number_reader(1), _find_text), strict=True)
 )
 
 
@@ -166,15 +168,15 @@ def read_items(rows: Iterable[Row], settings: ItemsSettings, source: str) -> tup
     If a row has no reference, the item's reference is None. An item's id contains its row number in the source, so
     filters and limits never rename items. Options are written below the question, and the reference becomes a letter.
     """
-    items, options, left_out = _mapped(rows, settings, source)
+    items, options, left_out = _convert_rows(rows, settings, source)
     if settings.get("options"):
-        _offer(items, options, settings, source)
+        _write_options(items, options, settings, source)
     return items, left_out
 
 
-def items_frame(items: list[Item], settings: ItemsSettings) -> pl.DataFrame:
+def build_items_frame(items: list[Item], settings: ItemsSettings) -> pl.DataFrame:
     """The items that a study uses, according to its limit, as a frame of contract BENCHMARKS."""
-    chosen = items if settings["limit"] is None else draw(items, settings["limit"], settings["seed"])
+    chosen = items if settings["limit"] is None else draw_items(items, settings["limit"], settings["seed"])
     return BENCHMARKS.frame(chosen).with_columns(duplicate_of=pl.col("item_id").first().over("question"))
 
 
@@ -186,14 +188,14 @@ def check_first_rows(settings: ItemsSettings) -> None:
     """
     path = settings["path"]
     assert path is not None
-    rows = list(islice(local_rows(path, FIRST_ROWS), FIRST_ROWS))
-    if rows and kind_of(path) != ".jsonl":
-        for name in named_columns(settings):
-            column(rows[0], name, path)
-    _mapped(rows, settings, path)
+    rows = list(islice(read_local_rows(path, FIRST_ROWS), FIRST_ROWS))
+    if rows and find_suffix(path) != ".jsonl":
+        for name in list_columns(settings):
+            get_column(rows[0], name, path)
+    _convert_rows(rows, settings, path)
 
 
-def _mapped(
+def _convert_rows(
     rows: Iterable[Row], settings: ItemsSettings, source: str
 ) -> tuple[list[Item], list[list[str]], dict[str, list[int]]]:
     """The items, each item's options in the order of the row, and the numbers of dropped rows by reason."""
@@ -202,7 +204,7 @@ def _mapped(
     left_out: dict[str, list[int]] = {}
     for number, row in enumerate(rows):
         where = f"{source}: row {number}"
-        item = _item(number, row, settings, where)
+        item = _convert_row(number, row, settings, where)
         if isinstance(item, str):
             left_out.setdefault(item, []).append(number)
             continue
@@ -211,24 +213,24 @@ def _mapped(
     return items, options, left_out
 
 
-def _item(number: int, row: Row, settings: ItemsSettings, where: str) -> Item | str:
+def _convert_row(number: int, row: Row, settings: ItemsSettings, where: str) -> Item | str:
     """A row as an item, or the reason to drop it."""
     for name in settings["only_if_empty"]:
-        if not is_empty(column(row, name, where)):
+        if not is_empty(get_column(row, name, where)):
             return "a picture is needed"
     question = fill_first(settings["question"], row, where)
     if not question:
         return "no question"
     answers = read_answers(settings["answers"], row, where) if "answers" in settings else None
-    counted = settings.get("only_if_counted", False)
-    counts = read_counts(settings["counts"], answers, row, where, zero=counted) if "counts" in settings else None
-    if counted and not all(counts or [0]):
+    only_counted = settings.get("only_if_counted", False)
+    counts = read_counts(settings["counts"], answers, row, where, zero=only_counted) if "counts" in settings else None
+    if only_counted and not all(counts or [0]):
         return "an answer without a count"
     item_id = f"{settings['benchmark']}-{number:05d}"
     return {
         "item_id": item_id,
         "question": question,
-        "reference": _reference(row, settings, where),
+        "reference": _read_reference(row, settings, where),
         "duplicate_of": item_id,
         "group": fill_first(settings.get("group") or [], row, where),
         "answers": answers,
@@ -236,20 +238,20 @@ def _item(number: int, row: Row, settings: ItemsSettings, where: str) -> Item | 
     }
 
 
-def _offer(items: list[Item], options: list[list[str]], settings: ItemsSettings, source: str) -> None:
+def _write_options(items: list[Item], options: list[list[str]], settings: ItemsSettings, source: str) -> None:
     """Add the options of each item to its question, and replace its reference with the letter of the right option."""
     places = [f"{source}: row {int(item['item_id'].rpartition('-')[2])}" for item in items]
-    right = right_options([item["reference"] for item in items], options, settings.get("reference_is"), places)
-    for item, offered, correct in zip(items, options, right, strict=True):
-        order = list(range(len(offered)))
+    right = match_references([item["reference"] for item in items], options, settings.get("reference_is"), places)
+    for item, row_options, correct in zip(items, options, right, strict=True):
+        order = list(range(len(row_options)))
         if settings.get("shuffle_options"):
-            order = drawn_order(len(offered), settings["seed"], item["item_id"])
-        item["question"] = lettered(item["question"], [offered[place] for place in order])
+            order = draw_order(len(row_options), settings["seed"], item["item_id"])
+        item["question"] = append_options(item["question"], [row_options[place] for place in order])
         if correct is not None:
             item["reference"] = f"({LETTERS[order.index(correct)]})"
 
 
-def _reference(row: Row, settings: ItemsSettings, where: str) -> str | None:
+def _read_reference(row: Row, settings: ItemsSettings, where: str) -> str | None:
     """The reference answer of a row, or None; if the settings name a mark, only the text after its last use."""
     reference = fill_first(settings["reference"], row, where)
     if reference and (mark := settings["reference_after"]):
@@ -257,7 +259,7 @@ def _reference(row: Row, settings: ItemsSettings, where: str) -> str | None:
     return reference or None
 
 
-def draw(items: list[Item], limit: int, seed: int) -> list[Item]:
+def draw_items(items: list[Item], limit: int, seed: int) -> list[Item]:
     """Draw `limit` items by a hash of seed and id, in benchmark order; a smaller draw is a subset of a larger one."""
     chosen = sorted(items, key=lambda item: hashlib.blake2b(f"{seed} {item['item_id']}".encode()).digest())[:limit]
     return sorted(chosen, key=lambda item: item["item_id"])

@@ -29,16 +29,16 @@ def fill_first(templates: Iterable[str], row: Row, where: str) -> str | None:
     message begins with `where` (file and row).
     """
     for template in templates:
-        text = _fill(template, row, where)
+        text = _fill_template(template, row, where)
         if text is not None:
             return text
     return None
 
 
-def column(row: Row, name: str, where: str) -> Any:
+def get_column(row: Row, name: str, where: str) -> Any:
     """One column of a row; raises InputError if the row does not have it."""
     if name not in row:
-        raise InputError(f"{where} has no column '{name}'; columns: {_names(row)}")
+        raise InputError(f"{where} has no column '{name}'; columns: {_join_names(row)}")
     return row[name]
 
 
@@ -59,7 +59,7 @@ def is_empty(value: Any) -> bool:
     return True
 
 
-def _fill(template: str, row: Row, where: str) -> str | None:
+def _fill_template(template: str, row: Row, where: str) -> str | None:
     pieces = []
     for literal, name, _, _ in string.Formatter().parse(template):
         pieces.append(literal)
@@ -67,7 +67,7 @@ def _fill(template: str, row: Row, where: str) -> str | None:
             value = look_up(name, row, where)
             if is_empty(value):
                 return None
-            pieces.append(_text(value, f"{where}: '{name}'"))
+            pieces.append(_format_value(value, f"{where}: '{name}'"))
     return "".join(pieces).strip()
 
 
@@ -76,7 +76,7 @@ def look_up(name: str, row: Row, where: str) -> Any:
     match = FIELD.fullmatch(name)
     if match is None:
         raise InputError(f"{where}: '{name}' must be a column, or a part of one such as column[part]")
-    value = column(row, match[1], where)
+    value = get_column(row, match[1], where)
     for part in re.findall(r"\[(.+?)\]", match[2]):
         if is_empty(value):
             return None
@@ -85,33 +85,33 @@ def look_up(name: str, row: Row, where: str) -> Any:
         elif isinstance(value, Mapping) and part in value:
             value = value[part]
         else:
-            raise InputError(f"{where} has no '{name}': {_parts(value)}")
+            raise InputError(f"{where} has no '{name}': {_describe_parts(value)}")
     return value
 
 
-def _parts(value: Any) -> str:
+def _describe_parts(value: Any) -> str:
     """A description of a value's parts, for the message about a missing part."""
     if isinstance(value, Mapping):
-        return f"its parts are {_names(value)}"
+        return f"its parts are {_join_names(value)}"
     if isinstance(value, list):
         return f"a list has parts 0 to {len(value) - 1}"
     return f"{reprlib.repr(value)} has no parts"
 
 
-def _text(value: Any, where: str) -> str:
+def _format_value(value: Any, where: str) -> str:
     """A non-empty field as text; a list is joined with commas."""
     if isinstance(value, list):
         texts = []
         for part in value:
             if not is_empty(part):
-                texts.append(one_text(part, where))
+                texts.append(to_text(part, where))
         return ", ".join(texts)
     if isinstance(value, Mapping):
-        raise InputError(f"{where} has the parts {_names(value)}; name one, such as {{column[part]}}")
-    return one_text(value, where)
+        raise InputError(f"{where} has the parts {_join_names(value)}; name one, such as {{column[part]}}")
+    return to_text(value, where)
 
 
-def one_text(value: Any, where: str) -> str:
+def to_text(value: Any, where: str) -> str:
     """A text or number as stripped text; raises InputError (starting with `where`) for any other value."""
     if isinstance(value, str):
         try:
@@ -127,7 +127,7 @@ def one_text(value: Any, where: str) -> str:
     )
 
 
-def _names(fields: Mapping[str, Any]) -> str:
+def _join_names(fields: Mapping[str, Any]) -> str:
     """A list of the names for a message, with names that are not valid Unicode escaped."""
     return ", ".join(fields).encode(errors="backslashreplace").decode()
 
@@ -136,22 +136,22 @@ def read_answers(columns: str | Sequence[str], row: Row, where: str) -> list[lis
     """A row's right answers, each as a list of names with the displayed name first; None without answers.
 
     The answers are the list in one column, or the values of several columns. An answer is a text or a list of its
-    names; in tables of text, lists are JSON. Answers whose names are equal after `normalised`, such as `Paris` and
-    `PARIS!`, become one answer. Raises InputError for an answer without a name, and for a value that is neither text
-    nor a number; the message begins with `where` (file and row).
+    names; in tables of text, lists are JSON. Answers whose names are equal after `normalize_answer`, such as `Paris`
+    and `PARIS!`, become one answer. Raises InputError for an answer without a name, and for a value that is neither
+    text nor a number; the message begins with `where` (file and row).
     """
     if isinstance(columns, str):
-        named = f"{where}: answers ({columns})"
-        values = _several(look_up(columns, row, where), named)
+        subject = f"{where}: answers ({columns})"
+        values = _parse_list(look_up(columns, row, where), subject)
     else:
-        named = f"{where}: answers ({', '.join(columns)})"
+        subject = f"{where}: answers ({', '.join(columns)})"
         values = []
         for name in columns:
             value = look_up(name, row, where)
             if not is_empty(value):
                 values.append(value)
-    answers = [_answer_names(value, f"{named}: answer {number}") for number, value in enumerate(values, start=1)]
-    return _distinct(answers) or None
+    answers = [_list_answer_names(value, f"{subject}: answer {number}") for number, value in enumerate(values, start=1)]
+    return _merge_answers(answers) or None
 
 
 def read_counts(
@@ -162,64 +162,66 @@ def read_counts(
     Raises InputError (starting with `where`) if the numbers of counts and answers differ, for a count that is not a
     number of at least 0, and for 0 unless `zero` allows it.
     """
-    named = f"{where}: counts ({column})"
-    counts = _several(look_up(column, row, where), named)
+    subject = f"{where}: counts ({column})"
+    counts = _parse_list(look_up(column, row, where), subject)
     if not counts:
         return None
     if len(counts) != len(answers or []):
         raise InputError(
-            f"{named} must be one for each of the {len(answers or [])} answers, got {len(counts)}; answers "
+            f"{subject} must be one for each of the {len(answers or [])} answers, got {len(counts)}; answers "
             "that differ only in case, punctuation or an article count as one, so list them once"
         )
     for names, count in zip(answers or [], counts, strict=True):
         if isinstance(count, bool) or not isinstance(count, int | float) or not 0 <= count < math.inf:
             raise InputError(
-                f"{named} must be numbers above 0, got {describe_json(count)} for '{names[0]}'; correct the row"
+                f"{subject} must be numbers above 0, got {describe_json(count)} for '{names[0]}'; correct the row"
             )
         if count == 0 and not zero:
             raise InputError(
-                f"{named} must be above 0, got 0 for '{names[0]}'; correct the row, or drop such rows with "
+                f"{subject} must be above 0, got 0 for '{names[0]}'; correct the row, or drop such rows with "
                 "only_if_counted"
             )
     return [float(count) for count in counts]
 
 
-def _several(value: Any, named: str) -> list[Any]:
+def _parse_list(value: Any, subject: str) -> list[Any]:
     """A list (which may be JSON text) unchanged, an empty value as [], and any other value in a list."""
     if isinstance(value, str) and value.lstrip().startswith("["):
         try:
             value = json.loads(value)
         except (ValueError, RecursionError) as error:
-            raise InputError(f"{named} begins like a JSON list, but is not valid: {error}") from None
+            raise InputError(f"{subject} begins like a JSON list, but is not valid: {error}") from None
     if isinstance(value, list):
         return value
     return [] if is_empty(value) else [value]
 
 
-def _answer_names(answer: Any, named: str) -> list[str]:
+def _list_answer_names(answer: Any, subject: str) -> list[str]:
     """The distinct names of one answer."""
-    names = _several(answer, named)
+    names = _parse_list(answer, subject)
     if not names or any(is_empty(name) for name in names):
-        raise InputError(f"{named} must be a text or a list of its non-empty names, got {describe_json(answer)}"[:300])
-    return list(dict.fromkeys(one_text(name, named) for name in names))
+        raise InputError(
+            f"{subject} must be a text or a list of its non-empty names, got {describe_json(answer)}"[:300]
+        )
+    return list(dict.fromkeys(to_text(name, subject) for name in names))
 
 
-def _distinct(answers: Iterable[list[str]]) -> list[list[str]]:
+def _merge_answers(answers: Iterable[list[str]]) -> list[list[str]]:
     """Merge two answers if all names of one are also names of the other."""
     distinct: list[list[str]] = []
     for names in answers:
-        texts = set(map(normalised, names))
-        for place, earlier in enumerate(distinct):
-            others = set(map(normalised, earlier))
-            if texts <= others or others <= texts:
-                distinct[place] = list(dict.fromkeys([*earlier, *names]))
+        texts = set(map(normalize_answer, names))
+        for place, merged_names in enumerate(distinct):
+            merged_texts = set(map(normalize_answer, merged_names))
+            if texts <= merged_texts or merged_texts <= texts:
+                distinct[place] = list(dict.fromkeys([*merged_names, *names]))
                 break
         else:
             distinct.append(names)
     return distinct
 
 
-def normalised(text: str) -> str:
+def normalize_answer(text: str) -> str:
     """A text in lower case, without punctuation, the articles a, an, the, and repeated white space.
 
     This is the normalisation of SQuAD's evaluation (Rajpurkar et al., 2016), except that it keeps the sign and the

@@ -34,7 +34,7 @@ class ImpossibleStep(NamedTuple):
     was: Any
 
 
-def of_one_width(top: pl.Series) -> pl.Series | ImpossibleStep:
+def align_widths(top: pl.Series) -> pl.Series | ImpossibleStep:
     """Convert `top`, which has a list of steps per response, to arrays with the number of entries of most steps.
 
     If a step has another number of entries, returns the first such step instead.
@@ -53,7 +53,7 @@ def of_one_width(top: pl.Series) -> pl.Series | ImpossibleStep:
     return ImpossibleStep(row, step, top.name, must, steps[wrong[0]].to_list())
 
 
-def impossible_step(traces: pl.DataFrame) -> ImpossibleStep | None:
+def find_impossible_step(traces: pl.DataFrame) -> ImpossibleStep | None:
     """The first impossible step of `traces` (columns token_logprobs and top_logprobs of GENERATIONS), or None.
 
     NaN is allowed: it shows that the engine failed at the step, and the features become null with this reason.
@@ -63,18 +63,18 @@ def impossible_step(traces: pl.DataFrame) -> ImpossibleStep | None:
         top = part["top_logprobs"].explode(empty_as_null=False, keep_nulls=False)
         sampled = part["token_logprobs"].explode(empty_as_null=False, keep_nulls=False)
         lengths = np.diff(ends, prepend=0)
-        for column, must, wrong in _checks(top, sampled.to_numpy(), lengths):
+        for column, must, wrong in _check_steps(top, sampled.to_numpy(), lengths):
             if wrong.any():
-                at = int(wrong.argmax())
-                row = int(np.searchsorted(ends, at, side="right"))
+                position = int(wrong.argmax())
+                row = int(np.searchsorted(ends, position, side="right"))
                 start = int(ends[row - 1]) if row else 0
-                was = sampled[at] if column == "token_logprobs" else top[at]
+                was = sampled[position] if column == "token_logprobs" else top[position]
                 was = was.to_list() if isinstance(was, pl.Series) else was
-                return ImpossibleStep(number * RESPONSES_AT_A_TIME + row, at - start, column, must, was)
+                return ImpossibleStep(number * RESPONSES_AT_A_TIME + row, position - start, column, must, was)
     return None
 
 
-def _checks(top: pl.Series, sampled: np.ndarray, lengths: np.ndarray) -> Iterator[tuple[str, str, np.ndarray]]:
+def _check_steps(top: pl.Series, sampled: np.ndarray, lengths: np.ndarray) -> Iterator[tuple[str, str, np.ndarray]]:
     """Yield each check of `top` (n_steps, k) and `sampled` (n_steps,) in nats: column, rule, and failing steps.
 
     `lengths` (n,) are the numbers of steps of the responses.
@@ -92,8 +92,8 @@ def _checks(top: pl.Series, sampled: np.ndarray, lengths: np.ndarray) -> Iterato
         entropy = -np.sum(p * np.where(p > 0, values, 0), axis=1)
         too_much = p.sum(axis=1) - np.where(error > 0, error * entropy, 0) > 1 + ROUNDING
     yield "top_logprobs", "must be logarithms of probabilities whose sum is at most 1", too_much
-    above = sampled > values[:, 0] + ROUNDING
-    yield "token_logprobs", "must be at most the largest of the step's top_logprobs", above
+    exceeds_top = sampled > values[:, 0] + ROUNDING
+    yield "token_logprobs", "must be at most the largest of the step's top_logprobs", exceeds_top
 
 
 def read_columns(source: str, contract: Contract, required: Mapping[str, bool]) -> pl.DataFrame:
@@ -105,31 +105,33 @@ def read_columns(source: str, contract: Contract, required: Mapping[str, bool]) 
         raw = pl.read_parquet(source)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise InputError(f"{source}: must be a Parquet file: {error}") from None
-    return checked_columns(raw, source, contract, required)
+    return convert_columns(raw, source, contract, required)
 
 
-def checked_columns(raw: pl.DataFrame, source: str, contract: Contract, required: Mapping[str, bool]) -> pl.DataFrame:
+def convert_columns(raw: pl.DataFrame, source: str, contract: Contract, required: Mapping[str, bool]) -> pl.DataFrame:
     """The contract's columns of `raw`, the table in the file `source`, as `read_columns` does."""
     for name in required:
         if name not in raw.columns:
             raise InputError(f"{source}: column '{name}' is missing; columns: {', '.join(raw.columns)}")
     if not len(raw):
         raise InputError(f"{source}: has no rows")
-    known = [column for column in contract.columns if column.name in raw.columns]
-    frame = pl.DataFrame([_column(raw[column.name], column, source) for column in known])
-    for column in known:
+    present_columns = [column for column in contract.columns if column.name in raw.columns]
+    frame = pl.DataFrame([_convert_column(raw[column.name], column, source) for column in present_columns])
+    for column in present_columns:
         if not required.get(column.name, column.nullable):
             refuse_rows(frame, source, {column.name: (pl.col(column.name).is_null(), "must not be null")})
     if "sample" not in frame.columns:
         frame = frame.with_columns(sample=pl.int_range(pl.len(), dtype=pl.UInt16).over("item_id"))
     # The study knows the model and the benchmark.
     key = [name for name in contract.key if name in SAMPLE or name not in RESPONSE]
-    twice = pl.struct(key).is_first_distinct().not_()
-    refuse_rows(frame, source, {"item_id": (twice, f"must occur once per {' and '.join(key[1:])}")})
+    is_repeated = pl.struct(key).is_first_distinct().not_()
+    refuse_rows(frame, source, {"item_id": (is_repeated, f"must occur once per {' and '.join(key[1:])}")})
     return frame
 
 
-def with_missing(frame: pl.DataFrame, contract: Contract, values: Mapping[str, Any] | None = None) -> pl.DataFrame:
+def add_missing_columns(
+    frame: pl.DataFrame, contract: Contract, values: Mapping[str, Any] | None = None
+) -> pl.DataFrame:
     """`frame` with all columns of the contract; missing ones are taken from `values`, or null."""
     missing = {}
     for name, dtype in contract.schema.items():
@@ -144,7 +146,7 @@ def refuse_rows(frame: pl.DataFrame, source: str, checks: Mapping[str, tuple[pl.
     for column, (wrong, must) in checks.items():
         rows = frame.select(wrong.fill_null(False)).to_series().arg_true()
         if len(rows):
-            raise unusable(source, rows[0], column, must, frame[column][rows[0]])
+            raise make_row_error(source, rows[0], column, must, frame[column][rows[0]])
 
 
 def has_null(column: str) -> pl.Expr:
@@ -152,55 +154,55 @@ def has_null(column: str) -> pl.Expr:
     return pl.col(column).list.eval(pl.element().is_null()).list.any()
 
 
-def of_none(responses: pl.DataFrame) -> pl.Expr:
+def has_unknown_sample(responses: pl.DataFrame) -> pl.Expr:
     """Whether a row names an item of `responses` (item_id, sample) but none of the item's samples."""
     answered = pl.col("item_id").is_in(responses["item_id"].implode())
     return answered & ~pl.struct(SAMPLE).is_in(responses.select(pl.struct(SAMPLE)).to_series().implode())
 
 
-def of_items(frame: pl.DataFrame, known: pl.Series, source: str) -> tuple[pl.DataFrame, int]:
-    """The rows of `frame` with item ids in `known`, and the number of other rows.
+def select_items(frame: pl.DataFrame, item_ids: pl.Series, source: str) -> tuple[pl.DataFrame, int]:
+    """The rows of `frame` with item ids in `item_ids`, and the number of other rows.
 
     Raises InputError for the first id that no item of the benchmark can have, and if no row remains.
     """
-    benchmark = known[0].rpartition("-")[0]
+    benchmark = item_ids[0].rpartition("-")[0]
     possible = pl.col("item_id").str.contains(rf"^{re.escape(benchmark)}-[0-9]{{5,}}$")
     refuse_rows(frame, source, {"item_id": (~possible, f"must be an item of the benchmark, {benchmark}-NNNNN")})
-    used = frame.filter(pl.col("item_id").is_in(known.implode()))
-    unused = len(frame) - len(used)
+    used = frame.filter(pl.col("item_id").is_in(item_ids.implode()))
+    n_unused = len(frame) - len(used)
     if used.is_empty():
         raise InputError(
-            f"{source}: none of its {unused} rows belongs to an item of the study, such as {known[0]}; the "
+            f"{source}: none of its {n_unused} rows belongs to an item of the study, such as {item_ids[0]}; the "
             "number in an id must be the item's row in the benchmark's source, from 0"
         )
-    if unused:
-        log.info("%s: skipped %d of %d rows for items that the study does not use", source, unused, len(frame))
-    return used, unused
+    if n_unused:
+        log.info("%s: skipped %d of %d rows for items that the study does not use", source, n_unused, len(frame))
+    return used, n_unused
 
 
-def _column(given: pl.Series, column: Column, source: str) -> pl.Series:
+def _convert_column(values: pl.Series, column: Column, source: str) -> pl.Series:
     """A column in the contract's dtype; `top_logprobs` keeps its number of entries."""
-    inner = given.dtype.inner if isinstance(given.dtype, pl.List) else None
+    inner = values.dtype.inner if isinstance(values.dtype, pl.List) else None
     if column.name == "top_logprobs" and isinstance(inner, pl.List | pl.Array) and inner.inner.is_numeric():
-        top = of_one_width(given)
+        top = align_widths(values)
         if isinstance(top, ImpossibleStep):
-            raise unusable(source, f"{top.row}, step {top.step}", top.column, top.must, top.was)
+            raise make_row_error(source, f"{top.row}, step {top.step}", top.column, top.must, top.was)
         return top
-    return _cast(given, column.dtype, source)
+    return _cast_column(values, column.dtype, source)
 
 
-def _cast(column: pl.Series, dtype: Dtype, source: str) -> pl.Series:
+def _cast_column(column: pl.Series, dtype: Dtype, source: str) -> pl.Series:
     """The column in the contract's dtype; raises InputError for the first value that does not convert."""
     if dtype == pl.Boolean and column.dtype not in (pl.Boolean, pl.Null):
         raise InputError(f"{source}: column '{column.name}' must be Boolean, got {column.dtype}")
     try:
-        return _whole_numbers(column, dtype)
+        return _cast_exactly(column, dtype)
     except pl.exceptions.PolarsError:
-        row = next(row for row in range(len(column)) if not _fits(column[row : row + 1], dtype))
-        raise unusable(source, row, column.name, f"must be {dtype}", column[row]) from None
+        row = next(row for row in range(len(column)) if not _can_cast(column[row : row + 1], dtype))
+        raise make_row_error(source, row, column.name, f"must be {dtype}", column[row]) from None
 
 
-def _whole_numbers(column: pl.Series, dtype: Dtype) -> pl.Series:
+def _cast_exactly(column: pl.Series, dtype: Dtype) -> pl.Series:
     """Convert a column; raise PolarsError for a value that does not convert, such as 0.5 to an integer."""
     cast = column.cast(dtype)
     if dtype.is_integer() and column.dtype.is_float() and not cast.cast(column.dtype).equals(column):
@@ -208,14 +210,14 @@ def _whole_numbers(column: pl.Series, dtype: Dtype) -> pl.Series:
     return cast
 
 
-def _fits(value: pl.Series, dtype: Dtype) -> bool:
+def _can_cast(value: pl.Series, dtype: Dtype) -> bool:
     try:
-        _whole_numbers(value, dtype)
+        _cast_exactly(value, dtype)
     except pl.exceptions.PolarsError:
         return False
     return True
 
 
-def unusable(source: str, row: int | str, column: str, must: str, was: Any) -> InputError:
+def make_row_error(source: str, row: int | str, column: str, must: str, was: Any) -> InputError:
     was = was.to_list() if isinstance(was, pl.Series) else was
     return InputError(f"{source}: row {row}: '{column}' {must}; got {str(was)[:200]}")

@@ -29,15 +29,15 @@ from entropy_sentinel.schemas.response_schema import RESPONSE, SAMPLE
 from entropy_sentinel.schemas.signal_schema import EnginePass
 from entropy_sentinel.study.items.benchmark_settings import SourceSettings
 from entropy_sentinel.study.items.table_import import (
-    checked_columns,
+    add_missing_columns,
+    convert_columns,
+    find_impossible_step,
     has_null,
-    impossible_step,
-    of_items,
-    of_none,
+    has_unknown_sample,
+    make_row_error,
     read_columns,
     refuse_rows,
-    unusable,
-    with_missing,
+    select_items,
 )
 
 log = logging.getLogger(__name__)
@@ -50,12 +50,12 @@ _REQUIRED = _REQUIRED_BARE | dict.fromkeys(_STEPS, False)
 # Columns of imported labels; ids such as 007 must stay text.
 _LABEL_COLUMNS = {"item_id": pl.String, "sample": pl.Int64, "reason": pl.String}
 # Settings that the provenance records.
-_FROM_CONFIG = ("version", "model", "benchmark", "engine", "source", "samples")
+_CONFIG_KEYS = ("version", "model", "benchmark", "engine", "source", "samples")
 # Provenance of the job that wrote a file, which says nothing of the rows that are imported from it.
-_OF_OWN_JOB = ("stage", "identity", "reuse_key")
+_JOB_KEYS = ("stage", "identity", "reuse_key")
 # Finish reasons, in lower case, that are refused unless they are exactly `stop` or `length`: none, and words for these
 # two. Only the exact word shows whether a response was truncated.
-_OTHER_WORDS = ("", "stop", "length", *(word.lower() for word in OTHER_STOPS))
+_INEXACT_REASONS = ("", "stop", "length", *(word.lower() for word in OTHER_STOPS))
 # The smallest and largest value of each unit, for entropies and areas, log-probabilities, and probabilities.
 _LIMITS = {"bits": (0.0, float("inf")), "nats": (float("-inf"), 0.0), "1": (0.0, 1.0)}
 
@@ -67,38 +67,40 @@ def import_generations(items: pl.DataFrame, settings: SourceSettings, output: st
     an unusable value.
     """
     source = settings["source"]
-    facts = source_provenance(source, settings)
-    bare = facts["logprobs_mode"] == NO_LOGPROBS
+    facts = build_provenance(source, settings)
+    has_no_logprobs = facts["logprobs_mode"] == NO_LOGPROBS
     if source.endswith(".parquet"):
-        frame = complete_generations(read_columns(source, GENERATIONS, _REQUIRED_BARE if bare else _REQUIRED))
-        numbered = "sample" in pl.read_parquet_schema(source)
+        frame = complete_generations(
+            read_columns(source, GENERATIONS, _REQUIRED_BARE if has_no_logprobs else _REQUIRED)
+        )
+        has_samples = "sample" in pl.read_parquet_schema(source)
     else:
-        frame, numbered = _from_log(source, bare, items), False
-    refuse_rows(frame, source, _checks(settings["samples"], numbered))
-    if bare:
+        frame, has_samples = _read_log(source, has_no_logprobs, items), False
+    refuse_rows(frame, source, _build_checks(settings["samples"], has_samples))
+    if has_no_logprobs:
         must = f"must be null, because models.{settings['model']}.source_logprobs_mode is {NO_LOGPROBS}"
         for name in _STEPS:
             refuse_rows(frame, source, {name: (pl.col(name).is_not_null(), must)})
-    elif wrong := impossible_step(frame):
-        raise unusable(source, f"{wrong.row}, step {wrong.step}", wrong.column, wrong.must, wrong.was)
-    frame, unused = of_items(frame, items["item_id"], source)
-    missing = items.join(frame, on="item_id", how="anti").height
-    if missing:
-        log.warning("%s: has no response to %d of %d items", source, missing, len(items))
+    elif wrong := find_impossible_step(frame):
+        raise make_row_error(source, f"{wrong.row}, step {wrong.step}", wrong.column, wrong.must, wrong.was)
+    frame, n_unused = select_items(frame, items["item_id"], source)
+    n_missing = items.join(frame, on="item_id", how="anti").height
+    if n_missing:
+        log.warning("%s: has no response to %d of %d items", source, n_missing, len(items))
     frame = items.select("item_id").join(frame.sort(SAMPLE), on="item_id", how="inner", maintain_order="left_right")
     facts |= {
-        "top_k_returned": 0 if bare else top_k_of(frame.schema),
-        "missing_items": missing,
-        "unused_rows": unused,
+        "top_k_returned": 0 if has_no_logprobs else top_k_of(frame.schema),
+        "missing_items": n_missing,
+        "unused_rows": n_unused,
     }
     GENERATIONS.write(frame.select(GENERATIONS.schema.names()), output, facts)
 
 
-def _from_log(source: str, bare: bool, items: pl.DataFrame) -> pl.DataFrame:
+def _read_log(source: str, has_no_logprobs: bool, items: pl.DataFrame) -> pl.DataFrame:
     """The responses of a log in the columns of GENERATIONS; raises InputError for the first unusable response.
 
-    If no id of the log is an item id, responses are matched with items by their questions. If `bare`, responses have
-    no log-probabilities.
+    If no id of the log is an item id, responses are matched with items by their questions. If
+    `has_no_logprobs`, responses have no log-probabilities.
     """
     from entropy_sentinel.logs.log_options import ReadOptions
     from entropy_sentinel.logs.log_stream import Logs
@@ -110,16 +112,16 @@ def _from_log(source: str, bare: bool, items: pl.DataFrame) -> pl.DataFrame:
         raise InputError(f"{source}: no response")
     frame = combine_frames(frames)
     if QUESTION in frame.columns and frame.join(items, on="item_id", how="semi").is_empty():
-        frame = _by_question(frame, items)
-    if bare:
+        frame = _match_questions(frame, items)
+    if has_no_logprobs:
         nulls = {name: pl.lit(None, GENERATIONS.schema[name]) for name in (*_STEPS, "tokens")}
         return frame.select(GENERATIONS.schema.names()).with_columns(**nulls)
-    unusable = pl.col(UNUSABLE).is_not_null() & ~WAS_REFUSED
-    refuse_rows(frame, source, {"text": (unusable, "must have log-probabilities")})
+    is_unusable = pl.col(UNUSABLE).is_not_null() & ~WAS_REFUSED
+    refuse_rows(frame, source, {"text": (is_unusable, "must have log-probabilities")})
     return frame.select(GENERATIONS.schema.names())
 
 
-def _by_question(frame: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
+def _match_questions(frame: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
     """Replace ids with the ids of items with the same question, or null; repeated questions are matched in id order."""
     key = {"question": pl.col("question").str.strip_chars(), "repeat": pl.col("item_id").rank("dense").over("question")}
     ids = items.select("question", "item_id").with_columns(**key).rename({"item_id": "of_study"})
@@ -132,7 +134,7 @@ def complete_generations(frame: pl.DataFrame) -> pl.DataFrame:
 
     Seed -1, prompt hash "", 0 prompt tokens, and 0 tokens of a response without log-probabilities mean "unknown".
     """
-    known = {
+    defaults = {
         "seed": -1,
         "run": 0,
         "prompt_hash": "",
@@ -141,19 +143,19 @@ def complete_generations(frame: pl.DataFrame) -> pl.DataFrame:
         "trace_start": 0,
         "displaced_steps": 0,
     }
-    return with_missing(frame, GENERATIONS, known)
+    return add_missing_columns(frame, GENERATIONS, defaults)
 
 
-def source_provenance(source: str, settings: SourceSettings) -> dict[str, Any]:
+def build_provenance(source: str, settings: SourceSettings) -> dict[str, Any]:
     """The provenance of imported traces; `sampling` is "unknown" unless the file states it.
 
     Raises InputError if neither the file nor the settings state the kind of log-probabilities.
     """
     try:
-        own = read_provenance(source)
+        file_provenance = read_provenance(source)
     except ContractError:
-        own = {}
-    mode = own.get("logprobs_mode") or settings["logprobs_mode"]
+        file_provenance = {}
+    mode = file_provenance.get("logprobs_mode") or settings["logprobs_mode"]
     if mode == NO_LOGPROBS and settings["logprobs_mode"] != NO_LOGPROBS:
         # The config must state this, because planning needs to know it before any job runs.
         raise InputError(
@@ -164,30 +166,30 @@ def source_provenance(source: str, settings: SourceSettings) -> dict[str, Any]:
             f"{source}: does not state whether its log-probabilities are from before temperature; if they "
             f"are, set models.{settings['model']}.source_logprobs_mode: raw_logprobs"
         )
-    from_file = dict(own)
-    for key in _OF_OWN_JOB:
-        from_file.pop(key, None)
-    from_config = {key: value for key, value in settings.items() if key in _FROM_CONFIG}
+    inherited = dict(file_provenance)
+    for key in _JOB_KEYS:
+        inherited.pop(key, None)
+    from_config = {key: value for key, value in settings.items() if key in _CONFIG_KEYS}
     return {
         "sampling": "unknown",
-        **from_file,
+        **inherited,
         **from_config,
         "logprobs_mode": mode,
         "source_content": settings.get("content"),
-        "source_engine": own.get("engine"),
-        "source_model": own.get("model"),
+        "source_engine": file_provenance.get("engine"),
+        "source_model": file_provenance.get("model"),
     }
 
 
-def _checks(samples: int, numbered: bool) -> dict[str, tuple[pl.Expr, str]]:
+def _build_checks(samples: int, has_samples: bool) -> dict[str, tuple[pl.Expr, str]]:
     """For each column of traces an expression that is true for unusable rows, and the rule that they break."""
     steps, reason = pl.col("token_logprobs").list.len(), pl.col("finish_reason")
     too_many = f"must be below generation.samples, {samples}"
-    if not numbered:
+    if not has_samples:
         too_many = f"must occur once per sample; there are {samples} (generation.samples)"
-    other_word = reason.str.strip_chars().str.to_lowercase().is_in(_OTHER_WORDS) & ~reason.is_in(["stop", "length"])
+    is_inexact = reason.str.strip_chars().str.to_lowercase().is_in(_INEXACT_REASONS) & ~reason.is_in(["stop", "length"])
     checks = {
-        "finish_reason": (other_word, "must be 'stop', 'length' or the reason for truncation"),
+        "finish_reason": (is_inexact, "must be 'stop', 'length' or the reason for truncation"),
         "token_logprobs": (has_null("token_logprobs"), "must not contain null"),
     }
     for name in ("top_logprobs", "token_ids", "top_token_ids", "top_tokens"):
@@ -195,7 +197,7 @@ def _checks(samples: int, numbered: bool) -> dict[str, tuple[pl.Expr, str]]:
     checks["n_tokens"] = (pl.col("n_tokens") != steps, "must be the number of steps in token_logprobs")
     after_the_end = pl.col("trace_start") > steps
     checks["trace_start"] = (after_the_end, "must be at most the number of steps in token_logprobs")
-    checks["sample" if numbered else "item_id"] = (pl.col("sample") >= samples, too_many)
+    checks["sample" if has_samples else "item_id"] = (pl.col("sample") >= samples, too_many)
     return checks
 
 
@@ -209,69 +211,75 @@ def import_labels(responses: pl.DataFrame, source: str) -> tuple[pl.DataFrame, d
     required = {"item_id": False, "label": True}
     if source.endswith(".parquet"):
         labels = read_columns(source, LABELS, required)
-        numbered = "sample" in pl.read_parquet_schema(source)
+        has_samples = "sample" in pl.read_parquet_schema(source)
     else:
         table = read_label_file(Path(source), _LABEL_COLUMNS)
-        labels, numbered = checked_columns(table, source, LABELS, required), "sample" in table.columns
-    if numbered:
-        refuse_rows(labels, source, {"sample": (of_none(responses), "must belong to a response of the model")})
-    refuse_rows(labels, source, {"item_id": (of_none(responses), "must not occur more often than it has responses")})
-    labels, unused = of_items(labels, responses["item_id"], source)
-    frame = responses.select(SAMPLE).join(with_missing(labels, LABELS), on=SAMPLE, how="left", maintain_order="left")
-    missing = frame.select(SAMPLE).join(labels, on=SAMPLE, how="anti").height
-    if missing:
-        log.warning("%s: has no row for %d of %d responses", source, missing, len(frame))
+        labels, has_samples = convert_columns(table, source, LABELS, required), "sample" in table.columns
+    if has_samples:
+        refuse_rows(
+            labels, source, {"sample": (has_unknown_sample(responses), "must belong to a response of the model")}
+        )
+    refuse_rows(
+        labels, source, {"item_id": (has_unknown_sample(responses), "must not occur more often than it has responses")}
+    )
+    labels, n_unused = select_items(labels, responses["item_id"], source)
+    frame = responses.select(SAMPLE).join(
+        add_missing_columns(labels, LABELS), on=SAMPLE, how="left", maintain_order="left"
+    )
+    n_missing = frame.select(SAMPLE).join(labels, on=SAMPLE, how="anti").height
+    if n_missing:
+        log.warning("%s: has no row for %d of %d responses", source, n_missing, len(frame))
     reason = pl.when(pl.col("label").is_null()).then(pl.col("reason").fill_null("no label in the file"))
-    counts = {"missing_rows": missing, "unused_rows": unused}
+    counts = {"missing_rows": n_missing, "unused_rows": n_unused}
     return frame.with_columns(reason=reason).select(LABELS.schema.names()), counts
 
 
-def import_pass(responses: pl.DataFrame, source: str, asks: EnginePass) -> tuple[pl.DataFrame, int]:
+def import_pass(responses: pl.DataFrame, source: str, requery: EnginePass) -> tuple[pl.DataFrame, int]:
     """The rows of a pass for `responses` (columns RESPONSE) from a file, and the number of skipped rows.
 
     The rows are a frame of `asks.contract` in the order of the responses; a response may have no row. Rows for items
     without a response are skipped. Raises InputError for an unusable value.
     """
-    contract = asks.contract
+    contract = requery.contract
     required = {}
     for column in contract.columns:
-        known_to_study = column.name in RESPONSE and column.name not in SAMPLE
-        if not column.added and not known_to_study:
+        is_set_by_study = column.name in RESPONSE and column.name not in SAMPLE
+        if not column.added and not is_set_by_study:
             required[column.name] = column.nullable
     table = read_columns(source, contract, required)
-    refuse_rows(table, source, {"sample": (of_none(responses), "must belong to a response of the model")})
-    refuse_rows(table, source, dict(_impossible_numbers(contract)))
+    refuse_rows(table, source, {"sample": (has_unknown_sample(responses), "must belong to a response of the model")})
+    refuse_rows(table, source, dict(_check_numbers(contract)))
     for column in contract.columns:
         if isinstance(column.dtype, pl.List):
             refuse_rows(table, source, {column.name: (has_null(column.name), "must not contain null")})
-    refuse_rows(table, source, dict(_other_lengths(asks)))
-    table, unused = of_items(table, responses["item_id"], source)
-    rows = with_missing(table, contract).drop("model", "benchmark")
+    refuse_rows(table, source, dict(_check_lengths(requery)))
+    table, n_unused = select_items(table, responses["item_id"], source)
+    rows = add_missing_columns(table, contract).drop("model", "benchmark")
     frame = responses.join(rows, on=SAMPLE, how="inner", maintain_order="left_right")
-    return frame.select(contract.schema.names()), unused
+    return frame.select(contract.schema.names()), n_unused
 
 
-def _impossible_numbers(contract: Contract) -> Iterator[tuple[str, tuple[pl.Expr, str]]]:
+def _check_numbers(contract: Contract) -> Iterator[tuple[str, tuple[pl.Expr, str]]]:
     for column in contract.columns:
-        if column.unit in _LIMITS and _of_floats(column.dtype):
+        if column.unit in _LIMITS and _has_floats(column.dtype):
             low, high = _LIMITS[column.unit]
-            wrong = _beyond(pl.col(column.name), column.dtype, low - ROUNDING, high + ROUNDING)
+            wrong = _is_outside(pl.col(column.name), column.dtype, low - ROUNDING, high + ROUNDING)
             yield column.name, (wrong, f"must be finite and from {low:g} to {high:g} ({column.unit})")
 
 
-def _of_floats(dtype: Dtype | DataTypeClass) -> bool:
-    return _of_floats(dtype.inner) if isinstance(dtype, pl.List) else dtype.is_float()
+def _has_floats(dtype: Dtype | DataTypeClass) -> bool:
+    return _has_floats(dtype.inner) if isinstance(dtype, pl.List) else dtype.is_float()
 
 
-def _beyond(values: pl.Expr, dtype: Dtype | DataTypeClass, low: float, high: float) -> pl.Expr:
+def _is_outside(values: pl.Expr, dtype: Dtype | DataTypeClass, low: float, high: float) -> pl.Expr:
     """Whether a row has a number that is not finite or is outside the limits, also in nested lists."""
     if isinstance(dtype, pl.List):
-        return values.list.eval(_beyond(pl.element(), dtype.inner, low, high)).list.any()
+        return values.list.eval(_is_outside(pl.element(), dtype.inner, low, high)).list.any()
     return ~(values.is_finite() & values.is_between(low, high))
 
 
-def _other_lengths(asks: EnginePass) -> Iterator[tuple[str, tuple[pl.Expr, str]]]:
-    for first, *others in asks.alike:
-        for name in others:
-            other = pl.col(first).list.len().ne_missing(pl.col(name).list.len())
-            yield name, (other, f"must have an entry for each of {first}")
+def _check_lengths(requery: EnginePass) -> Iterator[tuple[str, tuple[pl.Expr, str]]]:
+    for first, *names in requery.alike:
+        for name in names:
+            differs = pl.col(first).list.len().ne_missing(pl.col(name).list.len())
+            yield name, (differs, f"must have an entry for each of {first}")

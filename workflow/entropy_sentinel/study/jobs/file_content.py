@@ -17,8 +17,8 @@ from typing import Any
 
 from entropy_sentinel.core.errors import EntropySentinelError
 from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
-from entropy_sentinel.study.items.benchmark_rows import local_rows
-from entropy_sentinel.study.items.item_conversion import items_frame, read_items
+from entropy_sentinel.study.items.benchmark_rows import read_local_rows
+from entropy_sentinel.study.items.item_conversion import build_items_frame, read_items
 
 # Larger files are compared only by date, as in Snakemake: max-checksum-file-size in profiles/default.
 LARGEST_BYTES = 100_000_000
@@ -102,7 +102,7 @@ def _compare_items(settings: str, output: str, *_: int) -> bool:
     """Whether settings, as JSON, give the items of `output`; cached by the files' ages."""
     decoded = json.loads(settings)
     try:
-        items, _left_out = read_items(local_rows(decoded["path"]), decoded, decoded["path"])
-        return items_frame(items, decoded).equals(BENCHMARKS.read(output))
+        items, _left_out = read_items(read_local_rows(decoded["path"]), decoded, decoded["path"])
+        return build_items_frame(items, decoded).equals(BENCHMARKS.read(output))
     except EntropySentinelError:
         return False

@@ -36,7 +36,7 @@ class StudyFiles:
     stages: Mapping[str, Mapping[Path, Sequence[Path]]]
     axes: Mapping[str, Sequence[str]]
     # For stages whose files combine others: the column that identifies them, and the axis it must match.
-    gathered: Mapping[str, Mapping[str, str]]
+    gathered_columns: Mapping[str, Mapping[str, str]]
 
     @cached_property
     def inputs(self) -> dict[Path, Sequence[Path]]:
@@ -47,19 +47,19 @@ class StudyFiles:
         return inputs
 
     @cached_property
-    def modified(self) -> dict[Path, float]:
+    def modification_times(self) -> dict[Path, float]:
         """The time of the last change of each existing file, in seconds since the epoch."""
         times = {}
         for path in self.inputs:
-            changed_at = modified(path)
+            changed_at = read_modification_time(path)
             if changed_at is not None:
                 times[path] = changed_at
         return times
 
     @cached_property
-    def damaged(self) -> set[Path]:
+    def damaged_files(self) -> set[Path]:
         """Existing files that cannot be read."""
-        return {path for path in self.modified if not _is_whole(path)}
+        return {path for path in self.modification_times if not _is_whole(path)}
 
     @cached_property
     def to_make(self) -> set[Path]:
@@ -70,19 +70,19 @@ class StudyFiles:
                 used_by[source].append(path)
         waiting = []
         for path, users in used_by.items():
-            is_missing_target = not users and path not in self.modified  # no other file is made from a target
-            if is_missing_target or path in self.damaged or self._is_outdated(path, users):
+            is_missing_target = not users and path not in self.modification_times  # no other file is made from a target
+            if is_missing_target or path in self.damaged_files or self._is_outdated(path, users):
                 waiting.append(path)
-        for stage, columns in self.gathered.items():
-            waiting += self._incomplete(stage, columns)
-        waiting += self._without_signals()
+        for stage, columns in self.gathered_columns.items():
+            waiting += self._list_incomplete(stage, columns)
+        waiting += self._list_missing_signals()
         outputs: set[Path] = set()
         while waiting:
             path = waiting.pop()
             if path not in outputs:
                 outputs.add(path)
                 waiting += used_by[path]
-                waiting += [source for source in self.inputs[path] if source not in self.modified]
+                waiting += [source for source in self.inputs[path] if source not in self.modification_times]
         return outputs
 
     def _is_outdated(self, path: Path, users: Sequence[Path]) -> bool:
@@ -90,20 +90,20 @@ class StudyFiles:
 
         A newer input does not count if it is recorded that the file was made from exactly this content.
         """
-        outputs = [path] if path in self.modified else users
-        times = [self.modified[output] for output in outputs if output in self.modified]
+        outputs = [path] if path in self.modification_times else users
+        times = [self.modification_times[output] for output in outputs if output in self.modification_times]
         if not times:
             return False
         oldest = min(times)
-        newer = [source for source in self.inputs[path] if self.modified.get(source, 0) > oldest]
+        newer = [source for source in self.inputs[path] if self.modification_times.get(source, 0) > oldest]
         return not all(self._is_as_recorded(source, path) for source in newer)
 
-    def _is_as_recorded(self, source: Path, made: Path) -> bool:
-        """Whether `source` still has the content from which `made` was made; False without a record.
+    def _is_as_recorded(self, source: Path, output: Path) -> bool:
+        """Whether `source` still has the content from which `output` was made; False without a record.
 
         Files above LARGEST_BYTES are compared only by date, as in Snakemake.
         """
-        checksums = (self.records.find(str(made)) or {}).get("input_checksums")
+        checksums = (self.records.find(str(output)) or {}).get("input_checksums")
         recorded = checksums.get(str(source)) if isinstance(checksums, dict) else None
         if recorded is None:
             return False
@@ -115,30 +115,32 @@ class StudyFiles:
         except OSError:
             return False
 
-    def _readable(self, stage: str) -> list[Path]:
-        return [path for path in self.stages[stage] if path in self.modified and path not in self.damaged]
+    def _list_readable(self, stage: str) -> list[Path]:
+        return [
+            path for path in self.stages[stage] if path in self.modification_times and path not in self.damaged_files
+        ]
 
-    def _incomplete(self, stage: str, columns: Mapping[str, str]) -> Iterator[Path]:
+    def _list_incomplete(self, stage: str, columns: Mapping[str, str]) -> Iterator[Path]:
         """Yield the files whose models, benchmarks or groups differ from those of the config."""
-        wanted = {column: set(self.axes[axis]) for column, axis in columns.items()}
-        for path in self._readable(stage):
-            lists = read(pl.scan_parquet(path).select(pl.col(*columns).unique().implode()))
-            if lists is None or {column: set(lists[column].item()) for column in columns} != wanted:
+        expected = {column: set(self.axes[axis]) for column, axis in columns.items()}
+        for path in self._list_readable(stage):
+            lists = read_frame(pl.scan_parquet(path).select(pl.col(*columns).unique().implode()))
+            if lists is None or {column: set(lists[column].item()) for column in columns} != expected:
                 yield path
 
-    def _without_signals(self) -> Iterator[Path]:
+    def _list_missing_signals(self) -> Iterator[Path]:
         """Yield the files of observations that lack the signals of a family in run.features."""
         names: set[str] = set()
         for family in self.axes["family"]:
             names.update(signal.name for signal in FAMILIES[family].signals)
-        for path in self._readable("observations"):
+        for path in self._list_readable("observations"):
             if not names <= set(pl.read_parquet_schema(path)):
                 yield path
 
 
-def study_files(config: Config) -> StudyFiles:
+def plan_files(config: Config) -> StudyFiles:
     """The files that a study has or will have. Nothing is read yet."""
-    run, stages = config.run, _stages(config)
+    run, stages = config.run, _list_stages(config)
     axes: dict[str, Sequence[str]] = {
         "model": run.models,
         "benchmark": run.benchmarks,
@@ -150,24 +152,24 @@ def study_files(config: Config) -> StudyFiles:
     }
     groups_by_judge = {judge: set(list_judge_groups(config, judge)) for judge in run.judges}
 
-    def files_of(stage: str, axes: Mapping[str, Sequence[str]]) -> Iterator[tuple[Path, dict[str, str]]]:
-        for path, values in _expand(stages[stage].file, axes):
-            if _is_made(config, groups_by_judge, stage, values):
+    def list_files(stage: str, axes: Mapping[str, Sequence[str]]) -> Iterator[tuple[Path, dict[str, str]]]:
+        for path, values in _expand_template(stages[stage].file, axes):
+            if _is_needed(config, groups_by_judge, stage, values):
                 yield path, values
 
     files: dict[str, dict[Path, list[Path]]] = {}
     for stage, declaration in stages.items():
         files[stage] = {}
-        for path, values in files_of(stage, axes):
+        for path, values in list_files(stage, axes):
             # A source has the file's own model, benchmark and so on, and every value of its further wildcards.
             axes_of_sources = axes | {name: [value] for name, value in values.items()}
-            sources = [files_of(name, axes_of_sources) for name in declaration.made_from]
+            sources = [list_files(name, axes_of_sources) for name in declaration.made_from]
             files[stage][path] = [source for source, _ in chain(*sources)]
     gathered = {stage: declaration.gathers for stage, declaration in stages.items() if declaration.gathers}
     return StudyFiles(StudyRecords(config.layout.results), files, axes, gathered)
 
 
-def _stages(config: Config) -> dict[str, StageFiles]:
+def _list_stages(config: Config) -> dict[str, StageFiles]:
     """The stages of the pipeline, then those that the analyses of the study declare, in their order."""
     layout = config.layout
     passes = ("passes",) if config.run.asking_families else ()
@@ -193,7 +195,7 @@ def _stages(config: Config) -> dict[str, StageFiles]:
     return stages
 
 
-def _is_made(config: Config, groups_by_judge: Mapping[str, set[str]], stage: str, values: Mapping[str, str]) -> bool:
+def _is_needed(config: Config, groups_by_judge: Mapping[str, set[str]], stage: str, values: Mapping[str, str]) -> bool:
     """Whether a file is needed. A judge has few estimated groups if no analysis uses it."""
     if stage == "passes":
         return values["family"] in config.run.asking_families
@@ -205,7 +207,7 @@ def _is_made(config: Config, groups_by_judge: Mapping[str, set[str]], stage: str
     return "judge" not in values or all(section.uses_judge(values["judge"]) for section in owners)
 
 
-def _expand(template: str, axes: Mapping[str, Sequence[str]]) -> Iterator[tuple[Path, dict[str, str]]]:
+def _expand_template(template: str, axes: Mapping[str, Sequence[str]]) -> Iterator[tuple[Path, dict[str, str]]]:
     """Yield every file of a template with the values of its wildcards."""
     names = [name for name in axes if f"{{{name}}}" in template]
     for values in product(*(axes[name] for name in names)):
@@ -213,12 +215,12 @@ def _expand(template: str, axes: Mapping[str, Sequence[str]]) -> Iterator[tuple[
         yield Path(template.format(**chosen)), chosen
 
 
-def generations_file(config: Config, model: str, benchmark: str) -> Path:
+def find_generations_file(config: Config, model: str, benchmark: str) -> Path:
     """The file of a model's responses to a benchmark."""
     return Path(config.layout.generations.format(model=model, benchmark=benchmark))
 
 
-def modified(path: Path) -> float | None:
+def read_modification_time(path: Path) -> float | None:
     """The time of a file's last change in seconds since the epoch; None if it does not exist."""
     try:
         return path.stat().st_mtime
@@ -226,7 +228,7 @@ def modified(path: Path) -> float | None:
         return None
 
 
-def read(frame: pl.LazyFrame) -> pl.DataFrame | None:
+def read_frame(frame: pl.LazyFrame) -> pl.DataFrame | None:
     """Read a file into a frame; None if the file is missing, damaged or has other columns."""
     try:
         return frame.collect()
@@ -234,9 +236,9 @@ def read(frame: pl.LazyFrame) -> pl.DataFrame | None:
         return None
 
 
-def row_count(path: Path) -> int:
+def count_rows(path: Path) -> int:
     """The number of rows of a Parquet file, from its metadata; 0 if it cannot be read."""
-    count: Any = read(pl.scan_parquet(path).select(pl.len()))
+    count: Any = read_frame(pl.scan_parquet(path).select(pl.len()))
     return 0 if count is None else count.item()
 
 

@@ -12,7 +12,7 @@ from entropy_sentinel.study.config.generation_requests import count_gpus
 from entropy_sentinel.study.config.group_estimates import map_group_files, training_groups
 from entropy_sentinel.study.config.study_config import Config
 from entropy_sentinel.study.jobs.reuse_plan import describe_reusable
-from entropy_sentinel.study.planning.file_plan import study_files
+from entropy_sentinel.study.planning.file_plan import plan_files
 from entropy_sentinel.study.planning.job_measurements import (
     JobMeasurement,
     describe_measurements,
@@ -20,9 +20,9 @@ from entropy_sentinel.study.planning.job_measurements import (
     measured_speed,
     read_measurements,
 )
-from entropy_sentinel.study.planning.judge_cost import Judging, judging, judging_parts
-from entropy_sentinel.study.planning.pass_cost import Passes, passes, starts
-from entropy_sentinel.study.planning.pass_cost import shown as shown_passes
+from entropy_sentinel.study.planning.judge_cost import Judging, describe_judging, plan_judging
+from entropy_sentinel.study.planning.pass_cost import Passes, count_starts, plan_passes
+from entropy_sentinel.study.planning.pass_cost import describe_passes as shown_passes
 from entropy_sentinel.study.planning.response_cost import Outlook
 
 
@@ -42,10 +42,10 @@ class Cost:
         return Cost(*map(add, astuple(self), astuple(other)))
 
 
-def forecast(
+def forecast_costs(
     outlook: Outlook,
-    judged: Sequence[Judging],
-    again: Sequence[Passes],
+    judge_work: Sequence[Judging],
+    pass_work: Sequence[Passes],
     on_cpu: bool = False,
     measured: Mapping[str, Sequence[JobMeasurement]] | None = None,
 ) -> dict[str, Cost]:
@@ -61,15 +61,17 @@ def forecast(
         rates, _ = outlook.rates[model]
         search_s = rates.estimate_cpu_s if search is None else search.value
         speed = measured_speed(outlook.config, model, measured.get("generations", ()))
-        costs[model] = _cost(outlook, model, judged, again, on_cpu, speed.value if speed else None, search_s)
+        costs[model] = _forecast_model(
+            outlook, model, judge_work, pass_work, on_cpu, speed.value if speed else None, search_s
+        )
     return costs
 
 
-def _cost(
+def _forecast_model(
     outlook: Outlook,
     model: str,
-    judged: Sequence[Judging],
-    again: Sequence[Passes],
+    judge_work: Sequence[Judging],
+    pass_work: Sequence[Passes],
     on_cpu: bool,
     speed: float | None,
     search_s: float,
@@ -82,13 +84,13 @@ def _cost(
         total += count.total or 0
         if count.left:
             left.append(count.left)
-    tokens = sum(left) * min(rates.tokens_per_response, outlook.longest(model))
+    tokens = sum(left) * min(rates.tokens_per_response, outlook.max_response_tokens(model))
     engine_s = tokens / speed if speed else tokens / rates.tokens_per_s
-    engine_s += 0 if speed else starts(config, len(left)) * rates.engine_start_s
+    engine_s += 0 if speed else count_starts(config, len(left)) * rates.engine_start_s
     gpu_h = engine_s / 3600 * count_gpus(config, model)
-    gpu_h += sum(family.gpu_h for family in again if family.model == model)
+    gpu_h += sum(family.gpu_h for family in pass_work if family.model == model)
     labels = _labels_left(outlook, model)
-    judged_usd = sum(judge.usd or 0 for judge in judged if judge.model == model)
+    judged_usd = sum(judge.usd or 0 for judge in judge_work if judge.model == model)
     return Cost(
         responses=total,
         left=sum(left),
@@ -156,31 +158,31 @@ _ON_CPU_NOTE = (
 )
 
 
-def _samples(config: Config) -> str:
+def _format_samples(config: Config) -> str:
     """The responses per item as text: `1 sample`, or `1 to 10 samples` if models differ."""
     counts = sorted({config.count_samples(model) for model in config.run.models})
     return counted(counts[0], "sample") if len(counts) == 1 else f"{counts[0]} to {counts[-1]} samples"
 
 
-def plan(config: Config, on_cpu: bool = False) -> list[Part]:
+def describe_forecast(config: Config, on_cpu: bool = False) -> list[Part]:
     """The forecast as shown: a table with a row per model and a total, and what it leaves out.
 
     With `on_cpu`, engines run on CPUs.
     """
-    outlook = Outlook(config, study_files(config))
-    rates, judged, again = outlook.rates, judging(outlook), passes(outlook)
+    outlook = Outlook(config, plan_files(config))
+    rates, judge_work, pass_work = outlook.rates, plan_judging(outlook), plan_passes(outlook)
     measured = read_measurements(config)
-    costs = forecast(outlook, judged, again, on_cpu, measured)
+    costs = forecast_costs(outlook, judge_work, pass_work, on_cpu, measured)
     rows = []
     for model, cost in costs.items():
         model_rates, origin = rates[model]
-        rows.append(_row(model, cost, f"{model_rates.tokens_per_response:,.0f}", origin))
+        rows.append(_format_row(model, cost, f"{model_rates.tokens_per_response:,.0f}", origin))
     total = sum(costs.values(), Cost())
-    rows.append(_row("total", total, "", ""))
+    rows.append(_format_row("total", total, "", ""))
     headings = [_ON_CPU.get(heading, heading) if on_cpu else heading for heading in _HEADINGS]
     parts: list[Part] = [
         f"Study '{config.study}': {counted(len(costs), 'model')} x {counted(len(config.run.benchmarks), 'benchmark')}, "
-        f"{_samples(config)} per item, {counted(len(config.run.judges), 'judge')}, "
+        f"{_format_samples(config)} per item, {counted(len(config.run.judges), 'judge')}, "
         f"{counted(len(training_groups(config)), 'training group')}",
         f"Responses: {total.responses:,}; {total.responses - total.left:,} are done and {total.left:,} left. "
         "The figures are for what is left.",
@@ -192,14 +194,14 @@ def plan(config: Config, on_cpu: bool = False) -> list[Part]:
         *([] if on_cpu else _describe_sources(outlook)),
         *_describe_rates(config, measured),
     ]
-    parts += shown_passes(again, _ON_CPU[_GPU_HOURS] if on_cpu else _GPU_HOURS)
-    parts += judging_parts(config, judged)
+    parts += shown_passes(pass_work, _ON_CPU[_GPU_HOURS] if on_cpu else _GPU_HOURS)
+    parts += describe_judging(config, judge_work)
     unknown = sorted({benchmark for (_, benchmark), count in outlook.responses.items() if count.total is None})
     if unknown:
         parts.append(f"Not included because the number of items is unknown (set expected_items): {', '.join(unknown)}.")
-    elsewhere = [model for model in costs if config.models[model].server is not None]
-    if elsewhere:
-        parts.append(f"Not included: the provider's charges for {', '.join(elsewhere)}.")
+    remote_models = [model for model in costs if config.models[model].server is not None]
+    if remote_models:
+        parts.append(f"Not included: the provider's charges for {', '.join(remote_models)}.")
     parts += describe_measurements(measured)
     return parts
 
@@ -232,6 +234,6 @@ def _describe_rates(config: Config, measured: Mapping[str, Sequence[JobMeasureme
     return [f"In place of `rates`, measured in this study: {'; '.join(rates)}."] if rates else []
 
 
-def _row(name: str, cost: Cost, tokens_each: str, origin: str) -> list[str]:
+def _format_row(name: str, cost: Cost, tokens_each: str, origin: str) -> list[str]:
     amounts = [f"{value:,.2f}" for value in astuple(cost)[3:]]
     return [name, f"{cost.responses:,}", f"{cost.left:,}", tokens_each, millions(cost.tokens), *amounts, origin]

@@ -20,7 +20,7 @@ from entropy_sentinel.study.config.generation_requests import count_gpus
 from entropy_sentinel.study.config.group_estimates import estimate_batches, map_group_files, training_groups
 from entropy_sentinel.study.config.study_config import Config
 from entropy_sentinel.study.jobs.result_reuse import was_reused
-from entropy_sentinel.study.planning.file_plan import generations_file, read
+from entropy_sentinel.study.planning.file_plan import find_generations_file, read_frame
 
 # The folders of the logs of measured jobs, in the order of the pipeline.
 _STAGES = ("generations", "passes", "labels", "features", "signals", "observations", "estimates", "estimators")
@@ -44,22 +44,22 @@ class JobMeasurement:
 def read_measurements(config: Config) -> dict[str, list[JobMeasurement]]:
     """The measurements of a study's finished jobs by stage; unreadable files are left out."""
     logs = Path(config.layout.logs)
-    return {stage: list(_measurements(logs / stage)) for stage in _STAGES}
+    return {stage: list(_read_folder(logs / stage)) for stage in _STAGES}
 
 
-def _measurements(folder: Path) -> Iterator[JobMeasurement]:
+def _read_folder(folder: Path) -> Iterator[JobMeasurement]:
     for path in sorted(folder.rglob("*.tsv")):
         if was_reused(path.with_suffix(".log")):
             continue
-        rows = read(pl.scan_csv(path, separator="\t", infer_schema=False).select("s", "cpu_time", "max_rss"))
+        rows = read_frame(pl.scan_csv(path, separator="\t", infer_schema=False).select("s", "cpu_time", "max_rss"))
         if rows is None or rows.is_empty():
             continue
-        wall_s, cpu_s, memory_mb = (_number(text) for text in rows.row(-1))
+        wall_s, cpu_s, memory_mb = (_parse_number(text) for text in rows.row(-1))
         if wall_s is not None:
             yield JobMeasurement(path, wall_s, cpu_s, memory_mb)
 
 
-def _number(text: str | None) -> float | None:
+def _parse_number(text: str | None) -> float | None:
     try:
         return None if text in (None, _UNKNOWN) else float(text)
     except ValueError:
@@ -80,10 +80,10 @@ def measured_speed(config: Config, model: str, generations: Sequence[JobMeasurem
     if not count_gpus(config, model):
         return None
     for job in generations:
-        path = generations_file(config, model, job.path.stem)
+        path = find_generations_file(config, model, job.path.stem)
         if job.path.parent.name != model or not _is_of_one_job(path):
             continue
-        sums = read(pl.scan_parquet(path).select(pl.col("n_tokens").sum()))
+        sums = read_frame(pl.scan_parquet(path).select(pl.col("n_tokens").sum()))
         if sums is not None and job.wall_s:
             tokens, seconds, n_jobs = tokens + sums.item(), seconds + job.wall_s, n_jobs + 1
     return MeasuredRate(tokens / seconds, n_jobs) if tokens else None
@@ -118,8 +118,10 @@ def describe_measurements(measurements: Mapping[str, Sequence[JobMeasurement]]) 
             memory = max((job.memory_mb for job in jobs if job.memory_mb is not None), default=None)
             cpu = sum(job.cpu_s or 0 for job in jobs)
             times = [job.wall_s for job in jobs]
-            most = "-" if memory is None else f"{memory:,.0f}"
-            rows.append([stage, f"{len(jobs):,}", f"{median(times):,.0f}", f"{max(times):,.0f}", f"{cpu:,.0f}", most])
+            memory_text = "-" if memory is None else f"{memory:,.0f}"
+            rows.append(
+                [stage, f"{len(jobs):,}", f"{median(times):,.0f}", f"{max(times):,.0f}", f"{cpu:,.0f}", memory_text]
+            )
     if not rows:
         return []
     n_jobs = sum(map(len, measurements.values()))

@@ -14,7 +14,7 @@ from entropy_sentinel.study.config.study_config import Config
 from entropy_sentinel.study.planning.response_cost import Outlook
 
 # Tokens of a judge's prompt besides the response: question, reference, instructions.
-_AROUND = 200
+_TEMPLATE_TOKENS = 200
 
 
 @dataclass(frozen=True)
@@ -34,21 +34,21 @@ class Judging:
     most_usd: float | None
 
 
-def judging(outlook: Outlook) -> list[Judging]:
+def plan_judging(outlook: Outlook) -> list[Judging]:
     """The work of every judge behind a server for every model; cached replies do not count as left."""
-    config, judged = outlook.config, []
-    for judge, asking in find_paid_judges(config).items():
-        accounts = _accounts(config, judge)
+    config, work = outlook.config, []
+    for judge, users in find_paid_judges(config).items():
+        accounts = _read_accounts(config, judge)
         for model in config.run.models:
-            total, left = _counts(outlook, accounts, judge, asking, model)
-            judged.append(_costs(outlook, accounts, judge, model, total, left))
-    return judged
+            total, left = _count_responses(outlook, accounts, judge, users, model)
+            work.append(_estimate_costs(outlook, accounts, judge, model, total, left))
+    return work
 
 
-def _counts(
-    outlook: Outlook, accounts: Mapping[str, Mapping[str, float]], judge: str, asking: list[str], model: str
+def _count_responses(
+    outlook: Outlook, accounts: Mapping[str, Mapping[str, float]], judge: str, users: list[str], model: str
 ) -> tuple[int, int]:
-    """How many responses of a model a judge is shown by the judges `asking` it, and how many are left.
+    """How many responses of a model a judge is shown by the judges `users` that ask it, and how many are left.
 
     All count if the judge is one of several in turn, because the others' decisions are not known yet.
     """
@@ -56,35 +56,38 @@ def _counts(
     template = config.layout.labels
     total = left = 0
     for benchmark in config.run.benchmarks:
-        is_shown = any(judge in config.basic_judges(name, benchmark) for name in asking)
-        if not is_shown or not config.benchmarks[benchmark].reference:
+        is_judged = any(judge in config.basic_judges(name, benchmark) for name in users)
+        if not is_judged or not config.benchmarks[benchmark].reference:
             continue
         responses = outlook.responses[model, benchmark].total or 0
         total += responses
-        if any(outlook.is_to_make(template, judge=name, model=model, benchmark=benchmark) for name in asking):
-            paid = accounts.get(make_account(settings.get("llm", settings), model, benchmark), {})
-            left += max(0, responses - int(paid.get("calls", 0)))
+        if any(outlook.is_to_make(template, judge=name, model=model, benchmark=benchmark) for name in users):
+            account_row = accounts.get(make_account(settings.get("llm", settings), model, benchmark), {})
+            left += max(0, responses - int(account_row.get("calls", 0)))
     return total, left
 
 
-def _costs(
+def _estimate_costs(
     outlook: Outlook, accounts: Mapping[str, Mapping[str, float]], judge: str, model: str, responses: int, left: int
 ) -> Judging:
     settings, (rates, _) = outlook.config.judges[judge], outlook.rates[model]
     prices = settings.prices
-    longest = outlook.longest(model)
-    prompt, reply = min(rates.tokens_per_response, longest) + _AROUND, rates.tokens_per_judgement
-    calls = _sum(accounts, "calls")
+    longest = outlook.max_response_tokens(model)
+    prompt, reply = min(rates.tokens_per_response, longest) + _TEMPLATE_TOKENS, rates.tokens_per_judgement
+    calls = _sum_accounts(accounts, "calls")
     if calls:
-        prompt, reply = _sum(accounts, "prompt_tokens") / calls, _sum(accounts, "completion_tokens") / calls
+        prompt, reply = (
+            _sum_accounts(accounts, "prompt_tokens") / calls,
+            _sum_accounts(accounts, "completion_tokens") / calls,
+        )
     reply = min(reply, settings.longest_reply)
     terms = Terms(*prices)
     usd = None if None in prices else left * terms.usd(prompt, reply)
-    most = None if None in prices else left * terms.usd(longest + _AROUND, settings.longest_reply)
+    most = None if None in prices else left * terms.usd(longest + _TEMPLATE_TOKENS, settings.longest_reply)
     return Judging(judge, model, responses, left, left * prompt, left * reply, usd, most)
 
 
-def _accounts(config: Config, judge: str) -> dict[str, dict[str, float]]:
+def _read_accounts(config: Config, judge: str) -> dict[str, dict[str, float]]:
     """The accounts of a judge by name; empty if it has not been asked yet."""
     path = get_ledger_path(config, f"judges.{judge}")
     if not Path(path).is_file():
@@ -92,34 +95,34 @@ def _accounts(config: Config, judge: str) -> dict[str, dict[str, float]]:
     return {row["account"]: row for row in Ledger(path, Terms()).accounts()}
 
 
-def _sum(accounts: Mapping[str, Mapping[str, float]], name: str) -> float:
+def _sum_accounts(accounts: Mapping[str, Mapping[str, float]], name: str) -> float:
     return sum(row[name] for row in accounts.values())
 
 
-def judging_parts(config: Config, judged: list[Judging]) -> list[Part]:
+def describe_judging(config: Config, judge_work: list[Judging]) -> list[Part]:
     """The forecast per judge and model as shown, and the rest of each budget."""
-    if not judged:
+    if not judge_work:
         return []
     headings = ("judge", "model", "responses", "left", "tokens in (M)", "tokens out (M)", "USD", "USD at most")
     parts: list[Part] = [
         "Left for judges behind servers. Cached replies cost nothing, but this forecast does not know them.",
-        table(headings, [_row(work) for work in judged]),
+        table(headings, [_format_row(work) for work in judge_work]),
         "USD: from the mean tokens of this study's calls so far, else from `rates`; at most: if responses and replies "
         "have their maximum length.",
     ]
     for judge in find_paid_judges(config):
         budget = config.judges[judge].budget
         if budget is not None:
-            accounts = _accounts(config, judge)
-            spent, unanswered = _sum(accounts, "usd"), _sum(accounts, "unanswered_usd")
+            accounts = _read_accounts(config, judge)
+            spent, unanswered = _sum_accounts(accounts, "usd"), _sum_accounts(accounts, "unanswered_usd")
             reserved = f", {unanswered:,.2f} are reserved for requests without a reply" if unanswered else ""
             parts.append(f"Judge {judge}: budget {budget:,.2f} USD, {spent:,.2f} are spent{reserved}.")
-        elif any(work.judge == judge and work.usd is None for work in judged):
+        elif any(work.judge == judge and work.usd is None for work in judge_work):
             parts.append(f"Judge {judge} has no prices: set usd_per_million_input_tokens and ..._output_tokens.")
     return parts
 
 
-def _row(work: Judging) -> list[str]:
+def _format_row(work: Judging) -> list[str]:
     return [
         work.judge,
         work.model,
@@ -127,10 +130,10 @@ def _row(work: Judging) -> list[str]:
         f"{work.left:,}",
         millions(work.prompt_tokens),
         millions(work.completion_tokens),
-        _usd(work.usd),
-        _usd(work.most_usd),
+        _format_usd(work.usd),
+        _format_usd(work.most_usd),
     ]
 
 
-def _usd(value: float | None) -> str:
+def _format_usd(value: float | None) -> str:
     return "-" if value is None else f"{value:,.2f}"

@@ -12,7 +12,7 @@ from entropy_sentinel.signal_families.signal_registry import FAMILIES
 from entropy_sentinel.study.config.generation_requests import count_pass_gpus, family_settings
 from entropy_sentinel.study.config.study_config import Config
 from entropy_sentinel.study.config.study_paths import parts_folder
-from entropy_sentinel.study.planning.file_plan import read
+from entropy_sentinel.study.planning.file_plan import read_frame
 from entropy_sentinel.study.planning.response_cost import Outlook
 
 
@@ -27,55 +27,55 @@ class Passes:
     gpu_h: float
 
 
-def passes(outlook: Outlook) -> list[Passes]:
+def plan_passes(outlook: Outlook) -> list[Passes]:
     """The passes left per family and model, if any; benchmarks with an unknown number of items are left out."""
-    run, left = outlook.config.run, []
+    run, pending = outlook.config.run, []
     for family, model in product(run.asking_families, run.models):
         if outlook.config.find_requery_model(family, model):
-            work = _passes_of(outlook, family, model)
+            work = _plan_model_passes(outlook, family, model)
             if work.responses:
-                left.append(work)
-    return left
+                pending.append(work)
+    return pending
 
 
-def _passes_of(outlook: Outlook, family: str, model: str) -> Passes:
-    config, (rates, _), declared = outlook.config, outlook.rates[model], FAMILIES[family].asks
-    assert declared is not None  # only such families have passes
+def _plan_model_passes(outlook: Outlook, family: str, model: str) -> Passes:
+    config, (rates, _), requery = outlook.config, outlook.rates[model], FAMILIES[family].asks
+    assert requery is not None  # only such families have passes
     template = config.layout.passes
     n_left = n_jobs = 0
     for benchmark in config.run.benchmarks:
         path = Path(template.format(family=family, model=model, benchmark=benchmark))
         if path in outlook.files.to_make:
-            left = max((outlook.responses[model, benchmark].total or 0) - _in_parts(path), 0)
+            left = max((outlook.responses[model, benchmark].total or 0) - _count_finished(path), 0)
             n_left += left
             n_jobs += left > 0
     settings = family_settings(config, family)
     samples = config.count_samples(model)
-    share = min(declared.first_responses(settings) or samples, samples) / samples
+    share = min(requery.first_responses(settings) or samples, samples) / samples
     responses = round(n_left * share)
-    contexts = responses * rates.tokens_per_response * declared.contexts_per_token(settings)
-    seconds = contexts / rates.contexts_per_s + starts(config, n_jobs) * rates.engine_start_s
+    contexts = responses * rates.tokens_per_response * requery.contexts_per_token(settings)
+    seconds = contexts / rates.contexts_per_s + count_starts(config, n_jobs) * rates.engine_start_s
     return Passes(family, model, responses, contexts, seconds / 3600 * count_pass_gpus(config, family, model))
 
 
-def starts(config: Config, jobs: int) -> int:
+def count_starts(config: Config, jobs: int) -> int:
     """The number of engines that the jobs of a model start on one GPU."""
     return min(jobs, 1) if config.generation.engine_idle_s else jobs
 
 
-def _in_parts(output: Path) -> int:
+def _count_finished(output: Path) -> int:
     """The number of responses that a running job has asked about."""
     n_responses = 0
     for part in Path(parts_folder(str(output))).glob("part-*.parquet"):
-        responses = read(pl.scan_parquet(part).select(RESPONSE).unique())
+        responses = read_frame(pl.scan_parquet(part).select(RESPONSE).unique())
         n_responses += 0 if responses is None else len(responses)
     return n_responses
 
 
-def shown(left: list[Passes], hours: str) -> list[str]:
+def describe_passes(pending: list[Passes], hours: str) -> list[str]:
     """A sentence for each family that has passes left; `hours` are GPU-hours, or those of engines on CPUs."""
     lines = []
-    for family, models in groupby(left, attrgetter("family")):  # `passes` sorts by family
+    for family, models in groupby(pending, attrgetter("family")):  # `plan_passes` sorts by family
         responses, contexts, gpu_h = 0, 0.0, 0.0
         for work in models:
             responses += work.responses

@@ -17,9 +17,15 @@ from entropy_sentinel.study.config.generation_requests import find_item_limit, s
 from entropy_sentinel.study.config.study_config import Config
 from entropy_sentinel.study.config.study_paths import parts_folder
 from entropy_sentinel.study.engines.generation_section import Rates
-from entropy_sentinel.study.items.benchmark_rows import local_rows
+from entropy_sentinel.study.items.benchmark_rows import read_local_rows
 from entropy_sentinel.study.jobs.reuse_plan import find_reusable
-from entropy_sentinel.study.planning.file_plan import StudyFiles, generations_file, modified, read, row_count
+from entropy_sentinel.study.planning.file_plan import (
+    StudyFiles,
+    count_rows,
+    find_generations_file,
+    read_frame,
+    read_modification_time,
+)
 
 Event = tuple[float, int]  # when a file was last changed, seconds since the epoch; amount of work done with it
 
@@ -30,12 +36,12 @@ class ResponseCount:
 
     total: int | None
     events: tuple[Event, ...]
-    finished: bool
+    is_finished: bool
 
     @property
     def done(self) -> int:
         """Responses in the finished file, or in the parts of a running job."""
-        if self.finished:
+        if self.is_finished:
             return self.total or 0
         return sum(amount for _, amount in self.events)
 
@@ -45,36 +51,36 @@ class ResponseCount:
         return max((self.total or 0) - self.done, 0)
 
 
-def responses(
+def count_responses(
     config: Config, files: StudyFiles, reusable: Collection[tuple[str, str]] = ()
 ) -> dict[tuple[str, str], ResponseCount]:
     """The responses of each model and benchmark that is run; those that are only copied count as finished."""
-    items = item_counts(config)
+    items = count_items(config)
     counts = {}
     for model, benchmark in product(config.run.models, items):
-        n_items, path = items[benchmark], generations_file(config, model, benchmark)
+        n_items, path = items[benchmark], find_generations_file(config, model, benchmark)
         planned = n_items and n_items * config.count_samples(model)
         if (model, benchmark) in reusable:
-            counts[model, benchmark] = ResponseCount(planned, (), finished=True)
+            counts[model, benchmark] = ResponseCount(planned, (), is_finished=True)
         else:
-            counts[model, benchmark] = _responses(path, files, planned)
+            counts[model, benchmark] = _count_file(path, files, planned)
     return counts
 
 
-def _responses(path: Path, files: StudyFiles, planned: int | None) -> ResponseCount:
+def _count_file(path: Path, files: StudyFiles, planned: int | None) -> ResponseCount:
     if path in files.to_make:
-        return ResponseCount(planned, tuple(_part_events(path)), finished=False)
-    if path not in files.modified:  # deleted, and no other file needs it
-        return ResponseCount(planned, (), finished=True)
-    rows = row_count(path)
-    return ResponseCount(rows, ((files.modified[path], rows),), finished=True)
+        return ResponseCount(planned, tuple(_part_events(path)), is_finished=False)
+    if path not in files.modification_times:  # deleted, and no other file needs it
+        return ResponseCount(planned, (), is_finished=True)
+    rows = count_rows(path)
+    return ResponseCount(rows, ((files.modification_times[path], rows),), is_finished=True)
 
 
 def _part_events(output: Path) -> Iterator[Event]:
     for path in Path(parts_folder(str(output))).glob("part-*.parquet"):
-        changed_at = modified(path)
+        changed_at = read_modification_time(path)
         if changed_at is not None:
-            yield changed_at, row_count(path)
+            yield changed_at, count_rows(path)
 
 
 class Outlook:
@@ -84,9 +90,9 @@ class Outlook:
         """Read the number and length of responses from the metadata of files."""
         self.config, self.files = config, files
         self.reusable = find_reusable(config)
-        self.responses, self.rates = responses(config, files, self.reusable), model_rates(config, files)
+        self.responses, self.rates = count_responses(config, files, self.reusable), model_rates(config, files)
 
-    def longest(self, model: str) -> int:
+    def max_response_tokens(self, model: str) -> int:
         """The longest response of a model, tokens."""
         return int(select_sampling(self.config, model)["max_tokens"])
 
@@ -95,16 +101,16 @@ class Outlook:
         return Path(template.format(**names)) in self.files.to_make
 
 
-def item_counts(config: Config) -> dict[str, int | None]:
+def count_items(config: Config) -> dict[str, int | None]:
     """The number of items per benchmark; None if no earlier run, config key or local file gives it."""
-    return {name: _items(config, name) for name in config.run.benchmarks}
+    return {name: _count_benchmark_items(config, name) for name in config.run.benchmarks}
 
 
-def _items(config: Config, benchmark: str) -> int | None:
+def _count_benchmark_items(config: Config, benchmark: str) -> int | None:
     settings = config.benchmarks[benchmark]
-    count = _items_made(Path(config.layout.items.format(benchmark=benchmark)))
+    count = _read_item_count(Path(config.layout.items.format(benchmark=benchmark)))
     if count is None and settings.path is not None:
-        count = sum(1 for _ in local_rows(settings.path))
+        count = sum(1 for _ in read_local_rows(settings.path))
     if count is None:
         count = settings.expected_items
     limit = find_item_limit(config, benchmark)
@@ -113,7 +119,7 @@ def _items(config: Config, benchmark: str) -> int | None:
     return min(count, limit)
 
 
-def _items_made(path: Path) -> int | None:
+def _read_item_count(path: Path) -> int | None:
     """The number of usable items in the source of a finished benchmark, whatever its limit was."""
     try:
         provenance: Mapping[str, int] = read_provenance(path)
@@ -147,28 +153,28 @@ def model_rates(config: Config, files: StudyFiles) -> dict[str, tuple[Rates, str
     The model's own files come first, then its settings in the config, then the files of the study's other models, then
     the config's settings for all models.
     """
-    traces = {model: _traces(config, model, files) for model in config.run.models}
+    traces = {model: _measure_traces(config, model, files) for model in config.run.models}
     all_traces = sum(traces.values(), Traces())
     rates = {}
-    for model, own in traces.items():
-        of_model = config.models[model].rates
-        values = config.rates.model_dump() | all_traces.rates | of_model | own.rates
+    for model, model_traces in traces.items():
+        model_settings = config.models[model].rates
+        values = config.rates.model_dump() | all_traces.rates | model_settings | model_traces.rates
         origin = "config"
-        if own.tokens:
+        if model_traces.tokens:
             origin = "own files"
-        elif all_traces.tokens and "tokens_per_response" not in of_model:
+        elif all_traces.tokens and "tokens_per_response" not in model_settings:
             origin = "others' files"
         rates[model] = (Rates(**values), origin)
     return rates
 
 
-def _traces(config: Config, model: str, files: StudyFiles) -> Traces:
+def _measure_traces(config: Config, model: str, files: StudyFiles) -> Traces:
     traces = Traces()
     for benchmark in config.run.benchmarks:
-        path = generations_file(config, model, benchmark)
-        if path not in files.modified:
+        path = find_generations_file(config, model, benchmark)
+        if path not in files.modification_times:
             continue
-        sums = read(pl.scan_parquet(path).select(responses=pl.len(), tokens=pl.col("n_tokens").sum()))
+        sums = read_frame(pl.scan_parquet(path).select(responses=pl.len(), tokens=pl.col("n_tokens").sum()))
         if sums is not None:
             traces += Traces(sums["responses"].item(), sums["tokens"].item(), path.stat().st_size)
     return traces

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from entropy_sentinel.rendering.terminal_text import Part, table
 from entropy_sentinel.study.config.study_config import Config
 from entropy_sentinel.study.planning.file_plan import StudyFiles
-from entropy_sentinel.study.planning.response_cost import Event, ResponseCount, responses
+from entropy_sentinel.study.planning.response_cost import Event, ResponseCount, count_responses
 
 # Speed is that of the last ten minutes,
 WINDOW_S = 600
 # unless work has stopped: nothing was written for this many times the usual interval, and for a minute.
 SILENCE = 3
-SHOWN_FILES = 5
+MAX_LISTED_FILES = 5
 
 
 @dataclass(frozen=True)
@@ -31,17 +31,17 @@ class Amount:
         return (self.total - self.done) / self.speed if self.speed and self.total is not None else None
 
 
-def jobs(files: StudyFiles, now: float) -> dict[str, Amount]:
+def count_jobs(files: StudyFiles, now: float) -> dict[str, Amount]:
     """The number of files made per stage at time `now`, in seconds since the epoch."""
     amounts = {}
     for stage, paths in files.stages.items():
-        made = [path for path in paths if path not in files.to_make]
-        times = [files.modified[path] for path in made if path in files.modified]
-        amounts[stage] = Amount(len(made), len(paths), speed([(time_s, 1) for time_s in times], now))
+        made_files = [path for path in paths if path not in files.to_make]
+        times = [files.modification_times[path] for path in made_files if path in files.modification_times]
+        amounts[stage] = Amount(len(made_files), len(paths), measure_speed([(time_s, 1) for time_s in times], now))
     return amounts
 
 
-def all_responses(counts: Iterable[ResponseCount], now: float) -> Amount:
+def sum_responses(counts: Iterable[ResponseCount], now: float) -> Amount:
     """The number of responses generated at time `now`, including those in the parts of running jobs."""
     done, totals = 0, []
     finished: list[Event] = []
@@ -49,17 +49,17 @@ def all_responses(counts: Iterable[ResponseCount], now: float) -> Amount:
     for count in counts:
         done += count.done
         totals.append(count.total)
-        if count.finished:
+        if count.is_finished:
             finished += count.events
         elif count.events:
             # Work after a job's last part is not written yet, so its time ends with that part.
             last_part, _ = max(count.events)
-            speed_of_running_jobs += speed(count.events, now, until=last_part) or 0
+            speed_of_running_jobs += measure_speed(count.events, now, until=last_part) or 0
     total = None if None in totals else sum(filter(None, totals))
-    return Amount(done, total, speed_of_running_jobs or speed(finished, now))
+    return Amount(done, total, speed_of_running_jobs or measure_speed(finished, now))
 
 
-def speed(events: Iterable[Event], now: float, until: float | None = None) -> float | None:
+def measure_speed(events: Iterable[Event], now: float, until: float | None = None) -> float | None:
     """The amount per second from the first event of the window to `until` (default `now`).
 
     The first event's amount is left out: it was done before it was written, perhaps partly before the window. None for
@@ -69,37 +69,37 @@ def speed(events: Iterable[Event], now: float, until: float | None = None) -> fl
     if len(recent) < 2:
         return None
     first, last = recent[0][0], recent[-1][0]
-    usual = (last - first) / (len(recent) - 1)
+    interval = (last - first) / (len(recent) - 1)
     span = (now if until is None else until) - first
-    if span <= 0 or now - last > max(SILENCE * usual, 60):
+    if span <= 0 or now - last > max(SILENCE * interval, 60):
         return None
     return sum(amount for _, amount in recent[1:]) / span
 
 
-def progress(config: Config, files: StudyFiles, now: float) -> list[Part]:
+def describe_progress(config: Config, files: StudyFiles, now: float) -> list[Part]:
     """The progress of the study at time `now`, as shown."""
     rows = []
-    for stage, amount in jobs(files, now).items():
-        rows.append(_row(stage, amount))
+    for stage, amount in count_jobs(files, now).items():
+        rows.append(_format_row(stage, amount))
         if stage == "generations":
-            rows.append(_row("  responses", all_responses(responses(config, files).values(), now)))
+            rows.append(_format_row("  responses", sum_responses(count_responses(config, files).values(), now)))
     at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(now))
     parts: list[Part] = [f"Study '{config.study}', {at}", table(("", "done", "per minute", "left"), rows)]
-    damaged = sorted(map(str, files.damaged))
-    for path in damaged[:SHOWN_FILES]:
+    damaged = sorted(map(str, files.damaged_files))
+    for path in damaged[:MAX_LISTED_FILES]:
         parts.append(f"{path}: cannot be read; delete it, and the next run rebuilds it")
-    if len(damaged) > SHOWN_FILES:
-        parts.append(f"and {len(damaged) - SHOWN_FILES} more that cannot be read")
+    if len(damaged) > MAX_LISTED_FILES:
+        parts.append(f"and {len(damaged) - MAX_LISTED_FILES} more that cannot be read")
     return parts
 
 
-def _row(name: str, amount: Amount) -> list[str]:
+def _format_row(name: str, amount: Amount) -> list[str]:
     total = "?" if amount.total is None else f"{amount.total:,}"
     pace = "-" if amount.speed is None or amount.done == amount.total else f"{amount.speed * 60:,.1f}"
-    return [name, f"{amount.done:,} of {total}", pace, _time_left(amount)]
+    return [name, f"{amount.done:,} of {total}", pace, _format_time_left(amount)]
 
 
-def _time_left(amount: Amount) -> str:
+def _format_time_left(amount: Amount) -> str:
     if amount.done == amount.total:
         return "done"
     if amount.left_s is None:

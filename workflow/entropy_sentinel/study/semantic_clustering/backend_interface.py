@@ -48,7 +48,7 @@ def make_backend(settings: GroupingSettings) -> Backend:
 log = logging.getLogger(__name__)
 
 
-def questions_of(benchmark: str) -> dict[str, Question]:
+def read_questions(benchmark: str) -> dict[str, Question]:
     """The questions in a file of items by item_id, with their right answers if it has them."""
     rows = BENCHMARKS.read(benchmark, ["item_id", "question", "answers"]).rows()
     questions = {}
@@ -57,7 +57,7 @@ def questions_of(benchmark: str) -> dict[str, Question]:
     return questions
 
 
-def tell_fewer(counts: Sequence[int]) -> None:
+def warn_few_answers(counts: Sequence[int]) -> None:
     """Warn about items with fewer answers than others."""
     most = max(counts, default=0)
     if fewer := [count for count in counts if count < most]:

@@ -73,7 +73,7 @@ class TextModel(Settings):
     batch_size: Positive = Field(64, le=4096, description="texts, or pairs of texts, per batch")
 
     @model_validator(mode="after")
-    def _weights_are_of_one_place(self) -> "TextModel":
+    def _check_weights(self) -> "TextModel":
         if self.path is not None and (self.model or self.revision):
             raise ValueError("'path' excludes 'model' and 'revision'; set these to null, or 'path'")
         return self

@@ -10,7 +10,7 @@ import numpy as np
 
 from entropy_sentinel.study.semantic_clustering.backend_interface import Pair
 from entropy_sentinel.study.semantic_clustering.backend_settings import GroupingSettings
-from entropy_sentinel.study.semantic_clustering.text_encoders import Encoder, Weights, located
+from entropy_sentinel.study.semantic_clustering.text_encoders import Encoder, Weights, locate_weights
 
 
 class EmbeddingBackend:
@@ -42,4 +42,4 @@ class EmbeddingBackend:
 
 def make(settings: GroupingSettings) -> EmbeddingBackend:
     """The backend with the encoder that the settings name."""
-    return EmbeddingBackend(located(settings), settings["threshold"], settings["batch_size"])
+    return EmbeddingBackend(locate_weights(settings), settings["threshold"], settings["batch_size"])

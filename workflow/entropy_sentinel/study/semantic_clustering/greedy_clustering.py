@@ -16,10 +16,10 @@ from entropy_sentinel.study.semantic_clustering.backend_interface import Backend
 
 log = logging.getLogger(__name__)
 
-Answered = tuple[Question, Sequence[str]]
+AnsweredQuestion = tuple[Question, Sequence[str]]
 
 
-def classes(answered: Sequence[Answered], backend: Backend) -> list[list[int]]:
+def cluster_answers(answered: Sequence[AnsweredQuestion], backend: Backend) -> list[list[int]]:
     """The class of each answer to each question, numbered from 0 in the order of their first answers.
 
     Answers with the same text are in one class and are not compared. Empty answers, also of white space only, are a
@@ -28,17 +28,17 @@ def classes(answered: Sequence[Answered], backend: Backend) -> list[list[int]]:
     groupings = []
     for question, answers in answered:
         distinct = dict.fromkeys(map(str.strip, answers))
-        groupings.append(_Grouping(question, list(distinct)))
+        groupings.append(_AnswerClasses(question, list(distinct)))
     n_pairs = 0
     # Compares the first answer without a class with all others, for all questions at once: a few large batches.
-    while unfinished := [grouping for grouping in groupings if grouping.left]:
+    while unfinished := [grouping for grouping in groupings if grouping.pending]:
         pairs: list[Pair] = []
         for grouping in unfinished:
-            pairs += grouping.lead()
+            pairs += grouping.start_class()
         same = iter(backend.same(pairs))
         n_pairs += len(pairs)
         for grouping in unfinished:
-            grouping.join(same)
+            grouping.fill_class(same)
     log.info("%d pairs of answers to %d questions compared", n_pairs, len(answered))
     numbers = []
     for grouping, (_, answers) in zip(groupings, answered, strict=True):
@@ -47,26 +47,26 @@ def classes(answered: Sequence[Answered], backend: Backend) -> list[list[int]]:
 
 
 @dataclass
-class _Grouping:
-    """The distinct answers to a question: those `left` have no class yet, those `compared` may join the last class."""
+class _AnswerClasses:
+    """The distinct answers to a question: `pending` ones have no class yet, `candidates` may join the last class."""
 
     question: Question
-    left: list[str]
-    compared: list[str] = field(default_factory=list)
+    pending: list[str]
+    candidates: list[str] = field(default_factory=list)
     number: dict[str, int] = field(default_factory=dict)
     n_classes: int = 0
 
-    def lead(self) -> list[Pair]:
-        """Begin a class with the first answer in `left`; return its pairs with each other answer."""
-        first = self.left.pop(0)
+    def start_class(self) -> list[Pair]:
+        """Begin a class with the first answer in `pending`; return its pairs with each other answer."""
+        first = self.pending.pop(0)
         self.number[first] = self.n_classes
         self.n_classes += 1
-        self.compared = [answer for answer in self.left if first and answer]
-        return [Pair(self.question, first, answer) for answer in self.compared]
+        self.candidates = [answer for answer in self.pending if first and answer]
+        return [Pair(self.question, first, answer) for answer in self.candidates]
 
-    def join(self, same: Iterator[bool]) -> None:
+    def fill_class(self, same: Iterator[bool]) -> None:
         """Put the answers for which the next values of `same` are true into the last class."""
-        for answer in self.compared:
+        for answer in self.candidates:
             if next(same):
                 self.number[answer] = self.n_classes - 1
-        self.left = [answer for answer in self.left if answer not in self.number]
+        self.pending = [answer for answer in self.pending if answer not in self.number]

@@ -12,8 +12,8 @@ import numpy as np
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.study.semantic_clustering.backend_interface import Pair
 from entropy_sentinel.study.semantic_clustering.backend_settings import GroupingSettings
-from entropy_sentinel.study.semantic_clustering.pair_scores import KeptScores, TextPair
-from entropy_sentinel.study.semantic_clustering.text_encoders import PairClassifier, Weights, located
+from entropy_sentinel.study.semantic_clustering.pair_scores import CachedScores, TextPair
+from entropy_sentinel.study.semantic_clustering.text_encoders import PairClassifier, Weights, locate_weights
 
 _ENTAILMENT = "entailment"
 
@@ -24,8 +24,8 @@ class NliBackend:
     def __init__(self, weights: Weights, batch_size: int) -> None:
         """Load the classifier. Raises InputError if it is not a classifier or has no label for entailment."""
         self._classifier, self._weights = PairClassifier(weights.folder, weights.name), weights
-        self._label = _entailment(self._classifier.labels, weights.name)
-        self._entails = KeptScores(self._entailed, [weights.revision, _ENTAILMENT], batch_size)
+        self._label = _find_entailment_label(self._classifier.labels, weights.name)
+        self._entails = CachedScores(self._score_entailment, [weights.revision, _ENTAILMENT], batch_size)
 
     def same(self, pairs: Sequence[Pair]) -> list[bool]:
         """Whether the two answers of each pair mean the same, in order."""
@@ -40,14 +40,14 @@ class NliBackend:
         """The classifier, and the numbers of ordered pairs that it compared and that came from the cache."""
         return {"backend": "nli", **self._weights.provenance, **self._entails.counts, "cut": self._classifier.n_cut}
 
-    def _entailed(self, pairs: Sequence[TextPair]) -> np.ndarray:
+    def _score_entailment(self, pairs: Sequence[TextPair]) -> np.ndarray:
         """1 for each pair whose first text entails the second, else 0."""
         likeliest = self._classifier.logits(pairs).argmax(axis=1)
         entailed: np.ndarray = (likeliest == self._label).astype(float)
         return entailed
 
 
-def _entailment(labels: Mapping[int, str], name: str) -> int:
+def _find_entailment_label(labels: Mapping[int, str], name: str) -> int:
     """The number of the label named entailment, in any case."""
     for number, label in labels.items():
         if label.lower() == _ENTAILMENT:
@@ -60,4 +60,4 @@ def _entailment(labels: Mapping[int, str], name: str) -> int:
 
 def make(settings: GroupingSettings) -> NliBackend:
     """The backend with the classifier that the settings name."""
-    return NliBackend(located(settings), settings["batch_size"])
+    return NliBackend(locate_weights(settings), settings["batch_size"])

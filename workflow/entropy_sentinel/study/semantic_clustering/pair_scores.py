@@ -24,13 +24,13 @@ TextPair = tuple[str, str]
 _LAYOUT = 1
 # The longest wait for another job's turn, in seconds; a turn takes milliseconds.
 _TURN_S = 60.0
-_TELL_EVERY_S = 30.0
+_REPORT_INTERVAL_S = 30.0
 
 
-class KeptScores:
+class CachedScores:
     """The scores of pairs of texts by `score`, kept in a file.
 
-    `compared` counts the pairs given to `score`, `saved` those from the file, each pair once per call. `identity`
+    `n_compared` counts the pairs given to `score`, `n_saved` those from the file, each pair once per call. `identity`
     describes the model and what is computed from its output: each identity has its own file.
     """
 
@@ -40,7 +40,7 @@ class KeptScores:
         self._score, self._batch_size = score, batch_size
         name = hashlib.sha256(json.dumps([_LAYOUT, *identity]).encode()).hexdigest()[:16]
         self._path = cache_folder("pairs") / f"{name}.sqlite"
-        self.compared = self.saved = 0
+        self.n_compared = self.n_saved = 0
 
     def __call__(self, pairs: Iterable[TextPair]) -> dict[TextPair, float]:
         """The score of each different pair. Raises EntropySentinelError if the file cannot be used."""
@@ -48,35 +48,35 @@ class KeptScores:
         # a resumed job gets the same batches, and the same numbers, as one that was not killed.
         ordered = sorted(dict.fromkeys(pairs), key=lambda pair: (len(pair[0]) + len(pair[1]), pair))
         scores: dict[TextPair, float] = {}
-        told = time.monotonic()
+        last_report = time.monotonic()
         with self._file() as file:
             for start in range(0, len(ordered), self._batch_size):
                 scores |= self._batch(file, ordered[start : start + self._batch_size])
-                if time.monotonic() - told > _TELL_EVERY_S:
-                    told = time.monotonic()
+                if time.monotonic() - last_report > _REPORT_INTERVAL_S:
+                    last_report = time.monotonic()
                     log.info("%d of %d pairs of texts", len(scores), len(ordered))
-        log.info("%d pairs of texts compared so far, %d from the cache", self.compared, self.saved)
+        log.info("%d pairs of texts compared so far, %d from the cache", self.n_compared, self.n_saved)
         return scores
 
     @property
     def counts(self) -> dict[str, int]:
         """How many pairs the model compared, and how many came from the cache, for the provenance."""
-        return {"pairs_asked": self.compared, "pairs_saved": self.saved}
+        return {"pairs_asked": self.n_compared, "pairs_saved": self.n_saved}
 
     def _batch(self, file: sqlite3.Connection, pairs: Sequence[TextPair]) -> dict[TextPair, float]:
         keys = {_key(pair): pair for pair in pairs}
-        places = ", ".join("?" * len(keys))
-        rows = file.execute(f"SELECT pair, score FROM scores WHERE pair IN ({places})", list(keys)).fetchall()
-        known = {keys[key]: score for key, score in rows}
-        new = [pair for pair in pairs if pair not in known]
-        scores = dict(zip(new, map(float, self._score(new)), strict=True)) if new else {}
+        placeholders = ", ".join("?" * len(keys))
+        rows = file.execute(f"SELECT pair, score FROM scores WHERE pair IN ({placeholders})", list(keys)).fetchall()
+        cached = {keys[key]: score for key, score in rows}
+        new_pairs = [pair for pair in pairs if pair not in cached]
+        scores = dict(zip(new_pairs, map(float, self._score(new_pairs)), strict=True)) if new_pairs else {}
         with file:  # one transaction
             file.executemany(
-                "INSERT OR REPLACE INTO scores VALUES (?, ?)", ((_key(pair), scores[pair]) for pair in new)
+                "INSERT OR REPLACE INTO scores VALUES (?, ?)", ((_key(pair), scores[pair]) for pair in new_pairs)
             )
-        self.compared += len(new)
-        self.saved += len(known)
-        return known | scores
+        self.n_compared += len(new_pairs)
+        self.n_saved += len(cached)
+        return cached | scores
 
     @contextmanager
     def _file(self) -> Iterator[sqlite3.Connection]:

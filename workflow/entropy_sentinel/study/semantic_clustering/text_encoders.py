@@ -32,7 +32,7 @@ class Weights(NamedTuple):
         return {"weights": self.name, "weights_revision": self.revision}
 
 
-def located(settings: WeightsSettings) -> Weights:
+def locate_weights(settings: WeightsSettings) -> Weights:
     """The weights that the settings name, downloading them if needed. Raises InputError like `hub`."""
     if settings["path"] is not None:
         assert settings["revision"] is not None  # for a folder it is its hash

@@ -10,9 +10,9 @@ import polars as pl
 
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.schemas.benchmark_schema import BENCHMARKS
-from entropy_sentinel.study.items.benchmark_rows import folder_rows, local_rows
+from entropy_sentinel.study.items.benchmark_rows import read_folder_rows, read_local_rows
 from entropy_sentinel.study.items.benchmark_settings import ItemsSettings
-from entropy_sentinel.study.items.item_conversion import items_frame, read_items
+from entropy_sentinel.study.items.item_conversion import build_items_frame, read_items
 from entropy_sentinel.study.items.row_fields import Row
 
 log = logging.getLogger(__name__)
@@ -47,7 +47,7 @@ def write_benchmark(settings: ItemsSettings, output: str) -> None:
         log.warning("%s: %d rows left out: %s (%s)", source, len(numbers), reason, _format_first(numbers))
     if settings["reference"] and all(item["reference"] is None for item in items):
         log.warning("%s: no row has a reference; see benchmarks.%s.reference", source, settings["benchmark"])
-    frame = items_frame(items, settings)
+    frame = build_items_frame(items, settings)
     duplicates = frame.filter(pl.col("duplicate_of") != pl.col("item_id"))["item_id"].to_list()
     if duplicates:
         log.warning("%s: kept %d duplicate questions: %s", source, len(duplicates), _format_first(duplicates))
@@ -82,13 +82,13 @@ def open_source(settings: ItemsSettings, revisions: Path) -> tuple[Iterable[Row]
     path = settings["path"]
     if path:
         digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()[:12]
-        return local_rows(path), {"source": Path(path).name, "revision": digest, "commit": None}
+        return read_local_rows(path), {"source": Path(path).name, "revision": digest, "commit": None}
     from entropy_sentinel.hub import hub_files as hub  # heavy, and not needed for local files
 
     dataset, revision = settings["dataset"], settings["revision"]
     assert dataset is not None  # the config has checked that it is one of the two
     commit = hub.pin_commit("dataset", dataset, revision, revisions)
-    rows = folder_rows(
+    rows = read_folder_rows(
         hub.download_snapshot("dataset", dataset, commit), settings["configs"], settings["split"], dataset
     )
     return rows, {"source": dataset, "revision": revision, "commit": commit}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from entropy_sentinel.hub.hub_files import RepoKind, download_snapshot, pin_commit, write_json
-from entropy_sentinel.study.items.benchmark_rows import folder_rows
+from entropy_sentinel.study.items.benchmark_rows import read_folder_rows
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ def prefetch_dataset(settings: Mapping[str, Any], output: str) -> None:
     dataset = settings["dataset"]
     folder = _prefetch("dataset", dataset, settings["revision"], output)
     n_rows = 0
-    for _ in folder_rows(folder, settings["configs"], settings["split"], dataset):
+    for _ in read_folder_rows(folder, settings["configs"], settings["split"], dataset):
         n_rows += 1
     log.info("%s: %d rows", dataset, n_rows)
 

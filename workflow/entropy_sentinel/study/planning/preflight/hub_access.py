@@ -68,7 +68,7 @@ def _needed_files(work: PendingWork) -> dict[str, HubFiles]:
         if model.ON_HUB:
             settings = model.engine_settings()
             needed[f"models.{name}"] = HubFiles("model", settings["weights"], settings["revision"])
-    for name, section in work.comparing.items():
+    for name, section in work.comparing_families.items():
         if section.weights:
             needed[f"signals.{name}"] = HubFiles("model", section.weights, section.revision)
     for name in work.benchmarks:

@@ -12,10 +12,10 @@ from entropy_sentinel.study.config.generation_requests import count_gpus
 from entropy_sentinel.study.engines.cpu_settings import is_cpu_build
 from entropy_sentinel.study.engines.generation_section import PARALLEL_SIZES
 from entropy_sentinel.study.engines.gpu_devices import list_visible_devices
-from entropy_sentinel.study.planning.file_plan import study_files
-from entropy_sentinel.study.planning.forecast import Cost, forecast
-from entropy_sentinel.study.planning.judge_cost import judging
-from entropy_sentinel.study.planning.pass_cost import passes
+from entropy_sentinel.study.planning.file_plan import plan_files
+from entropy_sentinel.study.planning.forecast import Cost, forecast_costs
+from entropy_sentinel.study.planning.judge_cost import plan_judging
+from entropy_sentinel.study.planning.pass_cost import plan_passes
 from entropy_sentinel.study.planning.preflight.pending_work import PendingWork
 from entropy_sentinel.study.planning.preflight.preflight_problem import Problem, ProblemCode, Severity
 from entropy_sentinel.study.planning.response_cost import Outlook
@@ -38,8 +38,8 @@ def find_full_disk(work: PendingWork) -> Iterator[Problem]:
     if not work.models:
         return
     config = work.config
-    outlook = Outlook(config, study_files(config))
-    costs = forecast(outlook, judging(outlook), passes(outlook))
+    outlook = Outlook(config, plan_files(config))
+    costs = forecast_costs(outlook, plan_judging(outlook), plan_passes(outlook))
     needed_gb = sum(costs.values(), Cost()).disk_gb
     folder = Path(config.layout.results).absolute()
     while not folder.exists():
@@ -88,16 +88,16 @@ def read_slurm_gpus() -> int | None:
         return None
     try:
         command = ["sinfo", "--noheader", "--format=%G"]
-        shown = subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE_S, check=True).stdout
+        listing = subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE_S, check=True).stdout
     except (OSError, subprocess.SubprocessError):
         return None
-    return parse_gpu_counts(shown)
+    return parse_gpu_counts(listing)
 
 
-def parse_gpu_counts(shown: str) -> int | None:
+def parse_gpu_counts(listing: str) -> int | None:
     """The largest number of GPUs in lines such as `gpu:a100:4(S:0-1),shard:8`; None without any GPU."""
     counts = []
-    for line in re.sub(r"\([^)]*\)", "", shown).splitlines():
+    for line in re.sub(r"\([^)]*\)", "", listing).splitlines():
         resources = [resource.split(":") for resource in line.split(",")]
         numbers = [parts[-1] for parts in resources if parts[0] == "gpu"]
         counts.append(sum(int(number) for number in numbers if number.isdecimal()))

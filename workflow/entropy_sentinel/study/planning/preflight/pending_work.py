@@ -21,7 +21,7 @@ class PendingWork:
     reusable: Set[tuple[str, str]] = frozenset()
 
     @classmethod
-    def of_absent_files(cls, config: Config, reusable: Set[tuple[str, str]] = frozenset()) -> "PendingWork":
+    def from_absent_files(cls, config: Config, reusable: Set[tuple[str, str]] = frozenset()) -> "PendingWork":
         """The work whose files do not exist: less than a run finds, but at once."""
         layout, run = config.layout, config.run
         files = {Path(layout.items.format(benchmark=name)) for name in run.benchmarks}
@@ -68,14 +68,16 @@ class PendingWork:
         config, run = self.config, self.config.run
         needed = dict.fromkeys(model for model, _ in self.generations)
         for family, model, benchmark in product(run.asking_families, run.models, run.benchmarks):
-            asked = config.find_requery_model(family, model)
-            if asked and self._is_pending(config.layout.passes, family=family, model=model, benchmark=benchmark):
-                needed[asked] = None
-        serving = (config.judges[judge].served_by for judge in self.labels)
-        return list(needed | dict.fromkeys(filter(None, serving)))
+            requery_model = config.find_requery_model(family, model)
+            if requery_model and self._is_pending(
+                config.layout.passes, family=family, model=model, benchmark=benchmark
+            ):
+                needed[requery_model] = None
+        judge_models = (config.judges[judge].served_by for judge in self.labels)
+        return list(needed | dict.fromkeys(filter(None, judge_models)))
 
     @property
-    def comparing(self) -> dict[str, TextModel]:
+    def comparing_families(self) -> dict[str, TextModel]:
         """Sections of the families of signals that are to compare texts, by name."""
         config, template, pairs = self.config, self.config.layout.signals, [*self._pairs]
         return {

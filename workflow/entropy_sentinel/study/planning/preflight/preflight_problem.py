@@ -41,6 +41,6 @@ class Problem:
         subject = f"{self.key}: " if self.key else ""
         return f"{self.severity.upper()} {subject}{self.message}. {self.remedy}"
 
-    def as_dict(self) -> dict[str, str]:
+    def to_dict(self) -> dict[str, str]:
         """The problem as `--json` shows it."""
         return {name: str(value) for name, value in asdict(self).items()}

@@ -7,7 +7,7 @@ from entropy_sentinel.formatting.text_format import counted
 from entropy_sentinel.study.config.group_estimates import training_groups
 from entropy_sentinel.study.config.study_config import Config
 from entropy_sentinel.study.planning.preflight.preflight_problem import Problem, ProblemCode, Severity
-from entropy_sentinel.study.planning.response_cost import item_counts
+from entropy_sentinel.study.planning.response_cost import count_items
 
 
 def find_small_groups(config: Config) -> Iterator[Problem]:
@@ -48,7 +48,7 @@ def find_small_groups(config: Config) -> Iterator[Problem]:
 def _training_counts(config: Config) -> Mapping[str, int | None]:
     """The number of training items of each benchmark; None if unknown."""
     counts: dict[str, int | None] = {}
-    for name, n_items in item_counts(config).items():
+    for name, n_items in count_items(config).items():
         # As statistics/splits.py draws them.
         counts[name] = n_items and n_items - min(math.ceil(config.estimation.test_share * n_items), n_items - 1)
     return counts

@@ -57,7 +57,7 @@ def contexts_per_token(settings: Mapping[str, Any]) -> float:
     return len(settings["answers"]) / every
 
 
-def compute(traces: pl.LazyFrame, asked: str) -> pl.DataFrame:
+def compute_entropy_areas(traces: pl.LazyFrame, asked: str) -> pl.DataFrame:
     """A row per response, in order: the signals, or `eas_reason` without signals. `asked` is the pass."""
     rows = FORCED_ANSWERS.read(asked, [*RESPONSE, "answer", "eas", "mean_eas", "reason"]).filter(answer="own")
     scores = of_responses(traces, rows)
@@ -66,7 +66,7 @@ def compute(traces: pl.LazyFrame, asked: str) -> pl.DataFrame:
     return scores.select("eas", "mean_eas", eas_reason=reason)
 
 
-def _asking() -> ModuleType:
+def _import_requery() -> ModuleType:
     from entropy_sentinel.study.signal_families.forced_answer.requery import forced_contexts
 
     return forced_contexts
@@ -77,7 +77,7 @@ FAMILY = Family(
     (Signal("eas", "EAS", _EAS, "bits"), Signal("mean_eas", "Mean EAS", _MEAN, "bits")),
     asks=EnginePass(
         FORCED_ANSWERS,
-        asking=_asking,
+        asking=_import_requery,
         version=2,  # retracted answers, and unboxed ones within a sentence, do not count
         alike=(("positions", "entropies", "missing_masses", "bounds"), ("options", "option_probabilities")),
         contexts_per_token=contexts_per_token,
@@ -85,5 +85,5 @@ FAMILY = Family(
         needed_of_servers=("vocabulary",),
     ),
     settings=ForcedAnswer,
-    compute=compute,
+    compute=compute_entropy_areas,
 )

@@ -12,12 +12,12 @@ from entropy_sentinel.judges.final_answers import find_final_answer
 from entropy_sentinel.judges.judge_interface import Unclear
 from entropy_sentinel.schemas.generation_schema import CUT_OFF, WAS_REFUSED
 from entropy_sentinel.statistics.ambiguity import LEAST_SAMPLES, count_stable_classes
-from entropy_sentinel.study.semantic_clustering.backend_interface import Backend, questions_of, tell_fewer
-from entropy_sentinel.study.semantic_clustering.greedy_clustering import classes
+from entropy_sentinel.study.semantic_clustering.backend_interface import Backend, read_questions, warn_few_answers
+from entropy_sentinel.study.semantic_clustering.greedy_clustering import cluster_answers
 from entropy_sentinel.study.semantic_clustering.semantic_entropy import class_probabilities, semantic_entropy
 
 
-def answer_of(response: str, truncated: bool) -> str:
+def extract_answer(response: str, truncated: bool) -> str:
     """The final answer, or else the whole response, stripped; it may be empty.
 
     Of a truncated response it is the text so far.
@@ -45,33 +45,33 @@ COLUMNS = pl.Schema(
 )
 
 
-def spread(traces: pl.LazyFrame, benchmark: str, backend: Backend, by_frequency: bool) -> pl.DataFrame:
+def compute_spread(traces: pl.LazyFrame, benchmark: str, backend: Backend, by_frequency: bool) -> pl.DataFrame:
     """A row per response, in order, with COLUMNS; `benchmark` is the file of the items."""
     logprobs = pl.col("token_logprobs").cast(pl.List(pl.Float64))
     # A sampled token cannot have probability 0: the server's value is not a log-probability.
-    known = logprobs.list.min().fill_null(0) > ZERO_PROBABILITY
+    is_possible = logprobs.list.min().fill_null(0) > ZERO_PROBABILITY
     rows = traces.select(
         "item_id",
         "text",
         refused=pl.when(WAS_REFUSED).then("finish_reason"),
         cut_off=CUT_OFF,
-        logprob=pl.when(known).then(logprobs.list.sum()),
+        logprob=pl.when(is_possible).then(logprobs.list.sum()),
     ).collect()
-    answers = [answer_of(*row) for row in rows.select("text", "cut_off").iter_rows()]
+    answers = [extract_answer(*row) for row in rows.select("text", "cut_off").iter_rows()]
     rows = rows.with_columns(answer=pl.Series(answers, dtype=pl.String)).with_row_index("row")
     items = rows.filter(pl.col("refused").is_null()).partition_by("item_id", maintain_order=True)
-    tell_fewer([len(item) for item in items])
-    questions = questions_of(benchmark)
+    warn_few_answers([len(item) for item in items])
+    questions = read_questions(benchmark)
     answered = [(questions[item["item_id"][0]], item["answer"].to_list()) for item in items]
     spreads: list[Mapping[str, Any]] = []
-    for item, numbers in zip(items, classes(answered, backend), strict=True):
-        spreads += _of_item(item, numbers, by_frequency)
+    for item, numbers in zip(items, cluster_answers(answered, backend), strict=True):
+        spreads += _spread_item(item, numbers, by_frequency)
     frame = pl.DataFrame(spreads, schema={"row": rows["row"].dtype, **COLUMNS})
     joined = rows.select("row", "refused").join(frame, on="row", how="left", maintain_order="left", validate="1:1")
     return joined.select(*COLUMNS.names()[:-1], pl.coalesce("refused", "semantics_reason").alias("semantics_reason"))
 
 
-def _of_item(item: pl.DataFrame, numbers: list[int], by_frequency: bool) -> list[Mapping[str, Any]]:
+def _spread_item(item: pl.DataFrame, numbers: list[int], by_frequency: bool) -> list[Mapping[str, Any]]:
     """The rows of the answers to an item; `numbers` are their classes."""
     usable = not item["logprob"].has_nulls()
     logprobs = item["logprob"].to_list() if usable and not by_frequency else None
@@ -83,7 +83,7 @@ def _of_item(item: pl.DataFrame, numbers: list[int], by_frequency: bool) -> list
         reasons.append(_FREQUENCIES)
     if stable is None:
         reasons.append(_FEW.format(len(item)) if enough else _ALONE)
-    of_item = {
+    item_values = {
         "semantic_entropy": semantic_entropy(shares) if enough else None,
         "answer_classes": len(shares) if enough else None,
         "stable_classes": stable,
@@ -91,12 +91,12 @@ def _of_item(item: pl.DataFrame, numbers: list[int], by_frequency: bool) -> list
     }
     rows: list[Mapping[str, Any]] = []
     for (row, answer, logprob), number in zip(item.select("row", "answer", "logprob").rows(), numbers, strict=True):
-        of_answer = {
+        answer_values = {
             "row": row,
             "answer": answer,
             "answer_class": number,
             "probability": None if logprob is None else math.exp(logprob),
             "class_probability": shares[number],
         }
-        rows.append(of_item | of_answer)
+        rows.append(item_values | answer_values)
     return rows

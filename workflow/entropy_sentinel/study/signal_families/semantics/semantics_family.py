@@ -32,7 +32,7 @@ _STABLE = (
 )
 
 
-def compute(
+def compute_semantics(
     traces: pl.LazyFrame, benchmark: str, probabilities: str, **comparing: Any
 ) -> tuple[pl.DataFrame, dict[str, Any]]:
     """A row per response, in order, and facts about the comparison of answers.
@@ -43,10 +43,10 @@ def compute(
     """
     from entropy_sentinel.study.semantic_clustering.backend_interface import make_backend
     from entropy_sentinel.study.semantic_clustering.backend_settings import GroupingSettings
-    from entropy_sentinel.study.signal_families.semantics.answer_spread import spread
+    from entropy_sentinel.study.signal_families.semantics.answer_spread import compute_spread
 
     backend = make_backend(cast(GroupingSettings, comparing))
-    spreads = spread(traces, benchmark, backend, by_frequency=probabilities == "frequencies")
+    spreads = compute_spread(traces, benchmark, backend, by_frequency=probabilities == "frequencies")
     return spreads, {"grouping": backend.provenance}
 
 
@@ -60,5 +60,5 @@ FAMILY = Family(
     per_item=True,
     settings=Semantics,
     compares_texts=True,
-    compute=compute,
+    compute=compute_semantics,
 )

@@ -38,7 +38,7 @@ class Boxes:
             )
         self.opening, self._closing = opening, closed[-1]
 
-    def of(self, answers: Sequence[str]) -> dict[str, InsertedTokens | None]:
+    def box_answers(self, answers: Sequence[str]) -> dict[str, InsertedTokens | None]:
         """Each answer as inserted tokens; None for an answer without tokens in this vocabulary."""
         texts = list(dict.fromkeys(answers))
         wholes = self._engine.token_ids([f"{OPENING}{text}}}" for text in texts])
@@ -62,8 +62,8 @@ class Boxes:
         one that joins its end with the closing brace.
         """
         before = 0  # tokens that are those of the brace alone
-        for token, of_brace in zip(whole, self.opening, strict=False):
-            if token != of_brace:
+        for token, brace_token in zip(whole, self.opening, strict=False):
+            if token != brace_token:
                 break
             before += 1
         end = len(whole) - (whole[-1] == self._closing)

@@ -19,14 +19,14 @@ from entropy_sentinel.study.signal_families.forced_answer.forced_answer_frames i
 from entropy_sentinel.study.signal_families.forced_answer.requery.boxing import Boxes, InsertedTokens
 from entropy_sentinel.study.signal_families.forced_answer.requery.trajectory import (
     Step,
-    area,
-    chosen,
-    step,
+    choose_positions,
+    compute_area,
+    compute_step,
     tokens_up_to,
 )
 
 # Responses that are asked about at the same time, each in order of t: few enough to fit into the engine's cache.
-SIDE_BY_SIDE = 32
+BATCH_SIZE = 32
 _AT_ONCE = "the final answer ends with the first token"
 _OTHER_TEXTS = "the texts of the tokens do not make up the response"
 
@@ -52,7 +52,7 @@ class Track:
 class Row:
     """A response and a kind of answer, with its track or the reason why it has none."""
 
-    which: tuple[Any, ...]
+    response: tuple[Any, ...]
     answer: str
     text: str | None = None
     answer_tokens: int | None = None
@@ -73,12 +73,12 @@ def ask(
     texts = engine.token_texts(part["token_ids"].to_list())
     responses = part.with_columns(cut_off=CUT_OFF).iter_rows(named=True)
     rows: list[Row] = []
-    for response, of_tokens in zip(responses, texts, strict=True):
-        rows += _rows(response, of_tokens, boxes, settings)
+    for response, token_texts in zip(responses, texts, strict=True):
+        rows += _plan_rows(response, token_texts, boxes, settings)
     # Rows may share a track, which is asked about once.
     tracks = {id(row.track): row.track for row in rows if row.track}
-    _follow(list(tracks.values()), engine)
-    return _frame(rows)
+    _ask_tracks(list(tracks.values()), engine)
+    return _build_frame(rows)
 
 
 def unasked(part: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
@@ -86,53 +86,57 @@ def unasked(part: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
     rows: list[Row] = []
     for *which, reason in part.select(*RESPONSE, "unusable").rows():
         rows += [Row(tuple(which), kind, reason=reason) for kind in settings["answers"]]
-    return _frame(rows)
+    return _build_frame(rows)
 
 
-def _rows(row: Mapping[str, Any], texts: Sequence[str], boxes: Boxes, settings: Mapping[str, Any]) -> Iterator[Row]:
+def _plan_rows(
+    row: Mapping[str, Any], texts: Sequence[str], boxes: Boxes, settings: Mapping[str, Any]
+) -> Iterator[Row]:
     """A row for each kind of answer; kinds with the same tokens share a track."""
     which = tuple(row[key] for key in RESPONSE)
     kinds, first = settings["answers"], settings.get("samples")
     if first is not None and row["sample"] >= first:
-        later = f"not among the first {first} of its item; only those are asked about (signals.forced_answer.samples)"
-        yield from (Row(which, kind, reason=later) for kind in kinds)
+        reason_of_later = (
+            f"not among the first {first} of its item; only those are asked about (signals.forced_answer.samples)"
+        )
+        yield from (Row(which, kind, reason=reason_of_later) for kind in kinds)
         return
     try:
-        own = find_final_answer(row["text"], row["cut_off"])
+        answer = find_final_answer(row["text"], row["cut_off"])
     except Unclear as unclear:
         yield from (Row(which, kind, reason=str(unclear)) for kind in kinds)
         return
-    length = tokens_up_to(texts, row["text"], own.end)
+    length = tokens_up_to(texts, row["text"], answer.end)
     if length is None or length < 2:
         reason = _OTHER_TEXTS if length is None else _AT_ONCE
         yield from (Row(which, kind, tokens_to_answer=length, reason=reason) for kind in kinds)
         return
-    positions = chosen(settings["positions"], texts, length - 1)
-    letters = _letters(row, boxes, settings)
+    positions = choose_positions(settings["positions"], texts, length - 1)
+    letters = _find_letters(row, boxes, settings)
     options = [letter for letter, _ in list_options(row["question"])]
-    answers = {"own": own.text, "reference": row["reference"], "none": None}
+    answers = {"own": answer.text, "reference": row["reference"], "none": None}
     tracks: dict[tuple[int, ...], Track] = {}
     for kind in kinds:
-        text = _bare(answers[kind], options)
-        boxed, why = _boxed(kind, text, boxes)
+        text = _strip_answer(answers[kind], options)
+        boxed, why = _box_answer(kind, text, boxes)
         if boxed is None:
             yield Row(which, kind, text, tokens_to_answer=length, reason=why)
             continue
         # A letter is an option only directly after the brace.
-        known = letters if boxed.ids == tuple(boxes.opening) else {}
-        track = Track(row["prompt_ids"], row["token_ids"], boxed.ids, positions, tuple(known.values()))
+        allowed_letters = letters if boxed.ids == tuple(boxes.opening) else {}
+        track = Track(row["prompt_ids"], row["token_ids"], boxed.ids, positions, tuple(allowed_letters.values()))
         track = tracks.setdefault(boxed.ids, track)
-        yield Row(which, kind, text, boxed.answer_tokens, length, tuple(known), track)
+        yield Row(which, kind, text, boxed.answer_tokens, length, tuple(allowed_letters), track)
 
 
-def _letters(row: Mapping[str, Any], boxes: Boxes, settings: Mapping[str, Any]) -> dict[str, int]:
+def _find_letters(row: Mapping[str, Any], boxes: Boxes, settings: Mapping[str, Any]) -> dict[str, int]:
     """The letters of the question's options with their tokens; empty if a letter is not a single token."""
     letters = [letter for letter, _ in list_options(row["question"])] if settings["options"] else []
     tokens = boxes.letters(letters) if letters else {}
     return tokens if len(tokens) == len(letters) else {}
 
 
-def _boxed(kind: str, text: str | None, boxes: Boxes) -> tuple[InsertedTokens | None, str | None]:
+def _box_answer(kind: str, text: str | None, boxes: Boxes) -> tuple[InsertedTokens | None, str | None]:
     """The inserted tokens for a kind of answer, or the reason why there are none."""
     if kind == "none":
         return InsertedTokens(tuple(boxes.opening), 0), None
@@ -140,11 +144,11 @@ def _boxed(kind: str, text: str | None, boxes: Boxes) -> tuple[InsertedTokens | 
         return None, "the item has no reference"
     if not text:
         return None, "the answer is empty"
-    boxed = boxes.of([text])[text]
+    boxed = boxes.box_answers([text])[text]
     return boxed, None if boxed else f"the answer cannot be tokenised: {text!r}"
 
 
-def _bare(text: str | None, options: Sequence[str]) -> str | None:
+def _strip_answer(text: str | None, options: Sequence[str]) -> str | None:
     """An answer as in a box: without white space and dollar signs around it.
 
     If the question has `options` and the answer names one, return only the letter, as in references: C for `(C)`.
@@ -155,11 +159,11 @@ def _bare(text: str | None, options: Sequence[str]) -> str | None:
     return letter if letter in options else text.strip().strip("$").strip()
 
 
-def _follow(tracks: Sequence[Track], engine: TokenIdEngine) -> None:
+def _ask_tracks(tracks: Sequence[Track], engine: TokenIdEngine) -> None:
     """Ask about all positions of all tracks, SIDE_BY_SIDE tracks at a time, each in order of t."""
     questions: list[tuple[Track, int]] = []
-    for first in range(0, len(tracks), SIDE_BY_SIDE):
-        group = tracks[first : first + SIDE_BY_SIDE]
+    for first in range(0, len(tracks), BATCH_SIZE):
+        group = tracks[first : first + BATCH_SIZE]
         for place in range(max(len(track.positions) for track in group)):
             questions += [(track, track.positions[place]) for track in group if place < len(track.positions)]
     vocabulary, answered = engine.vocabulary, 0
@@ -169,27 +173,27 @@ def _follow(tracks: Sequence[Track], engine: TokenIdEngine) -> None:
         if next_token.refused:
             track.refused = next_token.refused
         else:
-            track.steps[t] = step(next_token, vocabulary, track.options)
+            track.steps[t] = compute_step(next_token, vocabulary, track.options)
     if answered < len(questions):
         raise EntropySentinelError(f"the engine answered {answered} of {len(questions)} contexts")
 
 
-def _frame(rows: Sequence[Row]) -> pl.DataFrame:
+def _build_frame(rows: Sequence[Row]) -> pl.DataFrame:
     columns = []
     for row in rows:
-        of_row = {
-            **dict(zip(RESPONSE, row.which, strict=True)),
+        cells = {
+            **dict(zip(RESPONSE, row.response, strict=True)),
             "answer": row.answer,
             "answer_text": row.text,
             "answer_tokens": row.answer_tokens,
             "tokens_to_answer": row.tokens_to_answer,
             "reason": row.reason,
         }
-        columns.append(of_row | _trajectory(row))
+        columns.append(cells | _build_trajectory(row))
     return FORCED_ANSWERS.frame(columns)
 
 
-def _trajectory(row: Row) -> dict[str, Any]:
+def _build_trajectory(row: Row) -> dict[str, Any]:
     """The columns of a row whose track is complete."""
     track, length = row.track, row.tokens_to_answer
     if track is None or length is None:
@@ -198,7 +202,7 @@ def _trajectory(row: Row) -> dict[str, Any]:
         return {"reason": f"refused: {track.refused}"}
     steps = [track.steps[t] for t in track.positions]
     entropies, bounds = [step.entropy for step in steps], [step.bound for step in steps]
-    total = area(track.positions, entropies, length - 1)
+    total = compute_area(track.positions, entropies, length - 1)
     by_option = None
     if row.letters:
         by_option = [[step.options[place] for step in steps] for place in range(len(row.letters))]
@@ -211,5 +215,5 @@ def _trajectory(row: Row) -> dict[str, Any]:
         "option_probabilities": by_option,
         "eas": total,
         "mean_eas": total / (length - 1),
-        "eas_bound": area(track.positions, bounds, length - 1),
+        "eas_bound": compute_area(track.positions, bounds, length - 1),
     }

@@ -25,7 +25,7 @@ def tokens_up_to(texts: Sequence[str], response: str, end: int) -> int | None:
     return int(np.searchsorted(ends, start + end)) + 1
 
 
-def chosen(which: str | int, texts: Sequence[str], last: int) -> list[int]:
+def choose_positions(which: str | int, texts: Sequence[str], last: int) -> list[int]:
     """The positions t in 1 .. `last` after which the answer is inserted, in order.
 
     `which` is `all`, `sentence-ends`, or a number n for every n-th. The first and the last are always included, so the
@@ -42,7 +42,7 @@ def chosen(which: str | int, texts: Sequence[str], last: int) -> list[int]:
     return sorted({1, last} | {place for place in places if place <= last})
 
 
-def area(positions: Sequence[int], values: Numbers, last: int) -> float:
+def compute_area(positions: Sequence[int], values: Numbers, last: int) -> float:
     """The sum of values over t = 1 .. `last`, with linear interpolation between `positions`.
 
     With all positions it is the plain sum.
@@ -63,7 +63,7 @@ class Step:
     options: tuple[float | None, ...] = ()
 
 
-def step(next_token: NextToken, vocabulary: int, options: Sequence[int] = ()) -> Step:
+def compute_step(next_token: NextToken, vocabulary: int, options: Sequence[int] = ()) -> Step:
     """The step for a distribution over `vocabulary` tokens, V; `options` are token ids.
 
     Source: Entropy Area Score, section 2, and the equation for the error of the top K.
@@ -74,5 +74,5 @@ def step(next_token: NextToken, vocabulary: int, options: Sequence[int] = ()) ->
     missing = max(0.0, 1 - float(probabilities.sum()))
     bound = float(error_bound(np.array(missing), vocabulary - len(logprobs))) / float(np.log(2))
     by_id = dict(zip(next_token.token_ids.tolist(), logprobs.tolist(), strict=True)) if options else {}
-    named = tuple(float(np.exp(by_id[token])) if token in by_id else None for token in options)
-    return Step(abs(float(-(probabilities * possible).sum())) / float(np.log(2)), missing, bound, named)
+    option_probabilities = tuple(float(np.exp(by_id[token])) if token in by_id else None for token in options)
+    return Step(abs(float(-(probabilities * possible).sum())) / float(np.log(2)), missing, bound, option_probabilities)
