@@ -47,7 +47,7 @@ def generation_settings(name: str, folder: Path) -> dict[str, Any]:
         },
         **{"lora": None, "lora_revision": None, "template_date": "2025-11-01", "seed": 42, "environment": {}},
         "engine_args": {**ARGUMENTS, "model_loader_extra_config": {"frequent": frequent, "seed": 2}},
-        "sampling": {"temperature": 1.0, "max_tokens": 32},
+        "sampling": {"temperature": 1.0, "max_tokens": 16},
         **{"prompt": "solve-step-by-step", "samples": 4, "top_k": 20, "keep_top_token_ids": True},
         "chat_template_kwargs": {"enable_thinking": False} if name == "qwen3-8b" else {},
     }
