@@ -206,12 +206,12 @@ def write_log(n_responses: int, n_tokens: int, path: str) -> None:
 
 def measure_log(side: str, path: str) -> dict[str, float]:
     """CPU-seconds and peak memory of one side, after a small log that loads the libraries."""
-    from entropy_sentinel.api.response_reading import features_in
+    from entropy_sentinel.api.response_reading import compute_file_features
     from entropy_sentinel.schemas.arrow_lists import read_batches
 
-    features_in([ROOT / "workflow" / "entropy_sentinel" / "example" / "log.jsonl"])
+    compute_file_features([ROOT / "workflow" / "entropy_sentinel" / "example" / "log.jsonl"])
     wall, cpu = time.perf_counter(), time.process_time()
-    rows = sum(map(len, read_batches(path))) if side == "read" else len(features_in([Path(path)])[0])
+    rows = sum(map(len, read_batches(path))) if side == "read" else len(compute_file_features([Path(path)])[0])
     return {
         "wall_s": round(time.perf_counter() - wall, 2),
         "cpu_s": round(time.process_time() - cpu, 2),

@@ -9,7 +9,7 @@ from production import traffic
 from rows import rows
 
 import entropy_sentinel as es
-from entropy_sentinel.api.domains import are_parts, other_domains
+from entropy_sentinel.api.domains import are_parts, find_domain_columns
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.monitor.batch import BY_DEFAULT, estimate_slices, options_of
 
@@ -90,7 +90,7 @@ def test_a_first_sample_does_not_offer_days() -> None:
     note = es.sample(None, features, (), budget=60).notes[-1]
     assert "columns that give more: metadata.topic (3)" in note
     assert "benchmark" not in note
-    assert other_domains(features, ["benchmark"], 3) == {}
+    assert find_domain_columns(features, ["benchmark"], 3) == {}
 
 
 def test_every_verb_reads_a_log_in_memory(tmp_path: Path) -> None:

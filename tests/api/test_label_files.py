@@ -9,7 +9,7 @@ from calling import run
 from tiny import TINY
 
 import entropy_sentinel as es
-from entropy_sentinel.api.input_checks import with_labels
+from entropy_sentinel.api.input_checks import add_labels
 from entropy_sentinel.core.errors import InputError
 
 TRUE, FALSE = ("true", "TRUE", "True", "yes", "Yes", "1", " 1 ", "1.0"), ("false", "FALSE", "no", "NO", "0", "0.0")
@@ -119,7 +119,7 @@ def test_two_labels_of_a_response_in_one_file(tmp_path: Path) -> None:
 def test_a_table_with_a_label_twice_joins_each_response_once() -> None:
     features = pl.DataFrame({"item_id": ["x", "y"], "sum": [1.0, 2.0]})
     table = pl.DataFrame({"item_id": ["x", "x", "y"], "label": [True, None, True]})
-    assert with_labels(features, table)["label"].to_list() == [True, True]
+    assert add_labels(features, table)["label"].to_list() == [True, True]
 
 
 def test_files_with_and_without_the_model_name_the_same_responses(tmp_path: Path) -> None:

@@ -143,9 +143,9 @@ def test_what_takes_long_is_named_on_a_terminal_only(
 ) -> None:
     monkeypatch.setattr(options, "PATIENCE_S", 0.05)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
-    with options.working("reading"):
+    with options.announce_work("reading"):
         time.sleep(0.3)
-    with options.working("quick"):
+    with options.announce_work("quick"):
         pass
     time.sleep(0.1)
     assert capsys.readouterr().err == expected

@@ -9,7 +9,7 @@ import pytest
 from production import BEGIN, fitted, saved, traffic, written
 
 import entropy_sentinel as es
-from entropy_sentinel.api.label_reading import drawn_by
+from entropy_sentinel.api.label_reading import read_sample_columns
 from entropy_sentinel.monitor.labelling.label_corrected_estimates import improve_accuracy
 from entropy_sentinel.monitor.labelling.post_stratification import weigh_by_strata
 from entropy_sentinel.monitor.reading.dependence import STRATUM
@@ -80,7 +80,7 @@ def sampled(features: pl.DataFrame, folder: Path, budget: int = 120) -> Path:
 def test_labels_drawn_by_topic_improve_routes(features: pl.DataFrame, tmp_path: Path) -> None:
     """Also those of a state, in which a log that is given again is read again, once."""
     labels, estimator = sampled(features, tmp_path), saved(tmp_path)
-    assert drawn_by(labels) == ["topic"]
+    assert read_sample_columns(labels) == ["topic"]
     log = written(features, tmp_path / "log.parquet")
     result = es.monitor(estimator, log, by=["route"], labels=labels)
     assert result.slices["improved_accuracy"].null_count() == 0

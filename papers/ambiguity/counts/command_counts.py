@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from entropy_sentinel.cli.shared_arguments import say
+from entropy_sentinel.cli.shared_arguments import print_line
 
 Questions = Annotated[
     Path,
@@ -85,14 +85,14 @@ def command(
         if all(of_row):
             kept.append({**row, "counts": of_row})
     write_whole(output, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in kept))
-    say(f"{output}: {len(kept):,} of {len(rows):,} questions, counted in {n_chunks:,} paragraphs")
+    print_line(f"{output}: {len(kept):,} of {len(rows):,} questions, counted in {n_chunks:,} paragraphs")
     if len(kept) < len(rows):
-        say(
+        print_line(
             f"{len(rows) - len(kept):,} left out: no paragraph with the keywords contains one of their answers",
             err=True,
         )
     if entailment is not None and entailment.unclear:
-        say(
+        print_line(
             f"{entailment.unclear:,} of {entailment.n_asked:,} replies were neither yes nor no, and count as no",
             err=True,
         )

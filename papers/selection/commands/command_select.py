@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from entropy_sentinel.cli.shared_arguments import say, taking
+from entropy_sentinel.cli.shared_arguments import print_line, take_options
 from entropy_sentinel.core.cache_folders import BASE
 from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.study.cli.study_loading import ConfigFiles, load_made_study
@@ -27,7 +27,7 @@ Judge = Annotated[
 ]
 
 
-@taking(SelectOptions)
+@take_options(SelectOptions)
 def command(model: Model, output: Output, configfile: ConfigFiles = [], judge: Judge = None, **options: Any) -> None:
     """Select items of a study to train a model on.
 
@@ -58,9 +58,9 @@ def command(model: Model, output: Output, configfile: ConfigFiles = [], judge: J
     solutions = read_solutions(chosen.solutions)
     write_training_file(candidates, selection.rows, prompt_settings(config, model), solutions, output)
     show([_table(candidates, selection.rows)])
-    say(f"{output}: {len(selection.rows):,} of {len(candidates):,} items")
+    print_line(f"{output}: {len(selection.rows):,} of {len(candidates):,} items")
     for note in selection.notes:
-        say(note, err=True)
+        print_line(note, err=True)
 
 
 def _files(config: "Config", model: str, judge: str, options: SelectOptions) -> "list[CandidateFiles]":

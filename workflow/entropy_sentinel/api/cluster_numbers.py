@@ -8,7 +8,7 @@ from entropy_sentinel.logs.response_selection import coalesce_columns, to_text
 from entropy_sentinel.schemas.response_schema import item_numbers
 
 
-def cluster_numbers(rows: pl.DataFrame, column: str | None) -> np.ndarray:
+def number_clusters(rows: pl.DataFrame, column: str | None) -> np.ndarray:
     """The number of the cluster of each response, (n_rows,).
 
     Without a `column`, responses to the same request are a cluster, or without a request, those to the same item. A
@@ -16,10 +16,10 @@ def cluster_numbers(rows: pl.DataFrame, column: str | None) -> np.ndarray:
     """
     names = [column] if column is not None else [REQUEST, QUESTION]
     texts = to_text(coalesce_columns(rows, names))
-    own = -1 - np.arange(len(rows))
-    others = own if column is not None else item_numbers(rows)
+    single_numbers = -1 - np.arange(len(rows))
+    default_numbers = single_numbers if column is not None else item_numbers(rows)
     if texts.null_count() == len(texts):
-        return others
+        return default_numbers
     numbers = len(rows) + texts.rank("dense").fill_null(0).to_numpy().astype(np.int64)
-    clusters: np.ndarray = np.where(texts.is_null().to_numpy(), others, numbers)
+    clusters: np.ndarray = np.where(texts.is_null().to_numpy(), default_numbers, numbers)
     return clusters

@@ -19,7 +19,7 @@ _NO_DOMAINS = {*FEATURE_FRAME.schema, *LOGPROBS, *SCHEMA, "model", "question", "
     "benchmark"
 }
 # Largest numbers of columns and of values that a message names.
-_SHOWN, _NAMED = 4, 3
+_MOST_COLUMNS, _MOST_VALUES = 4, 3
 # The column with the name of a response's file, the default domain: a study has a file per benchmark.
 FILE = "benchmark"
 # Parts of names that differ between the files of one log: a date, with a time or the number of a process; the number of
@@ -33,7 +33,7 @@ _OF_ONE_LOG = re.compile(rf"(?<![A-Za-z0-9])(?:{_DATE}|{_MONTH_OR_WEEK}|{_PART}|
 _NUMBER = re.compile(r"[-_.]\d{1,6}$")
 
 
-def n_domains(rows: pl.DataFrame, columns: Collection[str]) -> int:
+def count_domains(rows: pl.DataFrame, columns: Collection[str]) -> int:
     """How many combinations of values have at least FEWEST_LABELS items, and so count as domains."""
     items = rows.group_by(columns).agg(n=pl.struct(ITEM).n_unique())
     return int((items["n"] >= FEWEST_LABELS).sum())
@@ -44,13 +44,13 @@ def are_parts(names: Iterable[str | None]) -> bool:
 
     They do if fewer names are left without dates, numbers of parts and ids.
     """
-    known = {name for name in names if name is not None}
+    distinct_names = {name for name in names if name is not None}
     logs = set()
-    for name in known:
+    for name in distinct_names:
         # `app-2` is a further file of `app`, if there is one.
         first = _NUMBER.sub("", name)
-        logs.add(_OF_ONE_LOG.sub("", first if first in known else name))
-    return len(logs) < len(known)
+        logs.add(_OF_ONE_LOG.sub("", first if first in distinct_names else name))
+    return len(logs) < len(distinct_names)
 
 
 def check_kinds(rows: pl.DataFrame, option: str) -> None:
@@ -60,31 +60,33 @@ def check_kinds(rows: pl.DataFrame, option: str) -> None:
     """
     names = rows[FILE].drop_nulls().unique().sort().to_list()
     if are_parts(names) or (len(names) > 1 and all(name.isdecimal() for name in names)):
-        files = ", ".join([*names[:_NAMED], "..."] if len(names) > _NAMED else names)
+        files = ", ".join([*names[:_MOST_VALUES], "..."] if len(names) > _MOST_VALUES else names)
         raise InputError(
             f"{option}: the files of the log are days or parts ({files}) rather than kinds of questions; "
-            f"{remedy(other_domains(rows, [FILE], 1), option)}; if they are kinds, write {format_option(option, FILE)}"
+            f"{advise_domains(find_domain_columns(rows, [FILE], 1), option)}; if they are kinds, write "
+            f"{format_option(option, FILE)}"
         )
 
 
-def other_domains(rows: pl.DataFrame, columns: Collection[str], there: int) -> dict[str, int]:
-    """The other columns of a log that give more than `there` domains, with their numbers, the most first."""
+def find_domain_columns(rows: pl.DataFrame, columns: Collection[str], n_domains: int) -> dict[str, int]:
+    """The other columns of a log that give more than `n_domains` domains, with their numbers, the most first."""
     counts = Counter[str]()
     for name, dtype in rows.schema.items():
         if dtype != pl.String or name in _NO_DOMAINS or name in columns or are_parts(rows[name].unique()):
             continue
-        n = n_domains(rows, [name])
-        if n > there:
+        n = count_domains(rows, [name])
+        if n > n_domains:
             counts[name] = n
     return dict(counts.most_common())
 
 
-def remedy(others: Mapping[str, int], option: str) -> str:
-    """Advice on how to get more domains: name one of the columns `others` with `option`."""
-    if not others:
+def advise_domains(domain_columns: Mapping[str, int], option: str) -> str:
+    """Advice on how to get more domains: name one of `domain_columns` with `option`."""
+    if not domain_columns:
         return "no column gives more: group the questions by topic, and write the topics to a column of the log"
-    columns = [f"{name} ({n})" for name, n in others.items()]
+    columns = [f"{name} ({n})" for name, n in domain_columns.items()]
     return (
-        f"columns that give more: {', '.join(columns[:_SHOWN])}. Choose one whose values are kinds of questions, such "
-        f"as {format_option(option, next(iter(others)))}"
+        f"columns that give more: {', '.join(columns[:_MOST_COLUMNS])}. Choose one whose values are kinds of "
+        "questions, such "
+        f"as {format_option(option, next(iter(domain_columns)))}"
     )

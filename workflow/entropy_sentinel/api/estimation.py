@@ -8,14 +8,14 @@ from typing import Any, Unpack
 import polars as pl
 from pydantic import ValidationError
 
-from entropy_sentinel.api.cluster_numbers import cluster_numbers
-from entropy_sentinel.api.domains import FILE, check_kinds, n_domains, other_domains, remedy
-from entropy_sentinel.api.input_checks import Paths, only_value, slice_values, with_labels
-from entropy_sentinel.api.label_reading import labels_from
+from entropy_sentinel.api.cluster_numbers import number_clusters
+from entropy_sentinel.api.domains import FILE, advise_domains, check_kinds, count_domains, find_domain_columns
+from entropy_sentinel.api.input_checks import Paths, add_labels, read_slice_values, require_one_value
+from entropy_sentinel.api.label_reading import coerce_labels
 from entropy_sentinel.api.one_model import OneModel
-from entropy_sentinel.api.response_reading import features_from
+from entropy_sentinel.api.response_reading import coerce_features
 from entropy_sentinel.api.verb_options import FitKeywords
-from entropy_sentinel.api.witness_joining import witnessed_rows
+from entropy_sentinel.api.witness_joining import join_witnesses
 from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.core.object_stores import get_local_path
 from entropy_sentinel.core.option_classes import document_options
@@ -103,20 +103,20 @@ def fit(
         raise ConfigError(f"estimator: must be a name such as '{_DEFAULT}', got {type(estimator).__name__}")
     signals = further_signals(estimator)
     limits = Limits.from_keywords("fit", options)
-    further = [REQUEST, *[name for name in (domain, group, cluster) if name]]
-    labels = None if labels is None else labels_from(labels)
+    extra_columns = [REQUEST, *[name for name in (domain, group, cluster) if name]]
+    labels = None if labels is None else coerce_labels(labels)
     if labels is not None and QUESTION_COLUMN in labels.columns:
-        further.append(QUESTION)
-    features = features_from(features, signals, OneModel(labels), further=further)
+        extra_columns.append(QUESTION)
+    features = coerce_features(features, signals, OneModel(labels), further=extra_columns)
     if domain is None:
         domain = FILE
         check_kinds(features, "domain")
     for name, column in (("domain", domain), ("group", group or domain), ("cluster", cluster or domain)):
         if not isinstance(column, str):
             raise InputError(f"{name}: must be the name of a column, got {column!r}"[:200])
-        slice_values(features, column, name)
+        read_slice_values(features, column, name)
     if labels is not None:
-        rows = with_labels(features, labels)
+        rows = add_labels(features, labels)
     elif features.schema.get("label") in (pl.Boolean, pl.Null):
         rows = features
     else:
@@ -125,17 +125,17 @@ def fit(
     labelled_features = rows
     rows = rows.filter(pl.col("label").is_not_null(), pl.col("reason").is_null())
     if rows.is_empty():
-        raise InputError(f"labels: no response has features and a label; {_why_unlabelled(features, labels)}")
-    clusters = cluster_numbers(rows, cluster)
+        raise InputError(f"labels: no response has features and a label; {_explain_unlabelled(features, labels)}")
+    clusters = number_clusters(rows, cluster)
     rows = rows.drop(REQUEST, strict=False)
-    model = only_value(rows, "model")
-    logprobs = {name: only_value(rows, name) for name in LOGPROBS if name in rows.columns}
-    domains, groups = _domains(rows, domain, group)
-    _warn_of_few(rows, domains, [domain] if group is None else [domain, group])
-    how = _training_settings(settings or {})
-    needed = rows.select(*FEATURES, *signals)
+    model = require_one_value(rows, "model")
+    logprobs = {name: require_one_value(rows, name) for name in LOGPROBS if name in rows.columns}
+    domains, groups = _assign_domains(rows, domain, group)
+    _warn_few_domains(rows, domains, [domain] if group is None else [domain, group])
+    fitting = _parse_training_settings(settings or {})
+    training_features = rows.select(*FEATURES, *signals)
     words = rows.select(pl.col(name).cast(dtype) for name, dtype in SCHEMA.items()) if COLUMN in rows.columns else None
-    training = TrainingRows(needed, rows["label"].to_numpy(), how, domains, clusters, groups, words)
+    training = TrainingRows(training_features, rows["label"].to_numpy(), fitting, domains, clusters, groups, words)
     if cluster is not None:
         training.similarity = intraclass_correlation(training.y, training.domains, training.items)
     fitted = fit_estimators(training, [estimator])[estimator]
@@ -143,9 +143,9 @@ def fit(
         raise InputError(f"estimator '{estimator}' cannot be fitted: {fitted.reason}")
     witnessed = None
     if judged is not None:
-        responses = labelled_features.with_columns(_domains(labelled_features, domain, group)[0])
+        responses = labelled_features.with_columns(_assign_domains(labelled_features, domain, group)[0])
         kind = {"model": model, **logprobs}
-        witnessed = witnessed_rows(responses, domains.name, labels, judged, kind, signals, cluster, training)
+        witnessed = join_witnesses(responses, domains.name, labels, judged, kind, signals, cluster, training)
     metadata = describe_fit(
         fitted,
         training,
@@ -201,22 +201,22 @@ def load(path: str | Path) -> FittedEstimator:
     return load_estimator(get_local_path(path))
 
 
-def saved_estimator(given: FittedEstimator | str | Path) -> FittedEstimator:
+def ensure_estimator(estimator: FittedEstimator | str | Path) -> FittedEstimator:
     """An estimator, loading it if given as a path; raises the errors of `load`."""
-    return given if isinstance(given, FittedEstimator) else load(given)
+    return estimator if isinstance(estimator, FittedEstimator) else load(estimator)
 
 
-def _domains(rows: pl.DataFrame, domain: str, group: str | None) -> tuple[pl.Series, pl.Series | None]:
+def _assign_domains(rows: pl.DataFrame, domain: str, group: str | None) -> tuple[pl.Series, pl.Series | None]:
     """The domain of each row, and its group if there are groups; the same domain in two groups counts as two."""
-    domains = slice_values(rows, domain, "domain").cast(pl.String).alias("(domain)")
+    domains = read_slice_values(rows, domain, "domain").cast(pl.String).alias("(domain)")
     if group is None:
         return domains.fill_null("-"), None
-    groups = slice_values(rows, group, "group").cast(pl.String).fill_null("-").alias("(group)")
-    within = groups + "/" + domains
-    return within.fill_null(groups).alias(domains.name), groups  # the group alone where the domain is null
+    groups = read_slice_values(rows, group, "group").cast(pl.String).fill_null("-").alias("(group)")
+    nested_domains = groups + "/" + domains
+    return nested_domains.fill_null(groups).alias(domains.name), groups  # the group alone where the domain is null
 
 
-def _why_unlabelled(features: pl.DataFrame, labels: pl.DataFrame | None) -> str:
+def _explain_unlabelled(features: pl.DataFrame, labels: pl.DataFrame | None) -> str:
     if labels is not None:
         return "item_id must be the same in both"
     if "label_reason" not in features.columns:
@@ -225,23 +225,23 @@ def _why_unlabelled(features: pl.DataFrame, labels: pl.DataFrame | None) -> str:
     return "; ".join(f"{reason} ({n:,} responses)" for reason, n in counts.iter_rows())
 
 
-def _warn_of_few(rows: pl.DataFrame, domains: pl.Series, columns: Sequence[str]) -> None:
+def _warn_few_domains(rows: pl.DataFrame, domains: pl.Series, columns: Sequence[str]) -> None:
     """Warn if `domains`, (n_rows,), made of these columns, are few and another column gives more."""
-    n = n_domains(rows.with_columns(domains), [domains.name])
-    if n < FEWEST_TO_CHOOSE and (others := other_domains(rows, columns, n)):
+    n = count_domains(rows.with_columns(domains), [domains.name])
+    if n < FEWEST_TO_CHOOSE and (domain_columns := find_domain_columns(rows, columns, n)):
         log.warning(
             "domain: the labels cover %s with at least %d labels, by %s; %s",
             counted(n, "domain"),
             FEWEST_LABELS,
             ", ".join(columns),
-            remedy(others, "domain"),
+            advise_domains(domain_columns, "domain"),
         )
 
 
-def _training_settings(given: Mapping[str, Any]) -> Fitting:
+def _parse_training_settings(values: Mapping[str, Any]) -> Fitting:
     """The checked settings of a fit."""
     try:
-        settings = Estimation.model_validate(given)
+        settings = Estimation.model_validate(values)
     except ValidationError as error:
         lines = (f"settings: {describe_error(problem, in_python=True)}" for problem in error.errors())
         raise ConfigError("\n".join(lines)) from None

@@ -31,54 +31,56 @@ from entropy_sentinel.schemas.witness_schema import JUDGE, WITNESS
 log = logging.getLogger(__name__)
 
 # Largest number of files that a message names.
-_SHOWN = 5
+_MOST_NAMES = 5
 
 Paths = str | Path | Sequence[str | Path]
 # Column with the number of responses that a labelled one represents, if not all were equally likely to be labelled.
 WEIGHT = "weight"
 # Columns that all verbs need; a verb or the user's slices may need more (sample, facts of the log-probabilities).
-_OF_FEATURES = (*FEATURES, "item_id", "model", "benchmark", "reason")
+_FEATURE_COLUMNS = (*FEATURES, "item_id", "model", "benchmark", "reason")
 
 
-def files(paths: Paths, suffixes: Sequence[str]) -> list[Path]:
+def resolve_files(paths: Paths, suffixes: Sequence[str]) -> list[Path]:
     """The files that paths, folders, patterns and URLs name, in order; `-` is standard input.
 
     From a folder it takes the files with one of `suffixes`, optionally with `.gz`. A remote file is copied.
     Raises InputError for a path that names no file.
     """
     matched: list[Path] = []
-    for path in named(paths):
-        matches = list(_matches(path, suffixes))
+    for path in list_paths(paths):
+        matches = list(_match_files(path, suffixes))
         if not matches:
-            raise InputError(f"{format_path(path)}: {_nothing(path, suffixes)}")
+            raise InputError(f"{format_path(path)}: {_explain_no_file(path, suffixes)}")
         matched += matches
     return matched
 
 
-def named(paths: Any) -> list[str | Path]:
+def list_paths(paths: Any) -> list[str | Path]:
     """One path or several as a list; raises InputError for anything else."""
-    given = list(paths) if isinstance(paths, list | tuple) else [paths]
-    for path in given:
+    path_list = list(paths) if isinstance(paths, list | tuple) else [paths]
+    for path in path_list:
         if not isinstance(path, str | Path):
             raise InputError(f"files: must be paths, folders or patterns, or a list of them; got {type(path).__name__}")
-    return given
+    return path_list
 
 
-def log_files(paths: Any) -> list[Path]:
-    """The files of logs, traces or features that paths name, as `files` finds them.
+def resolve_log_files(paths: Any) -> list[Path]:
+    """The files of logs, traces or features that paths name, as `resolve_files` finds them.
 
     In a folder, CSV files without the columns of log-probabilities are skipped, with a warning.
     """
     logs: list[Path] = []
-    for path in named(paths):
-        every = files(path, SUFFIXES)
-        in_folder = _is_folder(path, every)
-        skipped = [file for file in every if in_folder and _ends(file.name, (".csv",)) and not is_csv_log(file)]
-        if skipped == every:
-            raise InputError(f"{format_path(path)}: {_nothing(path, SUFFIXES)}; {_skipped_files(skipped)}")
+    for path in list_paths(paths):
+        path_files = resolve_files(path, SUFFIXES)
+        in_folder = _is_folder(path, path_files)
+        skipped = [
+            file for file in path_files if in_folder and _has_suffix(file.name, (".csv",)) and not is_csv_log(file)
+        ]
+        if skipped == path_files:
+            raise InputError(f"{format_path(path)}: {_explain_no_file(path, SUFFIXES)}; {_describe_skipped(skipped)}")
         if skipped:
-            log.warning("%s: %s", format_path(path), _skipped_files(skipped))
-        logs += [file for file in every if file not in skipped]
+            log.warning("%s: %s", format_path(path), _describe_skipped(skipped))
+        logs += [file for file in path_files if file not in skipped]
     return logs
 
 
@@ -89,80 +91,80 @@ def _is_folder(path: str | Path, files: Sequence[Path]) -> bool:
     return not glob.has_magic(str(path)) and [file.name for file in files] != [make_file_name(path)]
 
 
-def _matches(path: str | Path, suffixes: Sequence[str]) -> Iterator[Path]:
+def _match_files(path: str | Path, suffixes: Sequence[str]) -> Iterator[Path]:
     if (url := parse_url(path)) is not None:
-        yield from map(get_local_path, list_remote_files(url, lambda name: _ends(Path(name).name, suffixes)))
+        yield from map(get_local_path, list_remote_files(url, lambda name: _has_suffix(Path(name).name, suffixes)))
     elif str(path) == STANDARD_INPUT or Path(path).is_file():
         yield Path(path)
     elif is_pipe(path):
         yield copy_pipe(path)
     elif Path(path).is_dir():
         for file in sorted(Path(path).rglob("*")):
-            if _ends(file.name, suffixes) and file.is_file():
+            if _has_suffix(file.name, suffixes) and file.is_file():
                 yield file
     else:
         matches = map(Path, glob.glob(str(path), recursive=True))
         yield from sorted(filter(Path.is_file, matches))
 
 
-def _nothing(path: str | Path, suffixes: Sequence[str]) -> str:
+def _explain_no_file(path: str | Path, suffixes: Sequence[str]) -> str:
     """Why a path names no file."""
     if Path(path).is_dir():
         return f"the folder contains no log ({', '.join(suffixes)}, or one of these with .gz)"
     return "no file matches this pattern" if glob.has_magic(str(path)) else "no such file or folder"
 
 
-def _skipped_files(tables: Sequence[Path]) -> str:
-    names = [file.name for file in tables[:_SHOWN]]
-    if len(tables) > _SHOWN:
+def _describe_skipped(tables: Sequence[Path]) -> str:
+    names = [file.name for file in tables[:_MOST_NAMES]]
+    if len(tables) > _MOST_NAMES:
         names.append("...")
     return f"skipped CSV files without the columns {' and '.join(TRACE_COLUMNS)}: {', '.join(names)}"
 
 
-def _ends(name: str, suffixes: Sequence[str]) -> bool:
+def _has_suffix(name: str, suffixes: Sequence[str]) -> bool:
     return not name.startswith(".") and name.removesuffix(".gz").endswith(tuple(suffixes))
 
 
-def is_table(given: Any) -> bool:
+def is_table(value: Any) -> bool:
     """Whether this is a Polars, pandas or Arrow table, or an object that can be read as an Arrow table."""
-    return isinstance(given, pl.DataFrame | pl.LazyFrame) or hasattr(given, "__arrow_c_stream__")
+    return isinstance(value, pl.DataFrame | pl.LazyFrame) or hasattr(value, "__arrow_c_stream__")
 
 
-def table(given: Any, name: str) -> pl.DataFrame:
+def coerce_table(value: Any, name: str) -> pl.DataFrame:
     """A table as a Polars frame; raises InputError, which begins with `name`, for anything else."""
-    if isinstance(given, pl.DataFrame):
-        return given
-    if not is_table(given) or isinstance(given, pl.Series):
-        raise InputError(f"{name}: must be a Polars, pandas or Arrow table, got {type(given).__name__}")
+    if isinstance(value, pl.DataFrame):
+        return value
+    if not is_table(value) or isinstance(value, pl.Series):
+        raise InputError(f"{name}: must be a Polars, pandas or Arrow table, got {type(value).__name__}")
     try:
-        if isinstance(given, pl.LazyFrame):
-            return given.collect()
+        if isinstance(value, pl.LazyFrame):
+            return value.collect()
         # For pandas, NaN in numeric columns becomes null, and the index is dropped.
-        read = pl.from_pandas if type(given).__module__.startswith("pandas.") else pl.DataFrame
-        return read(given)
+        read = pl.from_pandas if type(value).__module__.startswith("pandas.") else pl.DataFrame
+        return read(value)
     except Exception as error:  # of any table library
         raise InputError(f"{name}: cannot be read as a table: {' '.join(str(error).split())[:300]}") from None
 
 
-def features_table(given: Any, name: str = "features", signals: Sequence[str] = ()) -> pl.DataFrame:
+def check_features(table: Any, name: str = "features", signals: Sequence[str] = ()) -> pl.DataFrame:
     """A table of features like that of `es.features`, with the columns that verbs need in their dtypes.
 
     `signals` are the further signals that an estimator needs; a response without one gets this as its `reason`.
     Raises InputError for a missing column or one of another type, and for the first response without a `reason` whose
     features are not finite numbers.
     """
-    frame = table(given, name)
-    _require(frame, _OF_FEATURES, name)
+    frame = coerce_table(table, name)
+    _require_columns(frame, _FEATURE_COLUMNS, name)
     for signal in signals:
         if signal not in frame.columns:
             raise InputError(
                 f"{name}: no column '{signal}', a signal that the estimator needs; read or compute the "
-                f"features with signals=['{signal}']. {_columns_text(frame)}"
+                f"features with signals=['{signal}']. {_format_columns(frame)}"
             )
-    frame = _cast(frame, FEATURE_FRAME.schema | dict.fromkeys(signals, pl.Float64), name)
+    frame = _cast_columns(frame, FEATURE_FRAME.schema | dict.fromkeys(signals, pl.Float64), name)
     for feature in FEATURES:
-        wrong = pl.col("reason").is_null() & pl.col(feature).is_finite().not_().fill_null(True)
-        rows = frame.select(wrong).to_series().arg_true()
+        is_invalid = pl.col("reason").is_null() & pl.col(feature).is_finite().not_().fill_null(True)
+        rows = frame.select(is_invalid).to_series().arg_true()
         if len(rows):
             row = frame.row(rows[0], named=True)
             raise InputError(
@@ -172,24 +174,24 @@ def features_table(given: Any, name: str = "features", signals: Sequence[str] = 
     return with_reasons(frame, signals)
 
 
-def labels_table(given: Any, name: str = "labels") -> pl.DataFrame:
+def check_labels(table: Any, name: str = "labels") -> pl.DataFrame:
     """A table of labels: `item_id`, `label` (true, false, null), and columns of RESPONSE and WEIGHT, if any.
 
     Raises InputError for any other table, and for verdicts of a judge.
     """
-    frame = table(given, name)
-    _require(frame, REQUIRED_COLUMNS, name)
+    frame = coerce_table(table, name)
+    _require_columns(frame, REQUIRED_COLUMNS, name)
     refuse_verdicts(frame, name)
     frame = frame.drop(JUDGE, WITNESS, strict=False)
     label = frame["label"]
     if label.dtype != pl.Boolean and label.null_count() < len(label):
         raise InputError(f"{name}: column 'label' must be true, false or null, got {label.dtype}")
     dtypes = {column: FEATURE_FRAME.schema[column] for column in RESPONSE}
-    frame = _cast(frame, dtypes | {"label": pl.Boolean, WEIGHT: pl.Float64, QUESTION_COLUMN: pl.String}, name)
+    frame = _cast_columns(frame, dtypes | {"label": pl.Boolean, WEIGHT: pl.Float64, QUESTION_COLUMN: pl.String}, name)
     if WEIGHT in frame.columns:
-        wrong = frame.filter(pl.col("label").is_not_null(), ~(pl.col(WEIGHT).is_finite() & (pl.col(WEIGHT) > 0)))
-        if len(wrong):
-            row = wrong.row(0, named=True)
+        invalid_rows = frame.filter(pl.col("label").is_not_null(), ~(pl.col(WEIGHT).is_finite() & (pl.col(WEIGHT) > 0)))
+        if len(invalid_rows):
+            row = invalid_rows.row(0, named=True)
             raise InputError(f"{name}: item '{row['item_id']}': 'weight' must be above 0, got {row[WEIGHT]}")
     return frame
 
@@ -203,42 +205,43 @@ def refuse_verdicts(labels: pl.DataFrame, name: str) -> None:
     judges = verdicts[marks[0]].cast(pl.String).drop_nulls().unique().sort().to_list()
     raise InputError(
         f"{name}: {counted(len(verdicts), 'label')} are verdicts of a judge (column '{marks[0]}': "
-        f"{', '.join(map(make_one_line, judges[:_SHOWN]))}), which makes errors. Give them to `fit` or `monitor` as "
+        f"{', '.join(map(make_one_line, judges[:_MOST_NAMES]))}), which makes errors. Give them to `fit` or "
+        "`monitor` as "
         f"{format_option('judged')}, and labels by people of some of these responses as {format_option('labels')}, "
         "which correct the judge. "
         f"If people gave these labels, remove the column '{marks[0]}'"
     )
 
 
-def slice_values(frame: pl.DataFrame, column: str, name: str) -> pl.Series:
+def read_slice_values(frame: pl.DataFrame, column: str, name: str) -> pl.Series:
     """Each row's value of a column of a log, (n_rows,).
 
     Raises InputError, which begins with `name`, for a column that is empty, or has several values per row.
     """
     values = coalesce_columns(frame, [column])
     if values.null_count() == len(frame):
-        raise InputError(f"{name}: column '{column}' is empty for every response; {_columns_text(frame)}")
+        raise InputError(f"{name}: column '{column}' is empty for every response; {_format_columns(frame)}")
     if values.dtype.is_nested():
         raise InputError(f"{name}: column '{column}' must have one value per response, got {values.dtype}"[:300])
     return values
 
 
-def with_labels(features: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
+def add_labels(features: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
     """The features with these labels instead of their own; null for responses without one.
 
     If no id of a label is that of a response, labels with questions are joined by the question.
     """
     has_questions = QUESTION_COLUMN in labels.columns and labels[QUESTION_COLUMN].null_count() < len(labels)
     if has_questions and not labels["item_id"].is_in(features["item_id"].unique().implode()).any():
-        return _with_labels_of_questions(features, labels)
+        return _add_question_labels(features, labels)
     key = [name for name in RESPONSE if name in labels.columns and name in features.columns]
-    named = labels.select(*key, "label")
-    check_conflicts(named, key, "labels")
-    named = named.sort(pl.col("label").is_not_null(), maintain_order=True).unique(key, keep="last")
-    return features.drop("label", strict=False).join(named, on=key, how="left", maintain_order="left")
+    id_labels = labels.select(*key, "label")
+    check_conflicts(id_labels, key, "labels")
+    id_labels = id_labels.sort(pl.col("label").is_not_null(), maintain_order=True).unique(key, keep="last")
+    return features.drop("label", strict=False).join(id_labels, on=key, how="left", maintain_order="left")
 
 
-def _with_labels_of_questions(features: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
+def _add_question_labels(features: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
     """The features with the labels of their questions; a question with labels that differ has none."""
     if QUESTION not in features.columns:
         raise InputError(
@@ -246,22 +249,23 @@ def _with_labels_of_questions(features: pl.DataFrame, labels: pl.DataFrame) -> p
             f"questions; give the logs themselves, or read them with {format_option('columns', 'question')}"
         )
     key = pl.col(QUESTION).str.strip_chars().alias("(question)")
-    of_questions = (
+    question_labels = (
         labels.drop_nulls(["label", QUESTION_COLUMN])
         .group_by(pl.col(QUESTION_COLUMN).str.strip_chars().alias("(question)"))
         .agg(label=pl.when(pl.col("label").n_unique() == 1).then(pl.col("label").first()))
     )
     joined = features.drop("label", strict=False).with_columns(key)
-    labelled = joined.join(of_questions, on="(question)", how="semi")
-    if several := labelled.select(pl.struct("(question)", "model").is_duplicated().sum()).item():
+    labelled = joined.join(question_labels, on="(question)", how="semi")
+    if n_repeated := labelled.select(pl.struct("(question)", "model").is_duplicated().sum()).item():
         raise InputError(
-            f"labels: are joined by their question, but {several} responses share it with another one; give logs with "
+            f"labels: are joined by their question, but {n_repeated} responses share it with another one; give logs "
+            "with "
             "one response per question, or labels with the item_id of their response"
         )
-    return joined.join(of_questions, on="(question)", how="left", maintain_order="left").drop("(question)")
+    return joined.join(question_labels, on="(question)", how="left", maintain_order="left").drop("(question)")
 
 
-def only_value(rows: pl.DataFrame, column: str) -> Any:
+def require_one_value(rows: pl.DataFrame, column: str) -> Any:
     """The only value of a column; raises InputError if it has several."""
     counts = dict(rows[column].value_counts(sort=True).iter_rows())
     refuse_several_values(column, counts)
@@ -272,7 +276,7 @@ def refuse_several_values(column: str, counts: Mapping[Any, int], is_partial: bo
     """Raise InputError if a column has several values, by their numbers of responses; `is_partial` says of how many."""
     if len(counts) < 2:
         return
-    values = ", ".join([f"{value} ({counted(n, 'response')})" for value, n in counts.items()][:_SHOWN])
+    values = ", ".join([f"{value} ({counted(n, 'response')})" for value, n in counts.items()][:_MOST_NAMES])
     so_far = " among those read so far" if is_partial else ""
     one = format_option("where", f"{column}={next(iter(counts))}", function="read_features")
     remedy = f"use one of them, for example with {one}"
@@ -282,23 +286,23 @@ def refuse_several_values(column: str, counts: Mapping[Any, int], is_partial: bo
     raise InputError(f"features: {column} must be the same in all rows, got {values}{so_far}: {remedy}")
 
 
-def _require(frame: pl.DataFrame, columns: Sequence[str], name: str) -> None:
+def _require_columns(frame: pl.DataFrame, columns: Sequence[str], name: str) -> None:
     for column in columns:
         if column not in frame.columns:
-            raise InputError(f"{name}: column '{column}' is missing; {_columns_text(frame)}")
+            raise InputError(f"{name}: column '{column}' is missing; {_format_columns(frame)}")
 
 
-def _columns_text(frame: pl.DataFrame) -> str:
+def _format_columns(frame: pl.DataFrame) -> str:
     return f"columns: {', '.join(frame.columns)[:1000] or 'none'}"
 
 
-def _cast(frame: pl.DataFrame, dtypes: Mapping[str, Any], name: str) -> pl.DataFrame:
+def _cast_columns(frame: pl.DataFrame, dtypes: Mapping[str, Any], name: str) -> pl.DataFrame:
     """A frame in which these columns, as far as they exist, have these dtypes; raises InputError otherwise."""
     for column, dtype in dtypes.items():
-        given = frame.schema.get(column, dtype)
-        if given != dtype:
+        actual = frame.schema.get(column, dtype)
+        if actual != dtype:
             try:
                 frame = frame.with_columns(pl.col(column).cast(dtype))
             except pl.exceptions.PolarsError:
-                raise InputError(f"{name}: column '{column}' must be {dtype}, got {given}") from None
+                raise InputError(f"{name}: column '{column}' must be {dtype}, got {actual}") from None
     return frame

@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 # The optional column with the time at which a response was labelled, ISO 8601.
 LABELLED_AT = "labelled_at"
 # Largest number of responses that a message names.
-_NAMED = 5
+_MOST_NAMES = 5
 _FILE, _ROW, _TIME = "(file)", "(row)", "(time)"
 
 
@@ -45,22 +45,22 @@ def merge_label_files(files: Sequence[LabelFile], title: str = "labels") -> pl.D
         rows = file.rows.drop(absent, strict=False)
         numbered.append(
             rows.drop(LABELLED_AT, strict=False).with_columns(
-                pl.lit(number).alias(_FILE), (pl.int_range(pl.len()) + 1).alias(_ROW), _times(file)
+                pl.lit(number).alias(_FILE), (pl.int_range(pl.len()) + 1).alias(_ROW), _parse_times(file)
             )
         )
-    every = pl.concat(numbered, how="diagonal_relaxed")
-    key = [name for name in (*RESPONSE, QUESTION_COLUMN, JUDGE, WITNESS) if name in every.columns]
+    all_rows = pl.concat(numbered, how="diagonal_relaxed")
+    key = [name for name in (*RESPONSE, QUESTION_COLUMN, JUDGE, WITNESS) if name in all_rows.columns]
     for number, file in enumerate(files):
-        check_conflicts(every.filter(pl.col(_FILE) == number), key, file.name, _ROW)
+        check_conflicts(all_rows.filter(pl.col(_FILE) == number), key, file.name, _ROW)
     # The label that counts is the last; empty labels come first.
-    newest = every.sort(pl.col("label").is_not_null(), _TIME, _FILE, _ROW, nulls_last=False)
-    named = newest.filter(pl.col("item_id").is_not_null()).unique(key, keep="last")
-    kept = pl.concat([named, newest.filter(pl.col("item_id").is_null())]).sort(_FILE, _ROW)
-    _report_replaced(every, kept, key, files, title)
+    newest = all_rows.sort(pl.col("label").is_not_null(), _TIME, _FILE, _ROW, nulls_last=False)
+    newest_by_id = newest.filter(pl.col("item_id").is_not_null()).unique(key, keep="last")
+    kept = pl.concat([newest_by_id, newest.filter(pl.col("item_id").is_null())]).sort(_FILE, _ROW)
+    _report_replaced(all_rows, kept, key, files, title)
     return kept.drop(_FILE, _ROW, _TIME)
 
 
-def _times(file: LabelFile) -> pl.Series:
+def _parse_times(file: LabelFile) -> pl.Series:
     """When each row of a file was labelled, (n_rows,), null if unknown."""
     values = file.rows[LABELLED_AT].to_list() if LABELLED_AT in file.rows.columns else [None] * len(file.rows)
     times: list[datetime | None] = []
@@ -81,8 +81,8 @@ def check_conflicts(labels: pl.DataFrame, key: Sequence[str], name: str, row: st
     if row is None:
         row = _ROW
         labels = labels.with_columns((pl.int_range(pl.len()) + 1).alias(row))
-    known = labels.filter(pl.col("label").is_not_null(), pl.col("item_id").is_not_null())
-    per_response = known.group_by(key, maintain_order=True).agg(row, "label")
+    id_labels = labels.filter(pl.col("label").is_not_null(), pl.col("item_id").is_not_null())
+    per_response = id_labels.group_by(key, maintain_order=True).agg(row, "label")
     conflicts = per_response.filter(pl.col("label").list.n_unique() > 1)
     if conflicts.is_empty():
         return
@@ -90,33 +90,33 @@ def check_conflicts(labels: pl.DataFrame, key: Sequence[str], name: str, row: st
     rows = ", ".join(
         f"{number} ({str(label).lower()})" for number, label in zip(first[row], first["label"], strict=True)
     )
-    others = f"; so do {len(conflicts) - 1:,} more responses" if len(conflicts) > 1 else ""
+    remainder = f"; so do {len(conflicts) - 1:,} more responses" if len(conflicts) > 1 else ""
     raise InputError(
-        f"{name}: item_id '{first['item_id']}' has different labels in rows {rows}{others}; keep one label for each "
+        f"{name}: item_id '{first['item_id']}' has different labels in rows {rows}{remainder}; keep one label for each "
         f"response ({', '.join(key)})"
     )
 
 
 def _report_replaced(
-    every: pl.DataFrame, kept: pl.DataFrame, key: Sequence[str], files: Sequence[LabelFile], title: str
+    all_rows: pl.DataFrame, kept: pl.DataFrame, key: Sequence[str], files: Sequence[LabelFile], title: str
 ) -> None:
     """Log how many responses have labels in several files, which ones, and whose label counts."""
-    known = every.filter(pl.col("label").is_not_null(), pl.col("item_id").is_not_null())
-    several = known.group_by(key).agg(pl.col(_FILE).n_unique().alias("n_files"), pl.col("label").n_unique())
-    several = several.filter(pl.col("n_files") > 1)
-    if several.is_empty():
+    id_labels = all_rows.filter(pl.col("label").is_not_null(), pl.col("item_id").is_not_null())
+    repeated = id_labels.group_by(key).agg(pl.col(_FILE).n_unique().alias("n_files"), pl.col("label").n_unique())
+    repeated = repeated.filter(pl.col("n_files") > 1)
+    if repeated.is_empty():
         return
-    counts = kept.join(several.select(key), on=key, how="semi", nulls_equal=True)
+    counts = kept.join(repeated.select(key), on=key, how="semi", nulls_equal=True)
     winners = dict(counts.group_by(_FILE).agg(pl.col("item_id").sort()).sort(_FILE).iter_rows())
     parts = []
     for number, ids in winners.items():
-        more = ", ..." if len(ids) > _NAMED else ""
-        parts.append(f"{', '.join(ids[:_NAMED])}{more} from {files[number].name}")
-    n_different = several.filter(pl.col("label") > 1).height
+        ellipsis = ", ..." if len(ids) > _MOST_NAMES else ""
+        parts.append(f"{', '.join(ids[:_MOST_NAMES])}{ellipsis} from {files[number].name}")
+    n_different = repeated.filter(pl.col("label") > 1).height
     log.warning(
         "%s: %s in several files (%d with labels that differ); the newest label counts: %s",
         title,
-        f"{counted(len(several), 'response')} {'has' if len(several) == 1 else 'have'} labels",
+        f"{counted(len(repeated), 'response')} {'has' if len(repeated) == 1 else 'have'} labels",
         n_different,
         "; ".join(parts),
     )

@@ -7,7 +7,15 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.api.input_checks import WEIGHT, Paths, files, is_table, labels_table, refuse_verdicts, table
+from entropy_sentinel.api.input_checks import (
+    WEIGHT,
+    Paths,
+    check_labels,
+    coerce_table,
+    is_table,
+    refuse_verdicts,
+    resolve_files,
+)
 from entropy_sentinel.api.label_merging import LABELLED_AT, LabelFile, merge_label_files
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.core.external_files import STANDARD_INPUT
@@ -28,7 +36,7 @@ from entropy_sentinel.schemas.witness_schema import (
 
 # The beginning of the name of a slice column in a table of `sample` that has another column with its name.
 _SLICE_PREFIX = "slice_"
-_OF_EVALUATIONS = [*RESPONSE, "label"]
+_EVALUATION_COLUMNS = [*RESPONSE, "label"]
 # Further columns of labels; ids such as 007 must stay text.
 _LABEL_COLUMNS = {
     **dict.fromkeys((*RESPONSE[:3], QUESTION_COLUMN, LABELLED_AT, JUDGE), pl.String),
@@ -80,52 +88,52 @@ def read_people_labels(paths: Paths, scorer: str | None = None) -> pl.DataFrame:
     return merge_label_files(frames)
 
 
-def labels_from(source: Any, scorer: str | None = None) -> pl.DataFrame:
+def coerce_labels(source: Any, scorer: str | None = None) -> pl.DataFrame:
     """Labels by people: those of a table, or of files as `read_people_labels` reads them.
 
-    Raises the errors of `labels_table` or `read_people_labels`.
+    Raises the errors of `check_labels` or `read_people_labels`.
     """
     if is_table(source):
-        return labels_table(source)
+        return check_labels(source)
     for path in source if isinstance(source, list | tuple) else [source]:
         if not isinstance(path, str | Path):
             raise InputError(
                 f"labels: must be a table, such as that of `read_labels`, or files; got {type(path).__name__}"
             )
-    return labels_table(read_people_labels(source, scorer))
+    return check_labels(read_people_labels(source, scorer))
 
 
 def read_label_frames(paths: Paths, scorer: str | None = None, title: str = "labels") -> list[LabelFile]:
     """The labels of each file; those of evaluations are together. The error without a file names `title`."""
     evaluations: list[Path] = []
     label_frames: list[LabelFile] = []
-    for path in label_files(paths):
+    for path in resolve_label_files(paths):
         if has_labels(path):
             evaluations.append(path)
         else:
             label_frames.append(LabelFile(str(path), read_label_file(path, _LABEL_COLUMNS, scorer, _WITNESS_COLUMNS)))
     if evaluations:  # together, because a newer attempt replaces an older one
-        label_frames.append(LabelFile(str(evaluations[-1]), _of_evaluations(evaluations, scorer)))
+        label_frames.append(LabelFile(str(evaluations[-1]), _read_evaluations(evaluations, scorer)))
     if not label_frames:
         raise InputError(f"{title}: name at least one file")
     return label_frames
 
 
-def label_files(paths: Paths) -> list[Path]:
+def resolve_label_files(paths: Paths) -> list[Path]:
     """The files of labels that paths name; in a folder, Parquet files and inspect_ai's evaluations."""
-    return files(paths, (".parquet", ".eval"))
+    return resolve_files(paths, (".parquet", ".eval"))
 
 
-def drawn_by(paths: Paths) -> list[str]:
+def read_sample_columns(paths: Paths) -> list[str]:
     """The columns by which the labels in files of `sample` were drawn; empty if they differ or are unknown."""
-    found: set[tuple[str, ...]] = set()
-    for path in label_files(paths):
+    column_sets: set[tuple[str, ...]] = set()
+    for path in resolve_label_files(paths):
         if not has_labels(path):
-            found.add(tuple(drawn_columns(list_label_columns(path))))
-    return list(found.pop()) if len(found) == 1 else []
+            column_sets.add(tuple(find_sample_columns(list_label_columns(path))))
+    return list(column_sets.pop()) if len(column_sets) == 1 else []
 
 
-def drawn_columns(names: Sequence[str]) -> list[str]:
+def find_sample_columns(names: Sequence[str]) -> list[str]:
     """The slice columns of a table of `sample`: those before the ids, if it has weights."""
     if WEIGHT not in names:
         return []
@@ -133,12 +141,12 @@ def drawn_columns(names: Sequence[str]) -> list[str]:
     return [name.removeprefix(_SLICE_PREFIX) for name in drawn]
 
 
-def labels_in_table(features: Any) -> pl.DataFrame | None:
+def read_table_labels(features: Any) -> pl.DataFrame | None:
     """The labels in a table of features; null if there are none."""
-    frame = table(features, "features")
+    frame = coerce_table(features, "features")
     if frame.schema.get("label") != pl.Boolean or frame["label"].null_count() == len(frame):
         return None
-    return frame.select(_OF_EVALUATIONS)
+    return frame.select(_EVALUATION_COLUMNS)
 
 
 def merge_logged_labels(labels_by_path: Mapping[str, Sequence[pl.DataFrame]]) -> pl.DataFrame | None:
@@ -156,6 +164,6 @@ def merge_logged_labels(labels_by_path: Mapping[str, Sequence[pl.DataFrame]]) ->
     return None if labels["label"].null_count() == len(labels) else labels
 
 
-def _of_evaluations(paths: Sequence[Path], scorer: str | None) -> pl.DataFrame:
-    frames = [frame.select(*_OF_EVALUATIONS, "label_reason") for frame in Logs(paths, ReadOptions(scorer=scorer))]
+def _read_evaluations(paths: Sequence[Path], scorer: str | None) -> pl.DataFrame:
+    frames = [frame.select(*_EVALUATION_COLUMNS, "label_reason") for frame in Logs(paths, ReadOptions(scorer=scorer))]
     return pl.concat(frames) if frames else pl.DataFrame(schema=dict.fromkeys(REQUIRED_COLUMNS, pl.Null))

@@ -25,13 +25,13 @@ def combine_weights(rows: pl.DataFrame, samples: str, weight: str, untimed: pl.D
     `rows` have `slice`, `grain` (their time), the column `samples` (like SAMPLES), and `weight`, which is replaced
     where `samples` is not null. `untimed` has `n`, the number of responses without a time, of each `slice`.
     """
-    each = rows.select(pl.int_range(pl.len()).alias(_ROW), "slice", "grain", samples).drop_nulls(samples)
-    each = each.explode(samples).unnest(samples)
-    if each.is_empty():
+    sampled_rows = rows.select(pl.int_range(pl.len()).alias(_ROW), "slice", "grain", samples).drop_nulls(samples)
+    sampled_rows = sampled_rows.explode(samples).unnest(samples)
+    if sampled_rows.is_empty():
         return rows
-    shares = _share_cells(each, untimed)
+    shares = _share_cells(sampled_rows, untimed)
     weights = (
-        each.join(shares, on=["slice", "grain", SAMPLE], nulls_equal=True)
+        sampled_rows.join(shares, on=["slice", "grain", SAMPLE], nulls_equal=True)
         .group_by(_ROW)
         .agg((pl.col(WEIGHT) * pl.col("share")).sum().alias("combined"))
     )
@@ -58,7 +58,7 @@ def _share_times(each: pl.DataFrame, rates: pl.DataFrame) -> pl.DataFrame:
     cells = each.select("slice", "grain").unique().join(rates, on="slice").join(spans, on=SAMPLE)
     covering = cells.filter(pl.col("grain").is_between(_FIRST, _LAST))
     pairs = covering.join(covering, on=["slice", "grain"], suffix="_other")
-    pairs = pairs.filter(~(_touch("", "_other") | _touch("_other", "")))
+    pairs = pairs.filter(~(_is_touching("", "_other") | _is_touching("_other", "")))
     return pairs.group_by("slice", "grain", SAMPLE).agg(
         (pl.col(_RATE).first() / pl.col(f"{_RATE}_other").sum()).alias("share")
     )
@@ -81,7 +81,7 @@ def _share_untimed(each: pl.DataFrame, rates: pl.DataFrame, untimed: pl.DataFram
     return shares.select("slice", "grain", SAMPLE, share=share)
 
 
-def _touch(early: str, late: str) -> pl.Expr:
+def _is_touching(early: str, late: str) -> pl.Expr:
     """Whether `grain` is the end of one sample and the beginning of another that goes on, by their suffixes."""
     grain = pl.col("grain")
     ends = (grain == pl.col(f"{_LAST}{early}")) & (grain == pl.col(f"{_FIRST}{late}"))

@@ -9,7 +9,7 @@ from typing import Any, Unpack
 import polars as pl
 
 from entropy_sentinel.api.feature_frames import RESPONSE_TEXT, FeatureFrames
-from entropy_sentinel.api.input_checks import Paths, features_table, is_table, log_files, table
+from entropy_sentinel.api.input_checks import Paths, check_features, coerce_table, is_table, resolve_log_files
 from entropy_sentinel.api.verb_options import ReadKeywords
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.core.option_classes import document_options, list_names
@@ -98,14 +98,14 @@ def open_logs(
         >>> sum(frame.height for frame in logs), logs.summary.top_k
         (15, Counter({5: 15}))
     """
-    return _opened(paths, ReadOptions.from_keywords("open_logs", options))
+    return _open_logs(paths, ReadOptions.from_keywords("open_logs", options))
 
 
-def _opened(paths: Paths | Replies, options: ReadOptions) -> Logs:
+def _open_logs(paths: Paths | Replies, options: ReadOptions) -> Logs:
     replies = wrap_memory_records(paths)
     if replies is not None:
         return Logs([replies], options)
-    files = log_files(paths)
+    files = resolve_log_files(paths)
     for path in files:
         if str(path).endswith(CAPTURED):
             raise InputError(f"{path}: contains features, without log-probabilities; read it with `read_features`")
@@ -141,9 +141,9 @@ def read_logs(
         >>> read_logs({"id": "a-reply", "model": "m", "choices": [choice]}).select("item_id", "text").row(0)
         ('a-reply', '4')
     """
-    logs = _opened(paths, ReadOptions.from_keywords("read_logs", options))
-    frames = _some(list(logs), logs.summary)
-    _warn(logs.summary)
+    logs = _open_logs(paths, ReadOptions.from_keywords("read_logs", options))
+    frames = _require_frames(list(logs), logs.summary)
+    _warn_unreadable(logs.summary)
     return combine_frames(frames)
 
 
@@ -192,16 +192,16 @@ def _read_responses(
         "read_features", {**options, "further": (*options.get("further", ()), *signals)}
     )
     replies = wrap_memory_records(paths)
-    sources = log_files(paths) if replies is None else [replies]
+    sources = resolve_log_files(paths) if replies is None else [replies]
     if not sources:
         raise InputError("features: name at least one file")
     frames = FeatureFrames(sources, settings, signals=signals, texts=(RESPONSE_TEXT,) if texts else ())
-    rows = _collect(frames, settings, inspect)
-    _warn(frames.logs.summary)
+    rows = _collect_frames(frames, settings, inspect)
+    _warn_unreadable(frames.logs.summary)
     return rows
 
 
-def features_in(
+def compute_file_features(
     paths: Sequence[Path], vocabulary: int | None = None, signals: Sequence[str] = (), **options: Any
 ) -> tuple[pl.DataFrame, LogSummary]:
     """The features in files of logs, traces or features, and a summary of what was read.
@@ -215,10 +215,10 @@ def features_in(
         raise InputError(
             f"{frames.feature_files[0]}: contains features, which need the traces for another --vocabulary"
         )
-    return _collect(frames, settings), frames.logs.summary
+    return _collect_frames(frames, settings), frames.logs.summary
 
 
-def _collect(
+def _collect_frames(
     frames: FeatureFrames, settings: ReadOptions, inspect: Callable[[pl.DataFrame], None] | None = None
 ) -> pl.DataFrame:
     """All responses; raises InputError without any, or for stored features whose alternatives are to be cut."""
@@ -231,11 +231,11 @@ def _collect(
         if inspect is not None:
             inspect(frame)
         collected.append(frame)
-    return combine_frames(_some(collected, frames.logs.summary))
+    return combine_frames(_require_frames(collected, frames.logs.summary))
 
 
-def features_from(
-    given: Any,
+def coerce_features(
+    responses: Any,
     signals: Sequence[str] = (),
     inspect: Callable[[pl.DataFrame], None] | None = None,
     *,
@@ -246,22 +246,22 @@ def features_from(
 
     `inspect` is called with each frame that is read, and may raise an error before the rest is read.
 
-    Raises the errors of `features_table` or `read_features`.
+    Raises the errors of `check_features` or `read_features`.
     """
-    if is_table(given):
-        rows = table(given, "features")
+    if is_table(responses):
+        rows = coerce_table(responses, "features")
         if not set(FEATURES).isdisjoint(rows.columns):
-            return features_table(rows, signals=signals)
-    return features_table(_read_responses(given, texts, signals, options, inspect), signals=signals)
+            return check_features(rows, signals=signals)
+    return check_features(_read_responses(responses, texts, signals, options, inspect), signals=signals)
 
 
-def _some(frames: list[pl.DataFrame], summary: LogSummary) -> list[pl.DataFrame]:
+def _require_frames(frames: list[pl.DataFrame], summary: LogSummary) -> list[pl.DataFrame]:
     if not frames:
         raise InputError(f"the logs contain no usable response: {summary.explain_empty()}")
     return frames
 
 
-def _warn(summary: LogSummary) -> None:
+def _warn_unreadable(summary: LogSummary) -> None:
     """Warn about records that could not be read."""
     for kind, count in summary.count_duplicates().items():
         log.warning("%d %s", count, kind)
@@ -283,66 +283,68 @@ def write_features(
     With `split` each kind of log-probabilities gets a file of its own, `NAME-top5.parquet`. Returns the files.
     Raises InputError for several kinds without `split`, because they are not comparable, and if an output is an input.
     """
-    kinds = _kinds(features) or [(None, None, 0)]
+    kinds = _count_kinds(features) or [(None, None, 0)]
     if len(kinds) > 1 and not split:
         raise InputError(
-            f"features: {' and '.join(LOGPROBS)} must be the same in all rows, but there are {_counts_text(kinds)}; "
-            f"{_remedy(kinds)}"
+            f"features: {' and '.join(LOGPROBS)} must be the same in all rows, but there are {_format_counts(kinds)}; "
+            f"{_advise_kinds(kinds)}"
         )
     targets: dict[str, Path] = {}
     for *kind, _ in kinds:
         suffix = f"-top{kind[LOGPROBS.index('top_k_returned')]}" if len(kinds) > 1 else ""
-        targets[f"output of {_words(kind)}"] = Path(path).with_stem(f"{Path(path).stem}{suffix}")
+        targets[f"output of {_describe_kind(kind)}"] = Path(path).with_stem(f"{Path(path).stem}{suffix}")
     check_outputs(targets, inputs)
     # Responses without features may have none of the kinds; they are written to the first file.
-    without_file = ~pl.any_horizontal([_is_of_kind(kind) for *kind, _ in kinds])
+    has_no_file = ~pl.any_horizontal([_has_kind(kind) for *kind, _ in kinds])
     for number, ((*kind, _), target) in enumerate(zip(kinds, targets.values(), strict=True)):
-        rows = features.filter(_is_of_kind(kind) | (without_file & (number == 0)))
+        rows = features.filter(_has_kind(kind) | (has_no_file & (number == 0)))
         origin = dict(zip(LOGPROBS, kind, strict=True))
-        known = {**(facts or {}), **origin, "missing_mass": missing_mass(rows)}
-        FEATURE_FRAME.write(rows.drop(LOGPROBS), target, known)
+        file_facts = {**(facts or {}), **origin, "missing_mass": missing_mass(rows)}
+        FEATURE_FRAME.write(rows.drop(LOGPROBS), target, file_facts)
     return [*targets.values()]
 
 
-def most_common_kind(features: pl.DataFrame) -> tuple[pl.DataFrame, str]:
+def select_most_common_kind(features: pl.DataFrame) -> tuple[pl.DataFrame, str]:
     """The responses with the most common kind of log-probabilities, and a line about the others.
 
     The line is empty if there are no others. Responses without features are kept.
     """
-    kinds = _kinds(features)
+    kinds = _count_kinds(features)
     if len(kinds) < 2:
         return features, ""
     largest = max(kinds, key=lambda kind: kind[-1])
     *kept, _ = largest
-    others = _counts_text([kind for kind in kinds if kind != largest])
-    line = f"left out, because the others have {_words(kept)}: {others}. To use them, {_remedy(kinds)}"
-    return features.filter(_is_of_kind(kept) | pl.col("reason").is_not_null()), line
+    other_counts = _format_counts([kind for kind in kinds if kind != largest])
+    line = (
+        f"left out, because the others have {_describe_kind(kept)}: {other_counts}. To use them, {_advise_kinds(kinds)}"
+    )
+    return features.filter(_has_kind(kept) | pl.col("reason").is_not_null()), line
 
 
-def _is_of_kind(kind: Sequence[Any]) -> pl.Expr:
+def _has_kind(kind: Sequence[Any]) -> pl.Expr:
     """Whether a response has this kind of log-probabilities."""
-    same = [pl.col(name).eq_missing(value) for name, value in zip(LOGPROBS, kind, strict=True)]
-    return pl.all_horizontal(same)
+    has_values = [pl.col(name).eq_missing(value) for name, value in zip(LOGPROBS, kind, strict=True)]
+    return pl.all_horizontal(has_values)
 
 
-def _kinds(features: pl.DataFrame) -> list[tuple[Any, ...]]:
+def _count_kinds(features: pl.DataFrame) -> list[tuple[Any, ...]]:
     """The kinds of log-probabilities, each with the number of its responses."""
     usable = features.filter(pl.col("reason").is_null())
     counted = usable if len(usable) else features
     return counted.group_by(LOGPROBS, maintain_order=True).len().rows()
 
 
-def _words(kind: Sequence[Any]) -> str:
+def _describe_kind(kind: Sequence[Any]) -> str:
     mode, top_k = kind
     return f"{top_k} alternatives per token ({mode})"
 
 
-def _counts_text(kinds: Sequence[Sequence[Any]]) -> str:
+def _format_counts(kinds: Sequence[Sequence[Any]]) -> str:
     """The numbers of responses of several kinds."""
-    return "; ".join(f"{count:,} responses with {_words(kind)}" for *kind, count in kinds)
+    return "; ".join(f"{count:,} responses with {_describe_kind(kind)}" for *kind, count in kinds)
 
 
-def _remedy(kinds: Sequence[Sequence[Any]]) -> str:
+def _advise_kinds(kinds: Sequence[Sequence[Any]]) -> str:
     """What to do about responses of several kinds."""
     place = LOGPROBS.index("top_k_returned")
     widths = sorted({kind[place] for kind in kinds if kind[place]})

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.api.cluster_numbers import cluster_numbers
-from entropy_sentinel.api.input_checks import WEIGHT, with_labels
+from entropy_sentinel.api.cluster_numbers import number_clusters
+from entropy_sentinel.api.input_checks import WEIGHT, add_labels
 from entropy_sentinel.api.overlapping_samples import combine_weights
 from entropy_sentinel.api.witness_reading import JUDGED, Witness, read_witnesses
 from entropy_sentinel.core.errors import InputError
@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 _LABEL_WEIGHT = "(weight of the label)"
 
 
-def witnessed_rows(
+def join_witnesses(
     responses: pl.DataFrame,
     domain: str,
     labels: pl.DataFrame | None,
@@ -43,17 +43,26 @@ def witnessed_rows(
     witnesses = read_witnesses(judged, labels=labels)
     numbers = range(len(witnesses))
     rows = responses.with_columns(
-        *[_values(responses, witness.rows).alias(_value(number)) for number, witness in enumerate(witnesses)],
-        *[_weights(responses, witness.rows).alias(_weight(number)) for number, witness in enumerate(witnesses)],
-        *[_join_samples(responses, witness).alias(_sample_column(number)) for number, witness in enumerate(witnesses)],
-        (pl.lit(None, pl.Float64) if labels is None else _weights(responses, labels)).alias(_LABEL_WEIGHT),
+        *[
+            _join_values(responses, witness.rows).alias(_name_value_column(number))
+            for number, witness in enumerate(witnesses)
+        ],
+        *[
+            _join_weights(responses, witness.rows).alias(_name_weight_column(number))
+            for number, witness in enumerate(witnesses)
+        ],
+        *[
+            _join_samples(responses, witness).alias(_name_sample_column(number))
+            for number, witness in enumerate(witnesses)
+        ],
+        (pl.lit(None, pl.Float64) if labels is None else _join_weights(responses, labels)).alias(_LABEL_WEIGHT),
     )
     has_label = pl.col("label").is_not_null()
     rows = rows.filter(pl.col("reason").is_null(), pl.col(domain).is_in(np.unique(training.domains).tolist()))
     rows = rows.filter(*[pl.col(name).eq_missing(value) for name, value in kind.items()])
     rows = _combine_samples(rows, domain, len(witnesses))
     n_labelled = rows.filter(has_label).height
-    rows = rows.filter(pl.any_horizontal(pl.col(map(_value, numbers)).is_not_null()))
+    rows = rows.filter(pl.any_horizontal(pl.col(map(_name_value_column, numbers)).is_not_null()))
     n_both = rows.filter(has_label).height
     if not n_both:
         raise InputError(
@@ -71,26 +80,26 @@ def witnessed_rows(
         features=rows.select(*FEATURES, *signals),
         domains=rows[domain].cast(pl.String).to_numpy().astype(str),
         witnesses=tuple(WitnessModel(each.kind, each.model, each.name, each.has_probabilities) for each in witnesses),
-        values=rows.select(pl.col(map(_value, numbers)).fill_null(np.nan)).to_numpy(),
+        values=rows.select(pl.col(map(_name_value_column, numbers)).fill_null(np.nan)).to_numpy(),
         labels=rows["label"].cast(pl.Float64).fill_null(np.nan).to_numpy(),
-        items=cluster_numbers(rows, cluster),
-        weights=rows.select(pl.col(map(_weight, numbers)).fill_null(np.nan)).to_numpy(),
+        items=number_clusters(rows, cluster),
+        weights=rows.select(pl.col(map(_name_weight_column, numbers)).fill_null(np.nan)).to_numpy(),
         label_weights=rows[_LABEL_WEIGHT].fill_null(np.nan).to_numpy(),
         similarity=training.similarity,
     )
 
 
-def _value(number: int) -> str:
+def _name_value_column(number: int) -> str:
     """The column with what a witness says."""
     return f"(value {number})"
 
 
-def _weight(number: int) -> str:
+def _name_weight_column(number: int) -> str:
     """The column with the weights of a witness's sample."""
     return f"(weight {number})"
 
 
-def _sample_column(number: int) -> str:
+def _name_sample_column(number: int) -> str:
     """The column with the samples of a witness that a response is in."""
     return f"(samples {number})"
 
@@ -112,17 +121,17 @@ def _combine_samples(rows: pl.DataFrame, domain: str, n_witnesses: int) -> pl.Da
     untimed = rows.group_by(slice=domain).agg(n=pl.len())
     rows = rows.with_columns(pl.col(domain).alias("slice"), pl.lit(None, pl.Datetime("us", "UTC")).alias("grain"))
     for number in range(n_witnesses):
-        if rows[_sample_column(number)].count():
-            rows = combine_weights(rows, _sample_column(number), _weight(number), untimed)
+        if rows[_name_sample_column(number)].count():
+            rows = combine_weights(rows, _name_sample_column(number), _name_weight_column(number), untimed)
     return rows.drop("slice", "grain")
 
 
-def _values(responses: pl.DataFrame, witness: pl.DataFrame) -> pl.Series:
+def _join_values(responses: pl.DataFrame, witness: pl.DataFrame) -> pl.Series:
     """What a witness says of each response, (n_rows,); null where it says nothing."""
-    return with_labels(responses, witness.with_columns(label=VALUE))["label"].cast(pl.Float64)
+    return add_labels(responses, witness.with_columns(label=VALUE))["label"].cast(pl.Float64)
 
 
-def _weights(responses: pl.DataFrame, labels: pl.DataFrame) -> pl.Series:
+def _join_weights(responses: pl.DataFrame, labels: pl.DataFrame) -> pl.Series:
     """How many responses the label of each response represents, (n_rows,); null if unknown."""
     if WEIGHT not in labels.columns:
         return pl.Series(WEIGHT, [None] * len(responses), dtype=pl.Float64)

@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.api.input_checks import WEIGHT, is_table, labels_table, table
+from entropy_sentinel.api.input_checks import WEIGHT, check_labels, coerce_table, is_table
 from entropy_sentinel.api.label_merging import LABELLED_AT, LabelFile, merge_label_files
 from entropy_sentinel.api.label_reading import read_label_frames
 from entropy_sentinel.core.errors import InputError
@@ -42,9 +42,15 @@ log = logging.getLogger(__name__)
 JUDGED = "judged"
 _KINDS = [kind.value for kind in WitnessKind]
 # The columns of a witness that every file's rows have, and their values where a file has none.
-_FURTHER = {PROBABILITY: pl.Float64, COMPARABLE: pl.Boolean, WEIGHT: pl.Float64, WITNESS: pl.String, JUDGE: pl.String}
+_OPTIONAL_COLUMNS = {
+    PROBABILITY: pl.Float64,
+    COMPARABLE: pl.Boolean,
+    WEIGHT: pl.Float64,
+    WITNESS: pl.String,
+    JUDGE: pl.String,
+}
 # Largest number of files without `judge` that a name lists.
-_NAMED = 2
+_MOST_FILES = 2
 
 
 @dataclass(frozen=True)
@@ -73,7 +79,7 @@ class Witness:
     def name(self) -> str:
         """Its name for people: that of the model, or of the files if these do not name the model."""
         files = [Path(source).name for source in self.sources if source != JUDGED]
-        return make_one_line(name_witness(self.kind, self.model or listed(files, _NAMED)))
+        return make_one_line(name_witness(self.kind, self.model or listed(files, _MOST_FILES)))
 
     @property
     def key(self) -> list[str]:
@@ -124,7 +130,9 @@ def _read_files(judged: Any, scorer: str | None) -> list[LabelFile]:
     paths = [source for source in sources if not is_table(source)]
     files: list[LabelFile] = []
     for number, source in enumerate(tables, 1):
-        files.append(LabelFile(JUDGED if len(tables) == 1 else f"{JUDGED}: table {number}", table(source, JUDGED)))
+        files.append(
+            LabelFile(JUDGED if len(tables) == 1 else f"{JUDGED}: table {number}", coerce_table(source, JUDGED))
+        )
     if paths or not files:
         files += read_label_frames(paths, scorer, JUDGED)
     return files
@@ -136,8 +144,8 @@ def _complete_rows(file: LabelFile) -> pl.DataFrame:
     Raises InputError, which begins with the file and the number of the row.
     """
     marks = [name for name in (JUDGE, WITNESS) if name in file.rows.columns]
-    rows = labels_table(file.rows.drop(marks), file.name).with_columns(file.rows.select(marks))
-    for name, dtype in _FURTHER.items():
+    rows = check_labels(file.rows.drop(marks), file.name).with_columns(file.rows.select(marks))
+    for name, dtype in _OPTIONAL_COLUMNS.items():
         if name not in rows.columns:
             rows = rows.with_columns(pl.lit(None, dtype).alias(name))
         elif rows.schema[name] != dtype:
@@ -146,35 +154,35 @@ def _complete_rows(file: LabelFile) -> pl.DataFrame:
             except pl.exceptions.PolarsError:
                 raise InputError(f"{file.name}: column '{name}' must be {dtype}, got {rows.schema[name]}") from None
     rows = rows.with_columns(pl.col(PROBABILITY).fill_nan(None), pl.col(WITNESS).fill_null(WitnessKind.VERDICT.value))
-    rows = rows.with_columns(_blank_as_null(JUDGE))
+    rows = rows.with_columns(_replace_blank(JUDGE))
     _refuse_first(file.name, rows, ~pl.col(PROBABILITY).is_between(0, 1), PROBABILITY, "from 0 to 1, or empty")
     _refuse_first(file.name, rows, ~pl.col(WITNESS).is_in(_KINDS), WITNESS, f"one of {', '.join(_KINDS)}")
     label = pl.coalesce("label", pl.col(PROBABILITY) >= 0.5)
     rows = rows.with_columns(label=label, **{VALUE: pl.coalesce(PROBABILITY, label.cast(pl.Float64))})
     if rows[JUDGE].null_count() < len(rows):
-        without = pl.col(JUDGE).is_null() & pl.col("label").is_not_null()
+        has_no_judge = pl.col(JUDGE).is_null() & pl.col("label").is_not_null()
         _refuse_first(
             file.name,
             rows,
-            without,
+            has_no_judge,
             JUDGE,
             f"the model that gave the label; labels by people are {format_option('labels')}",
         )
     return rows.drop(PROBABILITY)
 
 
-def _blank_as_null(name: str) -> pl.Expr:
+def _replace_blank(name: str) -> pl.Expr:
     stripped = pl.col(name).str.strip_chars()
     return pl.when(stripped != "").then(stripped).alias(name)
 
 
-def _refuse_first(file: str, rows: pl.DataFrame, is_wrong: pl.Expr, name: str, wanted: str) -> None:
+def _refuse_first(file: str, rows: pl.DataFrame, is_wrong: pl.Expr, name: str, expected: str) -> None:
     """Raise InputError about the first row that is wrong in the column `name`, if there is one."""
     wrong = rows.select(is_wrong.fill_null(False)).to_series().arg_true()
     if len(wrong):
         value = rows[name][wrong[0]]
         was = "empty" if value is None else repr(value)[:100]
-        raise InputError(f"{file}: row {wrong[0] + 1}: '{name}' must be {wanted}, got {was}")
+        raise InputError(f"{file}: row {wrong[0] + 1}: '{name}' must be {expected}, got {was}")
 
 
 def _merge_parts(kind: WitnessKind, model: str | None, files: Sequence[LabelFile]) -> Witness:
@@ -188,12 +196,12 @@ def _merge_parts(kind: WitnessKind, model: str | None, files: Sequence[LabelFile
         LabelFile(file.name, file.rows.select(pl.col(c) for c in columns if c in file.rows.columns)) for file in files
     ]
     rows = merge_label_files(kept, f"{JUDGED}: {name}")
-    known = rows.filter(pl.col("label").is_not_null())
-    if known.is_empty():
+    labelled = rows.filter(pl.col("label").is_not_null())
+    if labelled.is_empty():
         log.warning("%s: %s: none of %s has a verdict", JUDGED, ", ".join(sources), counted(len(rows), "row"))
-    key = [column for column in RESPONSE if column in known.columns]
+    key = [column for column in RESPONSE if column in labelled.columns]
     samples = _list_samples([file.rows.filter(pl.col("label").is_not_null()) for file in kept], key)
-    return Witness(kind, model, known, sources, samples)
+    return Witness(kind, model, labelled, sources, samples)
 
 
 def _refuse_people_labels(file: LabelFile, labels: pl.DataFrame) -> None:

@@ -16,7 +16,7 @@ class Command(TyperCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the arguments, the options of each panel, and the options without a panel."""
-        _write(_by_panel(self.get_params(ctx), ctx), formatter)
+        _write_sections(_group_by_panel(self.get_params(ctx), ctx), formatter)
 
 
 class CommandGroup(TyperGroup):
@@ -34,13 +34,13 @@ class CommandGroup(TyperGroup):
             command: Any = self.get_command(ctx, name)
             sentence = command.get_short_help_str(_HELP_WIDTH)
             sections.setdefault(command.rich_help_panel or "Commands", []).append((name, sentence))
-        _write(sections | _by_panel(self.get_params(ctx), ctx), formatter)
+        _write_sections(sections | _group_by_panel(self.get_params(ctx), ctx), formatter)
 
 
-def _by_panel(parameters: Iterable[Any], context: Any) -> Records:
+def _group_by_panel(parameters: Iterable[Any], context: Any) -> Records:
     """The help of each parameter by section: arguments, panels, other options."""
     sections: Records = {"Arguments": []}
-    further: Records = {"Options": []}
+    other_options: Records = {"Options": []}
     for parameter in parameters:
         record = parameter.get_help_record(context)
         if record is None:
@@ -50,13 +50,13 @@ def _by_panel(parameters: Iterable[Any], context: Any) -> Records:
             # Typer adds the type, such as <list[str]>, which is Python's word and not the reader's.
             sections["Arguments"].append((name.removesuffix(f" {parameter.display_type(context)}"), text))
         elif parameter.rich_help_panel is None:
-            further["Options"].append(record)
+            other_options["Options"].append(record)
         else:
             sections.setdefault(parameter.rich_help_panel, []).append(record)
-    return sections | further
+    return sections | other_options
 
 
-def _write(sections: Records, formatter: Any) -> None:
+def _write_sections(sections: Records, formatter: Any) -> None:
     for title, records in sections.items():
         if records:
             with formatter.section(title):

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from entropy_sentinel.cli.shared_arguments import (
-    INTERRUPTED,
+    INTERRUPTED_STATUS,
     STOPPED_BY_USER,
     Json,
+    announce_work,
     check_table_path,
     print_json,
-    say,
-    taking,
-    working,
+    print_line,
+    take_options,
 )
 from entropy_sentinel.core.option_classes import Panel
 from entropy_sentinel.monitor.monitor_options import JudgeOptions
@@ -58,7 +58,7 @@ PartnerModel = Annotated[
 _NOUNS = {WitnessKind.VERDICT: "verdict", WitnessKind.SECOND_OPINION: "comparison"}
 
 
-@taking(JudgeOptions)
+@take_options(JudgeOptions)
 def command(
     files: Samples,
     output: VerdictsFile,
@@ -98,46 +98,46 @@ def command(
     check_outputs({"--output": output}, [*files, *map(Path, agrees_with or ())])
     check_target(output)
     settings = JudgeOptions.from_values(options)
-    with working("asking the model"):
+    with announce_work("asking the model"):
         result = judge_sample(files, settings, agrees_with, agrees_with_model)
     write_table(result.rows, output)
     if json:
-        print_json(_summary(result))
+        print_json(_make_summary(result))
     else:
-        _say_summary(result, output)
+        _print_summary(result, output)
         if agrees_with is None:
             cost = f", for {result.usd:.4f} US dollars" if settings.usd_per_million_input_tokens is not None else ""
-            say(f"{result.answered:,} requests answered{cost}; {result.cached:,} replies from the cache")
+            print_line(f"{result.answered:,} requests answered{cost}; {result.cached:,} replies from the cache")
         reasons = result.rows["reason"].drop_nulls().value_counts(sort=True).head(3)
         for reason, number in reasons.iter_rows():
-            say(f"{number:,} without a {_NOUNS[result.kind]}: {reason}", err=True)
+            print_line(f"{number:,} without a {_NOUNS[result.kind]}: {reason}", err=True)
     for notice in result.notices:
-        say(notice, err=True)
+        print_line(notice, err=True)
     if result.interruption is not None:
-        say(str(result.interruption), err=True)
+        print_line(str(result.interruption), err=True)
         stopped = result.interruption.code == InterruptionCode.INTERRUPTED
-        raise typer.Exit(STOPPED_BY_USER if stopped else INTERRUPTED)
+        raise typer.Exit(STOPPED_BY_USER if stopped else INTERRUPTED_STATUS)
 
 
-def _say_summary(result: "JudgedSample", output: Path) -> None:
+def _print_summary(result: "JudgedSample", output: Path) -> None:
     """Print how many labels of each kind there are."""
     true, false, without = result.counts
     n = len(result.rows)
     if result.kind == WitnessKind.VERDICT:
         n_probabilities = result.rows[PROBABILITY].count()
-        say(
+        print_line(
             f"{output}: {n:,} responses judged by {result.model}: {true:,} correct, {false:,} incorrect, {without:,} "
             f"without a verdict; {n_probabilities:,} verdicts with a probability"
         )
         return
     share = f" ({true / (true + false):.3f})" if true + false else ""
-    say(
+    print_line(
         f"{output}: {n:,} responses compared with the answers of {result.model}: {true:,} of {true + false:,} agree"
         f"{share}; {result.n_comparable:,} can be compared by their text; {without:,} without an answer"
     )
 
 
-def _summary(result: "JudgedSample") -> dict[str, Any]:
+def _make_summary(result: "JudgedSample") -> dict[str, Any]:
     """The numbers of labels, and their costs."""
     true, false, without = result.counts
     usd: dict[str, Any] = {"usd": result.usd, "notices": list(result.notices)}

@@ -24,11 +24,11 @@ from entropy_sentinel.core.secrets import mask_keys
 
 # Sections of the help, and the subcommands of the first; all others are of the second.
 _LOGS, _STUDIES = "Logs of a deployed model", "Studies"
-_OF_LOGS = {"features", "fit", "estimate", "compare", "score", "monitor", "sample", "judge"}
+_LOG_COMMANDS = {"features", "fit", "estimate", "compare", "score", "monitor", "sample", "judge"}
 # The function of each subcommand by name, or the app if it has subcommands; first those of this folder.
-_DECLARED: dict[str, Callable[..., None] | typer.Typer] = extensions.load_declarations("commands")
-_NAMES = sorted(_DECLARED, key=lambda name: extensions.get_module_name("commands", name) != commands.__name__)
-COMMANDS = {name: _DECLARED[name] for name in _NAMES}
+_COMMANDS: dict[str, Callable[..., None] | typer.Typer] = extensions.load_declarations("commands")
+_NAMES = sorted(_COMMANDS, key=lambda name: extensions.get_module_name("commands", name) != commands.__name__)
+COMMANDS = {name: _COMMANDS[name] for name in _NAMES}
 
 app = typer.Typer(
     name="entropy-sentinel",
@@ -40,23 +40,23 @@ app = typer.Typer(
 )
 
 
-def _add(to: typer.Typer, name: str, command: Callable[..., None] | typer.Typer) -> None:
-    section = _LOGS if name in _OF_LOGS else _STUDIES
+def _add_command(parent: typer.Typer, name: str, command: Callable[..., None] | typer.Typer) -> None:
+    section = _LOGS if name in _LOG_COMMANDS else _STUDIES
     if not isinstance(command, typer.Typer) and is_built_in("commands", name):
         command = guard_command(command)
     if isinstance(command, typer.Typer):
-        to.add_typer(command, name=name, rich_help_panel=section)
+        parent.add_typer(command, name=name, rich_help_panel=section)
     else:
-        to.command(name, cls=Command, rich_help_panel=section)(command)
+        parent.command(name, cls=Command, rich_help_panel=section)(command)
 
 
-def _check(name: str, command: Any) -> None:
+def _check_command(name: str, command: Any) -> None:
     """Raise ConfigError if Typer cannot take a subcommand of an extension."""
     where, trial = describe_place("commands", name), typer.Typer()
     if not callable(command) or isinstance(command, type):
         raise ConfigError(f"{where} must be a function or a typer.Typer, got {command!r:.100}")
     try:
-        _add(trial, name, command)
+        _add_command(trial, name, command)
         typer.main.get_command(trial)
     except Exception as error:
         raise ConfigError(f"{where}: {type(error).__name__}: {error}") from error
@@ -64,8 +64,8 @@ def _check(name: str, command: Any) -> None:
 
 for name, command in COMMANDS.items():
     if not is_built_in("commands", name):
-        _check(name, command)
-    _add(app, name, command)
+        _check_command(name, command)
+    _add_command(app, name, command)
 
 
 def _show_version(wanted: bool) -> None:
@@ -75,7 +75,7 @@ def _show_version(wanted: bool) -> None:
 
 
 @app.callback()
-def about(
+def show_about(
     version: bool = typer.Option(False, "--version", callback=_show_version, is_eager=True, help="Show the version."),
 ) -> None:
     """Estimate how accurate a language model is on each kind of question, without labels."""
@@ -83,27 +83,27 @@ def about(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command; exit with 0, with 1 for an error that a user can fix, or with 2 for a usage error."""
-    _take_any_text()
+    _make_output_lossy()
     try:
         app(arguments, prog_name=app.info.name)
     except SystemExit:
         failures = extensions.list_failures()
         if failures:
-            _say("\n".join(failures))
+            _print_error("\n".join(failures))
         raise
     except (EntropySentinelError, OSError) as error:
         if isinstance(error, extensions.TooLateError) and arguments is None:
             # The study has extensions. The command has done nothing yet, and begins again with them.
             os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
-        _say(extensions.append_failures(f"{type(error).__name__}: {error}"))
+        _print_error(extensions.append_failures(f"{type(error).__name__}: {error}"))
         sys.exit(1)
 
 
-def _say(text: str) -> None:
+def _print_error(text: str) -> None:
     typer.echo(make_printable(mask_keys(text)), err=True)
 
 
-def _take_any_text() -> None:
+def _make_output_lossy() -> None:
     """Escape characters that the terminal cannot show, and discard output to a closed stream."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)

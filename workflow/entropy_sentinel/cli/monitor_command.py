@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from entropy_sentinel.cli.shared_arguments import INCOMPLETE, RESPONSES, Json, print_json, taking, working
+from entropy_sentinel.cli.shared_arguments import (
+    INCOMPLETE_STATUS,
+    RESPONSES,
+    Json,
+    announce_work,
+    print_json,
+    take_options,
+)
 from entropy_sentinel.core.option_classes import Panel
 from entropy_sentinel.monitor.monitor_options import MonitorOptions, is_event_file
 from entropy_sentinel.monitor.showing.output_declaration import Output
@@ -21,7 +28,7 @@ if TYPE_CHECKING:
 # Exit statuses: an error, an alert, no slice with enough responses.
 ERROR, ALERT, NOTHING = 1, 4, 5
 # If several apply, the first one. Documents repeat it (tests/docs/test_facts.py).
-PRECEDENCE = (ALERT, ERROR, NOTHING, INCOMPLETE)
+PRECEDENCE = (ALERT, ERROR, NOTHING, INCOMPLETE_STATUS)
 # Default number of responses that the page shows for each alert.
 BEHIND = 5
 
@@ -45,7 +52,7 @@ State = Annotated[
 ]
 
 
-def _option(output: Output) -> inspect.Parameter:
+def _make_option(output: Output) -> inspect.Parameter:
     """The command's option for an output."""
     names = [f"--{output.name}"]
     if output.short:
@@ -57,7 +64,7 @@ def _option(output: Output) -> inspect.Parameter:
     return inspect.Parameter(output.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
 
-@taking(MonitorOptions, *map(_option, OUTPUTS.values()), responses=BEHIND)
+@take_options(MonitorOptions, *map(_make_option, OUTPUTS.values()), responses=BEHIND)
 def command(logs: Logs, state: State = None, json: Json = False, **options: Any) -> None:
     """Watch the accuracy of slices of production logs, without labels, or from a few of them.
 
@@ -93,15 +100,15 @@ def command(logs: Logs, state: State = None, json: Json = False, **options: Any)
     for name in ("labels", "judged"):
         options[name] = options[name] or None
     estimators = [Path(path) for path in takewhile(is_estimator, logs)]
-    inputs = [*_label_files(options["labels"]), *_label_files(options["judged"])]
+    inputs = [*_resolve_label_files(options["labels"]), *_resolve_label_files(options["judged"])]
     inputs += [path for path in (options["acknowledged"], state) if path is not None]
     inputs += [Path(entry) for entry in options["events"] if is_event_file(entry)]
-    sources = _checked(targets, [*estimators, *inputs], logs[len(estimators) :])
+    sources = _resolve_sources(targets, [*estimators, *inputs], logs[len(estimators) :])
     if targets["page"] is None:
         options["responses"] = 0
     all_windows = json or any(OUTPUTS[name].has_all_windows for name, target in targets.items() if target is not None)
     watched = tuple(estimators) if len(estimators) > 1 else next(iter(estimators), None)
-    with working("reading the logs"):
+    with announce_work("reading the logs"):
         result = monitor_sources(
             watched, sources, MonitorOptions.from_values(options), state, test_all_windows=all_windows
         )
@@ -110,27 +117,27 @@ def command(logs: Logs, state: State = None, json: Json = False, **options: Any)
     else:
         show(make_parts(result))
     show(map(make_one_line, result.problems.lines()), sys.stderr)
-    failed = list(_failures(result, targets))
+    failed = list(_write_outputs(result, targets))
     show(failed, sys.stderr)
     if not failed:
         record_alerts(result)
-    status = _status(result, has_failures=bool(failed))
+    status = _choose_status(result, has_failures=bool(failed))
     if status:
         raise typer.Exit(status)
 
 
-def _status(result: "Monitored", has_failures: bool) -> int:
+def _choose_status(result: "Monitored", has_failures: bool) -> int:
     """The exit status."""
     applies = {
         ALERT: result.calling,
         ERROR: has_failures,
         NOTHING: result.silent,
-        INCOMPLETE: result.incomplete,
+        INCOMPLETE_STATUS: result.incomplete,
     }
     return next((status for status in PRECEDENCE if applies[status]), 0)
 
 
-def _failures(result: "Monitored", targets: dict[str, Any]) -> Iterator[str]:
+def _write_outputs(result: "Monitored", targets: dict[str, Any]) -> Iterator[str]:
     """Write or send the result to all targets; yield an error for each that failed, and continue with the next."""
     from entropy_sentinel.core.errors import EntropySentinelError
     from entropy_sentinel.core.extension_guard import ExtensionError, print_to_stderr
@@ -150,7 +157,7 @@ def _failures(result: "Monitored", targets: dict[str, Any]) -> Iterator[str]:
                 yield make_one_line(f"{'' if names_file else f'--{name}: '}{type(error).__name__}: {error}")
 
 
-def _checked(targets: dict[str, Any], inputs: list[Path], logs: list[str]) -> list[Path]:
+def _resolve_sources(targets: dict[str, Any], inputs: list[Path], logs: list[str]) -> list[Path]:
     """The log files; raise an error without any, or for an output that is an input or has another suffix.
 
     `inputs` are the other files that are read.
@@ -172,8 +179,8 @@ def _checked(targets: dict[str, Any], inputs: list[Path], logs: list[str]) -> li
     return paths
 
 
-def _label_files(given: list[str] | None) -> list[Path]:
+def _resolve_label_files(paths: list[str] | None) -> list[Path]:
     """The files of labels or verdicts, if the option was given."""
-    from entropy_sentinel.api.label_reading import label_files
+    from entropy_sentinel.api.label_reading import resolve_label_files
 
-    return label_files(given) if given else []
+    return resolve_label_files(paths) if paths else []

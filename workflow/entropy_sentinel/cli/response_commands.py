@@ -8,13 +8,13 @@ import typer
 from entropy_sentinel.cli.shared_arguments import (
     Json,
     ResponseFiles,
+    announce_work,
     check_table_path,
+    exit_with_problems,
     print_json,
-    report,
-    say,
+    print_line,
     show_problems,
-    taking,
-    working,
+    take_options,
 )
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.monitor.monitor_options import EstimateOptions, SampleOptions, Slicing
@@ -92,7 +92,7 @@ LabelPage = Annotated[
 ]
 
 
-@taking(EstimateOptions, by=["model", "benchmark"])
+@take_options(EstimateOptions, by=["model", "benchmark"])
 def estimate(
     estimator: Estimator,
     files: ResponseFiles,
@@ -108,8 +108,8 @@ def estimate(
     The exit status is 3 if some responses could not be used.
     """
     from entropy_sentinel.api.estimation import load
-    from entropy_sentinel.api.input_checks import log_files
-    from entropy_sentinel.api.label_reading import label_files, read_people_labels
+    from entropy_sentinel.api.input_checks import resolve_log_files
+    from entropy_sentinel.api.label_reading import read_people_labels, resolve_label_files
     from entropy_sentinel.core.whole_files import check_outputs
     from entropy_sentinel.monitor.batch import estimate_slices, options_of
     from entropy_sentinel.monitor.showing.monitor_terminal import make_parts
@@ -118,21 +118,21 @@ def estimate(
 
     if output is not None:
         check_rows_path(output)
-    logs = log_files(files)
-    check_outputs({"--output": output}, [estimator, *logs, *label_files(labels)])
-    known = read_people_labels(labels, options["scorer"]) if labels else None
-    with working("reading the logs"):
-        result = estimate_slices(load(estimator), logs, options_of(options), known)
+    logs = resolve_log_files(files)
+    check_outputs({"--output": output}, [estimator, *logs, *resolve_label_files(labels)])
+    people_labels = read_people_labels(labels, options["scorer"]) if labels else None
+    with announce_work("reading the logs"):
+        result = estimate_slices(load(estimator), logs, options_of(options), people_labels)
     if output is not None:
         write_rows(result, output)
     if json:
         print_json(make_json(result))
     else:
         show(make_parts(result))
-    report(result.problems)
+    exit_with_problems(result.problems)
 
 
-@taking(EstimateOptions)
+@take_options(EstimateOptions)
 def compare(
     first: Estimator,
     second: Second,
@@ -150,7 +150,7 @@ def compare(
     """
     import polars as pl
 
-    from entropy_sentinel.api.input_checks import log_files
+    from entropy_sentinel.api.input_checks import resolve_log_files
     from entropy_sentinel.core.printable import make_one_line
     from entropy_sentinel.core.whole_files import check_outputs
     from entropy_sentinel.formatting.spreadsheet import write_table
@@ -159,9 +159,9 @@ def compare(
 
     if output is not None:
         check_table_path(output, _TABLES)
-    logs = log_files(files)
+    logs = resolve_log_files(files)
     check_outputs({"--output": output}, [first, second, *logs])
-    with working("reading the logs"):
+    with announce_work("reading the logs"):
         result = compare_models(first, second, logs, EstimateOptions.from_values(options))
     if output is not None:
         flat = result.rows.with_columns(pl.col("flags", "flag_codes").list.join("; "))
@@ -169,13 +169,13 @@ def compare(
     if json:
         print_json({"models": result.models, "slices": result.rows.to_dicts(), "notes": result.notes})
     else:
-        shown = table(*result.table())
-        shown.columns[-1].justify = shown.columns[-2].justify = "left"
-        show([shown, *map(make_one_line, result.notes)])
-    report(result.problems)
+        slice_table = table(*result.table())
+        slice_table.columns[-1].justify = slice_table.columns[-2].justify = "left"
+        show([slice_table, *map(make_one_line, result.notes)])
+    exit_with_problems(result.problems)
 
 
-@taking(Slicing)
+@take_options(Slicing)
 def score(
     estimator: Estimator,
     files: ResponseFiles,
@@ -192,7 +192,7 @@ def score(
     otherwise it is `not judged`. With --json it prints one JSON object per line.
     """
     from entropy_sentinel.api.estimation import load
-    from entropy_sentinel.api.input_checks import log_files
+    from entropy_sentinel.api.input_checks import resolve_log_files
     from entropy_sentinel.core.whole_files import check_outputs, write_whole
     from entropy_sentinel.formatting.spreadsheet import json_lines, write_table
     from entropy_sentinel.monitor.estimating.flags import find_general_flags
@@ -207,40 +207,40 @@ def score(
         check_table_path(output, (".jsonl",) if open_telemetry else _TABLES)
     if langfuse is not None:
         check_keys()
-    logs = log_files(files)
+    logs = resolve_log_files(files)
     check_outputs({"--output": output}, [estimator, *logs])
     loaded = load(estimator)
     slicing = Slicing.from_values(options)
-    with working("reading the logs"):
+    with announce_work("reading the logs"):
         read = read_all_responses(loaded, list(map(str, logs)), slicing)
     scores = score_rows(loaded, read, slicing.by)
     if output is not None and open_telemetry:
-        write_whole(output, _events(scores))
+        write_whole(output, _format_events(scores))
     elif output is not None:
         write_table(scores, output)
     if json:
-        typer.echo(_events(scores) if open_telemetry else json_lines(scores), nl=False)
+        typer.echo(_format_events(scores) if open_telemetry else json_lines(scores), nl=False)
     elif output is not None:
         without, mean = scores["p_correct"].null_count(), scores.select("p_correct").mean().item()
-        say(
+        print_line(
             f"{output}: {len(scores):,} responses, {without:,} of them without P(correct)"
             + ("" if mean is None else f"; mean P(correct) {mean:.3f}")
         )
     for line in describe_familiarity(scores, slicing.by):
-        say(line, err=True)
+        print_line(line, err=True)
     for flag, reason in find_general_flags(loaded, read.override_counts).items():
-        say(f"{flag.words}: {reason}", err=True)
+        print_line(f"{flag.words}: {reason}", err=True)
     # Last, so that a server that fails costs none of the above.
     if langfuse is not None:
         try:
-            say(f"Langfuse: {send_scores(scores, langfuse):,} scores sent", err=json)
+            print_line(f"Langfuse: {send_scores(scores, langfuse):,} scores sent", err=json)
         except InputError:
             show_problems(read.problems)
             raise
-    report(read.problems)
+    exit_with_problems(read.problems)
 
 
-def _events(scores: "pl.DataFrame") -> str:
+def _format_events(scores: "pl.DataFrame") -> str:
     """OpenTelemetry's events of scores, one a line."""
     from json import dumps
 
@@ -249,7 +249,7 @@ def _events(scores: "pl.DataFrame") -> str:
     return "".join(dumps(event) + "\n" for event in make_events(scores))
 
 
-@taking(SampleOptions, budget=...)
+@take_options(SampleOptions, budget=...)
 def sample(
     files: SampleFiles,
     output: ToLabelFile = None,
@@ -281,7 +281,7 @@ def sample(
           --judge-model openai/gpt-4o-mini --output to_label.csv --to-judge to_judge.csv
     """
     from entropy_sentinel.api.estimation import load
-    from entropy_sentinel.api.input_checks import log_files
+    from entropy_sentinel.api.input_checks import resolve_log_files
     from entropy_sentinel.core.whole_files import check_outputs
     from entropy_sentinel.estimators.estimator_file import is_estimator
     from entropy_sentinel.monitor.estimating.flags import find_general_flags
@@ -300,11 +300,11 @@ def sample(
         )
     if langfuse_queue is not None:
         check_keys()
-    given = is_estimator(files[0])
-    logs = log_files(files[given:])
-    check_outputs({"--output": output, "--to-judge": to_judge, "--html": html}, [*files[:given], *logs])
-    saved = load(files[0]) if given else None
-    with working("reading the logs"):
+    has_estimator = is_estimator(files[0])
+    logs = resolve_log_files(files[has_estimator:])
+    check_outputs({"--output": output, "--to-judge": to_judge, "--html": html}, [*files[:has_estimator], *logs])
+    saved = load(files[0]) if has_estimator else None
+    with announce_work("reading the logs"):
         chosen = draw_sample(saved, logs, settings)
     if html is not None:
         write_page(chosen, html)
@@ -312,22 +312,22 @@ def sample(
     if to_judge is not None and chosen.to_judge is not None:
         write_label_sheet(chosen.to_judge, to_judge)
     if json:
-        print_json(_as_json(chosen))
+        print_json(_make_json(chosen))
     else:
-        _say_chosen(chosen, list(settings.by), output, to_judge, html, kept)
+        _print_sample(chosen, list(settings.by), output, to_judge, html, kept)
     for flag, reason in find_general_flags(saved, chosen.taken).items() if saved else ():
-        say(f"{flag.words}: {reason}", err=True)
+        print_line(f"{flag.words}: {reason}", err=True)
     if langfuse_queue is not None:
         try:
             n_added = send_to_queue(chosen.responses, "trace", langfuse_queue)
         except InputError:
             show_problems(chosen.problems)
             raise
-        say(f"Langfuse: {n_added:,} responses added", err=json)
-    report(chosen.problems)
+        print_line(f"Langfuse: {n_added:,} responses added", err=json)
+    exit_with_problems(chosen.problems)
 
 
-def _as_json(chosen: "Sample") -> dict[str, Any]:
+def _make_json(chosen: "Sample") -> dict[str, Any]:
     """A sample as JSON-serialisable values."""
     from dataclasses import asdict
 
@@ -345,7 +345,7 @@ def _as_json(chosen: "Sample") -> dict[str, Any]:
     }
 
 
-def _say_chosen(
+def _print_sample(
     chosen: "Sample", by: list[str], output: Path | None, to_judge: Path | None, html: Path | None, kept: int
 ) -> None:
     """Print the tables, what they assume, where the responses are, and the commands that follow."""
@@ -362,21 +362,23 @@ def _say_chosen(
         typer.echo(title_prospects(chosen.prospects))
         show([table(*make_prospect_table(chosen.prospects))])
     for line in explain_sample(chosen):
-        say(line)
+        print_line(line)
     words = f"{len(chosen.responses):,} of {chosen.n_responses:,} responses to label"
     if output is not None:
-        say(f"{output}: {words}, true or false in column 'label'")
+        print_line(f"{output}: {words}, true or false in column 'label'")
     if kept:
-        say(f"{output}: kept the labels of {kept:,} of them")
+        print_line(f"{output}: kept the labels of {kept:,} of them")
     if html is not None:
-        say(f"{html}: {words}; open it in a browser, and pass the file that it saves to `{chosen.next_step} --labels`")
+        print_line(
+            f"{html}: {words}; open it in a browser, and pass the file that it saves to `{chosen.next_step} --labels`"
+        )
     if to_judge is not None and chosen.to_judge is not None:
-        say(f"{to_judge}: {len(chosen.to_judge):,} responses to judge, those to label among them; next:")
-        for command in _next_commands(chosen, by, output, to_judge):
+        print_line(f"{to_judge}: {len(chosen.to_judge):,} responses to judge, those to label among them; next:")
+        for command in _list_next_commands(chosen, by, output, to_judge):
             typer.echo(f"  {command}")
 
 
-def _next_commands(chosen: "Sample", by: list[str], output: Path | None, to_judge: Path) -> list[str]:
+def _list_next_commands(chosen: "Sample", by: list[str], output: Path | None, to_judge: Path) -> list[str]:
     """The commands for the judge and with the labels."""
     from shlex import quote
 

@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., None])
 
 # Exit status if some records or responses could not be used.
-INCOMPLETE = 3
+INCOMPLETE_STATUS = 3
 # Exit status if the budget or the server ended the requests, and the file has only a part of the answers.
-INTERRUPTED = 6
+INTERRUPTED_STATUS = 6
 # Exit status after Ctrl-C, as of a process that SIGINT ends.
 STOPPED_BY_USER = 130
 # Seconds without output after which a command says on a terminal what it is doing.
@@ -51,56 +51,58 @@ RESPONSES = f"Logs, traces or features {_LOGS}"
 ResponseFiles = Annotated[list[str], typer.Argument(metavar="FILES", help=RESPONSES)]
 
 
-def taking(options: type[Options], *more: inspect.Parameter, **defaults: Any) -> Callable[[Command], Command]:
-    """A decorator that replaces a command's `**options` by one option per field of the class, plus `more`.
+def take_options(options: type[Options], *outputs: inspect.Parameter, **defaults: Any) -> Callable[[Command], Command]:
+    """A decorator that replaces a command's `**options` by one option per field of the class, plus `outputs`.
 
     Options are sorted by panel. `defaults` replace the defaults of the class; ... makes an option required.
 
-    A command has no typed dict like a verb (api/verb_options.py): only Typer calls it, and its outputs (`more`) also
+    A command has no typed dict like a verb (api/verb_options.py): only Typer calls it, and its `outputs` also
     come from extensions.
     """
 
-    def decorated(command: Command) -> Command:
-        own = inspect.signature(command, eval_str=True).parameters.values()
-        parameters = [*more, *own]
+    def decorate(command: Command) -> Command:
+        command_parameters = inspect.signature(command, eval_str=True).parameters.values()
+        parameters = [*outputs, *command_parameters]
         for name, field in sort_options(options).items():
-            parameters.append(_parameter(options, name, field, defaults))
-        named = []
+            parameters.append(_make_parameter(options, name, field, defaults))
+        keyword_parameters = []
         for parameter in parameters:
             if parameter.kind is not inspect.Parameter.VAR_KEYWORD:
-                named.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
-        named.sort(key=_panel)
-        command.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]
-        command.__annotations__ = {parameter.name: parameter.annotation for parameter in named}
+                keyword_parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+        keyword_parameters.sort(key=_rank_panel)
+        command.__signature__ = inspect.Signature(keyword_parameters)  # type: ignore[attr-defined]
+        command.__annotations__ = {parameter.name: parameter.annotation for parameter in keyword_parameters}
         return command
 
-    return decorated
+    return decorate
 
 
-def _panel(parameter: inspect.Parameter) -> int:
+def _rank_panel(parameter: inspect.Parameter) -> int:
     """The position of a parameter's panel; arguments and parameters without a panel come first."""
     return [None, *Panel].index(parameter.annotation.__metadata__[0].rich_help_panel)
 
 
-def _parameter(options: type[Options], name: str, field: FieldInfo, defaults: Mapping[str, Any]) -> inspect.Parameter:
+def _make_parameter(
+    options: type[Options], name: str, field: FieldInfo, defaults: Mapping[str, Any]
+) -> inspect.Parameter:
     """The command's option for the field `name`."""
-    how, is_switch = get_cli_option(field), field.annotation is bool
+    cli_option, is_switch = get_cli_option(field), field.annotation is bool
     names = [f"--{name.replace('_', '-')}"]
-    if how.singular:
-        names.insert(0, f"--{how.singular}")
-    if how.short:
-        names.append(how.short)
-    known = list_choices(field)
+    if cli_option.singular:
+        names.insert(0, f"--{cli_option.singular}")
+    if cli_option.short:
+        names.append(cli_option.short)
+    accepted = list_choices(field)
 
     def complete(incomplete: str) -> list[str]:
-        return [choice for choice in known if choice.startswith(incomplete)]
+        return [choice for choice in accepted if choice.startswith(incomplete)]
 
     declared = typer.Option(
         *names,
-        metavar=how.metavar or (f"<{'|'.join(known)}>" if known else None),
-        parser=None if is_switch else _parser(options, name),
-        rich_help_panel=how.panel,
-        autocompletion=complete if known else None,
+        metavar=cli_option.metavar or (f"<{'|'.join(accepted)}>" if accepted else None),
+        parser=None if is_switch else _make_parser(options, name),
+        rich_help_panel=cli_option.panel,
+        autocompletion=complete if accepted else None,
         help=format_meaning(field) + (" Repeat it for more." if is_list(field) else ""),
     )
     kind = bool if is_switch else list[str] if is_list(field) else str | None
@@ -113,7 +115,7 @@ def _parameter(options: type[Options], name: str, field: FieldInfo, defaults: Ma
     )
 
 
-def _parser(options: type[Options], name: str) -> Callable[[Any], Any]:
+def _make_parser(options: type[Options], name: str) -> Callable[[Any], Any]:
     """A function that parses an option's text and raises BadParameter with the message of the class."""
 
     def parse(text: Any) -> Any:
@@ -125,7 +127,7 @@ def _parser(options: type[Options], name: str) -> Callable[[Any], Any]:
     return parse
 
 
-def say(text: str, err: bool = False) -> None:
+def print_line(text: str, err: bool = False) -> None:
     """Print one line; control characters and line breaks in it are escaped."""
     typer.echo(make_one_line(text), err=err)
 
@@ -134,7 +136,7 @@ def say(text: str, err: bool = False) -> None:
 _COLOURS = {"usable": "green", "ranking only": "yellow", "do not use": "red"}
 
 
-def headline(verdict: str, scope: str) -> None:
+def print_verdict(verdict: str, scope: str) -> None:
     """Print a verdict and what it is about, in colour on a terminal unless NO_COLOR is set."""
     coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     word = typer.style(verdict, fg=_COLOURS.get(verdict), bold=True) if coloured else verdict
@@ -142,9 +144,9 @@ def headline(verdict: str, scope: str) -> None:
 
 
 @contextlib.contextmanager
-def working(on: str) -> Iterator[None]:
+def announce_work(activity: str) -> Iterator[None]:
     """Say on a terminal what a block works on, if it takes longer than PATIENCE_S; what it prints goes to stderr."""
-    timer = threading.Timer(PATIENCE_S, lambda: typer.echo(f"{on} ...", err=True))
+    timer = threading.Timer(PATIENCE_S, lambda: typer.echo(f"{activity} ...", err=True))
     timer.daemon = True
     if sys.stderr.isatty():
         timer.start()
@@ -195,11 +197,11 @@ def show_problems(problems: "Problems") -> None:
     show(map(make_one_line, problems.lines()), sys.stderr)
 
 
-def report(problems: "Problems") -> None:
+def exit_with_problems(problems: "Problems") -> None:
     """Report the unusable parts of the logs on standard error; exit with INCOMPLETE if there are any."""
     show_problems(problems)
     if problems.counts:
-        raise typer.Exit(INCOMPLETE)
+        raise typer.Exit(INCOMPLETE_STATUS)
 
 
 def check_table_path(path: Path, suffixes: Sequence[str]) -> None:

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from entropy_sentinel.cli.shared_arguments import (
-    INCOMPLETE,
+    INCOMPLETE_STATUS,
     Json,
     LogFiles,
     ResponseFiles,
-    headline,
+    announce_work,
     print_json,
-    say,
+    print_line,
+    print_verdict,
     show_progress,
-    taking,
-    working,
+    take_options,
 )
 from entropy_sentinel.estimators.verdict_limits import Limits
 from entropy_sentinel.logs.log_options import FormatOptions, LogOptions
@@ -114,7 +114,7 @@ Verbose = Annotated[bool, typer.Option("--verbose", help="Print every reason for
 _REASONS = 5
 
 
-@taking(FormatOptions)
+@take_options(FormatOptions)
 def features(
     files: LogFiles,
     output: FeaturesFile,
@@ -130,52 +130,52 @@ def features(
     of the logs goes to standard error. If responses have several numbers or kinds of log-probabilities, those with the
     most common kind are written, and the others are counted. The exit status is 3 if some could not be used.
     """
-    from entropy_sentinel.api.input_checks import log_files
-    from entropy_sentinel.api.response_reading import features_in, most_common_kind, write_features
+    from entropy_sentinel.api.input_checks import resolve_log_files
+    from entropy_sentinel.api.response_reading import compute_file_features, select_most_common_kind, write_features
     from entropy_sentinel.core.whole_files import check_outputs
     from entropy_sentinel.features.exclusion_reasons import remedy_of
 
-    inputs = log_files(files)
+    inputs = resolve_log_files(files)
     check_outputs({"--output": output}, inputs)
-    further = _names(signals) or []
-    rows, summary = features_in(inputs, vocabulary, further, columns=_names(columns), **options)
-    _show(summary)
-    rows, left_out = (rows, "") if split else most_common_kind(rows)
+    signal_names = _split_names(signals) or []
+    rows, summary = compute_file_features(inputs, vocabulary, signal_names, columns=_split_names(columns), **options)
+    _show_summary(summary)
+    rows, left_out = (rows, "") if split else select_most_common_kind(rows)
     written = write_features(rows, output, {"log": dict(summary.format_rows())}, split, inputs)
     without = rows["reason"].is_not_null().sum()
     names = ", ".join(map(str, written))
-    say(f"{names}: {len(rows):,} responses, {without:,} of them without features")
+    print_line(f"{names}: {len(rows):,} responses, {without:,} of them without features")
     for reason, count in rows["reason"].drop_nulls().value_counts(sort=True).head(_REASONS).iter_rows():
         remedy = remedy_of(reason)
         if remedy is not None:
-            say(f"{count:,} without features: {reason}; {remedy}", err=True)
+            print_line(f"{count:,} without features: {reason}; {remedy}", err=True)
     if left_out:
-        say(left_out, err=True)
+        print_line(left_out, err=True)
     if left_out or summary.n_bad:
-        raise typer.Exit(INCOMPLETE)
+        raise typer.Exit(INCOMPLETE_STATUS)
 
 
-def _names(text: str | None) -> list[str] | None:
+def _split_names(text: str | None) -> list[str] | None:
     return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
-def _show(summary: "LogSummary") -> None:
+def _show_summary(summary: "LogSummary") -> None:
     from rich.table import Table
 
     from entropy_sentinel.core.printable import make_one_line
     from entropy_sentinel.rendering.terminal_text import show
 
-    shown = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    summary_table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     for row in summary.format_rows():
-        shown.add_row(*map(make_one_line, row))
-    show([shown, *map(make_one_line, summary.format_problems())], sys.stderr)
+        summary_table.add_row(*map(make_one_line, row))
+    show([summary_table, *map(make_one_line, summary.format_problems())], sys.stderr)
 
 
 class _FitOptions(Limits, LogOptions):
     """The options of `fit`."""
 
 
-@taking(_FitOptions)
+@take_options(_FitOptions)
 def fit(
     files: ResponseFiles,
     output: EstimatorFile,
@@ -202,10 +202,10 @@ def fit(
     5 labels instead of 20, if 20 of its responses have a verdict. The estimator is fitted on the labels only.
     """
     from entropy_sentinel.api.estimation import fit, save
-    from entropy_sentinel.api.input_checks import log_files
-    from entropy_sentinel.api.label_reading import label_files, read_people_labels
+    from entropy_sentinel.api.input_checks import resolve_log_files
+    from entropy_sentinel.api.label_reading import read_people_labels, resolve_label_files
     from entropy_sentinel.api.one_model import OneModel
-    from entropy_sentinel.api.response_reading import features_from
+    from entropy_sentinel.api.response_reading import coerce_features
     from entropy_sentinel.api.witness_reading import read_witnesses
     from entropy_sentinel.core.whole_files import check_outputs
     from entropy_sentinel.estimators.estimator_registry import further_signals
@@ -217,17 +217,17 @@ def fit(
     from entropy_sentinel.logs.reader_base import QUESTION, REQUEST
     from entropy_sentinel.monitor.showing.validation_page import write_validation
 
-    inputs = [*log_files(files), *label_files(labels), *(label_files(judged) if judged else [])]
+    inputs = [*resolve_log_files(files), *resolve_label_files(labels), *(resolve_label_files(judged) if judged else [])]
     check_outputs({"--output": output, "--page": page}, inputs)
     limits = {name: options.pop(name) for name in Limits.model_fields}
-    known = read_people_labels(labels, options["scorer"]) if labels else None
-    asked = [REQUEST, *([QUESTION] if known is not None and QUESTION_COLUMN in known.columns else [])]
-    with working("reading the logs"):
-        features = features_from(files, further_signals(estimator), OneModel(known), further=asked, **options)
-    witnesses = read_witnesses(judged, options["scorer"], known) if judged else None
+    people_labels = read_people_labels(labels, options["scorer"]) if labels else None
+    asked = [REQUEST, *([QUESTION] if people_labels is not None and QUESTION_COLUMN in people_labels.columns else [])]
+    with announce_work("reading the logs"):
+        features = coerce_features(files, further_signals(estimator), OneModel(people_labels), further=asked, **options)
+    witnesses = read_witnesses(judged, options["scorer"], people_labels) if judged else None
     columns: dict[str, Any] = {"domain": domain, "group": group, "cluster": cluster}
-    with working("fitting, and validating on each labelled domain"), show_progress("validating", validating):
-        fitted = fit(features, known, estimator, judged=witnesses, **columns, **limits)
+    with announce_work("fitting, and validating on each labelled domain"), show_progress("validating", validating):
+        fitted = fit(features, people_labels, estimator, judged=witnesses, **columns, **limits)
     n_validations = count_validations(fitted.metadata, _read_replaced(output))
     fitted = replace(fitted, metadata=fitted.metadata.model_copy(update={"n_validations": n_validations}))
     metadata = fitted.metadata
@@ -237,25 +237,25 @@ def fit(
     if json:
         print_json(metadata.as_dict())
         return
-    say(f"{output}: {_fitted_on(metadata)}")
+    print_line(f"{output}: {_describe_training(metadata)}")
     for answer in fitted.validation.answers if fitted.validation else ():
-        headline(answer.verdict, answer.scope)
+        print_verdict(answer.verdict, answer.scope)
     chosen = metadata.chosen or {}
     if "method" in chosen:
-        say(f"method: {chosen['method']} ({chosen['reason']})")
+        print_line(f"method: {chosen['method']} ({chosen['reason']})")
         if errors := chosen.get("leave_one_out_aee"):
-            say("mean errors: " + ", ".join(f"{name} {number(error)}" for name, error in errors.items()))
+            print_line("mean errors: " + ", ".join(f"{name} {number(error)}" for name, error in errors.items()))
     if metadata.caution:
-        say(f"caution: {metadata.caution}")
+        print_line(f"caution: {metadata.caution}")
     if fitted.validation:
         _show_validation(fitted.validation, verbose)
         if n_validations > 1:
-            say(
+            print_line(
                 f"validation {n_validations} of these labels: the confidence of a verdict is that of the first; after "
                 "several, `usable` is reached more easily by luck (docs/verdicts.md, looking again)"
             )
     for line in [NO_WORDS] if metadata.familiarity is None else metadata.familiarity.lines():
-        say(line)
+        print_line(line)
 
 
 def _read_replaced(output: Path) -> "FitMetadata | None":
@@ -269,7 +269,7 @@ def _read_replaced(output: Path) -> "FitMetadata | None":
         return None
 
 
-def _fitted_on(metadata: "FitMetadata") -> str:
+def _describe_training(metadata: "FitMetadata") -> str:
     """A sentence about the responses that an estimator was fitted on."""
     from entropy_sentinel.formatting.text_format import number
 
@@ -283,7 +283,7 @@ def _fitted_on(metadata: "FitMetadata") -> str:
 
 
 # Reasons for a verdict that are printed without --verbose: the first ones, and what it would take.
-_FIRST = 3
+_MOST_REASONS = 3
 
 
 def _show_validation(validation: "Validation", verbose: bool) -> None:
@@ -295,17 +295,17 @@ def _show_validation(validation: "Validation", verbose: bool) -> None:
         typer.echo("\nValidation (each domain estimated by an estimator fitted on the others):")
         show([table(*validation.table())])
     for answer in validation.answers:
-        say(f"verdict{answer.scope}: {answer.verdict}")
+        print_line(f"verdict{answer.scope}: {answer.verdict}")
         for place, line in enumerate(answer.lines()):
-            if verbose or place < _FIRST or line == answer.summary.needed:
-                say(f"  {line}")
+            if verbose or place < _MOST_REASONS or line == answer.summary.needed:
+                print_line(f"  {line}")
     for line in summary_lines(validation.witnesses):
-        say(line)
+        print_line(line)
     if not verbose:
-        say("--verbose prints every reason")
+        print_line("--verbose prints every reason")
     calibration = validation.calibration
     if calibration:
-        say(
+        print_line(
             f"P(correct) of single responses, on held-out domains: Brier score {calibration.brier:.3f}, mean "
             f"calibration error {calibration.ece:.3f} ({calibration.n:,} responses)"
         )

@@ -1,8 +1,8 @@
 """Options that a verb, a command and a config section share: a class with a field for each option.
 
 A field gives an option's name, default, bounds and meaning once. `document_options` shows them in the signature and the
-docstring of a verb, and `cli.shared_arguments.taking` adds them to a command. Both, and config files, check values with
-`Options.of`, so errors are the same everywhere.
+docstring of a verb, and `cli.shared_arguments.take_options` adds them to a command. Both, and config files, check
+values with `Options.of`, so errors are the same everywhere.
 """
 
 import inspect

@@ -8,9 +8,9 @@ from typing import Any, Unpack
 import polars as pl
 
 from entropy_sentinel.api.domains import FILE, are_parts
-from entropy_sentinel.api.estimation import saved_estimator
-from entropy_sentinel.api.input_checks import Paths, is_table, with_labels
-from entropy_sentinel.api.label_reading import labels_from, labels_in_table, merge_logged_labels
+from entropy_sentinel.api.estimation import ensure_estimator
+from entropy_sentinel.api.input_checks import Paths, add_labels, is_table
+from entropy_sentinel.api.label_reading import coerce_labels, merge_logged_labels, read_table_labels
 from entropy_sentinel.api.verb_options import EstimateKeywords
 from entropy_sentinel.core.option_classes import document_options, parse_columns
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
@@ -78,7 +78,7 @@ def estimate(
         [['truncated', 'too few domains to say'], ['too few domains to say']]
     """
     settings = options_of({"by": by, **options})
-    return estimate_slices(saved_estimator(estimator), features, settings, labels).slices
+    return estimate_slices(ensure_estimator(estimator), features, settings, labels).slices
 
 
 def options_of(arguments: Mapping[str, Any]) -> EstimateOptions:
@@ -97,8 +97,8 @@ def estimate_slices(
     """The result of `estimate`, with its provenance and problems."""
     sources = resolve_sources(logs)
     if labels is None and is_table(logs):
-        labels = labels_in_table(logs)
-    labels = None if labels is None else labels_from(labels)
+        labels = read_table_labels(logs)
+    labels = None if labels is None else coerce_labels(labels)
     columns = dict.fromkeys(
         (*RESPONSE, *FEATURES, *estimator.signals, *(f"{SLICE_PREFIX}{name}" for name in settings.by))
     )
@@ -116,7 +116,7 @@ def estimate_slices(
         labels = merge_logged_labels(kept.labels)
     if labels is None:
         return result
-    rows = with_labels(pl.concat(kept.frames), labels).filter(pl.col("excluded").is_null())
+    rows = add_labels(pl.concat(kept.frames), labels).filter(pl.col("excluded").is_null())
     # Without columns, there is one slice with a fixed name.
     keys = [pl.col(f"{SLICE_PREFIX}{name}") for name in settings.by] or [pl.lit(EVERYTHING)]
     rows = rows.select(*FEATURES, *estimator.signals, "label", **dict(zip(result.by, keys, strict=True)))

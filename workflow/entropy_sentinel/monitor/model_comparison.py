@@ -8,7 +8,7 @@ from typing import Any, Unpack
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.api.estimation import saved_estimator
+from entropy_sentinel.api.estimation import ensure_estimator
 from entropy_sentinel.api.verb_options import EstimateKeywords
 from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.core.option_classes import document_options
@@ -154,7 +154,7 @@ def compare_models(
     """The result of `compare`."""
     if MODEL in settings.by:
         raise ConfigError(f"by: must not have '{MODEL}', because two models are compared in each slice")
-    saved = (saved_estimator(first), saved_estimator(second))
+    saved = (ensure_estimator(first), ensure_estimator(second))
     result = monitor_sources(saved, resolve_sources(logs), make_unpooled_options(settings))
     models = (str(saved[0].metadata.model), str(saved[1].metadata.model))
     by = [name for name in result.by if name != MODEL]

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple, Unpack
 import polars as pl
 
 from entropy_sentinel import __version__
-from entropy_sentinel.api.input_checks import is_table, table
-from entropy_sentinel.api.label_reading import drawn_by, drawn_columns, labels_from
+from entropy_sentinel.api.input_checks import coerce_table, is_table
+from entropy_sentinel.api.label_reading import coerce_labels, find_sample_columns, read_sample_columns
 from entropy_sentinel.api.verb_options import MonitorKeywords
 from entropy_sentinel.api.witness_reading import Witness, read_witnesses
 from entropy_sentinel.core.errors import ConfigError, EntropySentinelError, InputError
@@ -477,7 +477,7 @@ def _read_labels(settings: MonitorOptions) -> pl.DataFrame:
     labels = settings.labels
     if labels is None:
         return pl.DataFrame(schema={"item_id": pl.String, "label": pl.Boolean})
-    return labels_from(labels, settings.scorer)
+    return coerce_labels(labels, settings.scorer)
 
 
 def find_label_strata(settings: MonitorOptions) -> list[str]:
@@ -485,7 +485,9 @@ def find_label_strata(settings: MonitorOptions) -> list[str]:
     labels = settings.labels
     if labels is None or settings.labels_at_random:
         return []
-    names = drawn_columns(table(labels, "labels").columns) if is_table(labels) else drawn_by(labels)
+    names = (
+        find_sample_columns(coerce_table(labels, "labels").columns) if is_table(labels) else read_sample_columns(labels)
+    )
     return [] if set(names) == set(settings.by) else names
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.api.estimation import saved_estimator
+from entropy_sentinel.api.estimation import ensure_estimator
 from entropy_sentinel.api.input_checks import is_table
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.core.option_classes import parse_columns
@@ -82,7 +82,7 @@ def score(
         >>> dict(mean.rows())[True] > dict(mean.rows())[False]
         True
     """
-    saved = saved_estimator(estimator)
+    saved = ensure_estimator(estimator)
     options = Slicing.from_values(
         {"any_model": any_model, "any_logprobs": any_logprobs, "by": tuple(parse_columns(by))}
     )

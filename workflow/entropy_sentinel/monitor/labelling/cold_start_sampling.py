@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.api.input_checks import WEIGHT, is_table, slice_values
+from entropy_sentinel.api.input_checks import WEIGHT, is_table, read_slice_values
 from entropy_sentinel.api.response_reading import read_features
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.core.option_texts import format_option
@@ -134,7 +134,7 @@ def _read_responses(logs: LogSources, options: SampleOptions) -> tuple[pl.DataFr
             f"by: the responses are of several models ({names}); watch each with {format_option('by', 'model')}, or "
             f"use one: {format_option('where', f'model={models[0]}')}"
         )
-    slices = {f"{SLICE_PREFIX}{name}": to_text(slice_values(rows, name, "by")) for name in options.by}
+    slices = {f"{SLICE_PREFIX}{name}": to_text(read_slice_values(rows, name, "by")) for name in options.by}
     rows = keep_listed_slices(rows.with_columns(**slices), options.slices, name_slice_columns(options.by))
     time = coalesce_columns(rows, [TIME])
     rows = rows.with_columns(draw_order(rows, options.seed).alias(ORDER), time.rank("dense").alias(_TIME))

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.api.input_checks import WEIGHT, is_table, table
+from entropy_sentinel.api.input_checks import WEIGHT, coerce_table, is_table
 from entropy_sentinel.core.errors import InputError
 from entropy_sentinel.features.feature_registry import FEATURE_FRAME
 from entropy_sentinel.logs.reader_base import QUESTION
@@ -82,7 +82,7 @@ def read_sample(responses: Any, needed: Sequence[str]) -> pl.DataFrame:
     Raises InputError if a table lacks a column that is needed.
     """
     sources = list(responses) if isinstance(responses, list | tuple) else [responses]
-    frames = [table(each, "responses") if is_table(each) else read_label_sheet(each) for each in sources]
+    frames = [coerce_table(each, "responses") if is_table(each) else read_label_sheet(each) for each in sources]
     if not frames:
         raise InputError("responses: name at least one file")
     for number, frame in enumerate(frames, 1):

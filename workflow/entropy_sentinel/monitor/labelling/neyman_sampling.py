@@ -12,7 +12,7 @@ from typing import Unpack
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.api.estimation import saved_estimator
+from entropy_sentinel.api.estimation import ensure_estimator
 from entropy_sentinel.api.input_checks import WEIGHT
 from entropy_sentinel.api.verb_options import SampleKeywords
 from entropy_sentinel.core.errors import InputError
@@ -239,7 +239,7 @@ def draw_sample(estimator: FittedEstimator | str | Path | None, logs: LogSources
     """The result of `sample`."""
     if estimator is None:
         return draw_first_sample(logs, settings)
-    saved = saved_estimator(estimator)
+    saved = ensure_estimator(estimator)
     read = read_all_responses(
         saved, compute_table_features(resolve_sources(logs), settings, saved.signals), settings, texts=True
     )

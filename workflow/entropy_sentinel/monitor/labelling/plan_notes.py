@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.api.domains import n_domains, other_domains, remedy
+from entropy_sentinel.api.domains import advise_domains, count_domains, find_domain_columns
 from entropy_sentinel.core.option_texts import format_option
 from entropy_sentinel.estimators.verdict import FEWEST_LABELS
 from entropy_sentinel.formatting.text_format import counted, listed
@@ -218,7 +218,7 @@ def _explain_unfittable(rows: pl.DataFrame) -> str:
 
 def _suggest_domains(rows: pl.DataFrame, plan: Allocation, options: SampleOptions) -> Iterator[str]:
     """Yield the columns with more domains than these, as far as there are any."""
-    n_now = n_domains(rows, list(name_slice_columns(options.by))) if options.by else 1
-    columns = other_domains(rows.drop(*name_slice_columns(options.by)), options.by, n_now)
+    n_now = count_domains(rows, list(name_slice_columns(options.by))) if options.by else 1
+    columns = find_domain_columns(rows.drop(*name_slice_columns(options.by)), options.by, n_now)
     if columns:
-        yield f"for a validated estimator, or for more slices: {remedy(columns, 'by')}"
+        yield f"for a validated estimator, or for more slices: {advise_domains(columns, 'by')}"

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from entropy_sentinel.api.estimation import saved_estimator
+from entropy_sentinel.api.estimation import ensure_estimator
 from entropy_sentinel.api.feature_frames import RESPONSE_TEXT, FeatureFrames
-from entropy_sentinel.api.input_checks import is_table, log_files, named, table
-from entropy_sentinel.api.response_reading import features_from
+from entropy_sentinel.api.input_checks import coerce_table, is_table, list_paths, resolve_log_files
+from entropy_sentinel.api.response_reading import coerce_features
 from entropy_sentinel.core.errors import ConfigError, IncompleteFileError, InputError
 from entropy_sentinel.core.object_stores import get_local_path
 from entropy_sentinel.core.option_texts import format_option
@@ -88,7 +88,7 @@ def load_with_checksum(
             raise ConfigError(f"state: must be a local file, got {parse_url(state)}; logs and outputs may be remote")
         check_name(state)
     if not isinstance(estimator, FittedEstimator):
-        return saved_estimator(estimator), hashlib.sha256(get_local_path(estimator).read_bytes()).hexdigest()
+        return ensure_estimator(estimator), hashlib.sha256(get_local_path(estimator).read_bytes()).hexdigest()
     if state is not None and estimator.has_estimates:
         raise ConfigError(
             "state: needs an estimator from a file; save the estimator, and pass the path of its file instead"
@@ -98,13 +98,13 @@ def load_with_checksum(
 
 def resolve_sources(logs: LogSources) -> list[Source]:
     """A table, or the files that `logs` names."""
-    return [table(logs, "features")] if is_table(logs) else [*resolve_paths(logs)]
+    return [coerce_table(logs, "features")] if is_table(logs) else [*resolve_paths(logs)]
 
 
 def resolve_paths(logs: Any) -> list[Path]:
     """The files that paths, folders and patterns name, each once."""
     paths: dict[Path, Path] = {}
-    for path in log_files(named(logs)):
+    for path in resolve_log_files(list_paths(logs)):
         paths.setdefault(path.absolute(), path)
     return [*paths.values()]
 
@@ -133,7 +133,7 @@ def read_table_features(
 
     `signals` are the further signals of the estimator.
     """
-    return features_from(
+    return coerce_features(
         responses, signals, texts=True, further=(*reading.columns, *extra_columns), **select_format_options(reading)
     )
 

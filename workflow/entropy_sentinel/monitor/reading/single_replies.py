@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.api.feature_frames import FeatureFrames
-from entropy_sentinel.api.input_checks import features_table
+from entropy_sentinel.api.input_checks import check_features
 from entropy_sentinel.estimators.fitted_estimator import FittedEstimator
 from entropy_sentinel.features.exclusion_reasons import UNREADABLE, ExclusionCode
 from entropy_sentinel.features.feature_computation import usable_features
@@ -98,7 +98,7 @@ def _read_batch(saved: FittedEstimator, replies: Sequence[Any], options: Slicing
     inputs, rows = EstimatorInputs(saved.metadata, options, Problems()), [_unread_rows(replies, unread)]
     for frame in frames:
         places = frame[PLACE].replace_strict(entries, return_dtype=pl.Int64)
-        for batch in reader.read_frames(features_table(frame, signals=saved.signals)):
+        for batch in reader.read_frames(check_features(frame, signals=saved.signals)):
             if (part := inputs.prepare(batch)) is not None:
                 rows.append(part.with_columns(places.alias(_ENTRY)))
     in_order = pl.concat(rows, how="diagonal_relaxed").sort(_ENTRY, maintain_order=True).drop(_ENTRY)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from entropy_sentinel.cli.shared_arguments import say
+from entropy_sentinel.cli.shared_arguments import print_line
 from entropy_sentinel.core.cache_folders import BASE
 from entropy_sentinel.core.errors import ConfigError, InputError
 from entropy_sentinel.study.cli.study_loading import ConfigFiles, load_made_study
@@ -68,9 +68,11 @@ def command(
     sample = _load_sample(config, judge, size, seed, new)
     if answers is not None:
         n_used, n_other, n_replaced = add_answers(sample, answers, answers_path)
-        say(f"{answers_path}: added {n_used} answers from {answers}; {n_other} are for other responses")
+        print_line(f"{answers_path}: added {n_used} answers from {answers}; {n_other} are for other responses")
         if n_replaced:
-            say(f"{n_replaced} of them replaced an earlier answer, which is kept in {replaced_file(answers_path)}")
+            print_line(
+                f"{n_replaced} of them replaced an earlier answer, which is kept in {replaced_file(answers_path)}"
+            )
         return
     material, existing_answers = (
         collect_material(config, sample),
@@ -80,7 +82,7 @@ def command(
         from entropy_sentinel.study.auditing.auditor_answers import write_page
 
         write_page(sample, material, existing_answers, html, f"{call} --answers FILE")
-        say(f"{html}: {len(material)} responses; open it in a browser, then: {call} --answers FILE")
+        print_line(f"{html}: {len(material)} responses; open it in a browser, then: {call} --answers FILE")
         return
     from rich.console import Console
 
@@ -91,7 +93,7 @@ def command(
         raise InputError("audit: labelling by keys needs a terminal; to label in a browser instead, add --html FILE")
     existing_answers = label_in_terminal(material, existing_answers, answers_path, typer.getchar, Console())
     done = sum(response in existing_answers for response in sample.rows.select(RESPONSE).rows())
-    say(f"{answers_path}: {done} of {len(material)} answered")
+    print_line(f"{answers_path}: {done} of {len(material)} answered")
 
 
 @app.command("report")
@@ -153,7 +155,7 @@ def _load_sample(config: "Config", judge: str, size: int | None, seed: int | Non
         sample = draw_sample(read_population(config, judge), config.study, judge, size, seed)
         strata = sample.provenance["strata"]
         n_drawn = sum(stratum["drawn"] > 0 for stratum in strata)
-        say(
+        print_line(
             f"{path}: {len(sample.rows)} responses drawn from {n_drawn} of {len(strata)} strata "
             "(model, benchmark and verdict): one from each stratum, the rest in proportion to stratum size"
         )

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from entropy_sentinel.cli.shared_arguments import Json, print_json, say
+from entropy_sentinel.cli.shared_arguments import Json, print_json, print_line
 from entropy_sentinel.core import extensions
 from entropy_sentinel.core.errors import ConfigError
 from entropy_sentinel.study.cli.study_loading import ConfigFiles, ConfigValues, load_study
@@ -63,8 +63,8 @@ def command(
     else:
         for problem in problems:
             for line in str(problem).splitlines():
-                say(line)
+                print_line(line)
         if not problems:
-            say(f"Study '{name}': no problems found.")
+            print_line(f"Study '{name}': no problems found.")
     if any(problem.severity is Severity.ERROR for problem in problems):
         raise typer.Exit(1)

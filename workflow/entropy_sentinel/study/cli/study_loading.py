@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from entropy_sentinel.cli.shared_arguments import say
+from entropy_sentinel.cli.shared_arguments import print_line
 from entropy_sentinel.core import extensions
 from entropy_sentinel.core.cache_folders import BASE, find_base
 from entropy_sentinel.core.errors import ConfigError, InputError
@@ -74,7 +74,7 @@ def load_study(files: Iterable[Path], values: Iterable[str] = ()) -> "Config":
     source = " + ".join([*map(str, paths), *(["--config"] if overrides else [])])
     config = load_config(merge_sections(read_config(paths), overrides), source, user_config)
     for line in [*config.left_out, *describe_unversioned_kinds(config)]:
-        say(line, err=True)
+        print_line(line, err=True)
     return config
 
 
