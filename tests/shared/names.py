@@ -34,10 +34,10 @@ PRESCRIBED = frozenset({"__init__.py", "rules.smk", "names.smk", "report.html.j2
 
 # Measured; they only fall.
 CEILINGS: Mapping[str, float] = {
-    "words": 504,
-    "prepositions": 3.0,
-    "participles": 163,
-    "one_word": 837,
+    "words": 299,
+    "prepositions": 1.7,
+    "participles": 94,
+    "one_word": 512,
     "returns": 0.0,
     "repeated_files": 0,
 }

@@ -77,13 +77,13 @@ def _parse_event(line: str, zone: str | None, problem: str) -> Event:
         if found is None:
             raise ValueError
         begin, end = _parse_period(found[1], zone)
-        text = _unquote(found[2])
+        text = _strip_quotes(found[2])
     except (ValueError, OverflowError):
         raise ConfigError(f"{problem}, got '{make_one_line(line)[:LONGEST_TEXT]}'") from None
     return Event(begin, end, text)
 
 
-def _unquote(text: str) -> str:
+def _strip_quotes(text: str) -> str:
     text = text.strip()
     if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
         text = text[1:-1].strip()

@@ -71,7 +71,7 @@ Labels = Annotated[Any, WithJsonSchema({"anyOf": [{"type": "string"}, {"items": 
 Patterns = Annotated[
     list[Text],
     BeforeValidator(
-        lambda given: [given] if isinstance(given, str) else given, json_schema_input_type=Text | list[Text]
+        lambda value: [value] if isinstance(value, str) else value, json_schema_input_type=Text | list[Text]
     ),
 ]
 
